@@ -1,0 +1,23 @@
+import type { Json } from './json.ts'
+
+/** The topic on which every inbound message is visible as an event. It is a view of the journal. */
+export const MESSAGE_TOPIC = 'gateway-message'
+
+/** One event on a topic. */
+export type Event = {
+  /** UUIDv7. For `gateway-message` it is the id of the message. */
+  id: string
+  topic: string
+  /** For `gateway-message`: the transport. `gap` tells how many events a group missed: `data.missed`. */
+  type: string
+  /** For `gateway-message`: the gateway's name. */
+  source: string
+  data: Json
+  /** Unix time in milliseconds. */
+  timestamp: number
+  /** The invocation that emitted it, where there is one. */
+  rootContextId?: string
+}
+
+/** What `publish` takes; the store gives the id. With `key`, the same key within 7 days is published once. */
+export type NewEvent = Omit<Event, 'id' | 'topic' | 'timestamp'> & { timestamp?: number; key?: string }

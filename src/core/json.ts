@@ -1,0 +1,23 @@
+/** Any value that JSON can carry. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
+
+/** A JSON object. Parsed objects may carry a key named `__proto__`; read with `Object.hasOwn`. */
+export type JsonObject = { [key: string]: Json }
+
+/** True for a plain JSON object: neither null nor an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Reads a dotted path (`a.b.0.c`). Returns undefined where any step is missing; only own
+ * properties count, so `constructor` or `__proto__` never reach a prototype.
+ */
+export function pathGet(value: unknown, path: string): unknown {
+  let current = value
+  for (const step of path.split('.')) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, step)) return undefined
+    current = (current as Record<string, unknown>)[step]
+  }
+  return current
+}

@@ -1,0 +1,8 @@
+/** What a part may log: one line an event, structured fields first. pino's logger is one. */
+export type Log = {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+  child(fields: object): Log
+}

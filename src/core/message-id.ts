@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+
+const MAX_SEQ = 2 ** 40
+
+/**
+ * Makes a UUIDv7 (RFC 9562, method 1: a counter right of the time) from a Unix time in milliseconds and
+ * a position in the journal below 2^40. The position can be read back with `positionOf`, so no store
+ * needs an index from id to position. 34 bits are random.
+ */
+export function makeId(time: number, position: number, random: number = randomTail()): string {
+  if (position < 0 || position >= MAX_SEQ) throw new RangeError(`position ${position} is outside 0..2^40`)
+  const ms = hex(Math.max(0, Math.floor(time)), 12)
+  const a = hex(Math.floor(position / 2 ** 28), 3)
+  const b = hex(0x8000 + (Math.floor(position / 2 ** 14) % 2 ** 14), 4)
+  const c = hex((position % 2 ** 14) * 4 + Math.floor(random / 2 ** 32), 4)
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${a}-${b}-${c}${hex(random % 2 ** 32, 8)}`
+}
+
+/** A random number below 2^34, for the end of an id. */
+export function randomTail(): number {
+  const bytes = nextRandom()
+  return ((bytes[4] ?? 0) % 4) * 2 ** 32 + bytes.readUInt32LE(0)
+}
+
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** True for text that has the form of an id. */
+export function isId(text: string): boolean {
+  return ID.test(text)
+}
+
+/** The journal position inside an id, or undefined where the text is no id of ours. */
+export function positionOf(id: string): number | undefined {
+  if (!isId(id)) return undefined
+  const a = Number.parseInt(id.slice(15, 18), 16)
+  const b = Number.parseInt(id.slice(19, 23), 16) & 0x3fff
+  const c = Number.parseInt(id.slice(24, 28), 16) >> 2
+  return (a * 2 ** 14 + b) * 2 ** 14 + c
+}
+
+/** The Unix time in milliseconds inside an id. */
+export function timeOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0')
+}
+
+let pool = Buffer.alloc(0)
+let used = 0
+
+function nextRandom(): Buffer {
+  if (used + 5 > pool.length) {
+    pool = randomBytes(4096)
+    used = 0
+  }
+  used += 5
+  return pool.subarray(used - 5, used)
+}

@@ -1,0 +1,79 @@
+import type { JsonObject } from './json.ts'
+
+/** Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to. */
+export type Sender = { id: string; name?: string; address?: string }
+
+/** A file that came with a message. The bytes are an artifact; `path` is relative to the data dir. */
+export type Attachment = { name: string; type: string; size: number; sha256: string; path: string }
+
+/** One inbound message, as every road and every skill sees it. Immutable once accepted. */
+export type Message = {
+  /** UUIDv7 (RFC 9562), given by the store when the message is accepted. Sorts in journal order. */
+  id: string
+  /** The gateway's name in routes.yaml. */
+  gateway: string
+  /** The kind of transport: `webhook`, `websocket`, `cli`, `email`, `slack`. */
+  transport: string
+  /** What belongs together: a thread, a connection, a mail thread. A message alone is its own conversation. */
+  conversation: string
+  /** The idempotency key from the transport's own stable id; absent where the sender gave none. */
+  key?: string
+  /** Unix time in milliseconds. */
+  receivedAt: number
+  from: Sender
+  to?: string
+  subject?: string
+  text: string
+  html?: string
+  /** The transport's own fields. */
+  data: JsonObject
+  attachments: Attachment[]
+  /** W3C trace id (32 hex digits). */
+  trace: string
+}
+
+/**
+ * What a transport hands to `accept`. Without `conversation` the message is its own conversation (its
+ * id). Without `trace` the trace id is the message id without dashes.
+ */
+export type NewMessage = Omit<Message, 'id' | 'conversation' | 'receivedAt' | 'trace' | 'attachments'> & {
+  conversation?: string
+  receivedAt?: number
+  trace?: string
+  attachments?: Attachment[]
+}
+
+/** The answer to `accept`: the id of the message, or of the first one with the same key. */
+export type Accepted = { id: string; duplicate: boolean }
+
+/** The parts of a message that the store keeps outside of the payload. */
+export type MessageHead = { id: string; gateway: string; receivedAt: number }
+
+/**
+ * Serialises everything of a message that its head does not hold. A JSON text is stored once: where
+ * `data.body` is the parsed `text` (webhooks), only `text` travels and `data.body` is parsed again on
+ * reading.
+ */
+export function encodeMessage(message: NewMessage): string {
+  const { gateway: _gateway, receivedAt: _receivedAt, attachments, data, ...rest } = message
+  const { body: _body, ...slim } = data
+  const stored = data.format === 'json' ? slim : data
+  return JSON.stringify({ ...rest, data: stored, ...(attachments?.length ? { attachments } : {}) })
+}
+
+/** The inverse of `encodeMessage`. */
+export function decodeMessage(head: MessageHead, payload: string): Message {
+  const stored = JSON.parse(payload) as Omit<NewMessage, 'gateway' | 'receivedAt'>
+  if (stored.data.format === 'json' && stored.data.body === undefined) {
+    stored.data.body = JSON.parse(stored.text) as JsonObject
+  }
+  return {
+    ...stored,
+    id: head.id,
+    gateway: head.gateway,
+    receivedAt: head.receivedAt,
+    conversation: stored.conversation ?? head.id,
+    attachments: stored.attachments ?? [],
+    trace: stored.trace ?? head.id.replaceAll('-', ''),
+  }
+}

@@ -1,0 +1,280 @@
+import type { Event, NewEvent } from './event.ts'
+import type { Json } from './json.ts'
+import type { Accepted, Message, NewMessage } from './message.ts'
+
+/**
+ * The store port. It speaks of messages, groups, jobs and leases, never of connections or
+ * transactions. Every promise that resolves means: durable. Every method throws `store_unavailable`
+ * (retryable) when the store cannot be reached; then the outcome of a write is unknown, and repeating
+ * it must be harmless. The contract suite is `test/contract/store.contract.ts`.
+ */
+export type Store = {
+  readonly kind: 'embedded' | 'redis'
+  /** Where it is, fit for a log line: no password. */
+  readonly address: string
+  readonly journal: Journal
+  readonly receive: ReceiveQueue
+  readonly topics: Topics
+  readonly jobs: Jobs
+  readonly kv: KeyValues
+  readonly leases: Leases
+  /**
+   * Calls `listener` after something that others may wait for became durable, in this process or any
+   * other. A signal is a hint: it may come twice or late, and after a reconnect every listener is called
+   * once. Returns the function that ends it.
+   */
+  onSignal(name: Signal, listener: () => void): () => void
+  /** Resolves when a trivial write-free round trip succeeded. */
+  ping(): Promise<void>
+  stats(): Promise<StoreStats>
+  /** Removes what is older than the policy allows; see `Retention`. Bounded work per call. */
+  trim(policy: Retention): Promise<{ removed: number }>
+  close(): Promise<void>
+}
+
+/**
+ * `journal`: a message was accepted. `receive`: a message may be taken. `topic:NAME`: an event was
+ * published or given back. `jobs:QUEUE`: a job may be claimed. `job:ID`: that job has ended (sent only
+ * for jobs with `notify`). `kv:KEY`: that key was written or deleted.
+ */
+export type Signal =
+  | 'journal'
+  | 'receive'
+  | `topic:${string}`
+  | `jobs:${string}`
+  | `job:${string}`
+  | `kv:${string}`
+
+export type Journal = {
+  /**
+   * Appends messages in order: one atomic, durable step for all of them that dedupes by (gateway, key)
+   * within seven days, appends to the journal, and makes each visible to `receive`, to the topic
+   * `gateway-message` and to the pump. A duplicate, also one within the same call, changes nothing and
+   * gets the id of the first. The answers stand in the order of the messages.
+   */
+  accept(messages: readonly NewMessage[]): Promise<Accepted[]>
+  get(id: string): Promise<Message | undefined>
+  /** Newest first. `before` is a message id to page on from. */
+  list(filter: MessageFilter): Promise<Message[]>
+  /** Adds a note to a message's history. Notes of a message no longer retained are dropped. */
+  note(id: string, notes: readonly Note[]): Promise<void>
+  /** The notes on a message, oldest first, those that the store itself wrote (`receive`) among them. */
+  history(id: string): Promise<Note[]>
+  /**
+   * The pump: messages after the dispatch cursor, oldest first, with the cursor to commit from.
+   * Reading moves nothing.
+   */
+  unpumped(max: number): Promise<{ cursor: number; messages: { position: number; message: Message }[] }>
+  /**
+   * Moves the dispatch cursor from `from` to `to` and adds the jobs, in one atomic step. Returns false,
+   * and does nothing, where another daemon moved the cursor first.
+   */
+  pumped(from: number, to: number, jobs: readonly NewJob[]): Promise<boolean>
+}
+
+export type MessageFilter = { gateway?: string; conversation?: string; before?: string; limit: number }
+
+/** One line of a message's history: on which road what happened when. */
+export type Note = { at: number; road: 'dispatch' | 'receive' | 'outbox'; what: string; detail?: Json }
+
+export type ReceiveQueue = {
+  /**
+   * Takes the oldest message that matches, so that nobody else gets it. Without `lease` it is consumed
+   * at once; with `lease` (ms) it comes back unless it is acknowledged in time. Undefined: there is none.
+   */
+  take(filter: ReceiveFilter, lease?: number): Promise<Taken | undefined>
+  /** Consumes a leased message. False: the lease has run out and the message may be with another. */
+  ack(receipt: string): Promise<boolean>
+  /** Gives a leased message back at once. False: as for `ack`. */
+  release(receipt: string): Promise<boolean>
+  /** When the next lease runs out (Unix ms), so that waiters need not poll. */
+  nextExpiry(): Promise<number | undefined>
+}
+
+export type ReceiveFilter = { gateway?: string; conversation?: string }
+
+export type Taken = { message: Message; receipt?: string }
+
+export type Topics = {
+  /** Appends events to a topic, in order, durable; returns their ids. Not for `gateway-message`. */
+  publish(topic: string, events: readonly NewEvent[]): Promise<string[]>
+  /**
+   * Makes the group if it is not there, at the end of the topic (`now`), at the start of what is
+   * retained (`start`), or after a position. Idempotent: an existing group keeps its position.
+   */
+  subscribe(topic: string, group: string, from: 'now' | 'start' | number): Promise<{ created: boolean }>
+  unsubscribe(topic: string, group: string): Promise<boolean>
+  groups(topic?: string): Promise<GroupInfo[]>
+  /**
+   * Reads for several groups of one topic in one step; the answers stand in the order of the requests.
+   * A group that is not there is undefined. See `GroupRead` for what each mode does.
+   */
+  read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
+  /** Consumes events of a group. Unknown and already consumed ids are ignored; returns how many were consumed. */
+  ack(topic: string, group: string, ids: readonly string[]): Promise<number>
+  /** Gives events back: visible again after `delay` ms, at their old place. Returns how many. */
+  nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
+  /** Reads without any group: events after a position (0: the start), and the position of each. */
+  tail(topic: string, after: number, max: number): Promise<{ position: number; event: Event }[]>
+  /** The position of the newest event; 0 for an empty topic. */
+  end(topic: string): Promise<number>
+}
+
+/**
+ * `consume`: the events returned are consumed. `peek`: nothing changes. `lease`: they are hidden from
+ * further reads of the group for `lease` ms, and visible again after, unless acknowledged.
+ */
+export type GroupRead = { group: string; max: number; mode: 'consume' | 'peek' | 'lease'; lease?: number }
+
+/** `missed`: how many events retention removed before this group read them (told once). */
+export type GroupBatch = { events: Event[]; missed: number; nextVisible?: number }
+
+export type GroupInfo = { topic: string; group: string; position: number; lag: number; pending: number }
+
+/**
+ * Durable jobs in lanes. Within a queue, jobs of one lane run one at a time in the order in which they
+ * were added; lanes run in parallel. A job that waits for its retry holds its own lane and no other.
+ */
+export type Jobs = {
+  /**
+   * Adds jobs, in order. A job whose `key` (or, without one, whose id in that queue) was added within
+   * seven days is not added again; the answer tells.
+   */
+  add(queue: string, jobs: readonly NewJob[]): Promise<{ added: boolean }[]>
+  /**
+   * Claims up to `max` due jobs at the heads of free lanes, the longest ready first. `limits` caps how
+   * many of a group are claimed in this call; a group it does not name is only capped by `max`. A claimed job
+   * is the caller's until its lease (ms) runs out.
+   */
+  claim(queue: string, request: Claim): Promise<ClaimedJobs>
+  /**
+   * Ends claims, each as its outcome says. A job whose claim ran out and was claimed by another is left
+   * alone and answered false.
+   */
+  settle(queue: string, outcomes: readonly Settled[]): Promise<boolean[]>
+  /** Renews the leases; answers false for claims that are lost. */
+  renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
+  /** The state of a job that is waiting, running, dead or (for seven days, with its result) done. */
+  state(queue: string, id: string): Promise<JobState | undefined>
+  /** Jobs that wait or run, oldest first. */
+  list(queue: string, limit: number): Promise<JobInfo[]>
+  deadLetters: DeadLetters
+}
+
+export type NewJob = {
+  /** Unique in its queue. For dispatch: the message id. */
+  id: string
+  lane: string
+  /** What limits concurrency: the route for dispatch, the gateway for the outbox. */
+  group: string
+  /** The message it belongs to, delivered with the claim. It is retained while the job lives. */
+  messageId?: string
+  data?: Json
+  /** Unix ms; not before that. A job that is not due holds its lane. */
+  notBefore?: number
+  /** Remembers the result and the fact that it ended, and sends the signal `job:ID`. */
+  notify?: boolean
+}
+
+export type Claim = { max: number; lease: number; owner: string; limits?: Record<string, number> }
+
+/** `nextDue`: when something may become claimable with no signal (a retry, a lease that runs out). */
+export type ClaimedJobs = { jobs: ClaimedJob[]; nextDue?: number }
+
+export type ClaimedJob = NewJob & {
+  token: string
+  /** Whole attempts before this one that failed. */
+  failures: number
+  /** Claims that ran out without an outcome: the holder died, and what it did is unknown. */
+  lost: number
+  errors: AttemptError[]
+  message?: Message
+}
+
+export type AttemptError = { at: number; code: string; message: string; stack?: string }
+
+/**
+ * `done`: finished; `result` is kept seven days for jobs with `notify`. `retry`: a failed attempt, again
+ * after `delay` ms. `release`: given back unchanged (drain, reload); no attempt. `dead`: becomes a dead letter.
+ */
+export type Settled = { id: string; token: string; notes?: readonly Note[] } & (
+  | { outcome: 'done'; result?: Json }
+  | { outcome: 'retry'; delay: number; error: AttemptError }
+  | { outcome: 'release'; delay?: number }
+  | { outcome: 'dead'; error: AttemptError; reason: DeadReason }
+)
+
+/** `ambiguous`: a send whose outcome is unknown and that must not be repeated blindly. */
+export type DeadReason = 'attempts' | 'permanent' | 'ambiguous'
+
+export type JobState =
+  | { state: 'waiting' | 'running'; failures: number }
+  | { state: 'done'; result?: Json; at: number }
+  | { state: 'dead'; error: AttemptError; reason: DeadReason }
+
+export type JobInfo = {
+  id: string
+  lane: string
+  group: string
+  running: boolean
+  failures: number
+  due: number
+}
+
+export type DeadLetter = {
+  id: string
+  queue: string
+  at: number
+  lane: string
+  group: string
+  reason: DeadReason
+  data?: Json
+  errors: AttemptError[]
+  /** The whole message, kept even when retention has removed it from the journal. */
+  message?: Message
+}
+
+export type DeadLetters = {
+  /** Newest first. */
+  list(filter: { queue?: string; group?: string; limit: number }): Promise<DeadLetter[]>
+  get(id: string): Promise<DeadLetter | undefined>
+  /** Puts it back at the end of its lane with fresh attempts. False: there is no such dead letter. */
+  retry(id: string): Promise<boolean>
+  drop(id: string): Promise<boolean>
+}
+
+export type KeyValues = {
+  get(key: string): Promise<KeyValue | undefined>
+  /**
+   * Writes, and returns the new version. With `ifVersion` it writes only where the key has that version
+   * (0: is absent); otherwise it returns undefined and changes nothing. `ttl` in ms.
+   */
+  set(key: string, value: Json, options?: { ttl?: number; ifVersion?: number }): Promise<number | undefined>
+  delete(key: string): Promise<boolean>
+  /** Keys with that prefix, sorted. */
+  list(prefix: string, limit: number): Promise<string[]>
+}
+
+export type KeyValue = { value: Json; version: number }
+
+/** Mutual exclusion with a fencing token that grows with every new holder. */
+export type Leases = {
+  /** Takes or renews the lease for `ttl` ms. Undefined: another holds it. A renewal keeps its token. */
+  acquire(name: string, owner: string, ttl: number): Promise<{ token: number } | undefined>
+  release(name: string, owner: string): Promise<void>
+}
+
+/** Ages in ms. What the pump has not seen, and what an unfinished job needs, is never removed. */
+export type Retention = {
+  journal: { maxAge: number; maxCount: number }
+  /** Overrides for single gateways (age only) and for single topics. */
+  gateways?: Record<string, { maxAge: number }>
+  topics?: Record<string, { maxAge?: number; maxCount?: number }>
+}
+
+export type StoreStats = {
+  journal: { messages: number; bytes?: number; oldestAt?: number }
+  receive: { ready: number; leased: number; oldestAt?: number }
+  dispatch: { unpumped: number; oldestAt?: number }
+  jobs: { queue: string; waiting: number; running: number; dead: number }[]
+}

@@ -1,0 +1,118 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex, Readable } from 'node:stream'
+import type { ZodType } from 'zod'
+import type { Json, JsonObject } from './json.ts'
+import type { Log } from './log.ts'
+import type { Accepted, Attachment, Message, NewMessage } from './message.ts'
+import type { KeyValues, Leases } from './store.ts'
+
+/**
+ * A kind of transport: one folder in `transports/` and one line in its registry. `options` is the schema
+ * of the keys that a gateway of this kind takes in routes.yaml, besides `transport` and `enabled`.
+ */
+export type TransportKind<Options = unknown> = {
+  kind: string
+  options: ZodType<Options>
+  /** Called once per enabled gateway; does no I/O. Throws only for options that contradict each other. */
+  create(options: Options, deps: TransportDeps): Transport
+  /** The flat `data` of the event of a message on `gateway-message`, without `messageId` and `conversation`. */
+  eventData(message: Message): JsonObject
+}
+
+/** One gateway: a listener for messages and a sender of replies. */
+export type Transport = {
+  /** Called once, after the roads are ready. Resolves when it listens; what fails later shows in `health`. */
+  start(): Promise<void>
+  /**
+   * Sends one reply. Called by the outbox, at least once per reply: after a crash it may come again with
+   * the same `key`, and where the transport can tell, it must not send twice. Throws a TriviumError;
+   * `retryable` decides between another attempt and a dead letter. A throw of any other error counts as
+   * retryable.
+   */
+  send(reply: Reply): Promise<Receipt>
+  /**
+   * Looks whether an earlier `send` of this key, whose outcome is unknown, arrived. Absent: repeating `send` is
+   * safe, because `send` itself recognises the key.
+   */
+  probe?(reply: Reply): Promise<{ sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown' }>
+  /** Stops taking messages in. After it resolves, `accept` is not called again; `send` still works until `close`. */
+  stop(): Promise<void>
+  /** Releases everything. */
+  close(): Promise<void>
+  health(): Health
+  /** For `trivium doctor`: what can be verified from here, each with what to do where it fails. */
+  check(): Promise<Check[]>
+}
+
+export type Health = { ok: boolean; detail?: string }
+
+export type Check = { name: string; ok: boolean; detail: string }
+
+/** What the outbox hands to a transport. */
+export type Reply = {
+  /** The idempotency key of this send. */
+  key: string
+  gateway: string
+  conversation: string
+  /** Where it goes, as `target` of the inbound message said; undefined for sends to `to`. */
+  target?: JsonObject
+  /** An explicit target; only on gateways with `open: true`. */
+  to?: string
+  text: string
+  subject?: string
+  attachments?: Attachment[]
+  /** The message that it answers. */
+  inReplyTo?: string
+  data?: JsonObject
+}
+
+/** What is known after a send: the provider's id and anything worth keeping. */
+export type Receipt = { id: string; data?: Json }
+
+export type TransportDeps = {
+  /** The gateway's name. */
+  gateway: string
+  /**
+   * Resolves when the message is durable on the three roads. Only then may the transport acknowledge
+   * upstream. Rejects with `store_unavailable` or `overloaded`: then it must refuse, so that upstream
+   * tries again.
+   */
+  accept(message: NewMessage): Promise<Accepted>
+  http: PublicHttp
+  replies: ReplyLog
+  artifacts: Artifacts
+  kv: KeyValues
+  leases: Leases
+  /** Resolves with how the dispatch of a message ended, or undefined at the timeout. For `respond: result`. */
+  settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
+  log: Log
+  now(): number
+  /** Counts what was refused, by reason: the metric `trivium_refused_total`. */
+  refused(reason: string): void
+}
+
+/** The public listener, shared by all gateways. Bare node:http: nothing stands between socket and handler. */
+export type PublicHttp = {
+  /** Throws `config_invalid` where the path is taken. Returns the function that takes it away. */
+  mount(path: string, handler: (request: IncomingMessage, response: ServerResponse) => void): () => void
+  upgrade(path: string, handler: (request: IncomingMessage, socket: Duplex, head: Buffer) => void): () => void
+}
+
+/**
+ * Replies kept per conversation, numbered from 1, on the store: any daemon may append, and whoever holds the
+ * connection reads. Kept as long as the retention of topics says.
+ */
+export type ReplyLog = {
+  /** The same key is appended once. */
+  append(conversation: string, entry: { key: string; data: JsonObject }): Promise<void>
+  read(conversation: string, after: number, max: number): Promise<{ seq: number; data: JsonObject }[]>
+  end(conversation: string): Promise<number>
+  onAppend(conversation: string, listener: () => void): () => void
+}
+
+/** Large things beside the store, by content hash, under `<data dir>/artifacts/`. */
+export type Artifacts = {
+  /** Streams to disk, durable when it resolves. Throws `body_too_large` over `limit` bytes. */
+  save(name: string, type: string, body: Readable, limit: number): Promise<Attachment>
+  open(sha256: string): Readable
+}
