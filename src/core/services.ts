@@ -1,0 +1,192 @@
+import type { Event } from './event.ts'
+import type { Json } from './json.ts'
+import type { Attachment, Message } from './message.ts'
+import type { Call } from './skill.ts'
+import type { DeadLetter, Note } from './store.ts'
+
+/**
+ * What the shipped skills work on, reachable as `ctx.services`. The daemon hands them in; each method is
+ * called by the skill of the same name, with arguments that the skill's schema has validated and with its
+ * defaults filled in, and with the call that it happens in.
+ */
+export type Services = {
+  events: EventService
+  receive: ReceiveService
+  send: SendService
+  messages: MessageService
+  deadLetters: DeadLetterService
+  gateways: GatewayService
+  state: StateService
+  callbacks: CallbackService
+  approvals: ApprovalService
+}
+
+export type EventService = {
+  /** Publishes one event. Throws `topic_reserved` for `gateway-message`. */
+  emit(args: { topic: string; type?: string; data: Json }, call: Call): Promise<{ id: string }>
+  /**
+   * Makes the consumer group `queue`, or the caller's own group, which belongs to `call.rootId`. Idempotent.
+   * With `ref` that skill is invoked for each event, until `unsubscribe`.
+   */
+  subscribe(
+    args: { topic: string; queue?: string; replay: boolean; ref?: string },
+    call: Call,
+  ): Promise<{ topic: string; queue: string; created: boolean }>
+  unsubscribe(args: { topic: string; queue?: string; ref?: string }, call: Call): Promise<{ ok: boolean }>
+  /**
+   * Returns events at once, or those that come within `timeout` ms, or `[]`. Without `queue` it reads the
+   * caller's own group, and without one of those waits for what comes next. Ends early when `call.signal` aborts.
+   */
+  wait(
+    args: { topic: string; queue?: string; timeout: number; ack: boolean; max: number; lease?: number },
+    call: Call,
+  ): Promise<Event[]>
+  /** Consumes events, or with `nack` gives them back, visible again after `delay` ms. */
+  ack(
+    args: { topic: string; queue: string; ids: string[]; nack: boolean; delay: number },
+    call: Call,
+  ): Promise<{ count: number }>
+}
+
+export type ReceiveService = {
+  /**
+   * Takes the oldest message within `timeout` ms; null where there is none. Without `gateway` and
+   * `conversation`, a call inside a conversation takes the messages of that conversation.
+   */
+  receive(
+    args: { gateway?: string; conversation?: string; timeout: number; lease?: number },
+    call: Call,
+  ): Promise<ReceivedMessage | null>
+  ack(args: { receipt: string }, call: Call): Promise<{ ok: boolean }>
+}
+
+/** A taken message; `receipt` is there when it was taken with a lease. */
+export type ReceivedMessage = Message & { receipt?: string }
+
+export type SendService = {
+  /**
+   * Puts a reply into the outbox; `wait` (ms) waits for the transport's receipt. Without `key` the key is
+   * `message:route:ordinal`, with the ordinal from `call.sends`. Throws `no_reply_target`, `target_not_allowed`.
+   */
+  send(
+    args: {
+      text: string
+      subject?: string
+      attachments?: Attachment[]
+      gateway?: string
+      to?: string
+      key?: string
+      wait?: number
+    },
+    call: Call,
+  ): Promise<{ key: string; sent: boolean; duplicate: boolean; receipt?: Json }>
+}
+
+export type MessageService = {
+  /** Throws `message_not_found`. */
+  show(args: { id: string }, call: Call): Promise<{ message: Message; history: Note[] }>
+  /** Newest first. */
+  list(
+    args: { gateway?: string; conversation?: string; before?: string; limit: number },
+    call: Call,
+  ): Promise<Message[]>
+}
+
+export type DeadLetterService = {
+  list(args: { queue?: string; group?: string; limit: number }, call: Call): Promise<DeadLetter[]>
+  /** Throws `dead_letter_not_found`, as the next two. */
+  show(args: { id: string }, call: Call): Promise<DeadLetter>
+  retry(args: { id: string }, call: Call): Promise<{ ok: boolean }>
+  drop(args: { id: string }, call: Call): Promise<{ ok: boolean }>
+}
+
+export type GatewayService = {
+  list(call: Call): Promise<GatewayInfo[]>
+}
+
+export type GatewayInfo = { name: string; transport: string; ok: boolean; detail?: string; open: boolean }
+
+/** Where a value lives: `file` and `memory` in this data dir and process, `shared` on the message store. */
+export type StateStoreName = 'file' | 'memory' | 'shared'
+
+type InStore = { store: StateStoreName }
+
+export type StateService = {
+  /** The value, or null where there is none. */
+  get(args: InStore & { key: string }): Promise<Json>
+  /**
+   * Writes, wakes `wait`, returns the new version. With `ifVersion` (0: absent) it writes only on that version
+   * and otherwise answers `ok: false` with the version there is. `ttl` in ms.
+   */
+  set(
+    args: InStore & { key: string; value: Json; ttl?: number; ifVersion?: number },
+  ): Promise<{ ok: boolean; version: number }>
+  delete(args: InStore & { key: string }): Promise<{ ok: boolean; existed: boolean }>
+  /** Keys with that prefix, sorted. */
+  list(args: InStore & { prefix: string; limit: number }): Promise<string[]>
+  /** The value as soon as the key exists; null after `timeout` ms. Throws when `signal` aborts. */
+  wait(args: InStore & { key: string; timeout: number }, signal: AbortSignal): Promise<Json>
+}
+
+export type CallbackService = {
+  /** Makes a ref `{label}-{8 hex}`. `timeout` (ms) is how long a caller of the ref waits for its answer. */
+  create(args: { label: string; timeout: number; ttl: number }): Promise<{ ref: string }>
+  /** The next pending invocation, oldest first; null after `timeout` ms. Throws `callback_not_found`. */
+  wait(
+    args: { ref: string; timeout: number },
+    signal: AbortSignal,
+  ): Promise<{ id: string; args: Json } | null>
+  /** Answers one invocation with a result or an error. `ok: false`: the caller no longer waits. */
+  respond(args: { ref: string; id: string; result?: Json; error?: string }): Promise<{ ok: boolean }>
+  /** Ends a ref; those who wait for an answer get `callback_released`. */
+  release(args: { ref: string }): Promise<{ ok: boolean }>
+  /** True where a name is a live ref, on any daemon of the same store. */
+  has(ref: string): Promise<boolean>
+  /**
+   * Invokes a ref as a skill. Throws `callback_not_found`, `callback_released`, `callback_timeout`,
+   * `callback_failed` (the responder answered with an error).
+   */
+  invoke(ref: string, args: Json, signal: AbortSignal): Promise<Json>
+}
+
+export type ApprovalService = {
+  /**
+   * Asks for a decision, durably. The same `key` asks once, however often an invocation is repeated, and returns
+   * what stands: `pending` until someone decides or `timeout` (ms) ends it.
+   */
+  request(args: ApprovalRequest): Promise<Approval>
+  /** Decides once. Throws `approval_not_found`, `approval_decided`, `forbidden`. */
+  decide(args: { id: string; approve: boolean; reason?: string }, call: Call): Promise<Approval>
+  get(id: string): Promise<Approval | undefined>
+  /** Oldest first. */
+  list(args: { status?: ApprovalStatus; limit: number }): Promise<Approval[]>
+  /** Resolves when it is no longer pending, or undefined after `timeout` ms. */
+  wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
+}
+
+export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired'
+
+export type ApprovalRequest = {
+  key: string
+  skill: string
+  args: Json
+  /** Shown to whoever decides. */
+  title: string
+  /** Identities and roles that may decide; empty: whoever may invoke `approval-decide`. */
+  approvers: string[]
+  /** Ms until it ends undecided, and the outcome then. */
+  timeout: number
+  onTimeout: 'deny' | 'approve'
+  message?: { id: string; gateway: string; conversation: string; from: string }
+  trace: string
+}
+
+export type Approval = ApprovalRequest & {
+  id: string
+  status: ApprovalStatus
+  requestedAt: number
+  expiresAt: number
+  decidedAt?: number
+  decidedBy?: string
+  reason?: string
+}
