@@ -1,21 +1,20 @@
 #!/usr/bin/env node
 // Runs the sources in a clone and the built files in an installed package (Node strips no types under
 // node_modules). On a Node that is too old it hands over to the one that the clone brings.
-import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { handOver } from './hand-over.js'
 
 const source = new URL('../src/main.ts', import.meta.url)
 const main = existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url)
 const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
+  enableCompileCache()
   await import(main.href)
 } else if (existsSync(own)) {
-  const { status } = spawnSync(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  })
-  process.exit(status ?? 1)
+  handOver(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)])
 } else {
   console.error(
     `Trivium needs Node 24 or newer; this is ${process.versions.node}. In a clone, run \`npm start\` once.`,

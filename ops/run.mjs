@@ -1,0 +1,23 @@
+// The one door of `npm start`, `npm test` and the other scripts. It is the first thing that runs in a
+// fresh clone, so it needs only Node 20 and no packages: it sets up what is missing and hands over to
+// the pinned Node.
+import { handOver } from '../bin/hand-over.js'
+import { root, setUp } from './set-up.mjs'
+
+const tasks = {
+  start: ['bin/trivium.js', 'start'],
+  test: ['ops/test.ts'],
+  check: ['ops/check.ts'],
+  chaos: ['ops/test.ts', '--chaos'],
+  bench: ['ops/bench/main.ts'],
+  build: ['ops/build.ts'],
+}
+
+const [name = '', ...args] = process.argv.slice(2)
+if (!Object.hasOwn(tasks, name)) {
+  console.error(`Usage: node ops/run.mjs <${Object.keys(tasks).join('|')}> [arguments]`)
+  process.exit(2)
+}
+process.chdir(root)
+const node = await setUp()
+handOver(node, [...tasks[name], ...args])
