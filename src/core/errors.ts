@@ -67,6 +67,11 @@ export const catalogue = {
   ),
   no_reply_target: entry('There is no conversation to reply to; give `gateway` and `to`.', 422),
   send_failed: entry('Gateway {gateway} could not send: {reason}', 502, { retryable: true }),
+  send_ambiguous: entry(
+    'Gateway {gateway} cannot tell whether {key} was sent: {reason}. It is looked for before anything is sent again.',
+    502,
+    { retryable: true },
+  ),
   send_rejected: entry('Gateway {gateway} refused to send for good: {reason}', 502),
   callback_not_found: entry('There is no callback {ref}, or it has ended.', 404),
   callback_released: entry('Callback {ref} was released before it answered.', 410),
