@@ -1,3 +1,5 @@
+import { type ZodType, z } from 'zod'
+
 /** Any value that JSON can carry. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
@@ -21,3 +23,14 @@ export function pathGet(value: unknown, path: string): unknown {
   }
   return current
 }
+
+/** A value as JSON carries it: what JSON cannot say (undefined, functions) is left out; `null` for nothing at all. */
+export function toJson(value: unknown): Json {
+  return value === undefined ? null : JSON.parse(JSON.stringify(value) ?? 'null')
+}
+
+/** Any JSON value, for zod schemas. */
+export const jsonSchema: ZodType<Json> = z.json()
+
+/** A JSON object, for zod schemas. */
+export const jsonObjectSchema: ZodType<JsonObject> = z.record(z.string(), jsonSchema)

@@ -1,10 +1,19 @@
+import { z } from 'zod'
 import type { JsonObject } from './json.ts'
 
 /** Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to. */
 export type Sender = { id: string; name?: string; address?: string }
 
 /** A file that came with a message. The bytes are an artifact; `path` is relative to the data dir. */
-export type Attachment = { name: string; type: string; size: number; sha256: string; path: string }
+export const attachmentSchema = z.object({
+  name: z.string(),
+  type: z.string(),
+  size: z.number(),
+  sha256: z.string(),
+  path: z.string(),
+})
+
+export type Attachment = z.infer<typeof attachmentSchema>
 
 /** One inbound message, as every road and every skill sees it. Immutable once accepted. */
 export type Message = {

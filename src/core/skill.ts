@@ -63,6 +63,9 @@ export type Call = {
   route?: string
   /** Numbers the sends of the outermost invocation, so that a repeated one gives each the same key again. */
   sends: SendCounter
+  /** The default model, and who listens to a model's text as it comes; see `InvokeOptions`. */
+  model?: string
+  onText?: (text: string) => void
   /** The skill that runs, and how many invocations it is nested in (0: the outermost). */
   skill: string
   depth: number

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
-import type { ZodType } from 'zod'
-import type { Json, JsonObject } from './json.ts'
+import { type ZodType, z } from 'zod'
+import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
 import type { Log } from './log.ts'
-import type { Accepted, Attachment, Message, NewMessage } from './message.ts'
+import { type Accepted, type Attachment, attachmentSchema, type Message, type NewMessage } from './message.ts'
 import type { KeyValues, Leases } from './store.ts'
 
 /**
@@ -49,22 +49,24 @@ export type Health = { ok: boolean; detail?: string }
 export type Check = { name: string; ok: boolean; detail: string }
 
 /** What the outbox hands to a transport. */
-export type Reply = {
+export const replySchema = z.object({
   /** The idempotency key of this send. */
-  key: string
-  gateway: string
-  conversation: string
-  /** Where it goes, as `target` of the inbound message said; undefined for sends to `to`. */
-  target?: JsonObject
+  key: z.string(),
+  gateway: z.string(),
+  conversation: z.string(),
+  /** Where it goes: `data.replyTarget` of the inbound message; absent for sends to `to`. */
+  target: jsonObjectSchema.exactOptional(),
   /** An explicit target; only on gateways with `open: true`. */
-  to?: string
-  text: string
-  subject?: string
-  attachments?: Attachment[]
-  /** The message that it answers. */
-  inReplyTo?: string
-  data?: JsonObject
-}
+  to: z.string().exactOptional(),
+  text: z.string(),
+  subject: z.string().exactOptional(),
+  attachments: z.array(attachmentSchema).exactOptional(),
+  /** The id of the message that it answers. */
+  inReplyTo: z.string().exactOptional(),
+  data: jsonObjectSchema.exactOptional(),
+})
+
+export type Reply = z.infer<typeof replySchema>
 
 /** What is known after a send: the provider's id and anything worth keeping. */
 export type Receipt = { id: string; data?: Json }

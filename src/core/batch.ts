@@ -1,0 +1,63 @@
+/** Collects the calls of one turn of the event loop and runs them together. */
+export type Batcher<Item, Result> = {
+  /** Resolves with the item's own result once its batch ran. Rejects with what `run` threw. */
+  add(item: Item): Promise<Result>
+  /** Items that wait or are being run. */
+  pending(): number
+  /** Resolves when nothing is pending. */
+  idle(): Promise<void>
+}
+
+type Waiting<Item, Result> = {
+  item: Item
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+/**
+ * Makes a batcher: everything added in one turn goes to `run` in one call (of at most `max` items), and the
+ * answers of a batch are released together. `run` answers in the order of the items.
+ */
+export function createBatcher<Item, Result>(options: {
+  max: number
+  run(items: Item[]): Promise<readonly Result[]>
+}): Batcher<Item, Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let pending = 0
+  let idlers: (() => void)[] = []
+
+  const flush = () => {
+    const all = waiting
+    waiting = []
+    for (let start = 0; start < all.length; start += options.max) {
+      void runBatch(all.slice(start, start + options.max))
+    }
+  }
+
+  const runBatch = async (batch: Waiting<Item, Result>[]) => {
+    try {
+      const results = await options.run(batch.map(({ item }) => item))
+      batch.forEach(({ resolve }, index) => {
+        resolve(results[index] as Result)
+      })
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+    pending -= batch.length
+    if (pending === 0) {
+      const woken = idlers
+      idlers = []
+      for (const wake of woken) wake()
+    }
+  }
+
+  return {
+    add: (item) =>
+      new Promise((resolve, reject) => {
+        pending += 1
+        if (waiting.push({ item, resolve, reject }) === 1) setImmediate(flush)
+      }),
+    pending: () => pending,
+    idle: () => (pending === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
+  }
+}

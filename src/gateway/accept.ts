@@ -1,0 +1,70 @@
+import { createBatcher } from '../core/batch.ts'
+import { TriviumError } from '../core/errors.ts'
+import type { Accepted, NewMessage } from '../core/message.ts'
+import type { Journal } from '../core/store.ts'
+
+/** What `accept` counts. */
+export type AcceptMetrics = {
+  accepted(gateway: string): void
+  duplicate(gateway: string): void
+  refused(gateway: string, reason: string): void
+}
+
+/** The one door: every transport brings every message through here. */
+export type Accept = {
+  /**
+   * Resolves when the message is durable and visible on all three roads, or was already. Rejects with
+   * `overloaded` or `store_unavailable`; then upstream must be refused, so that it tries again.
+   */
+  accept(message: NewMessage): Promise<Accepted>
+  /** Tells how many accepted messages wait for dispatch; over the bound, new ones are refused. */
+  setBacklog(count: number): void
+  /** Resolves when no call is under way. */
+  idle(): Promise<void>
+}
+
+/** Messages in one store call at most, so that no call stalls the store for long. */
+const MAX_BATCH = 256
+
+/**
+ * Makes the door. Calls of one turn of the event loop become one store call. `maxPending` bounds the
+ * messages in memory, `maxBacklog` those that wait in the store for dispatch.
+ */
+export function createAccept(options: {
+  journal: Pick<Journal, 'accept'>
+  metrics: AcceptMetrics
+  maxPending: number
+  maxBacklog: number
+}): Accept {
+  const { journal, metrics, maxPending, maxBacklog } = options
+  const batcher = createBatcher<NewMessage, Accepted>({
+    max: MAX_BATCH,
+    run: (messages) => journal.accept(messages),
+  })
+  let backlog = 0
+
+  const refuse = (message: NewMessage, what: string, limit: number) => {
+    metrics.refused(message.gateway, 'overloaded')
+    return new TriviumError('overloaded', { what, limit, seconds: 1 })
+  }
+
+  return {
+    async accept(message) {
+      if (batcher.pending() >= maxPending) throw refuse(message, 'The accept queue', maxPending)
+      if (backlog >= maxBacklog) throw refuse(message, 'The backlog of messages to dispatch', maxBacklog)
+      try {
+        const answer = await batcher.add(message)
+        if (answer.duplicate) metrics.duplicate(message.gateway)
+        else metrics.accepted(message.gateway)
+        return answer
+      } catch (error) {
+        metrics.refused(message.gateway, error instanceof TriviumError ? error.code : 'internal')
+        throw error
+      }
+    },
+    setBacklog(count) {
+      backlog = count
+    },
+    idle: batcher.idle,
+  }
+}

@@ -1,0 +1,173 @@
+import { TriviumError, toTriviumError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import type { Message } from '../core/message.ts'
+import type { Route } from '../core/route.ts'
+import { createSendCounter, type SendCounter } from '../core/skill.ts'
+import type { ClaimedJob, Note, Store } from '../core/store.ts'
+import { backoffDelay } from './backoff.ts'
+import type { Outbox } from './outbox.ts'
+import { pumpOnce } from './pump.ts'
+import type { Router } from './router.ts'
+import { attemptError, createWorker, type RunOutcome, type Worker } from './worker.ts'
+
+export const DISPATCH_QUEUE = 'dispatch'
+
+/** What the invocation of a route's skill brings along; `sends` numbers the replies of this attempt. */
+export type Dispatch = {
+  message: Message
+  route: Route
+  attempt: number
+  sends: SendCounter
+  signal: AbortSignal
+}
+
+/** What dispatch counts. Durations in seconds. */
+export type DispatchMetrics = {
+  dispatched(route: string, outcome: 'done' | 'retry' | 'dead' | 'unrouted', seconds: number): void
+  latency(gateway: string, seconds: number): void
+}
+
+export type DispatchOptions = {
+  store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
+  owner: string
+  concurrency: number
+  /** The routes in force now: asked for each batch, so that a reload takes effect at once. */
+  routes(): { router: Router; routes: readonly Route[] }
+  /** Runs the skill of a route. Must end soon after `signal` aborts. */
+  invoke(dispatch: Dispatch): Promise<unknown>
+  /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
+  ended?(message: Message): void
+  outbox: Pick<Outbox, 'reply'>
+  metrics: DispatchMetrics
+  log: Log
+  now(): number
+}
+
+/** Milliseconds after which the lane of a dead daemon goes on elsewhere. */
+const CLAIM_LEASE = 15_000
+const PUMP_BATCH = 256
+
+/**
+ * The dispatch road: the first matching route's skill, once per message in the sense of at-least-once, first
+ * in first out within a conversation, parallel across conversations.
+ */
+export function createDispatch(options: DispatchOptions): Worker {
+  const { store, metrics, log, now } = options
+  const matched = (message: Message) => options.routes().router.match(message)
+
+  const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
+    const message = job.message
+    if (!message) return giveUp(new TriviumError('message_not_found', { id: job.messageId ?? job.id }))
+    const route = options.routes().routes.find((one) => one.name === job.group) ?? matched(message)
+    if (!route) return { outcome: 'done', notes: [note('unrouted')] }
+
+    const started = now()
+    const attempt = job.failures + job.lost + 1
+    if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
+    if (attempt > route.retry.attempts) return giveUp(lastErrorOf(job))
+    const dispatch: Dispatch = { message, route, attempt, sends: createSendCounter(), signal }
+    try {
+      await sendResult(dispatch, await options.invoke(dispatch))
+      options.ended?.(message)
+      metrics.dispatched(route.name, 'done', (now() - started) / 1000)
+      return { outcome: 'done', notes: [note('done', { route: route.name, attempt, ms: now() - started })] }
+    } catch (thrown) {
+      if (signal.aborted) throw thrown
+      return failed(job, route, attempt, started, thrown)
+    }
+  }
+
+  const sendResult = async ({ message, route, sends }: Dispatch, result: unknown) => {
+    const text = replyText(result)
+    if (text === undefined || sends.count > 0 || route.reply === 'none') return
+    await options.outbox.reply(message, { text, key: sendKey(message.id, route.name, sends.next()) })
+  }
+
+  const failed = (
+    job: ClaimedJob,
+    route: Route,
+    attempt: number,
+    started: number,
+    thrown: unknown,
+  ): RunOutcome => {
+    const error = attemptError(thrown, now())
+    const permanent = thrown instanceof TriviumError && !thrown.retryable
+    const dead = permanent || attempt >= route.retry.attempts
+    const fields = { messageId: job.id, route: route.name, attempt, err: toTriviumError(thrown) }
+    metrics.dispatched(route.name, dead ? 'dead' : 'retry', (now() - started) / 1000)
+    const detail = { route: route.name, attempt, error: error.message }
+    if (!dead) {
+      const delay = backoffDelay(route.retry, attempt)
+      log.warn({ ...fields, delay }, 'the skill failed; the message will be dispatched again')
+      return { outcome: 'retry', delay, error, notes: [note('failed', detail)] }
+    }
+    if (job.message) options.ended?.(job.message)
+    log.error(fields, 'the message became a dead letter')
+    return {
+      outcome: 'dead',
+      error,
+      reason: permanent ? 'permanent' : 'attempts',
+      notes: [note('dead', detail)],
+    }
+  }
+
+  const giveUp = (thrown: unknown): RunOutcome => {
+    const error = attemptError(thrown, now())
+    return { outcome: 'dead', error, reason: 'attempts', notes: [note('dead', { error: error.message })] }
+  }
+
+  const note = (what: string, detail?: Json): Note => ({
+    at: now(),
+    road: 'dispatch',
+    what,
+    ...(detail === undefined ? {} : { detail }),
+  })
+
+  const refill = async () => {
+    const moved = await pumpOnce({
+      journal: store.journal,
+      match: matched,
+      unrouted(message) {
+        metrics.dispatched('', 'unrouted', 0)
+        log.debug({ messageId: message.id, gateway: message.gateway }, 'no route matches the message')
+      },
+      max: PUMP_BATCH,
+      now,
+    })
+    return moved !== 0
+  }
+
+  return createWorker({
+    queue: DISPATCH_QUEUE,
+    store,
+    owner: options.owner,
+    concurrency: options.concurrency,
+    limits: () => new Map(options.routes().routes.map((route) => [route.name, route.concurrency])),
+    lease: CLAIM_LEASE,
+    run,
+    refill,
+    signals: ['journal'],
+    log,
+    now,
+  })
+}
+
+/** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */
+export function sendKey(messageId: string, route: string, ordinal: number): string {
+  return `${messageId}:${route}:${ordinal}`
+}
+
+/** The text that a skill's result sends as the reply: a string, or the `text` of an object. */
+function replyText(result: unknown): string | undefined {
+  if (typeof result === 'string') return result === '' ? undefined : result
+  if (typeof result !== 'object' || result === null || !('text' in result)) return undefined
+  return typeof result.text === 'string' && result.text !== '' ? result.text : undefined
+}
+
+/** What to say of a job whose attempts are used up before this claim: its holder died each time. */
+function lastErrorOf(job: ClaimedJob): Error {
+  const last = job.errors.at(-1)
+  if (last) return new Error(last.message)
+  return new Error(`the process that ran it died ${job.lost} times`)
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod'
+import { TriviumError } from '../core/errors.ts'
+import type { Event } from '../core/event.ts'
+import { toJson } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import type { Store } from '../core/store.ts'
+import { waitFor } from '../core/wait.ts'
+import { backoffDelay, type RetryPolicy } from './backoff.ts'
+import { attemptError, createWorker, type Worker } from './worker.ts'
+
+export const SUBSCRIPTION_QUEUE = 'subscriptions'
+
+/** A consumer group whose events invoke a skill. */
+export type RefSubscription = { topic: string; group: string; ref: string }
+
+/** Subscriptions with `ref`: durable, so that they go on after a restart and on any daemon. */
+export type RefSubscriptions = {
+  add(subscription: RefSubscription): Promise<void>
+  /** Ends it; with `ref` only where it is that one. */
+  remove(subscription: { topic: string; group: string; ref?: string }): Promise<void>
+  /** Takes up what the store knows. */
+  start(): Promise<void>
+  stop(grace: number): Promise<void>
+}
+
+const subscriptionSchema = z.object({ topic: z.string(), group: z.string(), ref: z.string() })
+const jobSchema = z.object({ ref: z.string(), event: z.unknown() })
+
+const RETRY: RetryPolicy = { attempts: 5, backoff: 'exponential', delay: 1000, maxDelay: 60_000 }
+const PREFIX = 'trivium:subscription:'
+/** Ms for which a batch of events is hidden from the group while it becomes jobs. */
+const HANDOVER_LEASE = 30_000
+const BATCH = 100
+
+/**
+ * Makes each event of a subscription a durable job: leased from the group, added under the event's id (so a
+ * crash between adds it once), then acknowledged. The jobs run in order per subscription, with retries and
+ * dead letters like those of dispatch.
+ */
+export function createRefSubscriptions(options: {
+  store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
+  owner: string
+  invoke(ref: string, event: unknown, signal: AbortSignal, rootId: string): Promise<unknown>
+  log: Log
+  now(): number
+}): RefSubscriptions {
+  const { store, log, now } = options
+  const pumps = new Map<string, AbortController>()
+
+  const worker: Worker = createWorker({
+    queue: SUBSCRIPTION_QUEUE,
+    store,
+    owner: options.owner,
+    concurrency: 16,
+    limits: () => new Map(),
+    lease: HANDOVER_LEASE,
+    async run(job, signal) {
+      const { ref, event } = jobSchema.parse(job.data)
+      try {
+        await options.invoke(ref, event, signal, job.id)
+        return { outcome: 'done' }
+      } catch (thrown) {
+        if (signal.aborted) throw thrown
+        const attempt = job.failures + job.lost + 1
+        const error = attemptError(thrown, now())
+        const permanent = thrown instanceof TriviumError && !thrown.retryable
+        if (!permanent && attempt < RETRY.attempts) {
+          return { outcome: 'retry', delay: backoffDelay(RETRY, attempt), error }
+        }
+        log.error({ ref, err: thrown }, 'an event of a subscription became a dead letter')
+        return { outcome: 'dead', error, reason: permanent ? 'permanent' : 'attempts' }
+      }
+    },
+    log,
+    now,
+  })
+
+  const handOver = async (subscription: RefSubscription, events: Event[]) => {
+    const { topic, group, ref } = subscription
+    const jobs = events.map((event) => ({
+      id: `${topic}/${group}/${event.id}`,
+      lane: `${topic}/${group}`,
+      group: ref,
+      data: toJson({ ref, event }),
+    }))
+    await store.jobs.add(SUBSCRIPTION_QUEUE, jobs)
+    await store.topics.ack(
+      topic,
+      group,
+      events.map(({ id }) => id),
+    )
+  }
+
+  const pump = async (subscription: RefSubscription, signal: AbortSignal) => {
+    const { topic, group } = subscription
+    while (!signal.aborted) {
+      try {
+        const events = await waitFor<Event[]>({
+          async attempt() {
+            const [batch] = await store.topics.read(topic, [
+              { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE },
+            ])
+            return batch && batch.events.length > 0
+              ? { value: batch.events }
+              : { retryAt: batch?.nextVisible }
+          },
+          watch: (wake) => store.onSignal(`topic:${topic}`, wake),
+          timeout: 2 ** 31 - 1,
+          signal,
+        })
+        if (events) await handOver(subscription, events)
+      } catch (error) {
+        log.warn({ topic, group, err: error }, 'events of a subscription cannot be read; trying again')
+        await pause(1000, signal)
+      }
+    }
+  }
+
+  const begin = (subscription: RefSubscription) => {
+    const key = keyOf(subscription)
+    if (pumps.has(key)) return
+    const abort = new AbortController()
+    pumps.set(key, abort)
+    void pump(subscription, abort.signal)
+  }
+
+  const end = (key: string) => {
+    pumps.get(key)?.abort()
+    pumps.delete(key)
+  }
+
+  return {
+    async add(subscription) {
+      const key = keyOf(subscription)
+      const known = await store.kv.get(key)
+      await store.kv.set(key, toJson(subscription))
+      if (known && subscriptionSchema.parse(known.value).ref !== subscription.ref) end(key)
+      begin(subscription)
+    },
+    async remove({ topic, group, ref }) {
+      const key = keyOf({ topic, group })
+      const known = await store.kv.get(key)
+      if (!known || (ref !== undefined && subscriptionSchema.parse(known.value).ref !== ref)) return
+      await store.kv.delete(key)
+      end(key)
+    },
+    async start() {
+      worker.start()
+      for (const key of await store.kv.list(PREFIX, 10_000)) {
+        const known = await store.kv.get(key)
+        if (known) begin(subscriptionSchema.parse(known.value))
+      }
+    },
+    async stop(grace) {
+      for (const key of pumps.keys()) end(key)
+      await worker.stop(grace)
+    },
+  }
+}
+
+function keyOf({ topic, group }: { topic: string; group: string }): string {
+  return `${PREFIX}${topic}\n${group}`
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

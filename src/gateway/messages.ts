@@ -1,0 +1,34 @@
+import { TriviumError } from '../core/errors.ts'
+import type { DeadLetterService, MessageService } from '../core/services.ts'
+import type { Store } from '../core/store.ts'
+
+/** Looking at messages and their history on the three roads. */
+export function createMessages(store: Pick<Store, 'journal'>): MessageService {
+  return {
+    async show({ id }) {
+      const message = await store.journal.get(id)
+      if (!message) throw new TriviumError('message_not_found', { id })
+      return { message, history: await store.journal.history(id) }
+    },
+    list: (args) => store.journal.list(args),
+  }
+}
+
+/** Operating on dead letters of every queue. */
+export function createDeadLetters(store: Pick<Store, 'jobs'>): DeadLetterService {
+  const { deadLetters } = store.jobs
+  const orThrow = (id: string, ok: boolean) => {
+    if (!ok) throw new TriviumError('dead_letter_not_found', { id })
+    return { ok }
+  }
+  return {
+    list: (args) => deadLetters.list(args),
+    async show({ id }) {
+      const found = await deadLetters.get(id)
+      if (!found) throw new TriviumError('dead_letter_not_found', { id })
+      return found
+    },
+    retry: async ({ id }) => orThrow(id, await deadLetters.retry(id)),
+    drop: async ({ id }) => orThrow(id, await deadLetters.drop(id)),
+  }
+}

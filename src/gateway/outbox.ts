@@ -1,0 +1,175 @@
+import { TriviumError, toTriviumError } from '../core/errors.ts'
+import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import type { Attachment, Message } from '../core/message.ts'
+import type { ClaimedJob, JobState, Note, Store } from '../core/store.ts'
+import { type Receipt, type Reply, replySchema, type Transport } from '../core/transport.ts'
+import { waitFor } from '../core/wait.ts'
+import { backoffDelay, type RetryPolicy } from './backoff.ts'
+import { attemptError, createWorker, type RunOutcome, type Worker } from './worker.ts'
+
+export const OUTBOX_QUEUE = 'outbox'
+
+/** What is sent, besides where to. The same `key` is sent once within seven days. */
+export type Sending = {
+  key: string
+  text: string
+  subject?: string
+  attachments?: Attachment[]
+  data?: JsonObject
+}
+
+/** Sends, durably and once per key, exactly where a message came from. */
+export type Outbox = {
+  /** Resolves when the reply is durable in the outbox; `queued: false` means that the key was there already. */
+  reply(message: Message, sending: Sending): Promise<{ id: string; queued: boolean }>
+  /** Sends to an explicit target of a gateway. The caller has checked that the gateway is `open`. */
+  sendTo(gateway: string, to: string, sending: Sending): Promise<{ id: string; queued: boolean }>
+  /** Waits up to `timeout` ms for the end of a send. */
+  wait(id: string, timeout: number, signal?: AbortSignal): Promise<JobState | undefined>
+  worker: Worker
+}
+
+export type OutboxOptions = {
+  store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
+  owner: string
+  concurrency: number
+  transport(gateway: string): Transport | undefined
+  sent(gateway: string, outcome: 'sent' | 'retry' | 'dead'): void
+  log: Log
+  now(): number
+}
+
+/** A send is tried for about a day: 1 s, 2 s, 4 s, … up to an hour apart. */
+const RETRY: RetryPolicy = { attempts: 32, backoff: 'exponential', delay: 1000, maxDelay: 3_600_000 }
+const CLAIM_LEASE = 30_000
+/** A gateway that is disabled or gone now may be back after a reload; until then its replies wait. */
+const GATEWAY_AWAY = 30_000
+
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { store, log, now } = options
+
+  const add = async (reply: Reply) => {
+    const id = `outbox:${reply.key}`
+    const lane = `${reply.gateway}/${reply.to ?? reply.conversation}`
+    const job = {
+      id,
+      lane,
+      group: reply.gateway,
+      data: toJson(reply),
+      notify: true,
+      ...(reply.inReplyTo ? { messageId: reply.inReplyTo } : {}),
+    }
+    const [answer] = await store.jobs.add(OUTBOX_QUEUE, [job])
+    return { id, queued: answer?.added ?? false }
+  }
+
+  const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
+    const reply = replySchema.parse(job.data)
+    const transport = options.transport(reply.gateway)
+    if (!transport) return waitForGateway(job, reply)
+    try {
+      const receipt = (await alreadySent(transport, job, reply)) ?? (await transport.send(reply))
+      options.sent(reply.gateway, 'sent')
+      return { outcome: 'done', result: toJson({ receipt }), notes: [note('sent', receipt)] }
+    } catch (thrown) {
+      if (signal.aborted) throw thrown
+      return failed(job, reply, thrown)
+    }
+  }
+
+  /** Looks before sending again: only where an earlier attempt may have arrived without our knowing. */
+  const alreadySent = async (
+    transport: Transport,
+    job: ClaimedJob,
+    reply: Reply,
+  ): Promise<Receipt | undefined> => {
+    const unknown = job.lost > 0 || job.errors.at(-1)?.code === 'send_ambiguous'
+    if (!unknown || !transport.probe) return undefined
+    const found = await transport.probe(reply)
+    if (found.sent === true) return found.receipt
+    if (found.sent === false) return undefined
+    throw new AmbiguousSend(reply)
+  }
+
+  const failed = (job: ClaimedJob, reply: Reply, thrown: unknown): RunOutcome => {
+    const attempt = job.failures + job.lost + 1
+    const error = attemptError(thrown, now())
+    const ambiguous = thrown instanceof AmbiguousSend
+    const permanent = thrown instanceof TriviumError && !thrown.retryable
+    const fields = {
+      gateway: reply.gateway,
+      conversation: reply.conversation,
+      messageId: reply.inReplyTo,
+      attempt,
+    }
+    if (!ambiguous && !permanent && attempt < RETRY.attempts) {
+      const delay = backoffDelay(RETRY, attempt)
+      options.sent(reply.gateway, 'retry')
+      log.warn({ ...fields, delay, err: toTriviumError(thrown) }, 'the reply was not sent; trying again')
+      return { outcome: 'retry', delay, error, notes: [note('send failed', { error: error.message })] }
+    }
+    options.sent(reply.gateway, 'dead')
+    log.error({ ...fields, err: toTriviumError(thrown) }, 'the reply became a dead letter')
+    const reason = ambiguous ? 'ambiguous' : permanent ? 'permanent' : 'attempts'
+    return { outcome: 'dead', error, reason, notes: [note('dead', { error: error.message, reason })] }
+  }
+
+  const waitForGateway = (job: ClaimedJob, reply: Reply): RunOutcome => {
+    const error = new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' })
+    if (job.failures + 1 >= RETRY.attempts) return failed({ ...job, failures: RETRY.attempts }, reply, error)
+    return { outcome: 'retry', delay: GATEWAY_AWAY, error: attemptError(error, now()) }
+  }
+
+  const note = (what: string, detail: unknown): Note => ({
+    at: now(),
+    road: 'outbox',
+    what,
+    ...(isJsonObject(detail) ? { detail } : {}),
+  })
+
+  return {
+    reply: (message, sending) =>
+      add({
+        ...sending,
+        gateway: message.gateway,
+        conversation: message.conversation,
+        inReplyTo: message.id,
+        ...(isJsonObject(message.data.replyTarget) ? { target: message.data.replyTarget } : {}),
+      }),
+    sendTo: (gateway, to, sending) => add({ ...sending, gateway, to, conversation: to }),
+    wait: (id, timeout, signal) =>
+      waitFor<JobState>({
+        async attempt() {
+          const state = await store.jobs.state(OUTBOX_QUEUE, id)
+          const ended = state?.state === 'done' || state?.state === 'dead'
+          return ended ? { value: state } : { retryAt: undefined }
+        },
+        watch: (wake) => store.onSignal(`job:${id}`, wake),
+        timeout,
+        signal,
+      }),
+    worker: createWorker({
+      queue: OUTBOX_QUEUE,
+      store,
+      owner: options.owner,
+      concurrency: options.concurrency,
+      limits: () => new Map(),
+      lease: CLAIM_LEASE,
+      run,
+      log,
+      now,
+    }),
+  }
+}
+
+/** The outcome of an earlier attempt is unknown, and the transport cannot find out. */
+class AmbiguousSend extends TriviumError {
+  constructor(reply: Reply) {
+    super('send_ambiguous', {
+      gateway: reply.gateway,
+      key: reply.key,
+      reason: 'an earlier attempt was interrupted',
+    })
+  }
+}

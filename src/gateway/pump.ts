@@ -1,0 +1,50 @@
+import type { Message } from '../core/message.ts'
+import type { Journal, NewJob } from '../core/store.ts'
+
+/** The little that the pump needs to know of a route. */
+type Routed = { name: string }
+
+/**
+ * Moves accepted messages from the journal to the lanes: reads after the dispatch cursor, matches each
+ * message, and commits the jobs together with the cursor. A crash between the two steps repeats them
+ * harmlessly, and of several daemons one wins each batch.
+ *
+ * Returns how many messages it moved, or undefined where another daemon was faster. Messages that no route
+ * matches get a note in their history and no job.
+ */
+export async function pumpOnce(options: {
+  journal: Pick<Journal, 'unpumped' | 'pumped' | 'note'>
+  match(message: Message): Routed | undefined
+  unrouted(message: Message): void
+  max: number
+  now(): number
+}): Promise<number | undefined> {
+  const { cursor, messages } = await options.journal.unpumped(options.max)
+  const last = messages.at(-1)
+  if (!last) return 0
+
+  const jobs: NewJob[] = []
+  const unmatched: Message[] = []
+  for (const { message } of messages) {
+    const route = options.match(message)
+    if (route) jobs.push(jobFor(message, route))
+    else unmatched.push(message)
+  }
+  if (!(await options.journal.pumped(cursor, last.position, jobs))) return undefined
+  for (const message of unmatched) {
+    options.unrouted(message)
+    await options.journal.note(message.id, [{ at: options.now(), road: 'dispatch', what: 'unrouted' }])
+  }
+  return messages.length
+}
+
+/** Messages of one conversation of one gateway share a lane. */
+function jobFor(message: Message, route: Routed): NewJob {
+  return {
+    id: message.id,
+    lane: `${message.gateway}/${message.conversation}`,
+    group: route.name,
+    messageId: message.id,
+    ...(message.data.respond === 'result' ? { notify: true } : {}),
+  }
+}

@@ -1,0 +1,25 @@
+import { isJsonObject } from '../core/json.ts'
+import type { Store } from '../core/store.ts'
+import type { ReplyLog } from '../core/transport.ts'
+
+/**
+ * The reply log of one gateway: a topic per conversation, so that the position of a reply is its number and any
+ * daemon can append or follow.
+ */
+export function createReplyLog(store: Pick<Store, 'topics' | 'onSignal'>, gateway: string): ReplyLog {
+  const topicOf = (conversation: string) => `replies/${gateway}/${conversation}`
+  return {
+    async append(conversation, { key, data }) {
+      await store.topics.publish(topicOf(conversation), [{ type: 'reply', source: gateway, data, key }])
+    },
+    async read(conversation, after, max) {
+      const found = await store.topics.tail(topicOf(conversation), after, max)
+      return found.map(({ position, event }) => ({
+        seq: position,
+        data: isJsonObject(event.data) ? event.data : {},
+      }))
+    },
+    end: (conversation) => store.topics.end(topicOf(conversation)),
+    onAppend: (conversation, listener) => store.onSignal(`topic:${topicOf(conversation)}`, listener),
+  }
+}

@@ -1,0 +1,108 @@
+import { pathGet } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
+import { compilePattern } from '../core/pattern.ts'
+import type { RouteMatch } from '../core/route.ts'
+
+/** One key of a route's `match`, compiled. */
+export type Condition = {
+  key: string
+  /** What the route asks for, as it was written. */
+  wanted: readonly string[] | boolean
+  /** What the message has under that key: a scalar, a list of them, or undefined. */
+  read(message: Message): unknown
+  test(message: Message): boolean
+}
+
+/** Compiles a `match`, in the order of its keys. Throws for a bad pattern; the configuration has refused those. */
+export function compileMatch(match: RouteMatch): Condition[] {
+  return Object.entries(match).map(([key, wanted]) => {
+    const read = reader(key)
+    const fits = typeof wanted === 'boolean' ? flagTest(wanted) : valueTest(textTest(key, wanted))
+    return { key, wanted, read, test: (message) => fits(read(message)) }
+  })
+}
+
+function reader(key: string): (message: Message) => unknown {
+  if (key.startsWith('header.')) return headerReader(key.slice('header.'.length))
+  if (key.startsWith('data.')) {
+    const path = key.slice('data.'.length)
+    return (message) => pathGet(message.data, path)
+  }
+  switch (key) {
+    case 'gateway':
+      return (message) => message.gateway
+    case 'transport':
+      return (message) => message.transport
+    case 'from':
+      return ({ from }) => [from.id, from.address, from.name]
+    case 'to':
+      return (message) => message.to
+    case 'subject':
+      return (message) => message.subject
+    case 'text':
+    case 'prefix':
+      return (message) => message.text
+    default:
+      return (message) => own(message.data, key)
+  }
+}
+
+/** Headers may be kept in any case, with one value or several. */
+function headerReader(name: string): (message: Message) => unknown {
+  const folded = name.toLowerCase()
+  return (message) => {
+    const headers = own(message.data, 'headers')
+    const direct = own(headers, folded)
+    if (direct !== undefined || typeof headers !== 'object' || headers === null) return direct
+    const spelled = Object.keys(headers).find((key) => key.toLowerCase() === folded)
+    return spelled === undefined ? undefined : own(headers, spelled)
+  }
+}
+
+function own(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined
+}
+
+function flagTest(wanted: boolean): (value: unknown) => boolean {
+  return (value) => (value === true) === wanted
+}
+
+function textTest(key: string, wanted: readonly string[]): (text: string) => boolean {
+  const tests =
+    key === 'prefix' ? wanted.map(prefixTest) : wanted.map((source) => compilePattern(source).test)
+  const [only] = tests
+  return tests.length === 1 && only ? only : (text) => tests.some((test) => test(text))
+}
+
+/** Lists match when one of their values does. What is absent matches nothing, not even `*`. */
+function valueTest(test: (text: string) => boolean): (value: unknown) => boolean {
+  const scalar = (value: unknown) => {
+    if (typeof value === 'string') return test(value)
+    return (typeof value === 'number' || typeof value === 'boolean') && test(String(value))
+  }
+  return (value) => (Array.isArray(value) ? value.some(scalar) : scalar(value))
+}
+
+const WORD = /[\p{L}\p{N}_]/u
+
+/** `deploy` fits "Deploy now" and "deploy: now", not "deployed": a prefix ends where a word ends. */
+function prefixTest(wanted: string): (text: string) => boolean {
+  const prefix = wanted.trim().toLowerCase()
+  const open = !WORD.test(lastChar(prefix))
+  return (text) => {
+    // The slice keeps the cost independent of the length of the text; folding can lengthen, so it has room.
+    const start = text
+      .trimStart()
+      .slice(0, prefix.length + 8)
+      .toLowerCase()
+    if (!start.startsWith(prefix)) return false
+    const next = String.fromCodePoint(start.codePointAt(prefix.length) ?? 0x20)
+    return open || !WORD.test(next)
+  }
+}
+
+function lastChar(text: string): string {
+  return [...text].at(-1) ?? ''
+}

@@ -1,0 +1,68 @@
+import { TriviumError } from '../core/errors.ts'
+import { type Json, pathGet, toJson } from '../core/json.ts'
+import type { SendService } from '../core/services.ts'
+import type { Call } from '../core/skill.ts'
+import type { JobState } from '../core/store.ts'
+import { sendKey } from './dispatch.ts'
+import type { Outbox, Sending } from './outbox.ts'
+
+/** What sending needs to know of a gateway. */
+export type Openness = { name: string; open: boolean }
+
+/**
+ * The service behind `gateway-send`: a reply into the conversation of the call's message, or, on gateways that
+ * are `open`, to another target. The reply target comes from the inbound message alone.
+ */
+export function createSend(options: {
+  outbox: Pick<Outbox, 'reply' | 'sendTo' | 'wait'>
+  gateway(name: string): Openness | undefined
+  newKey(): string
+}): SendService {
+  const { outbox } = options
+
+  return {
+    async send(args, call) {
+      const sending = sendingOf(args, keyOf(args.key, call, options.newKey))
+      const { id, queued } = await (isReply(args, call)
+        ? outbox.reply(call.message, sending)
+        : outbox.sendTo(...explicitTarget(args), sending))
+      const state = args.wait === undefined ? undefined : await outbox.wait(id, args.wait, call.signal)
+      if (state?.state === 'dead') {
+        throw new TriviumError('send_rejected', { gateway: args.gateway ?? '', reason: state.error.message })
+      }
+      return { key: sending.key, sent: state?.state === 'done', duplicate: !queued, ...receiptOf(state) }
+    },
+  }
+
+  function explicitTarget({ gateway, to }: { gateway?: string; to?: string }): [string, string] {
+    if (gateway === undefined || to === undefined) throw new TriviumError('no_reply_target')
+    const found = options.gateway(gateway)
+    if (!found) throw new TriviumError('gateway_not_found', { name: gateway, hint: '' })
+    if (!found.open) throw new TriviumError('target_not_allowed', { gateway })
+    return [gateway, to]
+  }
+}
+
+type SendArgs = Parameters<SendService['send']>[0]
+
+/** Naming the conversation's own gateway is still a reply; naming a target never is. */
+function isReply(args: SendArgs, call: Call): call is Call & { message: NonNullable<Call['message']> } {
+  if (!call.message || args.to !== undefined) return false
+  return args.gateway === undefined || args.gateway === call.message.gateway
+}
+
+function keyOf(given: string | undefined, call: Call, newKey: () => string): string {
+  const ordinal = call.sends.next()
+  if (given !== undefined) return call.message ? `${call.message.gateway}:${given}` : given
+  if (call.message && call.route !== undefined) return sendKey(call.message.id, call.route, ordinal)
+  return newKey()
+}
+
+function sendingOf({ text, subject, attachments }: SendArgs, key: string): Sending {
+  return { key, text, ...(subject === undefined ? {} : { subject }), ...(attachments ? { attachments } : {}) }
+}
+
+function receiptOf(state: JobState | undefined): { receipt?: Json } {
+  const receipt = state?.state === 'done' ? pathGet(state.result, 'receipt') : undefined
+  return receipt === undefined ? {} : { receipt: toJson(receipt) }
+}

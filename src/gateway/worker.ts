@@ -1,0 +1,202 @@
+import { createBatcher } from '../core/batch.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { AttemptError, ClaimedJob, Settled, Store } from '../core/store.ts'
+
+/** How one run of a job ended. A throw counts as a failed attempt. */
+export type RunOutcome =
+  | Omit<Extract<Settled, { outcome: 'done' }>, 'id' | 'token'>
+  | Omit<Extract<Settled, { outcome: 'retry' }>, 'id' | 'token'>
+  | Omit<Extract<Settled, { outcome: 'dead' }>, 'id' | 'token'>
+
+/** Claims jobs of one queue, runs them, and settles them; it keeps no job in memory that the store does not hold. */
+export type Worker = {
+  start(): void
+  /**
+   * Claims no more, waits up to `grace` ms for what runs, then aborts it and gives it back (no attempt is
+   * counted).
+   */
+  stop(grace: number): Promise<void>
+  /** Wakes the loop, for example after the limits changed. */
+  wake(): void
+  running(): number
+}
+
+export type WorkerOptions = {
+  queue: string
+  store: Pick<Store, 'jobs' | 'onSignal'>
+  owner: string
+  /** Jobs at once in this process. */
+  concurrency: number
+  /** Jobs at once of each group; groups it does not name are bounded by `concurrency` only. */
+  limits(): ReadonlyMap<string, number>
+  /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
+  lease: number
+  run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
+  /** Called when there is room and nothing to claim: may bring more work and says whether it did. */
+  refill?(): Promise<boolean>
+  /** More signals that mean: there may be work. */
+  signals?: readonly ('journal' | `jobs:${string}`)[]
+  log: Log
+  now(): number
+}
+
+type Running = { job: ClaimedJob; abort: AbortController; ended: Promise<void> }
+
+/** Pause after the store failed, so that a store that is away costs no spinning. */
+const STORE_PAUSE = 500
+
+export function createWorker(options: WorkerOptions): Worker {
+  const { queue, store, log, now } = options
+  const running = new Map<string, Running>()
+  const perGroup = new Map<string, number>()
+  let stopping = false
+  let awake: () => void = () => {}
+  let poked = false
+  let loop: Promise<void> = Promise.resolve()
+  let offs: (() => void)[] = []
+  let renewal: NodeJS.Timeout | undefined
+
+  const settler = createBatcher<Settled, boolean>({
+    max: 256,
+    run: (outcomes) => store.jobs.settle(queue, outcomes),
+  })
+
+  const wake = () => {
+    poked = true
+    awake()
+  }
+
+  const room = (): Record<string, number> => {
+    const limits: Record<string, number> = {}
+    for (const [group, limit] of options.limits())
+      limits[group] = Math.max(0, limit - (perGroup.get(group) ?? 0))
+    return limits
+  }
+
+  const sleep = (ms: number | undefined) =>
+    new Promise<void>((resolve) => {
+      const timer = ms === undefined ? undefined : setTimeout(resolve, Math.min(2 ** 31 - 1, Math.max(0, ms)))
+      awake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (poked) awake()
+    })
+
+  const work = async () => {
+    while (!stopping) {
+      poked = false
+      try {
+        const free = options.concurrency - running.size
+        if (free === 0) {
+          await sleep(undefined)
+          continue
+        }
+        const { jobs, nextDue } = await store.jobs.claim(queue, {
+          max: free,
+          lease: options.lease,
+          owner: options.owner,
+          limits: room(),
+        })
+        for (const job of jobs) begin(job)
+        if (jobs.length > 0 && running.size < options.concurrency) continue
+        if (jobs.length === 0 && (await options.refill?.())) continue
+        if (!poked && !stopping) await sleep(nextDue === undefined ? undefined : nextDue - now())
+      } catch (error) {
+        log.warn({ queue, err: error }, 'the store does not answer; trying again')
+        await sleep(STORE_PAUSE)
+      }
+    }
+  }
+
+  const begin = (job: ClaimedJob) => {
+    const abort = new AbortController()
+    perGroup.set(job.group, (perGroup.get(job.group) ?? 0) + 1)
+    const ended = perform(job, abort).finally(() => {
+      running.delete(job.id)
+      perGroup.set(job.group, (perGroup.get(job.group) ?? 1) - 1)
+      wake()
+    })
+    running.set(job.id, { job, abort, ended })
+  }
+
+  const perform = async (job: ClaimedJob, abort: AbortController) => {
+    let outcome: RunOutcome | { outcome: 'release' }
+    try {
+      outcome = await options.run(job, abort.signal)
+    } catch (error) {
+      outcome = { outcome: 'retry', delay: STORE_PAUSE, error: attemptError(error, now()) }
+    }
+    if (abort.signal.aborted && outcome.outcome !== 'done') outcome = { outcome: 'release' }
+    await settle({ ...outcome, id: job.id, token: job.token })
+  }
+
+  const settle = async (settled: Settled) => {
+    try {
+      if (!(await settler.add(settled))) {
+        log.warn({ queue, job: settled.id }, 'the claim had run out; the job is with another worker')
+      }
+    } catch (error) {
+      log.error(
+        { queue, job: settled.id, err: error },
+        'the outcome could not be stored; the job will run again',
+      )
+    }
+  }
+
+  const renew = async () => {
+    const claims = [...running.values()].map(({ job }) => ({ id: job.id, token: job.token }))
+    if (claims.length === 0) return
+    try {
+      const kept = await store.jobs.renew(queue, claims, options.lease)
+      kept.forEach((ok, index) => {
+        const claim = claims[index]
+        if (!ok && claim)
+          running.get(claim.id)?.abort.abort(new TriviumError('cancelled', lostClaim(queue, claim.id)))
+      })
+    } catch (error) {
+      log.warn({ queue, err: error }, 'claims could not be renewed')
+    }
+  }
+
+  return {
+    start() {
+      offs = [`jobs:${queue}` as const, ...(options.signals ?? [])].map((name) => store.onSignal(name, wake))
+      renewal = setInterval(() => void renew(), options.lease / 3)
+      loop = work()
+    },
+    async stop(grace) {
+      stopping = true
+      for (const off of offs) off()
+      wake()
+      await loop
+      const ended = Promise.all([...running.values()].map((one) => one.ended))
+      const timer = setTimeout(() => {
+        const reason = new TriviumError('cancelled', { what: 'The work', reason: 'the daemon is stopping' })
+        for (const one of running.values()) one.abort.abort(reason)
+      }, grace)
+      await ended
+      clearTimeout(timer)
+      clearInterval(renewal)
+      await settler.idle()
+    },
+    wake,
+    running: () => running.size,
+  }
+}
+
+/** An error as the attempts of a job keep it. */
+export function attemptError(error: unknown, at: number): AttemptError {
+  const stack = error instanceof Error && !(error instanceof TriviumError) ? error.stack : undefined
+  return {
+    at,
+    code: error instanceof TriviumError ? error.code : 'skill_failed',
+    message: reasonOf(error),
+    ...(stack ? { stack: stack.slice(0, 2000) } : {}),
+  }
+}
+
+function lostClaim(queue: string, id: string) {
+  return { what: `Job ${id} of ${queue}`, reason: 'its claim ran out and another worker has it' }
+}
