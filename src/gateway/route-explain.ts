@@ -1,5 +1,5 @@
 import type { Message } from '../core/message.ts'
-import type { CompiledRoute } from './router.ts'
+import type { CompiledRoute } from './route-match.ts'
 
 /** Why one route did or did not fit. `chosen`: it is the first that fits, so it answers. */
 export type RouteExplanation = {
@@ -14,6 +14,7 @@ export type RouteExplanation = {
 export type KeyExplanation = { key: string; matched: boolean; wanted: string; actual: string }
 
 const MAX_SHOWN = 80
+const MAX_LISTED = 20
 
 /** Tests every key of every route, also after the first that fits. For `trivium routes explain`. */
 export function explainRoutes(routes: readonly CompiledRoute[], message: Message): RouteExplanation[] {
@@ -33,14 +34,18 @@ export function explainRoutes(routes: readonly CompiledRoute[], message: Message
 }
 
 function show(value: unknown): string {
-  if (Array.isArray(value)) {
-    const shown = value.filter((each) => each !== undefined).map(show)
-    return shown.length === 0 ? 'absent' : cut(shown.join(' | '))
-  }
+  if (!Array.isArray(value)) return showOne(value)
+  const shown = value.slice(0, MAX_LISTED).filter((each) => each !== undefined)
+  // One level only: what lies deeper matches nothing, and may be nested without end.
+  return shown.length === 0 ? 'absent' : cut(shown.map(showOne).join(' | '))
+}
+
+function showOne(value: unknown): string {
   if (value === undefined || value === null) return 'absent'
-  if (typeof value === 'object')
-    return `an object with the keys ${cut(Object.keys(value).slice(0, 20).join(', '))}`
-  return typeof value === 'string' ? JSON.stringify(cut(value)) : String(value)
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'string') return JSON.stringify(cut(value))
+  if (typeof value !== 'object') return String(value)
+  return `an object with the keys ${cut(Object.keys(value).slice(0, MAX_LISTED).join(', '))}`
 }
 
 function cut(text: string): string {

@@ -1,7 +1,7 @@
 import { pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { compilePattern } from '../core/pattern.ts'
-import type { RouteMatch } from '../core/route.ts'
+import type { Route, RouteMatch } from '../core/route.ts'
 
 /** One key of a route's `match`, compiled. */
 export type Condition = {
@@ -12,6 +12,9 @@ export type Condition = {
   read(message: Message): unknown
   test(message: Message): boolean
 }
+
+/** A route with its conditions compiled. */
+export type CompiledRoute = { route: Route; conditions: readonly Condition[] }
 
 /** Compiles a `match`, in the order of its keys. Throws for a bad pattern; the configuration has refused those. */
 export function compileMatch(match: RouteMatch): Condition[] {

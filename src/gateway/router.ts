@@ -1,7 +1,7 @@
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import { explainRoutes, type RouteExplanation } from './route-explain.ts'
-import { type Condition, compileMatch } from './route-match.ts'
+import { type CompiledRoute, type Condition, compileMatch } from './route-match.ts'
 
 /** Finds who answers a message. Made anew from the routes at each reload. */
 export type Router = {
@@ -10,9 +10,6 @@ export type Router = {
   /** For every route in order, and each key of it, whether it fits and what the message has there. */
   explain(message: Message): RouteExplanation[]
 }
-
-/** A route with its conditions compiled. */
-export type CompiledRoute = { route: Route; conditions: readonly Condition[] }
 
 /** Gateways are few; the bound only guards against a caller that makes up names. */
 const MAX_GATEWAYS = 1000

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Message } from '../../src/core/message.ts'
+import { ROUTE_DEFAULTS, type Route, type RouteMatch } from '../../src/core/route.ts'
+import { createRouter } from '../../src/gateway/router.ts'
+
+describe('the router', () => {
+  test('takes the first route of which all keys match', () => {
+    const router = createRouter([
+      route('pushes', { gateway: ['github'], event: ['push'] }),
+      route('issues', { gateway: ['github'], event: ['issues', 'issue_*'] }),
+      route('rest', {}),
+    ])
+    assert.equal(router.match(message({ gateway: 'github', data: { event: 'push' } }))?.name, 'pushes')
+    assert.equal(
+      router.match(message({ gateway: 'github', data: { event: 'issue_comment' } }))?.name,
+      'issues',
+    )
+    assert.equal(router.match(message({ gateway: 'github', data: { event: 'star' } }))?.name, 'rest')
+    assert.equal(router.match(message({ gateway: 'demo', data: { event: 'push' } }))?.name, 'rest')
+  })
+
+  test('answers undefined where no route fits', () => {
+    assert.equal(createRouter([route('a', { gateway: ['x'] })]).match(message({})), undefined)
+    assert.equal(createRouter([]).match(message({})), undefined)
+  })
+
+  test('tells two transports behind the same gateway name apart', () => {
+    const router = createRouter([route('ws', { transport: ['websocket'] }), route('rest', {})])
+    assert.equal(router.match(message({ gateway: 'g', transport: 'websocket' }))?.name, 'ws')
+    assert.equal(router.match(message({ gateway: 'g', transport: 'webhook' }))?.name, 'rest')
+  })
+
+  const cases: [string, RouteMatch, Partial<Message>, boolean][] = [
+    ['a sender by id', { from: ['u1'] }, { from: { id: 'U1' } }, true],
+    [
+      'a sender by address',
+      { from: ['*@example.com'] },
+      { from: { id: 'x', address: 'Bob@Example.com' } },
+      true,
+    ],
+    ['a sender by name', { from: ['bob*'] }, { from: { id: 'x', name: 'Bob Smith' } }, true],
+    ['another sender', { from: ['*@example.com'] }, { from: { id: 'x', address: 'b@example.org' } }, false],
+    ['a subject across a slash', { subject: ['support*'] }, { subject: 'Support/urgent' }, true],
+    ['no subject at all', { subject: ['*'] }, {}, false],
+    ['text across lines', { text: ['*refund*'] }, { text: '.dear\nI want a Refund\nthanks' }, true],
+    ['a regex as it is written', { text: ['/^v\\d+$/'] }, { text: 'V12' }, false],
+    ['a regex with a flag', { text: ['/^v\\d+$/i'] }, { text: 'V12' }, true],
+    ['a prefix in any case', { prefix: ['deploy'] }, { text: '  Deploy now' }, true],
+    ['a prefix alone', { prefix: ['deploy'] }, { text: 'deploy' }, true],
+    ['a prefix inside a word', { prefix: ['deploy'] }, { text: 'deployed' }, false],
+    ['a prefix before an accented letter', { prefix: ['caf'] }, { text: 'café' }, false],
+    ['a prefix that ends in a sign', { prefix: ['!'] }, { text: '!help' }, true],
+    ['a mention', { mention: true }, { data: { mention: true } }, true],
+    ['no mention where one is wanted', { mention: true }, { data: { mention: 'true' } }, false],
+    ['no mention where none is wanted', { mention: false }, {}, true],
+    ['a direct message', { direct: true }, { data: { direct: true } }, true],
+    ['a channel', { channel: ['c0*'] }, { data: { channel: 'C042' } }, true],
+    ['a command', { command: ['/deploy'] }, { data: { command: '/deploy' } }, true],
+    ['an action', { action: ['approve'] }, { data: { action: 'approve' } }, true],
+    ['a reaction', { reaction: ['eyes', 'tada'] }, { data: { reaction: 'tada' } }, true],
+    ['a header in any case', { 'header.X-Kind': ['a'] }, { data: { headers: { 'x-kind': 'A' } } }, true],
+    [
+      'a header kept in another case',
+      { 'header.x-kind': ['a'] },
+      { data: { headers: { 'X-Kind': ['b', 'a'] } } },
+      true,
+    ],
+    ['a header that is absent', { 'header.x-kind': ['*'] }, { data: { headers: {} } }, false],
+    [
+      'a path in the data',
+      { 'data.body.pr.merged': ['true'] },
+      { data: { body: { pr: { merged: true } } } },
+      true,
+    ],
+    ['a number in the data', { 'data.n': ['4*'] }, { data: { n: 42 } }, true],
+    ['a list in the data', { 'data.labels': ['bug'] }, { data: { labels: ['ui', 'bug'] } }, true],
+    ['an object in the data', { 'data.o': ['*'] }, { data: { o: {} } }, false],
+    ['nothing on a prototype', { 'data.constructor.name': ['*'] }, {}, false],
+  ]
+  for (const [what, match, fields, expected] of cases) {
+    test(`${expected ? 'fits' : 'does not fit'} ${what}`, () => {
+      assert.equal(createRouter([route('r', match)]).match(message(fields)) !== undefined, expected)
+    })
+  }
+
+  test('explains each key of each route with what the message has', () => {
+    const router = createRouter([
+      route('pushes', { gateway: ['github'], event: ['push', 'tag*'] }),
+      route('rest', {}),
+      route('late', { subject: ['*'] }),
+    ])
+    assert.deepEqual(router.explain(message({ gateway: 'github', data: { event: 'star' } })), [
+      {
+        route: 'pushes',
+        skill: 'echo',
+        matched: false,
+        chosen: false,
+        keys: [
+          { key: 'gateway', matched: true, wanted: '"github"', actual: '"github"' },
+          { key: 'event', matched: false, wanted: '"push" | "tag*"', actual: '"star"' },
+        ],
+      },
+      { route: 'rest', skill: 'echo', matched: true, chosen: true, keys: [] },
+      {
+        route: 'late',
+        skill: 'echo',
+        matched: false,
+        chosen: false,
+        keys: [{ key: 'subject', matched: false, wanted: '"*"', actual: 'absent' }],
+      },
+    ])
+  })
+
+  test('explains with values cut to one line', () => {
+    const [explained] = createRouter([route('a', { text: ['x*'] })]).explain(
+      message({ text: 'y'.repeat(9999) }),
+    )
+    assert.equal(explained?.keys[0]?.actual, `"${'y'.repeat(79)}…"`)
+  })
+
+  test('explains a nested value without following it down', () => {
+    let deep: JsonObject['x'] = []
+    for (let i = 0; i < 100_000; i++) deep = [deep]
+    const [explained] = createRouter([route('a', { 'data.deep': ['x'] })]).explain(
+      message({ data: { deep } }),
+    )
+    assert.equal(explained?.keys[0]?.actual, 'a list')
+  })
+
+  test('finds the same route as explain, whatever the message', () => {
+    const values = ['a', 'ab', 'b', '*', 'a*', '/a/', '/^b$/i']
+    const anyMatch = fc.dictionary(
+      fc.constantFrom(
+        'gateway',
+        'transport',
+        'text',
+        'event',
+        'subject',
+        'data.a.b',
+        'header.h',
+        'from',
+        'prefix',
+      ),
+      fc.array(fc.constantFrom(...values), { minLength: 1, maxLength: 3 }),
+    )
+    const word = fc.constantFrom('a', 'ab', 'b', 'B', 'abc', '')
+    const anyMessage = fc.record({
+      gateway: word,
+      transport: word,
+      text: word,
+      subject: word,
+      event: fc.jsonValue(),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(anyMatch, { maxLength: 6 }),
+        fc.array(anyMessage, { maxLength: 5 }),
+        (matches, given) => {
+          const router = createRouter(matches.map((match, i) => route(`r${i}`, match)))
+          for (const { event, ...fields } of given) {
+            const one = message({ ...fields, data: { event: event as string } })
+            const chosen = router.explain(one).find((each) => each.chosen)
+            assert.equal(router.match(one)?.name, chosen?.route)
+          }
+        },
+      ),
+    )
+  })
+
+  test('looks only at the routes that the gateway of a message can meet', () => {
+    let looked = 0
+    const watched = {
+      get subject() {
+        looked++
+        return 'x'
+      },
+    }
+    const routes = Array.from({ length: 50 }, (_, i) =>
+      route(`r${i}`, { gateway: [`g${i}`], subject: ['nothing'] }),
+    )
+    const router = createRouter([...routes, route('rest', {})])
+    const given = Object.defineProperties(
+      message({ gateway: 'g7' }),
+      Object.getOwnPropertyDescriptors(watched),
+    )
+    assert.equal(router.match(given)?.name, 'rest')
+    assert.equal(looked, 1)
+  })
+})
+
+function route(name: string, match: RouteMatch): Route {
+  return { ...ROUTE_DEFAULTS, name, match, skill: 'echo' }
+}
+
+function message(fields: Partial<Message>): Message {
+  return {
+    id: '0193f0a0-0000-7000-8000-000000000000',
+    gateway: 'demo',
+    transport: 'webhook',
+    conversation: 'c',
+    receivedAt: 0,
+    from: { id: 'someone' },
+    text: '',
+    data: {},
+    attachments: [],
+    trace: '0'.repeat(32),
+    ...fields,
+  }
+}
