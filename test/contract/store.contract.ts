@@ -1,0 +1,31 @@
+import { describe } from 'node:test'
+import { groupModel } from './store/group-model.ts'
+import { jobsContract } from './store/jobs.ts'
+import { journalContract } from './store/journal.ts'
+import type { StoreFactory } from './store/kit.ts'
+import { keyValueContract } from './store/kv.ts'
+import { laneModel } from './store/lane-model.ts'
+import { receiveContract } from './store/receive.ts'
+import { retentionContract } from './store/retention.ts'
+import { topicsContract } from './store/topics.ts'
+
+export type { StoreFactory, StoreFixture, StoreOptions } from './store/kit.ts'
+
+/**
+ * Registers what every store must do: one case for each sentence of `src/core/store.ts`. `factory` is
+ * called once per case and must give a store with no data in it. `runs` bounds the property tests, for
+ * stores with a slow start.
+ */
+export function storeContract(name: string, factory: StoreFactory, options: { runs?: number } = {}): void {
+  const { runs = 40 } = options
+  describe(`${name} store`, () => {
+    journalContract(factory)
+    receiveContract(factory)
+    topicsContract(factory)
+    jobsContract(factory)
+    keyValueContract(factory)
+    retentionContract(factory)
+    groupModel(factory, runs)
+    laneModel(factory, runs)
+  })
+}

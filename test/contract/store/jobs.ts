@@ -1,0 +1,421 @@
+import assert from 'node:assert/strict'
+import type { Settled } from '../../../src/core/store.ts'
+import {
+  acceptAll,
+  claimIds,
+  claimJobs,
+  claimOne,
+  failure,
+  job,
+  MINUTE,
+  part,
+  SECOND,
+  type StoreFactory,
+  until,
+  WEEK,
+} from './kit.ts'
+
+/** Jobs in lanes, and dead letters. */
+export function jobsContract(factory: StoreFactory): void {
+  part(factory, 'lanes', {
+    'jobs of one lane run one at a time, in order': async ({ store }) => {
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l'), job('c', 'l')])
+      for (const id of ['a', 'b', 'c']) {
+        const claimed = await claimOne(store, 'q')
+        assert.equal(claimed.id, id)
+        assert.deepEqual(await claimIds(store, 'q'), [])
+        assert.deepEqual(await store.jobs.settle('q', [{ id, token: claimed.token, outcome: 'done' }]), [
+          true,
+        ])
+      }
+      assert.deepEqual(await claimIds(store, 'q'), [])
+    },
+    'lanes run in parallel, the longest ready first': async ({ store, advance }) => {
+      for (const id of ['a', 'b', 'c']) {
+        await store.jobs.add('q', [job(id, `lane ${id}`)])
+        advance(1)
+      }
+      assert.deepEqual(await claimIds(store, 'q', { max: 2 }), ['a', 'b'])
+      assert.deepEqual(await claimIds(store, 'q'), ['c'])
+    },
+    'a claim carries the whole job and its message': async ({ store }) => {
+      const [messageId = ''] = await acceptAll(store, ['hi'])
+      const whole = { ...job('a', 'l'), messageId, data: { x: [1] }, group: 'rest' }
+      await store.jobs.add('q', [whole, { id: 'b', lane: 'm', group: 'rest' }])
+      const { jobs } = await claimJobs(store, 'q')
+      const [first, second] = jobs
+      assert.equal(first?.message?.text, 'hi')
+      assert.deepEqual(
+        {
+          id: first?.id,
+          lane: first?.lane,
+          group: first?.group,
+          messageId: first?.messageId,
+          data: first?.data,
+        },
+        whole,
+      )
+      assert.deepEqual([first?.failures, first?.lost, first?.errors], [0, 0, []])
+      assert.equal(second?.message, undefined)
+      assert.equal(second?.data, undefined)
+    },
+    'queues are apart, also where ids and lanes are the same': async ({ store }) => {
+      await store.jobs.add('q', [job('a', 'l')])
+      await store.jobs.add('r', [job('a', 'l')])
+      assert.deepEqual(await claimIds(store, 'q'), ['a'])
+      assert.deepEqual(await claimIds(store, 'r'), ['a'])
+      assert.deepEqual(await claimIds(store, 'none'), [])
+    },
+    'an id is added once within seven days, also when it has ended': async (bench) => {
+      const { store, advance } = bench
+      assert.deepEqual(await store.jobs.add('q', [job('a', 'l'), job('a', 'l')]), [
+        { added: true },
+        { added: false },
+      ])
+      const claimed = await claimOne(store, 'q')
+      assert.deepEqual(await store.jobs.add('q', [job('a', 'other')]), [{ added: false }])
+      await store.jobs.settle('q', [{ id: 'a', token: claimed.token, outcome: 'done' }])
+      assert.deepEqual(await (await bench.reopen()).jobs.add('q', [job('a', 'l')]), [{ added: false }])
+      advance(WEEK + MINUTE)
+      assert.deepEqual(await bench.store.jobs.add('q', [job('a', 'l')]), [{ added: true }])
+    },
+    'odd ids, lanes and groups are plain text': async ({ store }) => {
+      const names = ['__proto__', '💥', 'a:b', '', ' ', '{x}', 'a|b', 'a\tb']
+      await store.jobs.add(
+        'q',
+        names.map((name) => job(`id${name}`, name, { group: `g${name}` })),
+      )
+      const { jobs } = await claimJobs(store, 'q')
+      assert.deepEqual(jobs.map((each) => each.lane).sort(), [...names].sort())
+      const outcomes = jobs.map(({ id, token }) => ({ id, token, outcome: 'done' }) as const)
+      assert.deepEqual(
+        await store.jobs.settle('q', outcomes),
+        names.map(() => true),
+      )
+    },
+    'concurrent claimers never get the same job': async ({ store }) => {
+      const ids = Array.from({ length: 30 }, (_, n) => `j${n}`)
+      await store.jobs.add(
+        'q',
+        ids.map((id) => job(id, id)),
+      )
+      const claims = await Promise.all(Array.from({ length: 10 }, () => claimIds(store, 'q', { max: 4 })))
+      assert.deepEqual(claims.flat().sort(), [...ids].sort())
+    },
+    'limits cap each group they name, and no other': async ({ store }) => {
+      const ids = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']
+      await store.jobs.add(
+        'q',
+        ids.map((id) => job(id, id, { group: id.slice(0, 1) })),
+      )
+      assert.deepEqual((await claimIds(store, 'q', { limits: { a: 1, b: 0 } })).sort(), ['a1', 'c1'])
+      assert.deepEqual((await claimIds(store, 'q', { limits: { a: 5 }, max: 3 })).length, 3)
+      assert.equal((await claimIds(store, 'q')).length, 1)
+    },
+    'a group at its limit does not stand in the way of another behind it': async ({ store }) => {
+      const many = Array.from({ length: 50 }, (_, n) => job(`busy${n}`, `busy${n}`, { group: 'busy' }))
+      await store.jobs.add('q', [...many, job('free', 'free', { group: 'free' })])
+      assert.deepEqual(await claimIds(store, 'q', { max: 5, limits: { busy: 0 } }), ['free'])
+    },
+    'a job that is not due holds its lane and no other': async ({ store, advance, now }) => {
+      await store.jobs.add('q', [
+        job('later', 'l', { notBefore: now() + MINUTE }),
+        job('behind', 'l'),
+        job('x', 'm'),
+      ])
+      const first = await claimJobs(store, 'q')
+      assert.deepEqual(
+        first.jobs.map(({ id }) => id),
+        ['x'],
+      )
+      advance(MINUTE)
+      assert.deepEqual(await claimIds(store, 'q'), ['later'])
+    },
+    'nextDue tells when a delayed job is due': async ({ store, now }) => {
+      await store.jobs.add('q', [job('a', 'l', { notBefore: now() + MINUTE })])
+      const claimed = await claimJobs(store, 'q')
+      assert.deepEqual(claimed.jobs, [])
+      assert.equal(claimed.nextDue, now() + MINUTE)
+    },
+    'nextDue tells when the lease of a claim runs out': async ({ store, now }) => {
+      await store.jobs.add('q', [job('a', 'l')])
+      await claimJobs(store, 'q', { lease: SECOND })
+      assert.equal((await claimJobs(store, 'q')).nextDue, now() + SECOND)
+    },
+    'adding and settling signal the queue': async ({ store }) => {
+      let heard = 0
+      store.onSignal('jobs:q', () => heard++)
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
+      await until(() => heard > 0, 'the signal of add')
+      const claimed = await claimOne(store, 'q')
+      const before = heard
+      await store.jobs.settle('q', [{ id: 'a', token: claimed.token, outcome: 'done' }])
+      await until(() => heard > before, 'the signal of settle')
+    },
+  })
+
+  part(factory, 'outcomes', {
+    'a retry comes back after its delay with its failures and errors, and holds only its lane': async (
+      bench,
+    ) => {
+      const { store, advance, now } = bench
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l'), job('x', 'm')])
+      const { jobs } = await claimJobs(store, 'q')
+      const a = jobs.find(({ id }) => id === 'a')
+      assert.ok(a)
+      const error = failure('boom', now())
+      await store.jobs.settle('q', [{ id: 'a', token: a.token, outcome: 'retry', delay: MINUTE, error }])
+      const between = await claimJobs(store, 'q')
+      assert.deepEqual(between.jobs, [])
+      assert.equal(between.nextDue, now() + MINUTE)
+      assert.deepEqual(await store.jobs.state('q', 'a'), { state: 'waiting', failures: 1 })
+      advance(MINUTE)
+      const again = await claimOne(await bench.reopen(), 'q')
+      assert.deepEqual([again.id, again.failures, again.lost, again.errors], ['a', 1, 0, [error]])
+    },
+    'a release is no attempt and is claimable at once, at its old place': async ({ store, advance }) => {
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
+      const first = await claimOne(store, 'q')
+      await store.jobs.settle('q', [{ id: 'a', token: first.token, outcome: 'release' }])
+      const second = await claimOne(store, 'q')
+      assert.deepEqual([second.id, second.failures, second.lost], ['a', 0, 0])
+      await store.jobs.settle('q', [{ id: 'a', token: second.token, outcome: 'release', delay: SECOND }])
+      assert.deepEqual(await claimIds(store, 'q'), [])
+      advance(SECOND)
+      assert.deepEqual(await claimIds(store, 'q'), ['a'])
+    },
+    'a claim that ran out is claimed again, and counted as lost': async (bench) => {
+      const { store, advance } = bench
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
+      const [lost] = (await claimJobs(store, 'q', { lease: SECOND })).jobs
+      advance(SECOND - 1)
+      assert.deepEqual(await claimIds(store, 'q'), [])
+      advance(1)
+      const again = await claimOne(await bench.reopen(), 'q')
+      assert.deepEqual([again.id, again.lost, again.failures], ['a', 1, 0])
+      assert.notEqual(again.token, lost?.token)
+    },
+    'the late outcome of a lost claim is refused': async ({ store, advance }) => {
+      await store.jobs.add('q', [job('a', 'l')])
+      const [late] = (await claimJobs(store, 'q', { lease: SECOND })).jobs
+      advance(SECOND)
+      const again = await claimOne(store, 'q')
+      const error = failure('x', 0)
+      const token = late?.token ?? ''
+      for (const outcome of [
+        { id: 'a', token, outcome: 'done' },
+        { id: 'a', token, outcome: 'release' },
+        { id: 'a', token, outcome: 'retry', delay: 0, error },
+        { id: 'a', token, outcome: 'dead', error, reason: 'attempts' },
+      ] satisfies Settled[]) {
+        assert.deepEqual(await store.jobs.settle('q', [outcome]), [false], outcome.outcome)
+      }
+      assert.deepEqual(await store.jobs.renew('q', [{ id: 'a', token }], MINUTE), [false])
+      assert.deepEqual(await store.jobs.state('q', 'a'), { state: 'running', failures: 0 })
+      assert.deepEqual(await store.jobs.settle('q', [{ id: 'a', token: again.token, outcome: 'done' }]), [
+        true,
+      ])
+      assert.deepEqual(await store.jobs.settle('q', [{ id: 'a', token: again.token, outcome: 'done' }]), [
+        false,
+      ])
+    },
+    'renewing keeps a claim beyond its first lease': async ({ store, advance }) => {
+      await store.jobs.add('q', [job('a', 'l')])
+      const { id, token } = await claimOne(store, 'q')
+      advance(MINUTE - 1)
+      assert.deepEqual(
+        await store.jobs.renew(
+          'q',
+          [
+            { id, token },
+            { id: 'none', token },
+          ],
+          MINUTE,
+        ),
+        [true, false],
+      )
+      advance(MINUTE - 1)
+      assert.deepEqual(await claimIds(store, 'q'), [])
+      assert.deepEqual(await store.jobs.settle('q', [{ id, token, outcome: 'done' }]), [true])
+    },
+    'outcomes of one call are answered in their order': async ({ store }) => {
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'm')])
+      const { jobs } = await claimJobs(store, 'q')
+      const tokens = new Map(jobs.map(({ id, token }) => [id, token]))
+      const answers = await store.jobs.settle('q', [
+        { id: 'none', token: 'x', outcome: 'done' },
+        { id: 'b', token: tokens.get('b') ?? '', outcome: 'done' },
+        { id: 'a', token: 'forged', outcome: 'done' },
+        { id: 'a', token: tokens.get('a') ?? '', outcome: 'done' },
+      ])
+      assert.deepEqual(answers, [false, true, false, true])
+    },
+    'notes of an outcome are in the history of its message': async ({ store, now }) => {
+      const [messageId = ''] = await acceptAll(store, ['hi'])
+      await store.jobs.add('q', [job('a', 'l', { messageId })])
+      const { token } = await claimOne(store, 'q')
+      const note = { at: now(), road: 'dispatch', what: 'done', detail: { ms: 3 } } as const
+      await store.jobs.settle('q', [
+        { id: 'a', token: 'stale', outcome: 'done', notes: [{ ...note, what: 'no' }] },
+      ])
+      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'done', notes: [note] }])
+      assert.deepEqual(await store.journal.history(messageId), [note])
+    },
+    'a job with notify remembers its result for seven days and signals its end': async (bench) => {
+      const { store, advance, now } = bench
+      await store.jobs.add('q', [job('a', 'l', { notify: true }), job('b', 'm', { notify: true })])
+      const signal = new Promise<void>((resolve) => store.onSignal('job:a', resolve))
+      const { jobs } = await claimJobs(store, 'q')
+      const tokens = new Map(jobs.map(({ id, token }) => [id, token]))
+      await store.jobs.settle('q', [
+        { id: 'a', token: tokens.get('a') ?? '', outcome: 'done', result: { ok: [1] } },
+        { id: 'b', token: tokens.get('b') ?? '', outcome: 'done' },
+      ])
+      await signal
+      const at = now()
+      await bench.reopen()
+      assert.deepEqual(await bench.store.jobs.state('q', 'a'), { state: 'done', result: { ok: [1] }, at })
+      assert.deepEqual(await bench.store.jobs.state('q', 'b'), { state: 'done', at })
+      advance(WEEK + MINUTE)
+      assert.equal(await bench.store.jobs.state('q', 'a'), undefined)
+    },
+    'the death of a job with notify signals its end too': async ({ store, now }) => {
+      await store.jobs.add('q', [job('a', 'l', { notify: true })])
+      const signal = new Promise<void>((resolve) => store.onSignal('job:a', resolve))
+      const { id, token } = await claimOne(store, 'q')
+      await store.jobs.settle('q', [
+        { id, token, outcome: 'dead', error: failure('x', now()), reason: 'permanent' },
+      ])
+      await signal
+    },
+    'state follows a job through its life': async ({ store }) => {
+      assert.equal(await store.jobs.state('q', 'a'), undefined)
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
+      assert.deepEqual(await store.jobs.state('q', 'a'), { state: 'waiting', failures: 0 })
+      const { token } = await claimOne(store, 'q')
+      assert.deepEqual(await store.jobs.state('q', 'a'), { state: 'running', failures: 0 })
+      assert.deepEqual(await store.jobs.state('q', 'b'), { state: 'waiting', failures: 0 })
+      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'done' }])
+      const after = await store.jobs.state('q', 'a')
+      assert.ok(after === undefined || after.state === 'done')
+    },
+    'list shows what waits and runs, oldest first; stats count it': async ({ store, now }) => {
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l', { group: 'h' }), job('c', 'm')])
+      await claimOne(store, 'q')
+      const rows = await store.jobs.list('q', 10)
+      assert.deepEqual(
+        rows.map(({ id, lane, group, running, failures }) => [id, lane, group, running, failures]),
+        [
+          ['a', 'l', 'g', true, 0],
+          ['b', 'l', 'h', false, 0],
+          ['c', 'm', 'g', false, 0],
+        ],
+      )
+      assert.ok((rows[2]?.due ?? 0) <= now())
+      assert.equal((await store.jobs.list('q', 2)).length, 2)
+      assert.deepEqual(
+        (await store.stats()).jobs.find(({ queue }) => queue === 'q'),
+        { queue: 'q', waiting: 2, running: 1, dead: 0 },
+      )
+    },
+  })
+
+  part(factory, 'dead letters', {
+    'a dead letter is kept whole, with every error, and frees its lane': async (bench) => {
+      const { now } = bench
+      let { store } = bench
+      const [messageId = ''] = await acceptAll(store, ['poison'])
+      const message = await store.journal.get(messageId)
+      await store.jobs.add('q', [job('a', 'l', { messageId, data: { x: 1 }, group: 'rest' }), job('b', 'l')])
+      const first = await claimOne(store, 'q')
+      const errors = [failure('one', now()), failure('two', now() + 1)] as const
+      await store.jobs.settle('q', [
+        { id: 'a', token: first.token, outcome: 'retry', delay: 0, error: errors[0] },
+      ])
+      const second = await claimOne(store, 'q')
+      await store.jobs.settle('q', [
+        { id: 'a', token: second.token, outcome: 'dead', error: errors[1], reason: 'attempts' },
+      ])
+      store = await bench.reopen()
+      const [letter, ...more] = await store.jobs.deadLetters.list({ limit: 10 })
+      assert.ok(letter)
+      assert.deepEqual(more, [])
+      const { id, ...rest } = letter
+      assert.deepEqual(rest, {
+        queue: 'q',
+        at: now(),
+        lane: 'l',
+        group: 'rest',
+        reason: 'attempts',
+        data: { x: 1 },
+        errors,
+        message,
+      })
+      assert.deepEqual(await store.jobs.deadLetters.get(id), letter)
+      assert.deepEqual(await store.jobs.state('q', 'a'), {
+        state: 'dead',
+        error: errors[1],
+        reason: 'attempts',
+      })
+      assert.deepEqual(await claimIds(store, 'q'), ['b'])
+      assert.equal((await store.stats()).jobs.find(({ queue }) => queue === 'q')?.dead, 1)
+    },
+    'they are listed newest first, by queue and by group': async ({ store, now, advance }) => {
+      const kill = async (queue: string, id: string, group: string) => {
+        await store.jobs.add(queue, [job(id, id, { group })])
+        const { token } = await claimOne(store, queue)
+        const error = failure(id, now())
+        await store.jobs.settle(queue, [{ id, token, outcome: 'dead', error, reason: 'permanent' }])
+        advance(1)
+      }
+      await kill('q', 'a', 'g')
+      await kill('r', 'b', 'g')
+      await kill('q', 'c', 'h')
+      const words = async (filter: Parameters<typeof store.jobs.deadLetters.list>[0]) =>
+        (await store.jobs.deadLetters.list(filter)).map(({ errors }) => errors[0]?.message)
+      assert.deepEqual(await words({ limit: 10 }), ['c', 'b', 'a'])
+      assert.deepEqual(await words({ limit: 2 }), ['c', 'b'])
+      assert.deepEqual(await words({ limit: 10, queue: 'q' }), ['c', 'a'])
+      assert.deepEqual(await words({ limit: 10, group: 'g' }), ['b', 'a'])
+      assert.deepEqual(await words({ limit: 10, queue: 'q', group: 'g' }), ['a'])
+    },
+    'a retry puts it at the end of its lane with fresh attempts': async ({ store, now }) => {
+      const [messageId = ''] = await acceptAll(store, ['again'])
+      await store.jobs.add('q', [job('a', 'l', { messageId, data: 7 })])
+      const { token } = await claimOne(store, 'q')
+      const error = failure('x', now())
+      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'dead', error, reason: 'attempts' }])
+      await store.jobs.add('q', [job('b', 'l')])
+      const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
+      assert.equal(await store.jobs.deadLetters.retry(letter?.id ?? ''), true)
+      assert.equal(await store.jobs.deadLetters.retry(letter?.id ?? ''), false)
+      assert.deepEqual(await store.jobs.deadLetters.list({ limit: 1 }), [])
+      const b = await claimOne(store, 'q')
+      assert.equal(b.id, 'b')
+      assert.deepEqual(await claimIds(store, 'q'), [])
+      await store.jobs.settle('q', [{ id: 'b', token: b.token, outcome: 'done' }])
+      const a = await claimOne(store, 'q')
+      assert.deepEqual([a.id, a.failures, a.lost, a.errors, a.data], ['a', 0, 0, [], 7])
+      assert.equal(a.message?.text, 'again')
+    },
+    'dropping removes it': async ({ store, now }) => {
+      await store.jobs.add('q', [job('a', 'l')])
+      const { token } = await claimOne(store, 'q')
+      await store.jobs.settle('q', [
+        { id: 'a', token, outcome: 'dead', error: failure('x', now()), reason: 'ambiguous' },
+      ])
+      const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
+      assert.equal(letter?.reason, 'ambiguous')
+      assert.equal(await store.jobs.deadLetters.drop(letter?.id ?? ''), true)
+      assert.equal(await store.jobs.deadLetters.drop(letter?.id ?? ''), false)
+      assert.equal(await store.jobs.deadLetters.get(letter?.id ?? ''), undefined)
+      assert.deepEqual(await store.jobs.deadLetters.list({ limit: 1 }), [])
+      assert.equal(await store.jobs.state('q', 'a'), undefined)
+    },
+    'unknown dead letters are not there': async ({ store }) => {
+      assert.equal(await store.jobs.deadLetters.get('nonsense'), undefined)
+      assert.equal(await store.jobs.deadLetters.retry('__proto__'), false)
+      assert.equal(await store.jobs.deadLetters.drop(''), false)
+    },
+  })
+}

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { encodeMessage } from '../../../src/core/message.ts'
+import { isId } from '../../../src/core/message-id.ts'
+import { acceptAll, MINUTE, part, type StoreFactory, saying, until, WEEK } from './kit.ts'
+
+const ODD_KEYS = [
+  '__proto__',
+  'constructor',
+  '',
+  ' ',
+  'a:b:c',
+  '{tag}',
+  '💥',
+  'ключ',
+  'a\nb',
+  '*?[]',
+  '\'"\\;--',
+]
+
+/** Accept, dedupe, look-ups, history and the pump. */
+export function journalContract(factory: StoreFactory): void {
+  part(factory, 'journal', {
+    'an accepted message is read back whole, with what the store fills in': async ({ store, now }) => {
+      const full = saying('héllo 💥', {
+        conversation: 'c1',
+        key: 'k1',
+        receivedAt: now() - 5,
+        from: { id: 'u', name: 'U', address: 'u@example.com' },
+        to: 'bot',
+        subject: 's',
+        html: '<p>',
+        data: { a: [1, null, { b: true }] },
+        attachments: [{ name: 'f', type: 'text/plain', size: 1, sha256: 'ab', path: 'artifacts/ab' }],
+        trace: 'f'.repeat(32),
+      })
+      const [answer] = await store.journal.accept([full])
+      assert.ok(answer)
+      assert.equal(answer.duplicate, false)
+      assert.ok(isId(answer.id))
+      assert.deepEqual(await store.journal.get(answer.id), { ...full, id: answer.id })
+    },
+    'a message without conversation, trace and time gets its own': async ({ store, now }) => {
+      const [id = ''] = await acceptAll(store, ['hi'])
+      const message = await store.journal.get(id)
+      assert.equal(message?.conversation, id)
+      assert.equal(message?.trace, id.replaceAll('-', ''))
+      assert.equal(message?.receivedAt, now())
+      assert.deepEqual(message?.attachments, [])
+    },
+    'ids sort in the order of acceptance, across calls and a clock that stands still': async ({ store }) => {
+      const ids: string[] = []
+      for (let call = 0; call < 5; call++) ids.push(...(await acceptAll(store, ['a', 'b', 'c'])))
+      assert.deepEqual(ids, [...ids].sort())
+      assert.equal(new Set(ids).size, 15)
+    },
+    'ids keep sorting when the clock steps back': async ({ store, advance }) => {
+      const first = await acceptAll(store, ['a'])
+      advance(-MINUTE)
+      const ids = [...first, ...(await acceptAll(store, ['b']))]
+      assert.deepEqual(ids, [...ids].sort())
+    },
+    'an unknown id and a text that is no id are not found': async ({ store }) => {
+      const [id = ''] = await acceptAll(store, ['a'])
+      assert.equal(await store.journal.get(`${id.slice(0, -4)}0000`), undefined)
+      assert.equal(await store.journal.get('nonsense'), undefined)
+    },
+    'the same key on the same gateway is accepted once and gets the first id': async ({ store }) => {
+      const [first] = await store.journal.accept([saying('one', { key: 'k' })])
+      const [again] = await store.journal.accept([saying('two', { key: 'k' })])
+      assert.deepEqual(again, { id: first?.id, duplicate: true })
+      assert.equal((await store.journal.list({ limit: 10 })).length, 1)
+      assert.equal((await store.journal.get(again?.id ?? ''))?.text, 'one')
+    },
+    'a duplicate within one call gets the id of the first, in its place': async ({ store }) => {
+      const answers = await store.journal.accept([
+        saying('1', { key: 'a' }),
+        saying('2', { key: 'b' }),
+        saying('3', { key: 'a' }),
+        saying('4'),
+        saying('5'),
+      ])
+      assert.deepEqual(
+        answers.map((answer) => answer.duplicate),
+        [false, false, true, false, false],
+      )
+      assert.equal(answers[2]?.id, answers[0]?.id)
+      assert.equal(new Set(answers.map((answer) => answer.id)).size, 4)
+    },
+    'duplicates in concurrent calls make one message': async ({ store }) => {
+      const calls = Array.from({ length: 20 }, () => store.journal.accept([saying('x', { key: 'same' })]))
+      const answers = (await Promise.all(calls)).flat()
+      assert.equal(new Set(answers.map((answer) => answer.id)).size, 1)
+      assert.equal(answers.filter((answer) => !answer.duplicate).length, 1)
+    },
+    'the same key on another gateway is another message': async ({ store }) => {
+      const answers = await store.journal.accept([
+        saying('1', { key: 'k', gateway: 'a' }),
+        saying('2', { key: 'k', gateway: 'b' }),
+      ])
+      assert.deepEqual(
+        answers.map((answer) => answer.duplicate),
+        [false, false],
+      )
+    },
+    'gateway and key are not confused where they are glued together': async ({ store }) => {
+      const answers = await store.journal.accept([
+        saying('1', { gateway: 'a', key: 'b:c' }),
+        saying('2', { gateway: 'a:b', key: 'c' }),
+      ])
+      assert.equal(new Set(answers.map((answer) => answer.id)).size, 2)
+    },
+    'keys are remembered across a restart': async (bench) => {
+      const [first] = await bench.store.journal.accept([saying('1', { key: 'k' })])
+      const [again] = await (await bench.reopen()).journal.accept([saying('2', { key: 'k' })])
+      assert.deepEqual(again, { id: first?.id, duplicate: true })
+    },
+    'a key is remembered for seven days and then free again': async ({ store, advance }) => {
+      const [first] = await store.journal.accept([saying('1', { key: 'k' })])
+      advance(WEEK - MINUTE)
+      const [within] = await store.journal.accept([saying('2', { key: 'k' })])
+      assert.deepEqual(within, { id: first?.id, duplicate: true })
+      advance(2 * MINUTE)
+      const [after] = await store.journal.accept([saying('3', { key: 'k' })])
+      assert.equal(after?.duplicate, false)
+      assert.notEqual(after?.id, first?.id)
+    },
+    'messages without key are never duplicates': async ({ store }) => {
+      const ids = await acceptAll(store, ['same', 'same', 'same'])
+      assert.equal(new Set(ids).size, 3)
+    },
+    'odd keys, gateways and conversations are plain text': async ({ store }) => {
+      const messages = ODD_KEYS.map((key) =>
+        saying(key, { key, gateway: `g${key}`, conversation: `c${key}` }),
+      )
+      const first = await store.journal.accept(messages)
+      const again = await store.journal.accept(messages)
+      assert.deepEqual(
+        again,
+        first.map(({ id }) => ({ id, duplicate: true })),
+      )
+      for (const key of ODD_KEYS) {
+        const [found, ...more] = await store.journal.list({ conversation: `c${key}`, limit: 10 })
+        assert.equal(found?.text, key)
+        assert.deepEqual(more, [])
+      }
+    },
+    'odd content comes back as it went in: own __proto__, lone surrogates, NUL, 1 MB': async ({ store }) => {
+      const data = JSON.parse('{"__proto__":{"x":1},"constructor":"c","n":1e21}')
+      const texts = ['\ud800 lone \udc00', 'nul\u0000inside', '💥'.repeat(262_144), '']
+      const answers = await store.journal.accept(texts.map((text) => saying(text, { data })))
+      for (const [index, { id }] of answers.entries()) {
+        const message = await store.journal.get(id)
+        assert.ok(message)
+        assert.equal(message.text, texts[index])
+        assert.equal(JSON.stringify(message.data), JSON.stringify(data))
+      }
+    },
+    'a JSON body that repeats the text comes back parsed': async ({ store }) => {
+      const text = '{"n":{"deep":[1,2]}}'
+      const message = saying(text, { data: { format: 'json', body: JSON.parse(text) } })
+      assert.ok(!encodeMessage(message).includes('"body"'))
+      const [answer] = await store.journal.accept([message])
+      assert.deepEqual((await store.journal.get(answer?.id ?? ''))?.data, message.data)
+    },
+    'an empty call is an empty answer': async ({ store }) => {
+      assert.deepEqual(await store.journal.accept([]), [])
+    },
+    'the list is newest first, filtered, and pages with before': async ({ store }) => {
+      await acceptAll(store, ['a1', 'a2'], { gateway: 'a', conversation: 'x' })
+      await acceptAll(store, ['b1', 'b2', 'b3'], { gateway: 'b', conversation: 'x' })
+      await acceptAll(store, ['b4'], { gateway: 'b', conversation: 'y' })
+      const texts = async (filter: Parameters<typeof store.journal.list>[0]) =>
+        (await store.journal.list(filter)).map((message) => message.text)
+      assert.deepEqual(await texts({ limit: 3 }), ['b4', 'b3', 'b2'])
+      const [, , last] = await store.journal.list({ limit: 3 })
+      assert.deepEqual(await texts({ limit: 9, before: last?.id ?? '' }), ['b1', 'a2', 'a1'])
+      assert.deepEqual(await texts({ limit: 9, gateway: 'a' }), ['a2', 'a1'])
+      assert.deepEqual(await texts({ limit: 9, conversation: 'x' }), ['b3', 'b2', 'b1', 'a2', 'a1'])
+      assert.deepEqual(await texts({ limit: 9, conversation: 'x', gateway: 'b' }), ['b3', 'b2', 'b1'])
+      assert.deepEqual(await texts({ limit: 9, gateway: 'none' }), [])
+    },
+    'the conversation of a message alone is found by its id': async ({ store }) => {
+      const [id = ''] = await acceptAll(store, ['alone'])
+      await acceptAll(store, ['reply'], { conversation: id })
+      await acceptAll(store, ['other'])
+      const found = await store.journal.list({ conversation: id, limit: 10 })
+      assert.deepEqual(
+        found.map((message) => message.text),
+        ['reply', 'alone'],
+      )
+    },
+    'notes make the history, oldest first, and survive a restart': async (bench) => {
+      const [id = '', other = ''] = await acceptAll(bench.store, ['a', 'b'])
+      const notes = [
+        { at: 1, road: 'dispatch', what: 'matched', detail: { route: 'rest' } },
+        { at: 2, road: 'outbox', what: 'sent' },
+      ] as const
+      await bench.store.journal.note(id, notes.slice(0, 1))
+      await bench.store.journal.note(id, notes.slice(1))
+      await bench.store.journal.note(id, [])
+      assert.deepEqual(await (await bench.reopen()).journal.history(id), notes)
+      assert.deepEqual(await bench.store.journal.history(other), [])
+    },
+    'notes of an unknown message are dropped': async ({ store }) => {
+      const [id = ''] = await acceptAll(store, ['a'])
+      const unknown = `${id.slice(0, -4)}0000`
+      await store.journal.note(unknown, [{ at: 1, road: 'dispatch', what: 'x' }])
+      await store.journal.note('nonsense', [{ at: 1, road: 'dispatch', what: 'x' }])
+      assert.deepEqual(await store.journal.history(unknown), [])
+      assert.deepEqual(await store.journal.history('nonsense'), [])
+      assert.deepEqual(await store.journal.history(id), [])
+    },
+  })
+
+  part(factory, 'pump', {
+    'it reads messages after the cursor, in order, and moves nothing': async ({ store }) => {
+      const ids = await acceptAll(store, ['a', 'b', 'c'])
+      const first = await store.journal.unpumped(2)
+      assert.deepEqual(
+        first.messages.map((each) => each.message.id),
+        ids.slice(0, 2),
+      )
+      assert.deepEqual(await store.journal.unpumped(2), first)
+    },
+    'it moves the cursor and adds the jobs in one step, once': async (bench) => {
+      const ids = await acceptAll(bench.store, ['a', 'b', 'c'])
+      const { cursor, messages } = await bench.store.journal.unpumped(2)
+      const to = messages.at(-1)?.position ?? 0
+      const jobs = messages.map(({ message }) => ({
+        id: message.id,
+        lane: message.conversation,
+        group: 'rest',
+        messageId: message.id,
+      }))
+      assert.equal(await bench.store.journal.pumped(cursor, to, jobs), true)
+      assert.equal(await bench.store.journal.pumped(cursor, to, jobs), false)
+      const store = await bench.reopen()
+      const claimed = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE, owner: 'me' })
+      assert.deepEqual(
+        claimed.jobs.map((each) => each.message?.text),
+        ['a', 'b'],
+      )
+      const rest = await store.journal.unpumped(10)
+      assert.equal(rest.cursor, to)
+      assert.deepEqual(
+        rest.messages.map((each) => each.message.id),
+        ids.slice(2),
+      )
+    },
+    'two pumps that race add the jobs once': async ({ store }) => {
+      await acceptAll(store, ['a'])
+      const { cursor, messages } = await store.journal.unpumped(10)
+      const to = messages.at(-1)?.position ?? 0
+      const add = () => store.journal.pumped(cursor, to, [{ id: 'j', lane: 'l', group: 'g' }])
+      assert.deepEqual((await Promise.all([add(), add(), add()])).filter(Boolean).length, 1)
+      assert.equal((await store.jobs.list('dispatch', 10)).length, 1)
+    },
+    'the cursor may move with no job to add': async ({ store }) => {
+      await acceptAll(store, ['a'])
+      const { cursor, messages } = await store.journal.unpumped(10)
+      assert.equal(await store.journal.pumped(cursor, messages.at(-1)?.position ?? 0, []), true)
+      assert.deepEqual((await store.journal.unpumped(10)).messages, [])
+    },
+    'accepting signals the journal, the receive queue and the topic, when it is durable': async ({
+      store,
+    }) => {
+      const seen = new Set<string>()
+      const ends = (['journal', 'receive', 'topic:gateway-message'] as const).map((name) =>
+        store.onSignal(name, () => seen.add(name)),
+      )
+      await acceptAll(store, ['a'])
+      await until(() => seen.size === 3, 'three signals')
+      for (const end of ends) end()
+    },
+    'a listener that ended hears nothing more': async ({ store }) => {
+      let heard = 0
+      let other = 0
+      store.onSignal('journal', () => heard++)()
+      store.onSignal('journal', () => other++)
+      await acceptAll(store, ['a'])
+      await until(() => other > 0, 'the signal')
+      assert.equal(heard, 0)
+    },
+  })
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { MINUTE, part, SECOND, type StoreFactory, until } from './kit.ts'
+
+/** Keys and values, and leases. */
+export function keyValueContract(factory: StoreFactory): void {
+  part(factory, 'keys and values', {
+    'a value comes back with the version that set returned': async (bench) => {
+      const value = { a: [1, 'x', null], ['__proto__' as string]: true }
+      const version = await bench.store.kv.set('k', value)
+      assert.ok(version !== undefined && version > 0)
+      assert.deepEqual(await bench.store.kv.get('k'), { value, version })
+      assert.deepEqual(await (await bench.reopen()).kv.get('k'), { value, version })
+    },
+    'null, false, empty and large values are values': async ({ store }) => {
+      for (const value of [null, false, 0, '', [], {}, 'x'.repeat(1_000_000), '\ud800']) {
+        await store.kv.set('k', value)
+        assert.deepEqual((await store.kv.get('k'))?.value, value)
+      }
+    },
+    'every write makes a higher version': async ({ store }) => {
+      const versions = [await store.kv.set('k', 1), await store.kv.set('k', 1), await store.kv.set('k', 2)]
+      assert.deepEqual(
+        versions,
+        [...new Set(versions)].sort((a, b) => Number(a) - Number(b)),
+      )
+      assert.equal((await store.kv.get('k'))?.version, versions.at(-1))
+    },
+    'a write that expects another version changes nothing': async ({ store }) => {
+      const version = (await store.kv.set('k', 1)) ?? 0
+      assert.equal(await store.kv.set('k', 2, { ifVersion: version + 1 }), undefined)
+      assert.equal(await store.kv.set('k', 2, { ifVersion: 0 }), undefined)
+      assert.deepEqual(await store.kv.get('k'), { value: 1, version })
+      assert.ok(await store.kv.set('k', 2, { ifVersion: version }))
+      assert.equal((await store.kv.get('k'))?.value, 2)
+    },
+    'version 0 means absent': async ({ store }) => {
+      assert.equal(await store.kv.set('k', 1, { ifVersion: 5 }), undefined)
+      assert.ok(await store.kv.set('k', 1, { ifVersion: 0 }))
+    },
+    'a version does not come back after a delete': async ({ store }) => {
+      const version = (await store.kv.set('k', 1)) ?? 0
+      await store.kv.delete('k')
+      await store.kv.set('k', 2)
+      assert.equal(await store.kv.set('k', 3, { ifVersion: version }), undefined)
+      assert.equal((await store.kv.get('k'))?.value, 2)
+    },
+    'of concurrent writers that expect one version, one wins': async ({ store }) => {
+      const ifVersion = (await store.kv.set('k', 0)) ?? 0
+      const wins = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => store.kv.set('k', n, { ifVersion })),
+      )
+      assert.equal(wins.filter((version) => version !== undefined).length, 1)
+    },
+    'a key with a ttl is gone after it; a write without ttl makes it stay': async ({ store, advance }) => {
+      await store.kv.set('k', 1, { ttl: SECOND })
+      await store.kv.set('stays', 1, { ttl: SECOND })
+      await store.kv.set('stays', 2)
+      advance(SECOND - 1)
+      assert.equal((await store.kv.get('k'))?.value, 1)
+      advance(1)
+      assert.equal(await store.kv.get('k'), undefined)
+      assert.equal(await store.kv.delete('k'), false)
+      assert.deepEqual(await store.kv.list('', 10), ['stays'])
+      assert.ok(await store.kv.set('k', 2, { ifVersion: 0 }))
+    },
+    'delete tells whether it was there': async ({ store }) => {
+      await store.kv.set('k', 1)
+      assert.equal(await store.kv.delete('k'), true)
+      assert.equal(await store.kv.delete('k'), false)
+      assert.equal(await store.kv.get('k'), undefined)
+    },
+    'list gives the keys with a prefix, sorted, up to the limit': async ({ store }) => {
+      const keys = ['a', 'a%', 'a*', 'a/1', 'a/2', 'a_', 'b', '__proto__', 'é']
+      for (const key of keys) await store.kv.set(key, key)
+      assert.deepEqual(await store.kv.list('a/', 10), ['a/1', 'a/2'])
+      assert.deepEqual(await store.kv.list('a', 3), ['a', 'a%', 'a*'])
+      assert.deepEqual(await store.kv.list('', 100), [...keys].sort())
+      assert.deepEqual(await store.kv.list('a_', 10), ['a_'])
+      assert.deepEqual(await store.kv.list('zz', 10), [])
+      assert.equal((await store.kv.get('__proto__'))?.value, '__proto__')
+    },
+    'writing and deleting signal the key': async ({ store }) => {
+      let heard = 0
+      store.onSignal('kv:k', () => heard++)
+      store.onSignal('kv:other', () => assert.fail('another key'))
+      await store.kv.set('k', 1)
+      await until(() => heard >= 1, 'the signal of the write')
+      const before = heard
+      await store.kv.delete('k')
+      await until(() => heard > before, 'the signal of the delete')
+    },
+  })
+
+  part(factory, 'leases', {
+    'one holder at a time, and a renewal keeps the token': async ({ store }) => {
+      const held = await store.leases.acquire('mailbox', 'a', MINUTE)
+      assert.ok(held)
+      assert.equal(await store.leases.acquire('mailbox', 'b', MINUTE), undefined)
+      assert.deepEqual(await store.leases.acquire('mailbox', 'a', MINUTE), held)
+      assert.ok(await store.leases.acquire('other', 'b', MINUTE))
+    },
+    'a renewal extends the lease': async ({ store, advance }) => {
+      await store.leases.acquire('l', 'a', MINUTE)
+      advance(MINUTE - 1)
+      await store.leases.acquire('l', 'a', MINUTE)
+      advance(MINUTE - 1)
+      assert.equal(await store.leases.acquire('l', 'b', MINUTE), undefined)
+    },
+    'the token grows with every new holder, by expiry and by release': async ({ store, advance }) => {
+      const first = await store.leases.acquire('l', 'a', MINUTE)
+      advance(MINUTE)
+      const second = await store.leases.acquire('l', 'b', MINUTE)
+      assert.ok(first && second && second.token > first.token)
+      await store.leases.release('l', 'b')
+      const third = await store.leases.acquire('l', 'a', MINUTE)
+      assert.ok(third && third.token > second.token)
+    },
+    'only the holder can release': async ({ store }) => {
+      await store.leases.acquire('l', 'a', MINUTE)
+      await store.leases.release('l', 'b')
+      await store.leases.release('none', 'b')
+      assert.equal(await store.leases.acquire('l', 'b', MINUTE), undefined)
+    },
+    'of many that ask at once, one holds it': async ({ store }) => {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => store.leases.acquire('l', `owner-${n}`, MINUTE)),
+      )
+      assert.equal(answers.filter((held) => held !== undefined).length, 1)
+    },
+    'tokens keep growing across a restart': async (bench) => {
+      const first = await bench.store.leases.acquire('l', 'a', SECOND)
+      const store = await bench.reopen()
+      bench.advance(SECOND)
+      const second = await store.leases.acquire('l', 'b', SECOND)
+      assert.ok(first && second && second.token > first.token)
+    },
+  })
+
+  part(factory, 'life of a store', {
+    'ping answers, and closing is final but quiet': async (bench) => {
+      await bench.store.ping()
+      await bench.reopen()
+      await bench.store.ping()
+    },
+    'two stores over the same data see one truth': async (bench) => {
+      if (!bench.shared) return
+      const other = await bench.second()
+      let heard = 0
+      other.onSignal('kv:k', () => heard++)
+      await bench.store.kv.set('k', 1)
+      assert.equal((await other.kv.get('k'))?.value, 1)
+      await until(() => heard > 0, 'a signal from the other store')
+      assert.ok(await bench.store.leases.acquire('l', 'a', MINUTE))
+      assert.equal(await other.leases.acquire('l', 'b', MINUTE), undefined)
+    },
+  })
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import type { ReceiveFilter } from '../../../src/core/store.ts'
+import { acceptAll, MINUTE, part, SECOND, type StoreFactory, saying } from './kit.ts'
+
+/** Take, lease, ack and release. */
+export function receiveContract(factory: StoreFactory): void {
+  part(factory, 'receive', {
+    'it takes the oldest message, each once, then nothing': async ({ store }) => {
+      await acceptAll(store, ['a', 'b'])
+      assert.equal((await store.receive.take({}))?.message.text, 'a')
+      assert.equal((await store.receive.take({}))?.message.text, 'b')
+      assert.equal(await store.receive.take({}), undefined)
+    },
+    'a take without lease has no receipt and is noted in the history': async ({ store, now }) => {
+      const [id = ''] = await acceptAll(store, ['a'])
+      const taken = await store.receive.take({})
+      assert.equal(taken?.receipt, undefined)
+      const [note, ...more] = await store.journal.history(id)
+      assert.deepEqual(
+        { ...note, detail: undefined },
+        { at: now(), road: 'receive', what: 'taken', detail: undefined },
+      )
+      assert.deepEqual(more, [])
+    },
+    'what was taken stays taken after a restart': async (bench) => {
+      await acceptAll(bench.store, ['a', 'b'])
+      await bench.store.receive.take({})
+      const store = await bench.reopen()
+      assert.equal((await store.receive.take({}))?.message.text, 'b')
+      assert.equal(await store.receive.take({}), undefined)
+    },
+    'concurrent takers never get the same message': async ({ store }) => {
+      const ids = await acceptAll(
+        store,
+        Array.from({ length: 40 }, (_, index) => `m${index}`),
+      )
+      const taken = await Promise.all(Array.from({ length: 50 }, () => store.receive.take({})))
+      const got = taken.flatMap((each) => (each ? [each.message.id] : []))
+      assert.equal(got.length, 40)
+      assert.deepEqual([...got].sort(), ids)
+    },
+    'it filters by gateway, by conversation and by both': async ({ store }) => {
+      await store.journal.accept([
+        saying('a1', { gateway: 'a', conversation: 'x' }),
+        saying('b1', { gateway: 'b', conversation: 'x' }),
+        saying('b2', { gateway: 'b', conversation: 'y' }),
+        saying('a2', { gateway: 'a', conversation: 'y' }),
+        saying('a3', { gateway: 'a' }),
+      ])
+      const take = async (filter: ReceiveFilter) => (await store.receive.take(filter))?.message.text
+      assert.equal(await take({ gateway: 'b', conversation: 'y' }), 'b2')
+      assert.equal(await take({ gateway: 'b', conversation: 'y' }), undefined)
+      assert.equal(await take({ conversation: 'x' }), 'a1')
+      assert.equal(await take({ gateway: 'a' }), 'a2')
+      assert.equal(await take({ gateway: 'a' }), 'a3')
+      assert.equal(await take({ gateway: 'none' }), undefined)
+      assert.equal(await take({ conversation: 'none' }), undefined)
+      assert.equal(await take({}), 'b1')
+      assert.equal(await take({}), undefined)
+    },
+    'a message alone is taken by its own id as the conversation, and replies after it': async ({ store }) => {
+      await acceptAll(store, ['before'])
+      const [id = ''] = await acceptAll(store, ['alone'])
+      await acceptAll(store, ['reply'], { conversation: id })
+      assert.equal((await store.receive.take({ conversation: id, gateway: 'none' }))?.message.text, undefined)
+      assert.equal((await store.receive.take({ conversation: id }))?.message.text, 'alone')
+      assert.equal((await store.receive.take({ conversation: id }))?.message.text, 'reply')
+      assert.equal(await store.receive.take({ conversation: id }), undefined)
+    },
+    'a lease hides a message until it runs out; then it comes back at its place': async ({
+      store,
+      advance,
+    }) => {
+      await acceptAll(store, ['a', 'b'])
+      assert.equal((await store.receive.take({}, MINUTE))?.message.text, 'a')
+      advance(MINUTE - 1)
+      assert.equal((await store.receive.take({}, MINUTE))?.message.text, 'b')
+      assert.equal(await store.receive.take({}), undefined)
+      advance(1)
+      assert.equal((await store.receive.take({}))?.message.text, 'a')
+    },
+    'an expired lease comes back to each kind of filter': async ({ store, advance }) => {
+      for (const filter of [
+        {},
+        { gateway: 'g' },
+        { conversation: 'c' },
+        { gateway: 'g', conversation: 'c' },
+      ]) {
+        await acceptAll(store, ['a'], { gateway: 'g', conversation: 'c' })
+        assert.equal((await store.receive.take(filter, SECOND))?.message.text, 'a')
+        advance(SECOND)
+        assert.equal((await store.receive.take(filter))?.message.text, 'a')
+        assert.equal(await store.receive.take(filter), undefined)
+      }
+      const [alone = ''] = await acceptAll(store, ['alone'])
+      assert.ok(await store.receive.take({ conversation: alone }, SECOND))
+      assert.equal(await store.receive.take({ conversation: alone }), undefined)
+      advance(SECOND)
+      assert.ok(await store.receive.take({ conversation: alone }))
+    },
+    'an acknowledged lease is consumed for good': async ({ store, advance }) => {
+      await acceptAll(store, ['a'])
+      const taken = await store.receive.take({}, MINUTE)
+      assert.ok(taken?.receipt)
+      assert.equal(await store.receive.ack(taken.receipt), true)
+      assert.equal(await store.receive.ack(taken.receipt), false)
+      advance(2 * MINUTE)
+      assert.equal(await store.receive.take({}), undefined)
+    },
+    'an acknowledgement after the lease ran out is refused': async ({ store, advance }) => {
+      await acceptAll(store, ['a'])
+      const late = await store.receive.take({}, SECOND)
+      advance(SECOND)
+      assert.equal(await store.receive.ack(late?.receipt ?? ''), false)
+      const next = await store.receive.take({}, MINUTE)
+      assert.equal(next?.message.text, 'a')
+      assert.notEqual(next?.receipt, late?.receipt)
+      assert.equal(await store.receive.ack(late?.receipt ?? ''), false, 'another holds it')
+      assert.equal(await store.receive.release(late?.receipt ?? ''), false)
+      assert.equal(await store.receive.ack(next?.receipt ?? ''), true)
+    },
+    'a released message is at once with the next taker': async ({ store }) => {
+      await acceptAll(store, ['a', 'b'])
+      const taken = await store.receive.take({}, MINUTE)
+      assert.equal(await store.receive.release(taken?.receipt ?? ''), true)
+      assert.equal(await store.receive.release(taken?.receipt ?? ''), false)
+      assert.equal(await store.receive.ack(taken?.receipt ?? ''), false)
+      assert.equal((await store.receive.take({}))?.message.text, 'a')
+    },
+    'releasing signals the receive queue': async ({ store }) => {
+      await acceptAll(store, ['a'])
+      const taken = await store.receive.take({}, MINUTE)
+      const signal = new Promise<void>((resolve) => store.onSignal('receive', resolve))
+      await store.receive.release(taken?.receipt ?? '')
+      await signal
+    },
+    'receipts that are none are refused': async ({ store }) => {
+      for (const receipt of ['', 'nonsense', '1', '__proto__', '1:2:3']) {
+        assert.equal(await store.receive.ack(receipt), false)
+        assert.equal(await store.receive.release(receipt), false)
+      }
+    },
+    'leases survive a restart, and so do their receipts': async (bench) => {
+      await acceptAll(bench.store, ['a', 'b'])
+      const first = await bench.store.receive.take({}, MINUTE)
+      const second = await bench.store.receive.take({}, 2 * MINUTE)
+      const store = await bench.reopen()
+      assert.equal(await store.receive.take({}), undefined)
+      assert.equal(await store.receive.ack(second?.receipt ?? ''), true)
+      bench.advance(MINUTE)
+      assert.equal((await store.receive.take({}))?.message.id, first?.message.id)
+    },
+    'nextExpiry tells when the next lease runs out': async ({ store, now }) => {
+      assert.equal(await store.receive.nextExpiry(), undefined)
+      await acceptAll(store, ['a', 'b'])
+      assert.equal(await store.receive.nextExpiry(), undefined)
+      await store.receive.take({}, MINUTE)
+      const sooner = await store.receive.take({}, SECOND)
+      assert.equal(await store.receive.nextExpiry(), now() + SECOND)
+      await store.receive.ack(sooner?.receipt ?? '')
+      assert.equal(await store.receive.nextExpiry(), now() + MINUTE)
+    },
+    'stats count what is ready and what is leased': async ({ store, now }) => {
+      await acceptAll(store, ['a', 'b', 'c'])
+      await store.receive.take({})
+      await store.receive.take({}, MINUTE)
+      const stats = await store.stats()
+      assert.equal(stats.receive.ready, 1)
+      assert.equal(stats.receive.leased, 1)
+      assert.equal(stats.receive.oldestAt, now())
+      assert.equal(stats.journal.messages, 3)
+      assert.equal(stats.journal.oldestAt, now())
+      assert.equal(stats.dispatch.unpumped, 3)
+    },
+  })
+}

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
+import type { Retention, Store } from '../../../src/core/store.ts'
+import {
+  acceptAll,
+  claimIds,
+  claimOne,
+  DAY,
+  dataOf,
+  failure,
+  HOUR,
+  job,
+  MINUTE,
+  part,
+  publishAll,
+  readGroup,
+  type StoreFactory,
+} from './kit.ts'
+
+const AGES: Retention = { journal: { maxAge: DAY, maxCount: 1_000_000 } }
+
+/** Trims until nothing more is removed. A store may remove more than asked in blocks only where it says so. */
+async function trimAll(store: Store, policy: Retention): Promise<number> {
+  let total = 0
+  for (let call = 0; call < 100; call++) {
+    const { removed } = await store.trim(policy)
+    if (removed === 0) return total
+    total += removed
+  }
+  assert.fail('trimming comes to an end')
+}
+
+async function pumpAll(store: Store): Promise<void> {
+  const { cursor, messages } = await store.journal.unpumped(1_000)
+  const last = messages.at(-1)
+  if (last) await store.journal.pumped(cursor, last.position, [])
+}
+
+async function textsOf(store: Store): Promise<string[]> {
+  return (await store.journal.list({ limit: 1_000 })).map(({ text }) => text).reverse()
+}
+
+/** What trimming removes, and what it never does. */
+export function retentionContract(factory: StoreFactory): void {
+  part(factory, 'retention', {
+    'messages older than the age go from the journal and from all roads': async ({ store, advance }) => {
+      const [old = ''] = await acceptAll(store, ['old'], { conversation: 'c', key: 'k' })
+      await store.journal.note(old, [{ at: 1, road: 'dispatch', what: 'x' }])
+      await pumpAll(store)
+      advance(DAY + HOUR)
+      await acceptAll(store, ['new'], { conversation: 'c' })
+      assert.equal(await trimAll(store, AGES), 1)
+      assert.deepEqual(await textsOf(store), ['new'])
+      assert.equal(await store.journal.get(old), undefined)
+      assert.deepEqual(await store.journal.history(old), [])
+      assert.equal((await store.journal.list({ conversation: 'c', limit: 9 })).length, 1)
+      assert.equal((await store.receive.take({}))?.message.text, 'new')
+      assert.equal(await store.receive.take({ conversation: 'c' }), undefined)
+      assert.equal((await store.topics.tail(MESSAGE_TOPIC, 0, 9)).length, 1)
+      const stats = await store.stats()
+      assert.equal(stats.journal.messages, 1)
+      assert.equal(stats.receive.ready, 0)
+    },
+    'a leased message that is trimmed can no longer be acknowledged or come back': async ({
+      store,
+      advance,
+    }) => {
+      await acceptAll(store, ['old'])
+      await pumpAll(store)
+      const taken = await store.receive.take({}, 2 * DAY)
+      advance(DAY + HOUR)
+      await trimAll(store, AGES)
+      assert.equal((await store.stats()).receive.leased, 0)
+      assert.equal(await store.receive.release(taken?.receipt ?? ''), false)
+      advance(DAY)
+      assert.equal(await store.receive.take({}), undefined)
+    },
+    'only the newest messages stay within the count': async ({ store }) => {
+      await acceptAll(
+        store,
+        Array.from({ length: 20 }, (_, n) => `m${n}`),
+      )
+      await pumpAll(store)
+      await trimAll(store, { journal: { maxAge: DAY, maxCount: 5 } })
+      assert.deepEqual(await textsOf(store), ['m15', 'm16', 'm17', 'm18', 'm19'])
+    },
+    'what the pump has not seen stays': async ({ store, advance }) => {
+      await acceptAll(store, ['a', 'b', 'c'])
+      const { cursor, messages } = await store.journal.unpumped(1)
+      await store.journal.pumped(cursor, messages[0]?.position ?? 0, [])
+      advance(DAY + HOUR)
+      await trimAll(store, { journal: { maxAge: DAY, maxCount: 1 } })
+      assert.deepEqual(await textsOf(store), ['b', 'c'])
+      assert.equal((await store.journal.unpumped(9)).messages.length, 2)
+    },
+    'what an unfinished job needs stays until the job ends': async ({ store, advance, now }) => {
+      const [needed = ''] = await acceptAll(store, ['needed', 'not'])
+      await pumpAll(store)
+      await store.jobs.add('q', [job('j', 'l', { messageId: needed })])
+      advance(DAY + HOUR)
+      await trimAll(store, AGES)
+      assert.deepEqual(await textsOf(store), ['needed'])
+      const claimed = await claimOne(store, 'q')
+      assert.equal(claimed.message?.text, 'needed')
+      const error = failure('x', now())
+      await store.jobs.settle('q', [
+        { id: 'j', token: claimed.token, outcome: 'dead', error, reason: 'attempts' },
+      ])
+      await trimAll(store, AGES)
+      assert.deepEqual(await textsOf(store), [])
+      const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
+      assert.equal(letter?.message?.text, 'needed', 'the dead letter keeps the whole message')
+      assert.equal(await store.jobs.deadLetters.retry(letter?.id ?? ''), true)
+      assert.equal((await claimOne(store, 'q')).message?.text, 'needed', 'and so does its retry')
+    },
+    'a gateway may have an age of its own, shorter or longer': async ({ store, advance }) => {
+      await acceptAll(store, ['short'], { gateway: 'short' })
+      await acceptAll(store, ['long'], { gateway: 'long' })
+      await acceptAll(store, ['demo'])
+      await pumpAll(store)
+      advance(2 * HOUR)
+      const policy: Retention = {
+        journal: { maxAge: DAY, maxCount: 1_000 },
+        gateways: { short: { maxAge: HOUR }, long: { maxAge: 3 * DAY } },
+      }
+      await trimAll(store, policy)
+      assert.deepEqual(await textsOf(store), ['long', 'demo'])
+      advance(DAY)
+      await trimAll(store, policy)
+      assert.deepEqual(await textsOf(store), ['long'])
+    },
+    'keys are still known after their message was trimmed': async ({ store, advance }) => {
+      const accept = () => store.journal.accept([{ ...MESSAGE, key: 'k' }])
+      const [first] = await accept()
+      await pumpAll(store)
+      advance(DAY + HOUR)
+      assert.equal(await trimAll(store, AGES), 1)
+      assert.deepEqual(await accept(), [{ id: first?.id, duplicate: true }])
+    },
+    'positions and ids are never used again, even when everything was trimmed': async (bench) => {
+      await acceptAll(bench.store, ['a', 'b'])
+      await publishAll(bench.store, 't', ['a', 'b'])
+      await pumpAll(bench.store)
+      const ends = async () => [
+        await bench.store.topics.end(MESSAGE_TOPIC),
+        await bench.store.topics.end('t'),
+      ]
+      const before = await ends()
+      bench.advance(DAY + HOUR)
+      await trimAll(bench.store, AGES)
+      await bench.reopen()
+      assert.deepEqual(await ends(), before)
+      await acceptAll(bench.store, ['c'])
+      await publishAll(bench.store, 't', ['c'])
+      const after = await ends()
+      assert.ok((after[0] ?? 0) > (before[0] ?? 0) && (after[1] ?? 0) > (before[1] ?? 0))
+      assert.equal((await bench.store.journal.unpumped(9)).messages.length, 1)
+    },
+    'events go by age and by count, with overrides for single topics': async ({ store, advance }) => {
+      await publishAll(store, 'plain', ['old'])
+      await publishAll(store, 'brief', ['old'])
+      await publishAll(store, 'kept', ['old'])
+      await publishAll(store, 'few', ['1', '2', '3', '4'])
+      advance(DAY + HOUR)
+      await publishAll(store, 'plain', ['new'])
+      await publishAll(store, 'brief', ['new'])
+      advance(2 * MINUTE)
+      await trimAll(store, {
+        ...AGES,
+        topics: {
+          brief: { maxAge: MINUTE },
+          kept: { maxAge: 9 * DAY },
+          few: { maxAge: 9 * DAY, maxCount: 2 },
+        },
+      })
+      const left = async (topic: string) =>
+        (await store.topics.tail(topic, 0, 10)).map((entry) => entry.event.data)
+      assert.deepEqual(await left('plain'), ['new'])
+      assert.deepEqual(await left('brief'), [])
+      assert.deepEqual(await left('kept'), ['old'])
+      assert.deepEqual(await left('few'), ['3', '4'])
+    },
+    'a group that fell behind learns once how many it missed': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await store.topics.subscribe('t', 'done', 'start')
+      await publishAll(store, 't', ['a', 'b', 'c', 'd', 'e'])
+      await readGroup(store, 't', 'done', 'consume')
+      await trimAll(store, { ...AGES, topics: { t: { maxCount: 2 } } })
+      const first = await readGroup(store, 't', 'g', 'consume', { max: 1 })
+      assert.deepEqual([dataOf(first), first.missed], [['d'], 3])
+      const second = await readGroup(store, 't', 'g', 'consume')
+      assert.deepEqual([dataOf(second), second.missed], [['e'], 0])
+      assert.equal((await readGroup(store, 't', 'done', 'consume')).missed, 0)
+    },
+    'a peek tells what was missed once too': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b', 'c'])
+      await trimAll(store, { ...AGES, topics: { t: { maxCount: 1 } } })
+      const first = await readGroup(store, 't', 'g', 'peek')
+      assert.deepEqual([dataOf(first), first.missed], [['c'], 2])
+      const second = await readGroup(store, 't', 'g', 'peek')
+      assert.deepEqual([dataOf(second), second.missed], [['c'], 0])
+    },
+    'a group learns that everything was removed': async ({ store, advance }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b'])
+      advance(DAY + HOUR)
+      await trimAll(store, AGES)
+      const batch = await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
+      assert.deepEqual([batch.events, batch.missed], [[], 2])
+      assert.equal((await readGroup(store, 't', 'g', 'consume')).missed, 0)
+    },
+    'a group on the topic of messages learns what it missed': async ({ store }) => {
+      await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+      await acceptAll(store, ['a', 'b', 'c'])
+      await pumpAll(store)
+      await trimAll(store, { journal: { maxAge: DAY, maxCount: 1 } })
+      const batch = await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')
+      assert.deepEqual([batch.events.length, batch.missed], [1, 2])
+    },
+    'a group made after trimming starts at what is retained and missed nothing': async ({ store }) => {
+      await publishAll(store, 't', ['a', 'b', 'c'])
+      await trimAll(store, { ...AGES, topics: { t: { maxCount: 1 } } })
+      await store.topics.subscribe('t', 'g', 'start')
+      const batch = await readGroup(store, 't', 'g', 'consume')
+      assert.deepEqual([dataOf(batch), batch.missed], [['c'], 0])
+    },
+    'an event that was consumed before it was trimmed is not missed': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b', 'c'])
+      await readGroup(store, 't', 'g', 'consume', { max: 2 })
+      await trimAll(store, { ...AGES, topics: { t: { maxCount: 1 } } })
+      const batch = await readGroup(store, 't', 'g', 'consume')
+      assert.deepEqual([dataOf(batch), batch.missed], [['c'], 0])
+    },
+    'jobs and keys are not touched': async ({ store, advance }) => {
+      await store.jobs.add('q', [job('a', 'l')])
+      await store.kv.set('k', 1)
+      advance(9 * DAY)
+      await trimAll(store, AGES)
+      assert.equal((await store.kv.get('k'))?.value, 1)
+      assert.deepEqual(await claimIds(store, 'q'), ['a'])
+    },
+    'one call does bounded work': async ({ store }) => {
+      const texts = Array.from({ length: 500 }, () => 'x')
+      for (let call = 0; call < 20; call++) await acceptAll(store, texts)
+      for (let call = 0; call < 10; call++) await pumpAll(store)
+      const { removed } = await store.trim({ journal: { maxAge: DAY, maxCount: 100 } })
+      assert.ok(removed > 0 && removed <= 5_000, `${removed} rows in one call`)
+      await trimAll(store, { journal: { maxAge: DAY, maxCount: 100 } })
+      assert.equal((await textsOf(store)).length, 100)
+    },
+  })
+}
+
+const MESSAGE = { gateway: 'demo', transport: 'webhook', from: { id: 'ada' }, text: 'x', data: {} }

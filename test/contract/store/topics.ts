@@ -1,0 +1,400 @@
+import assert from 'node:assert/strict'
+import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
+import { isId } from '../../../src/core/message-id.ts'
+import {
+  acceptAll,
+  dataOf,
+  MINUTE,
+  part,
+  publishAll,
+  readGroup,
+  SECOND,
+  type StoreFactory,
+  saying,
+  WEEK,
+} from './kit.ts'
+
+/** Topics, consumer groups, and the topic of all messages. */
+export function topicsContract(factory: StoreFactory): void {
+  part(factory, 'publish', {
+    'an event comes back whole, with an id, its topic and a time': async ({ store, now }) => {
+      const [id = ''] = await store.topics.publish('t', [
+        {
+          type: 'x',
+          source: 's',
+          data: { ['__proto__' as string]: 1, deep: ['\ud800', null] },
+          rootContextId: 'r',
+        },
+      ])
+      assert.ok(isId(id))
+      const [entry] = await store.topics.tail('t', 0, 10)
+      assert.equal(entry?.position, await store.topics.end('t'))
+      assert.deepEqual(entry?.event, {
+        id,
+        topic: 't',
+        type: 'x',
+        source: 's',
+        data: { ['__proto__' as string]: 1, deep: ['\ud800', null] },
+        timestamp: now(),
+        rootContextId: 'r',
+      })
+    },
+    'events keep the order and the time they were published with, across a restart': async (bench) => {
+      await bench.store.topics.publish('t', [{ type: 'x', source: 's', data: 1, timestamp: 5 }])
+      await publishAll(bench.store, 't', ['b', 'c'])
+      const store = await bench.reopen()
+      await publishAll(store, 't', ['d'])
+      const events = (await store.topics.tail('t', 0, 10)).map((entry) => entry.event)
+      assert.deepEqual(dataOf({ events }), [1, 'b', 'c', 'd'])
+      assert.equal(events[0]?.timestamp, 5)
+    },
+    'a key is published once within seven days, also within one call': async ({ store, advance }) => {
+      const event = { type: 'x', source: 's', data: 1, key: 'k' }
+      const [first, again] = await store.topics.publish('t', [event, event])
+      assert.equal(again, first)
+      assert.deepEqual(await store.topics.publish('t', [{ ...event, data: 2 }]), [first])
+      assert.equal((await store.topics.tail('t', 0, 10)).length, 1)
+      const [elsewhere] = await store.topics.publish('u', [event])
+      assert.notEqual(elsewhere, first)
+      advance(WEEK + MINUTE)
+      const [later] = await store.topics.publish('t', [event])
+      assert.notEqual(later, first)
+    },
+    'nothing can be published on the topic of messages': async ({ store }) => {
+      await assert.rejects(publishAll(store, MESSAGE_TOPIC, ['x']), { code: 'topic_reserved' })
+      assert.deepEqual(await store.topics.tail(MESSAGE_TOPIC, 0, 10), [])
+    },
+    'tail pages through a topic by position': async ({ store }) => {
+      assert.equal(await store.topics.end('t'), 0)
+      assert.deepEqual(await store.topics.tail('t', 0, 10), [])
+      await publishAll(store, 't', ['a', 'b', 'c'])
+      const [first] = await store.topics.tail('t', 0, 1)
+      const rest = await store.topics.tail('t', first?.position ?? -1, 10)
+      assert.deepEqual(
+        rest.map((entry) => entry.event.data),
+        ['b', 'c'],
+      )
+      assert.equal(rest.at(-1)?.position, await store.topics.end('t'))
+      assert.deepEqual(await store.topics.tail('t', await store.topics.end('t'), 10), [])
+    },
+    'topics with odd names are apart': async ({ store }) => {
+      for (const topic of ['__proto__', 'a', 'a:b', 'A', '💥', ' ']) {
+        await publishAll(store, topic, [topic])
+        assert.deepEqual(
+          (await store.topics.tail(topic, 0, 10)).map((entry) => entry.event.data),
+          [topic],
+        )
+      }
+    },
+    'publishing signals the topic and no other': async ({ store }) => {
+      store.onSignal('topic:other', () => assert.fail('another topic'))
+      const signal = new Promise<void>((resolve) => store.onSignal('topic:t', resolve))
+      await publishAll(store, 't', ['a'])
+      await signal
+    },
+  })
+
+  part(factory, 'subscribe', {
+    'now, start and a position decide what the group sees': async ({ store }) => {
+      await publishAll(store, 't', ['a', 'b'])
+      const [first] = await store.topics.tail('t', 0, 1)
+      await store.topics.subscribe('t', 'now', 'now')
+      await store.topics.subscribe('t', 'start', 'start')
+      await store.topics.subscribe('t', 'after', first?.position ?? 0)
+      await publishAll(store, 't', ['c'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'now', 'peek')), ['c'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'start', 'peek')), ['a', 'b', 'c'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'after', 'peek')), ['b', 'c'])
+    },
+    'subscribing again keeps the position': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b'])
+      await readGroup(store, 't', 'g', 'consume', { max: 1 })
+      assert.deepEqual(await store.topics.subscribe('t', 'g', 'start'), { created: false })
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
+    },
+    'a group may wait on a topic that has no event yet': async ({ store }) => {
+      assert.deepEqual(await store.topics.subscribe('t', 'g', 'now'), { created: true })
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), [])
+      await publishAll(store, 't', ['a'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a'])
+    },
+    'a group that is not there is undefined, beside others that are': async ({ store }) => {
+      await publishAll(store, 't', ['a'])
+      await store.topics.subscribe('t', 'g', 'start')
+      const requests = ['none', 'g'].map((group) => ({ group, max: 10, mode: 'peek' as const }))
+      const [none, some] = await store.topics.read('t', requests)
+      assert.equal(none, undefined)
+      assert.deepEqual(dataOf(some ?? { events: [] }), ['a'])
+      assert.deepEqual(await store.topics.read('void', requests), [undefined, undefined])
+    },
+    'after unsubscribe the group is gone with what it held': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a'])
+      await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
+      assert.equal(await store.topics.unsubscribe('t', 'g'), true)
+      assert.equal(await store.topics.unsubscribe('t', 'g'), false)
+      assert.equal(await store.topics.unsubscribe('none', 'g'), false)
+      assert.deepEqual(await store.topics.read('t', [{ group: 'g', max: 1, mode: 'peek' }]), [undefined])
+      await store.topics.subscribe('t', 'g', 'now')
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), [])
+    },
+    'groups lists position, lag and pending, of one topic or all': async ({ store }) => {
+      await publishAll(store, 't', ['a', 'b', 'c'])
+      await acceptAll(store, ['m'])
+      await store.topics.subscribe('t', 'g', 'start')
+      await store.topics.subscribe('t', 'h', 'now')
+      await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+      await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
+      const rows = (await store.topics.groups('t')).sort((a, b) => a.group.localeCompare(b.group))
+      assert.deepEqual(
+        rows.map(({ topic, group, lag, pending }) => ({ topic, group, lag, pending })),
+        [
+          { topic: 't', group: 'g', lag: 1, pending: 2 },
+          { topic: 't', group: 'h', lag: 0, pending: 0 },
+        ],
+      )
+      assert.equal((await store.topics.groups()).length, 3)
+      assert.equal((await store.topics.groups(MESSAGE_TOPIC))[0]?.lag, 1)
+      assert.deepEqual(await store.topics.groups('none'), [])
+    },
+  })
+
+  part(factory, 'groups', {
+    'consume hands out each event once, in order, across a restart': async (bench) => {
+      await bench.store.topics.subscribe('t', 'g', 'start')
+      await publishAll(bench.store, 't', ['a', 'b', 'c'])
+      assert.deepEqual(dataOf(await readGroup(bench.store, 't', 'g', 'consume', { max: 2 })), ['a', 'b'])
+      const store = await bench.reopen()
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['c'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), [])
+    },
+    'concurrent readers of one group never consume the same event': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const names = Array.from({ length: 30 }, (_, n) => `e${n}`)
+      await publishAll(store, 't', names)
+      const batches = await Promise.all(
+        Array.from({ length: 20 }, () => readGroup(store, 't', 'g', 'consume', { max: 2 })),
+      )
+      assert.deepEqual(batches.flatMap(dataOf).map(String).sort(), [...names].sort())
+    },
+    'several requests of one call are served in their order': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await store.topics.subscribe('t', 'h', 'start')
+      await publishAll(store, 't', ['a', 'b'])
+      const batches = await store.topics.read('t', [
+        { group: 'g', max: 1, mode: 'consume' },
+        { group: 'h', max: 10, mode: 'peek' },
+        { group: 'g', max: 1, mode: 'consume' },
+        { group: 'g', max: 1, mode: 'consume' },
+      ])
+      assert.deepEqual(
+        batches.map((batch) => dataOf(batch ?? { events: [] })),
+        [['a'], ['a', 'b'], ['b'], []],
+      )
+    },
+    'groups are independent of each other': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await store.topics.subscribe('t', 'h', 'start')
+      const ids = await publishAll(store, 't', ['a', 'b'])
+      await readGroup(store, 't', 'g', 'consume')
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'h', 'lease', { lease: MINUTE })), ['a', 'b'])
+      await store.topics.ack('t', 'h', ids.slice(0, 1))
+      assert.equal((await store.topics.groups('t')).find(({ group }) => group === 'g')?.pending, 0)
+    },
+    'peek changes nothing until it is acknowledged': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(store, 't', ['a', 'b', 'c'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek', { max: 2 })), ['a', 'b'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek', { max: 2 })), ['a', 'b'])
+      assert.equal(await store.topics.ack('t', 'g', ids.slice(0, 2)), 2)
+      assert.equal(await store.topics.ack('t', 'g', ids.slice(0, 2)), 0)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['c'])
+    },
+    'peeked events acknowledged out of order leave the others, in order': async (bench) => {
+      await bench.store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(bench.store, 't', ['a', 'b', 'c', 'd', 'e'])
+      const pick = (...places: number[]) => places.map((place) => ids[place] ?? '')
+      await readGroup(bench.store, 't', 'g', 'peek')
+      assert.equal(await bench.store.topics.ack('t', 'g', pick(3, 1)), 2)
+      const store = await bench.reopen()
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'c', 'e'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume', { max: 2 })), ['a', 'c'])
+      assert.equal(await store.topics.ack('t', 'g', pick(0, 1, 2, 3)), 0)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['e'])
+    },
+    'a lease hides events from the group until it runs out; then they come back first': async (bench) => {
+      const { store, advance } = bench
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b', 'c'])
+      const leased = await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
+      assert.deepEqual(dataOf(leased), ['a', 'b'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['c'])
+      advance(MINUTE)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b', 'c'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a', 'b', 'c'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), [])
+    },
+    'a leased event can be leased again once it came back': async ({ store, advance }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(store, 't', ['a'])
+      await readGroup(store, 't', 'g', 'lease', { lease: SECOND })
+      advance(SECOND)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })), ['a'])
+      advance(SECOND)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })), [])
+      assert.equal(await store.topics.ack('t', 'g', ids), 1)
+      advance(MINUTE)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })), [])
+    },
+    'leases survive a restart': async (bench) => {
+      await bench.store.topics.subscribe('t', 'g', 'start')
+      await publishAll(bench.store, 't', ['a', 'b'])
+      await readGroup(bench.store, 't', 'g', 'lease', { max: 1, lease: MINUTE })
+      const store = await bench.reopen()
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
+      bench.advance(MINUTE)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b'])
+    },
+    'acknowledging consumes leased events for good, and ignores what it does not know': async (bench) => {
+      const { store, advance } = bench
+      await store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(store, 't', ['a', 'b'])
+      await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
+      const forged = `${ids[1]?.slice(0, -4)}0000`
+      assert.equal(await store.topics.ack('t', 'g', [ids[0] ?? '', 'nonsense', forged, '__proto__']), 1)
+      assert.equal(await store.topics.ack('t', 'none', ids), 0)
+      assert.equal(await store.topics.ack('void', 'g', ids), 0)
+      assert.equal(await store.topics.ack('t', 'g', []), 0)
+      advance(MINUTE)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
+    },
+    'an id given twice in one call is consumed once': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const [id = ''] = await publishAll(store, 't', ['a', 'b'])
+      assert.equal(await store.topics.ack('t', 'g', [id, id]), 1)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
+    },
+    'nack gives a leased event back at once, at its old place': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(store, 't', ['a', 'b', 'c'])
+      await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
+      assert.equal(await store.topics.nack('t', 'g', ids.slice(1, 2), 0), 1)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b', 'c'])
+      assert.equal(await store.topics.nack('t', 'g', ids.slice(0, 1), 0), 1)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b', 'c'])
+    },
+    'nack with a delay hides the event that long': async ({ store, advance, now }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(store, 't', ['a', 'b'])
+      await readGroup(store, 't', 'g', 'lease', { max: 1, lease: SECOND })
+      assert.equal(await store.topics.nack('t', 'g', ids.slice(0, 1), MINUTE), 1)
+      advance(SECOND)
+      const batch = await readGroup(store, 't', 'g', 'peek')
+      assert.deepEqual(dataOf(batch), ['b'])
+      assert.equal(batch.nextVisible, now() - SECOND + MINUTE)
+      advance(MINUTE)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b'])
+    },
+    'a peeked event can be given back with a delay too': async ({ store, advance }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(store, 't', ['a', 'b', 'c'])
+      await readGroup(store, 't', 'g', 'peek')
+      assert.equal(await store.topics.nack('t', 'g', ids.slice(1, 2), MINUTE), 1)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'c'])
+      advance(MINUTE)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b', 'c'])
+    },
+    'nack ignores what is consumed or unknown': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(store, 't', ['a'])
+      await readGroup(store, 't', 'g', 'consume')
+      assert.equal(await store.topics.nack('t', 'g', [...ids, 'nonsense'], 0), 0)
+      assert.equal(await store.topics.nack('t', 'none', ids, 0), 0)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), [])
+    },
+    'nack signals the topic': async ({ store }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      const ids = await publishAll(store, 't', ['a'])
+      await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
+      const signal = new Promise<void>((resolve) => store.onSignal('topic:t', resolve))
+      await store.topics.nack('t', 'g', ids, 0)
+      await signal
+    },
+    'nextVisible tells when the first hidden event comes back': async ({ store, now }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b'])
+      const first = await readGroup(store, 't', 'g', 'lease', { max: 1, lease: MINUTE })
+      assert.equal(first.nextVisible, now() + MINUTE)
+      await readGroup(store, 't', 'g', 'lease', { max: 1, lease: SECOND })
+      const none = await readGroup(store, 't', 'g', 'consume')
+      assert.deepEqual(none.events, [])
+      assert.equal(none.nextVisible, now() + SECOND)
+      assert.equal(none.missed, 0)
+    },
+    'a batch has at most max events, those that came back among them': async ({ store, advance }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b', 'c', 'd'])
+      await readGroup(store, 't', 'g', 'lease', { max: 2, lease: SECOND })
+      advance(SECOND)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume', { max: 3 })), ['a', 'b', 'c'])
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume', { max: 3 })), ['d'])
+    },
+  })
+
+  part(factory, 'the topic of messages', {
+    'every accepted message is an event there, for every group': async (bench) => {
+      const { store } = bench
+      await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'now')
+      const ids = await acceptAll(store, ['a', 'b'])
+      await store.topics.subscribe(MESSAGE_TOPIC, 'h', 'start')
+      const batch = await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')
+      assert.deepEqual(
+        batch.events.map((event) => event.id),
+        ids,
+      )
+      assert.deepEqual(batch.events[0], {
+        id: ids[0],
+        topic: MESSAGE_TOPIC,
+        type: 'webhook',
+        source: 'demo',
+        data: { messageId: ids[0], conversation: ids[0], body: 'a' },
+        timestamp: bench.now(),
+      })
+      assert.equal((await readGroup(store, MESSAGE_TOPIC, 'h', 'peek')).events.length, 2)
+      assert.deepEqual((await readGroup(store, MESSAGE_TOPIC, 'g', 'peek')).events, [])
+    },
+    'the roads are independent: taking and pumping consume no event': async ({ store }) => {
+      await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+      await acceptAll(store, ['a'])
+      await store.receive.take({})
+      const { cursor, messages } = await store.journal.unpumped(1)
+      await store.journal.pumped(cursor, messages[0]?.position ?? 0, [])
+      assert.equal((await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')).events.length, 1)
+    },
+    'lease, acknowledgement and nack work there as on any topic': async ({ store, advance }) => {
+      await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
+      const [a = '', b = '', c = ''] = await acceptAll(store, ['a', 'b', 'c'])
+      await readGroup(store, MESSAGE_TOPIC, 'g', 'lease', { lease: MINUTE })
+      assert.equal(await store.topics.ack(MESSAGE_TOPIC, 'g', [b]), 1)
+      assert.equal(await store.topics.nack(MESSAGE_TOPIC, 'g', [c], 0), 1)
+      const back = await readGroup(store, MESSAGE_TOPIC, 'g', 'peek')
+      assert.deepEqual(
+        back.events.map((event) => event.id),
+        [c],
+      )
+      advance(MINUTE)
+      const all = await readGroup(store, MESSAGE_TOPIC, 'g', 'peek')
+      assert.deepEqual(
+        all.events.map((event) => event.id),
+        [a, c],
+      )
+    },
+    'tail and end follow the journal, and duplicates are no events': async ({ store }) => {
+      await store.journal.accept([saying('a', { key: 'k' }), saying('b', { key: 'k' })])
+      const entries = await store.topics.tail(MESSAGE_TOPIC, 0, 10)
+      assert.equal(entries.length, 1)
+      assert.equal(entries[0]?.position, await store.topics.end(MESSAGE_TOPIC))
+    },
+  })
+}
