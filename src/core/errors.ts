@@ -92,6 +92,37 @@ export const catalogue = {
   model_limit: entry('Skill {name} reached its limit of {limit}.', 500),
   state_conflict: entry('{what} kept changing while it was written. Try again.', 409, { retryable: true }),
   not_running: entry('No daemon is running for {path}. Start one with `trivium start`.', 503, { exit: 3 }),
+  state_invalid: entry('Document {name} was not changed: {details}', 422),
+  state_conflict: entry(
+    'Document {name} is at revision {found}, not {expected}: another writer came first. Read it and try again.',
+    409,
+    { retryable: true },
+  ),
+  state_locked: entry('{path} was held by another process for {seconds} s. Try again.', 503, {
+    retryable: true,
+  }),
+  state_unwritable: entry('{path} cannot be written: {reason}. Nothing was changed.', 507, { retryable: true }),
+  state_corrupt: entry(
+    '{path} cannot be read: {reason}. It was left as it is; mend it, or run `trivium state repair {name}`.',
+    500,
+    { exit: 2 },
+  ),
+  state_version: entry(
+    '{path} has schema_version {found}; this Trivium knows version {known}. {what}',
+    500,
+    { exit: 2 },
+  ),
+  state_human_touch: entry(
+    '{name} was edited by a person {seconds} s ago; agents wait {grace} s. Read it again, then try again.',
+    409,
+    { retryable: true },
+  ),
+  document_not_found: entry('There is no document {name}.{hint}', 404, { exit: 2 }),
+  call_unknown: entry(
+    'The call {key} was started at {time} and its outcome is unknown. Look whether it happened, then settle it.',
+    409,
+  ),
+  artifact_not_found: entry('There is no artifact {sha256}.', 404),
   usage: entry('{details}', 400, { exit: 2 }),
   internal: entry('Something inside Trivium failed: {reason}', 500),
 } satisfies Record<string, CatalogueEntry>

@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { defineSkill } from '../../src/core/skill.ts'
+
+export default defineSkill({
+  name: 'echo',
+  description: 'Answers with the text that it got.',
+  args: z.object({
+    text: z.string().default('').describe('The text'),
+    from: z.string().optional().describe('Who wrote it'),
+  }),
+  run({ args }) {
+    const text = args.text.trim()
+    return text === '' ? 'You sent a message without text.' : `You said: ${text}`
+  },
+})

@@ -1,0 +1,47 @@
+import { setMaxListeners } from 'node:events'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+
+/**
+ * Runs `work` with a signal that aborts when `parent` aborts or after `timeout` ms, and rejects at that
+ * moment even where the work ignores its signal. Rejects with the reason of the abort: `timedOut()`, or
+ * what the parent was aborted with. `live` holds the controller while it runs, for whoever closes.
+ */
+export async function runBounded<T>(
+  bounds: { parent?: AbortSignal; timeout?: number; timedOut?: () => Error; live?: Set<AbortController> },
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { parent, timeout, live } = bounds
+  if (parent?.aborted) throw abortError(parent)
+  const controller = new AbortController()
+  const { signal } = controller
+  setMaxListeners(0, signal)
+  const followParent = () => controller.abort(parent?.reason)
+  parent?.addEventListener('abort', followParent, { once: true })
+  const timer =
+    timeout === undefined ? undefined : setTimeout(() => controller.abort(bounds.timedOut?.()), timeout)
+  live?.add(controller)
+  try {
+    return await rejectOnAbort(work(signal), signal)
+  } finally {
+    live?.delete(controller)
+    clearTimeout(timer)
+    parent?.removeEventListener('abort', followParent)
+  }
+}
+
+/** What an aborted call rejects with: the reason itself where it is a TriviumError, else `cancelled` around it. */
+export function abortError(signal: AbortSignal, what = 'The invocation'): Error {
+  const { reason } = signal
+  if (reason instanceof TriviumError) return reason
+  return new TriviumError('cancelled', { what, reason: reasonOf(reason) }, { cause: reason })
+}
+
+/** Settles like `promise`, or rejects when the signal aborts, whichever is first. */
+export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(abortError(signal))
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import type { Json } from '../core/json.ts'
+import type { Skill } from '../core/skill.ts'
+
+const REF = /^[a-z0-9][a-z0-9-]*-[0-9a-f]{8}$/
+
+/** True for a name that has the form of a callback ref: `{label}-{8 hex digits}`. */
+export function isCallbackName(name: string): boolean {
+  return REF.test(name)
+}
+
+/** A callback as a skill, so that a ref is invoked like any other. */
+export function callbackSkill(ref: string): Skill {
+  return {
+    name: ref,
+    description: `Callback ${ref}`,
+    args: z.json(),
+    run: (ctx) => ctx.services.callbacks.invoke(ref, ctx.args as Json, ctx.signal),
+  }
+}

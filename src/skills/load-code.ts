@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { isJsonObject, type JsonObject } from '../core/json.ts'
+import type { Middleware, Skill } from '../core/skill.ts'
+import type { FoundSkill } from './discover.ts'
+import type { FreshImporter } from './import-fresh.ts'
+
+/** Names of skills, in front matter and in code. */
+export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
+
+const isSchema = (value: unknown): value is z.ZodType =>
+  typeof value === 'object' && value !== null && 'safeParse' in value && '_zod' in value
+
+const skillShape = z.object({
+  name: z.string().regex(SKILL_NAME, 'use lower-case letters, digits and dashes').optional(),
+  description: z.string().min(1),
+  args: z.custom<z.ZodType>(isSchema, 'must be a zod (4) schema').default(() => z.looseObject({})),
+  metadata: z.custom<JsonObject>(isJsonObject, 'must be an object').optional(),
+  run: z.custom<Skill['run']>((value) => typeof value === 'function', 'must be a function'),
+})
+
+/** Imports a code skill: the default export of its module, or the export `skill`. Throws where it is not one. */
+export async function loadCodeSkill(found: FoundSkill, importer: FreshImporter): Promise<Skill> {
+  const module = await importer.load(found.path)
+  const exported = module.default ?? module.skill
+  if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
+  const parsed = skillShape.safeParse(exported)
+  if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replaceAll('\n', ' '))
+  const { name = found.name, metadata, ...rest } = parsed.data
+  if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
+  return { name, ...rest, ...(metadata ? { metadata } : {}) }
+}
+
+const middlewareShape = z.object({
+  name: z.string().min(1).optional(),
+  order: z.number(),
+  description: z.string(),
+  always: z.boolean().default(false),
+  setup: z.custom<Middleware['setup']>((value) => typeof value === 'function', 'must be a function'),
+})
+
+/** Imports a middleware: the default export of `middleware/<name>.ts`. Throws where it is not one. */
+export async function loadMiddleware(
+  found: { name: string; path: string },
+  importer: FreshImporter,
+): Promise<Middleware> {
+  const module = await importer.load(found.path)
+  const parsed = middlewareShape.safeParse(module.default)
+  if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replaceAll('\n', ' '))
+  return { ...parsed.data, name: parsed.data.name ?? found.name }
+}

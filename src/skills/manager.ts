@@ -1,0 +1,179 @@
+import { closest, distance } from 'fastest-levenshtein'
+import type { z } from 'zod'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import type { Services } from '../core/services.ts'
+import type { Call, InvokeOptions, Middleware, Skill, SkillContext } from '../core/skill.ts'
+import { abortError, runBounded } from './bounded.ts'
+import { callbackSkill, isCallbackName } from './callback-skill.ts'
+import { createContext, createRootCall, type Shared } from './context.ts'
+import { describeSkill, type SkillDescription, type SkillInfo, skillInfo } from './describe.ts'
+import type { FoundSkill } from './discover.ts'
+import { createOnion, type Onion } from './onion.ts'
+import { type BrokenSkill, brokenError, createRegistry } from './registry.ts'
+import { watchSkills } from './watch.ts'
+
+/** The one door to every skill, whoever asks. */
+export type SkillManager = {
+  /**
+   * Validates and runs a skill. Throws a TriviumError: `skill_not_found`, `skill_broken`,
+   * `skill_args_invalid`, `skill_timeout`, `cancelled`, `recursion_limit`, `forbidden`, or
+   * `skill_failed` with what the skill threw in `cause`.
+   */
+  invoke(name: string, args?: unknown, options?: InvokeOptions): Promise<unknown>
+  list(): SkillInfo[]
+  get(name: string): Skill | undefined
+  /** What `trivium skill show` prints. Throws `skill_not_found`, `skill_broken`. */
+  describe(name: string): SkillDescription
+  errors(): BrokenSkill[]
+  /** Loads one skill, or all, anew. A broken one keeps its last good version. */
+  reload(name?: string): Promise<void>
+  /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */
+  watch(changed?: (name: string | undefined) => void): Promise<void>
+  /** Aborts what runs, with `cancelled`, and stops watching. */
+  close(): Promise<void>
+}
+
+export type SkillManagerOptions = {
+  /** Absolute paths; a name in several is taken from the first. */
+  folders: readonly string[]
+  services: Services
+  log: Log
+  middleware?: readonly Middleware[]
+  /** Skills that come from no folder. */
+  skills?: readonly Skill[]
+  /** Makes a skill of a `SKILL.md`; without it those are broken. */
+  loadMarkdown?(found: FoundSkill): Promise<Skill>
+  /** Shared by all invocations. */
+  globals?: Record<string, unknown>
+  limits?: { depth?: number }
+}
+
+const DEFAULT_DEPTH = 32
+
+/** Loads every skill of the folders, and resolves to the manager that invokes them. */
+export async function createSkillManager(options: SkillManagerOptions): Promise<SkillManager> {
+  const { folders, log } = options
+  const maxDepth = options.limits?.depth ?? DEFAULT_DEPTH
+  const shared: Shared = { services: options.services, globals: options.globals ?? {}, log }
+  const live = new Set<AbortController>()
+  const registry = createRegistry({
+    folders,
+    middleware: options.middleware ?? [],
+    ...(options.skills ? { skills: options.skills } : {}),
+    loadMarkdown: options.loadMarkdown ?? noMarkdown,
+    log,
+  })
+  await registry.reload()
+  let stopWatching: (() => Promise<void>) | undefined
+  let closed = false
+
+  const find = async (name: string): Promise<Onion> => {
+    const found = registry.get(name)
+    if (found) return found.onion
+    const broken = registry.broken(name)
+    if (broken) throw brokenError(broken)
+    if (isCallbackName(name) && (await shared.services.callbacks.has(name))) {
+      return createOnion(callbackSkill(name), registry.middleware())
+    }
+    throw new TriviumError('skill_not_found', { name, hint: hintFor(name, registry.names()) })
+  }
+
+  const run = async (call: Call, args: unknown, nonlocals: Record<string, unknown>): Promise<unknown> => {
+    if (call.signal.aborted) throw abortError(call.signal)
+    if (call.depth >= maxDepth) {
+      throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: maxDepth })
+    }
+    const onion = await find(call.skill)
+    const ctx = createContext(shared, call, parseArgs(onion.skill, args), nonlocals, (outer) => ({
+      invoke: (name, nestedArgs) => run(nestedCall(outer, name), nestedArgs, nonlocals),
+    }))
+    return onion.run(ctx)
+  }
+
+  return {
+    async invoke(name, args, invokeOptions = {}) {
+      if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
+      const { signal: parent, timeout } = invokeOptions
+      const timedOut = () => new TriviumError('skill_timeout', { name, timeout: `${timeout} ms` })
+      const bounds = {
+        ...(parent ? { parent } : {}),
+        ...(timeout === undefined ? {} : { timeout, timedOut }),
+        live,
+      }
+      try {
+        return await runBounded(bounds, (signal) =>
+          run(createRootCall(name, invokeOptions, signal), args, invokeOptions.nonlocals ?? {}),
+        )
+      } catch (error) {
+        throw asSkillError(name, error)
+      }
+    },
+    list: () => registry.names().map((name) => skillInfo(name, registry.get(name))),
+    get: (name) => registry.get(name)?.onion.skill,
+    describe(name) {
+      const found = registry.get(name)
+      if (found) return describeSkill(found)
+      const broken = registry.broken(name)
+      if (broken) throw brokenError(broken)
+      throw new TriviumError('skill_not_found', { name, hint: hintFor(name, registry.names()) })
+    },
+    errors: () => registry.errors(),
+    reload: (name) => registry.reload(name),
+    async watch(changed) {
+      if (stopWatching) return
+      const reload = async (name: string | undefined) => {
+        await registry.reload(name)
+        changed?.(name)
+      }
+      stopWatching = await watchSkills(folders, reload, log)
+    },
+    async close() {
+      closed = true
+      await stopWatching?.()
+      const reason = new TriviumError('cancelled', { what: 'The invocation', reason: 'the daemon stops' })
+      for (const controller of live) controller.abort(reason)
+      registry.close()
+    },
+  }
+}
+
+function nestedCall(outer: SkillContext, name: string): Call {
+  return { ...outer.call, skill: name, depth: outer.call.depth + 1 }
+}
+
+function parseArgs(skill: Skill, args: unknown): unknown {
+  const parsed = skill.args.safeParse(withoutUndefined(args ?? {}))
+  if (parsed.success) return parsed.data
+  throw new TriviumError('skill_args_invalid', {
+    name: skill.name,
+    details: parsed.error.issues.map(describeIssue).join('; '),
+  })
+}
+
+/** An argument given as undefined is one that is not given, as it would be over HTTP. */
+function withoutUndefined(args: unknown): unknown {
+  if (!isJsonObject(args) || Object.values<unknown>(args).every((value) => value !== undefined)) return args
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined))
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const path = issue.path.map(String).join('.')
+  return path ? `${path}: ${issue.message}` : issue.message
+}
+
+function hintFor(name: string, names: string[]): string {
+  if (names.length === 0) return ''
+  const nearest = closest(name, names)
+  return distance(name, nearest) <= Math.max(2, name.length / 3) ? ` Did you mean ${nearest}?` : ''
+}
+
+function asSkillError(name: string, error: unknown): TriviumError {
+  if (error instanceof TriviumError) return error
+  return new TriviumError('skill_failed', { name, reason: reasonOf(error) }, { cause: error })
+}
+
+function noMarkdown(): Promise<Skill> {
+  throw new Error('this manager has no loader for SKILL.md')
+}

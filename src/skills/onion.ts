@@ -1,0 +1,54 @@
+import { reasonOf } from '../core/errors.ts'
+import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
+
+/** A skill with the layers that its metadata switched on, outermost first. */
+export type Onion = {
+  skill: Skill
+  layers: { name: string; order: number; description: string; settings: unknown }[]
+  /** Runs the layers and, inside them, the skill; the result is in `ctx.locals.result` too. */
+  run(ctx: SkillContext): Promise<unknown>
+}
+
+/**
+ * Wraps a skill. Every middleware whose name is a key of its metadata, and every one that is always on,
+ * becomes a layer; lower order is further outside, equal orders go by name. Throws where a middleware
+ * refuses its settings, naming it.
+ */
+export function createOnion(skill: Skill, middleware: readonly Middleware[]): Onion {
+  const metadata = skill.metadata ?? {}
+  const applied = middleware
+    .filter((one) => one.always || Object.hasOwn(metadata, one.name))
+    .toSorted((a, b) => a.order - b.order || a.name.localeCompare(b.name))
+    .map(({ name, order, description, setup }) => {
+      const settings = Object.hasOwn(metadata, name) ? metadata[name] : undefined
+      try {
+        return { layer: setup(settings, skill), info: { name, order, description, settings } }
+      } catch (error) {
+        throw new Error(`metadata.${name}: ${reasonOf(error)}`, { cause: error })
+      }
+    })
+  return {
+    skill,
+    layers: applied.map(({ info }) => info),
+    run: compose(
+      applied.map(({ layer }) => layer),
+      skill,
+    ),
+  }
+}
+
+function compose(layers: MiddlewareLayer[], skill: Skill): (ctx: SkillContext) => Promise<unknown> {
+  const core = async (ctx: SkillContext) => {
+    const returned = await skill.run(ctx)
+    if (returned !== undefined) ctx.locals.result = returned
+    return ctx.locals.result
+  }
+  return layers.reduceRight(
+    (inner: (ctx: SkillContext) => Promise<unknown>, layer) => async (ctx) => {
+      const returned = await layer(ctx, () => inner(ctx))
+      if (returned !== undefined) ctx.locals.result = returned
+      return returned
+    },
+    core,
+  )
+}

@@ -1,0 +1,111 @@
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { Middleware, Skill } from '../core/skill.ts'
+import { discoverMiddleware, discoverSkills, type FoundSkill } from './discover.ts'
+import { createFreshImporter } from './import-fresh.ts'
+import { loadCodeSkill, loadMiddleware } from './load-code.ts'
+import { createOnion, type Onion } from './onion.ts'
+
+/** A skill that could not be loaded. `kept`: the version from before the change still answers. */
+export type BrokenSkill = { name: string; path: string; reason: string; kept: boolean }
+
+export type RegisteredSkill = { onion: Onion; source: FoundSkill | undefined }
+
+/** All skills of some folders by name. Loading one never fails the others. */
+export type Registry = {
+  get(name: string): RegisteredSkill | undefined
+  names(): string[]
+  broken(name: string): BrokenSkill | undefined
+  errors(): BrokenSkill[]
+  middleware(): Middleware[]
+  /** Loads everything anew, or one skill by name. What cannot be loaded keeps its last good version. */
+  reload(name?: string): Promise<void>
+  close(): void
+}
+
+export type RegistryOptions = {
+  folders: readonly string[]
+  middleware: readonly Middleware[]
+  /** Skills that come from no folder. A folder's skill of the same name wins. */
+  skills?: readonly Skill[]
+  /** Makes a skill of a `SKILL.md`. */
+  loadMarkdown(found: FoundSkill): Promise<Skill>
+  log: Log
+}
+
+/** Makes an empty registry; `reload` fills it. */
+export function createRegistry(options: RegistryOptions): Registry {
+  const { folders, log } = options
+  const importer = createFreshImporter(folders)
+  const skills = new Map<string, RegisteredSkill>()
+  const failures = new Map<string, BrokenSkill>()
+  let middleware = [...options.middleware]
+
+  const fail = (name: string, path: string, error: unknown) => {
+    const kept = skills.has(name)
+    failures.set(name, { name, path, reason: reasonOf(error), kept })
+    log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'skill cannot be loaded')
+  }
+
+  const register = async (found: FoundSkill) => {
+    try {
+      const load = found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)
+      const onion = createOnion(await load, middleware)
+      skills.set(found.name, { onion, source: found })
+      failures.delete(found.name)
+      log.debug({ skill: found.name, path: found.path }, 'skill loaded')
+    } catch (error) {
+      fail(found.name, found.path, error)
+    }
+  }
+
+  const reloadMiddleware = async () => {
+    const own = new Map(options.middleware.map((one) => [one.name, one]))
+    for (const found of await discoverMiddleware(folders)) {
+      try {
+        const loaded = await loadMiddleware(found, importer)
+        own.set(loaded.name, loaded)
+        failures.delete(`middleware/${found.name}`)
+      } catch (error) {
+        fail(`middleware/${found.name}`, found.path, error)
+        const before = middleware.find(({ name }) => name === found.name)
+        if (before) own.set(before.name, before)
+      }
+    }
+    middleware = [...own.values()]
+  }
+
+  const forgetMissing = (found: Map<string, FoundSkill>) => {
+    for (const name of [...skills.keys(), ...failures.keys()]) {
+      if (found.has(name) || name.startsWith('middleware/')) continue
+      skills.delete(name)
+      failures.delete(name)
+    }
+    for (const skill of options.skills ?? []) {
+      if (!found.has(skill.name)) {
+        skills.set(skill.name, { onion: createOnion(skill, middleware), source: undefined })
+      }
+    }
+  }
+
+  return {
+    get: (name) => skills.get(name),
+    names: () => [...skills.keys()].sort(),
+    broken: (name) => failures.get(name),
+    errors: () => [...failures.values()],
+    middleware: () => middleware,
+    async reload(name) {
+      if (name === undefined) await reloadMiddleware()
+      const found = await discoverSkills(folders)
+      forgetMissing(found)
+      const chosen = name === undefined ? [...found.values()] : [found.get(name)]
+      await Promise.all(chosen.map((one) => one && register(one)))
+    },
+    close: () => importer.close(),
+  }
+}
+
+/** The error for a skill that is there but cannot be loaded. */
+export function brokenError({ name, path, reason }: BrokenSkill): TriviumError {
+  return new TriviumError('skill_broken', { name, path, reason })
+}

@@ -1,0 +1,35 @@
+import { watch as watchFiles } from 'chokidar'
+import type { Log } from '../core/log.ts'
+import { skillOfFile } from './discover.ts'
+
+/**
+ * Watches skills folders and calls `changed` with the name of the skill that a change belongs to, or
+ * with undefined where it may concern all of them (a middleware, `skills.json`). Changes of the same
+ * skill within 50 ms count once. Resolves when it watches; the function it returns ends it.
+ */
+export async function watchSkills(
+  folders: readonly string[],
+  changed: (name: string | undefined) => Promise<void>,
+  log: Log,
+): Promise<() => Promise<void>> {
+  const pending = new Map<string | undefined, NodeJS.Timeout>()
+  const watcher = watchFiles([...folders], { ignoreInitial: true, ignored: /(^|[/\\])(\.|node_modules)/ })
+
+  watcher.on('all', (_event, path) => {
+    const name = skillOfFile(folders, path)
+    const scope = name === 'middleware' || name === 'skills.json' ? undefined : name
+    clearTimeout(pending.get(scope))
+    const run = () => {
+      pending.delete(scope)
+      changed(scope).catch((error: unknown) => log.error({ err: error, skill: scope }, 'reload failed'))
+    }
+    pending.set(scope, setTimeout(run, 50))
+  })
+  watcher.on('error', (error) => log.warn({ err: error }, 'watching skills failed'))
+  await new Promise<void>((resolve) => watcher.once('ready', () => resolve()))
+
+  return async () => {
+    for (const timer of pending.values()) clearTimeout(timer)
+    await watcher.close()
+  }
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { z } from 'zod'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { Call, SkillContext } from '../../src/core/skill.ts'
+import { skillOf, startManager } from './support/manager.ts'
+
+const isCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+
+describe('invoking a skill', () => {
+  test('returns what the skill returns, and leaves it in ctx.locals.result', async (t) => {
+    let seen: SkillContext | undefined
+    const skill = skillOf((ctx) => {
+      seen = ctx
+      return { sum: 3 }
+    })
+    const manager = await startManager(t, { skills: [skill] })
+    assert.deepEqual(await manager.invoke('subject'), { sum: 3 })
+    assert.deepEqual(seen?.locals.result, { sum: 3 })
+  })
+
+  test('gives the skill its validated arguments with defaults filled in', async (t) => {
+    const args = z.strictObject({ n: z.number(), unit: z.string().default('ms') })
+    const manager = await startManager(t, { skills: [skillOf((ctx) => ctx.args, { args })] })
+    assert.deepEqual(await manager.invoke('subject', { n: 1 }), { n: 1, unit: 'ms' })
+  })
+
+  test('takes an argument that is undefined as not given', async (t) => {
+    const args = z.strictObject({ queue: z.string().exactOptional() })
+    const manager = await startManager(t, { skills: [skillOf((ctx) => ctx.args, { args })] })
+    assert.deepEqual(await manager.invoke('subject', { queue: undefined }), {})
+  })
+
+  test('refuses wrong arguments with the path of each', async (t) => {
+    const args = z.strictObject({ to: z.object({ n: z.number() }) })
+    const manager = await startManager(t, { skills: [skillOf(() => 1, { args })] })
+    await assert.rejects(manager.invoke('subject', { to: { n: 'x' }, extra: 1 }), (error: Error) => {
+      assert.ok(isCode('skill_args_invalid')(error))
+      assert.match(error.message, /to\.n: .*expected number/)
+      assert.match(error.message, /extra/)
+      return true
+    })
+  })
+
+  test('names the nearest skill when there is none of that name', async (t) => {
+    const manager = await startManager(t, { skills: [skillOf(() => 1, { name: 'event-wait' })] })
+    await assert.rejects(
+      manager.invoke('event-wiat'),
+      /There is no skill event-wiat\. Did you mean event-wait\?/,
+    )
+    await assert.rejects(manager.invoke('nothing-like-it'), (error: Error) => !error.message.includes('mean'))
+  })
+
+  test('wraps what a skill throws as skill_failed and keeps it as the cause', async (t) => {
+    const cause = new Error('disk is full')
+    const skill = skillOf(() => {
+      throw cause
+    })
+    const manager = await startManager(t, { skills: [skill] })
+    await assert.rejects(manager.invoke('subject'), (error: Error) => {
+      assert.ok(isCode('skill_failed')(error))
+      assert.equal(error.cause, cause)
+      assert.match(error.message, /disk is full/)
+      return true
+    })
+  })
+})
+
+describe('a nested invocation', () => {
+  test('inherits message, trace, root id, caller, nonlocals and send counter', async (t) => {
+    const calls: Call[] = []
+    const nonlocals: unknown[] = []
+    const inner = skillOf(
+      (ctx) => {
+        calls.push(ctx.call)
+        nonlocals.push(ctx.nonlocals)
+        assert.equal(ctx.message?.id, 'm1')
+      },
+      { name: 'inner' },
+    )
+    const outer = skillOf((ctx) => {
+      calls.push(ctx.call)
+      nonlocals.push(ctx.nonlocals)
+      ctx.call.sends.next()
+      return ctx.manager.invoke('inner')
+    })
+    const manager = await startManager(t, { skills: [inner, outer] })
+    const message = { id: 'm1', gateway: 'g', transport: 'cli', conversation: 'c', receivedAt: 0 }
+    await manager.invoke(
+      'subject',
+      {},
+      {
+        message: {
+          ...message,
+          from: { id: 'a' },
+          text: '',
+          data: {},
+          attachments: [],
+          trace: 'a'.repeat(32),
+        },
+        caller: { kind: 'route', id: 'a' },
+        nonlocals: { request: { headers: { x: '1' } } },
+      },
+    )
+    const [first, second] = calls
+    assert.equal(second?.trace, 'a'.repeat(32))
+    assert.equal(second?.rootId, first?.rootId)
+    assert.deepEqual(second?.caller, { kind: 'route', id: 'a' })
+    assert.equal(second?.sends.count, 1)
+    assert.equal(second?.depth, 1)
+    assert.equal(nonlocals[0], nonlocals[1])
+  })
+
+  test('has locals of its own and shares globals', async (t) => {
+    const inner = skillOf(
+      (ctx) => {
+        assert.equal(ctx.locals.mine, undefined)
+        ctx.globals.count = 1
+      },
+      { name: 'inner' },
+    )
+    const outer = skillOf(async (ctx) => {
+      ctx.locals.mine = true
+      await ctx.manager.invoke('inner')
+      return ctx.globals.count
+    })
+    const manager = await startManager(t, { skills: [inner, outer] })
+    assert.equal(await manager.invoke('subject'), 1)
+  })
+
+  test('throws what the nested skill threw, unwrapped', async (t) => {
+    class Own extends Error {}
+    const inner = skillOf(
+      () => {
+        throw new Own('x')
+      },
+      { name: 'inner' },
+    )
+    const outer = skillOf((ctx) => ctx.manager.invoke('inner').catch((error) => error instanceof Own))
+    const manager = await startManager(t, { skills: [inner, outer] })
+    assert.equal(await manager.invoke('subject'), true)
+  })
+
+  test('is refused beyond the depth limit', async (t) => {
+    let deepest = 0
+    const skill = skillOf((ctx) => {
+      deepest = Math.max(deepest, ctx.call.depth)
+      return ctx.manager.invoke('subject')
+    })
+    const manager = await startManager(t, { skills: [skill] })
+    await assert.rejects(manager.invoke('subject'), isCode('recursion_limit'))
+    assert.equal(deepest, 31)
+  })
+})
+
+describe('time and cancellation', () => {
+  const never = () => new Promise(() => {})
+
+  test('a timeout rejects even where the skill ignores its signal', async (t) => {
+    const manager = await startManager(t, { skills: [skillOf(never)] })
+    await assert.rejects(manager.invoke('subject', {}, { timeout: 20 }), isCode('skill_timeout'))
+  })
+
+  test('a deadline and a cancellation reach nested invocations through their signal', async (t) => {
+    const aborted: unknown[] = []
+    let started = () => {}
+    const inner = skillOf(
+      ({ signal }) =>
+        new Promise((_, reject) => {
+          started()
+          signal.addEventListener('abort', () => {
+            aborted.push(signal.reason)
+            reject(signal.reason)
+          })
+        }),
+      { name: 'inner' },
+    )
+    const outer = skillOf((ctx) => ctx.manager.invoke('inner'))
+    const manager = await startManager(t, { skills: [inner, outer] })
+    await assert.rejects(manager.invoke('subject', {}, { timeout: 20 }), isCode('skill_timeout'))
+    const controller = new AbortController()
+    const running = new Promise<void>((resolve) => {
+      started = resolve
+    })
+    const result = manager.invoke('subject', {}, { signal: controller.signal })
+    await running
+    controller.abort(new Error('the client went away'))
+    await assert.rejects(result, /cancelled: the client went away/)
+    assert.equal(aborted.length, 2)
+  })
+
+  test('close aborts what runs and refuses what comes after', async (t) => {
+    const manager = await startManager(t, { skills: [skillOf(never)] })
+    const running = assert.rejects(manager.invoke('subject'), isCode('cancelled'))
+    await manager.close()
+    await running
+    await assert.rejects(manager.invoke('subject'), isCode('cancelled'))
+  })
+})
