@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { describe, test } from 'node:test'
+import { Webhooks } from '@octokit/webhooks'
+import { TriviumError } from '../../../src/core/errors.ts'
+import { until } from '../../fixtures/until.ts'
+import { type Body, json, post, startWebhook } from './harness.ts'
+
+describe('a webhook gateway answers', () => {
+  test('202 with the id of the message once it is durable, and not before', async () => {
+    const { post, store, last } = await startWebhook()
+    const release = store.hold()
+    let answered = false
+    const pending = post('hello').then((answer) => {
+      answered = true
+      return answer
+    })
+    await until(() => store.calls === 1, 'the call of accept')
+    assert.equal(answered, false)
+    release()
+    const answer = await pending
+    assert.equal(answer.status, 202)
+    assert.deepEqual(answer.body, { id: last().id })
+  })
+
+  test('200 with the first id and duplicate to a delivery that comes again', async () => {
+    const { post, store } = await startWebhook()
+    const first = await post('{}', { ...json, 'x-github-delivery': 'd-1' })
+    const second = await post('{}', { ...json, 'x-github-delivery': 'd-1' })
+    assert.equal(second.status, 200)
+    assert.deepEqual(second.body, { id: first.body.id, duplicate: true })
+    assert.equal(store.messages.length, 1)
+  })
+
+  test('401 to a forged delivery, which is never accepted, with a challenge where the scheme has one', async () => {
+    const github = await startWebhook({ verify: { scheme: 'github', secret: 's' } })
+    const forged = await github.post('{}', { ...json, 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })
+    assert.equal(forged.status, 401)
+    assert.equal(forged.body.error?.code, 'signature_invalid')
+    assert.equal(github.store.calls, 0)
+    assert.deepEqual(github.refused, ['signature_invalid'])
+    const bearer = await startWebhook({ verify: { scheme: 'bearer', secret: 's' } })
+    assert.equal((await bearer.post('{}')).headers.get('www-authenticate'), 'Bearer')
+  })
+
+  test('405 with Allow and what to do to everything but POST', async () => {
+    const { hook } = await startWebhook()
+    for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
+      const response = await fetch(hook, { method })
+      assert.equal(response.status, 405)
+      assert.equal(response.headers.get('allow'), 'POST')
+      assert.match(await response.text(), /method_not_allowed.*curl -d/)
+    }
+  })
+
+  test('413 over max-body, with and without a declared length, and goes on', async () => {
+    const { post, hook, store } = await startWebhook({ 'max-body': '1kb' })
+    assert.equal((await post('x'.repeat(1_025))).status, 413)
+    const chunked = request(hook, { method: 'POST' })
+    chunked.write('x'.repeat(1_000))
+    chunked.end('x'.repeat(25))
+    const [response] = await once(chunked, 'response')
+    assert.equal(response.statusCode, 413)
+    response.resume()
+    assert.equal(store.calls, 0)
+    assert.equal((await post('x'.repeat(1_024))).status, 202)
+  })
+
+  test('429 with Retry-After over the rate, counting authentic deliveries only', async () => {
+    let time = 1_000_000
+    const { post, store } = await startWebhook(
+      { 'rate-limit': '2/10s', verify: { scheme: 'bearer', secret: 's' } },
+      { now: () => time },
+    )
+    const good = { authorization: 'Bearer s' }
+    for (let index = 0; index < 5; index++) await post('x', { authorization: 'Bearer no' })
+    assert.equal((await post('x', good)).status, 202)
+    assert.equal((await post('x', good)).status, 202)
+    const over = await post('x', good)
+    assert.equal(over.status, 429)
+    assert.equal(over.headers.get('retry-after'), '5')
+    time += 5_000
+    assert.equal((await post('x', good)).status, 202)
+    assert.equal(store.messages.length, 3)
+  })
+
+  test('503 with Retry-After while the store is away or overloaded, and 202 again after', async () => {
+    const { post, store, refused } = await startWebhook()
+    store.fail()
+    const away = await post('x')
+    assert.equal(away.status, 503)
+    assert.ok(Number(away.headers.get('retry-after')) > 0)
+    assert.equal(away.body.error?.code, 'store_unavailable')
+    store.fail(new TriviumError('overloaded', { what: 'dispatch', limit: 1, seconds: 1 }))
+    assert.equal((await post('x')).body.error?.code, 'overloaded')
+    assert.deepEqual(refused, ['store_unavailable', 'overloaded'])
+    store.recover()
+    assert.equal((await post('x')).status, 202)
+    assert.equal(store.messages.length, 1)
+  })
+
+  test('500, never 2xx, where accept fails in a way that nobody foresaw', async () => {
+    const { post, store } = await startWebhook()
+    store.fail(new Error('who knows'))
+    assert.equal((await post('x')).status, 500)
+  })
+
+  test('400 to JSON that is none, to text that is no UTF-8, to JSON too deep, to a compressed body', async () => {
+    const { post, store } = await startWebhook()
+    const bad: [body: Body, headers: Record<string, string>][] = [
+      ['{"a":', json],
+      ['', json],
+      ['{"a":1}x', { 'content-type': 'application/vnd.api+json; charset=utf-8' }],
+      [Buffer.from([0x22, 0xff, 0x22]), json],
+      [Buffer.from([0xc3, 0x28]), { 'content-type': 'text/plain' }],
+      ['x', { 'content-type': 'text/plain; charset=no-such-thing' }],
+      ['['.repeat(5_000) + ']'.repeat(5_000), json],
+      [`${'{"a":'.repeat(600)}1${'}'.repeat(600)}`, json],
+      ['x', { 'content-encoding': 'gzip' }],
+      ['a=1&'.repeat(1_001), { 'content-type': 'application/x-www-form-urlencoded' }],
+    ]
+    for (const [body, headers] of bad) {
+      const answer = await post(body, headers)
+      assert.equal(answer.status, 400, `${JSON.stringify(headers)} ${body.toString().slice(0, 20)}`)
+      assert.equal(answer.body.error?.code, 'bad_request')
+    }
+    assert.equal(store.calls, 0)
+  })
+
+  test('503 once it stops, for deliveries whose body was already on its way too', async () => {
+    const { hook, store, transport } = await startWebhook()
+    const early = request(hook, { method: 'POST' })
+    early.write('half')
+    await until(() => early.socket?.bytesWritten, 'the first half of the body')
+    // The head is with the server when a later request has been answered on another connection.
+    await fetch(hook)
+    await transport.stop()
+    early.end(' and half')
+    const [response] = await once(early, 'response')
+    response.resume()
+    assert.equal(response.statusCode, 503)
+    assert.equal((await post(hook, 'x')).status, 503)
+    assert.equal(store.calls, 0)
+  })
+
+  test('stop waits for the deliveries that are being accepted, and they get their answer', async () => {
+    const { post, store, transport } = await startWebhook()
+    const release = store.hold()
+    const pending = post('x')
+    await until(() => store.calls === 1, 'the call of accept')
+    let stopped = false
+    const stopping = transport.stop().then(() => {
+      stopped = true
+    })
+    await new Promise(setImmediate)
+    assert.equal(stopped, false)
+    release()
+    assert.equal((await pending).status, 202)
+    await stopping
+  })
+
+  test('a Slack challenge, signed, with the challenge, and accepts nothing', async () => {
+    const { post, store } = await startWebhook({ verify: { scheme: 'slack', secret: 's' } })
+    const body = JSON.stringify({ type: 'url_verification', challenge: '3eZbr' })
+    const time = String(Math.floor(Date.now() / 1000))
+    const signature = `v0=${createHmac('sha256', 's').update(`v0:${time}:${body}`).digest('hex')}`
+    const signed = { ...json, 'x-slack-request-timestamp': time, 'x-slack-signature': signature }
+    const answer = await post(body, signed)
+    assert.deepEqual([answer.status, answer.body], [200, { challenge: '3eZbr' }])
+    assert.equal((await post(body, json)).status, 401)
+    assert.equal(store.calls, 0)
+  })
+
+  test('many deliveries at once, signed, each with its own id', async () => {
+    const { post, store } = await startWebhook({ verify: { scheme: 'github', secret: 's' } })
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const body = JSON.stringify({ index })
+        const signature = await new Webhooks({ secret: 's' }).sign(body)
+        return post(body, {
+          ...json,
+          'x-hub-signature-256': signature,
+          'x-github-delivery': `d${index % 100}`,
+        })
+      }),
+    )
+    assert.equal(new Set(answers.map((answer) => answer.body.id)).size, 100)
+    assert.equal(store.messages.length, 100)
+  })
+})

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { Webhooks } from '@octokit/webhooks'
+import fc from 'fast-check'
+import { Webhook } from 'standardwebhooks'
+import Stripe from 'stripe'
+import { verify } from '../../../transports/webhook/config.ts'
+import { createVerifier } from '../../../transports/webhook/verify.ts'
+
+const NOW = Date.UTC(2026, 10, 21)
+const BODY = '{"id":"evt_1","object":"event","text":"grüße 🌍"}'
+const whsec = `whsec_${Buffer.from('a secret of the standard kind').toString('base64')}`
+const otherWhsec = `whsec_${Buffer.from('another one').toString('base64')}`
+
+/** A signer by the provider's own library (or by its documentation, where it has none). */
+type Signer = (
+  secret: string,
+  body: string,
+  at: number,
+) => Promise<Record<string, string>> | Record<string, string>
+
+const schemes: Record<string, { options: object; secrets: [string, string]; sign: Signer; timed: boolean }> =
+  {
+    github: {
+      options: { scheme: 'github' },
+      secrets: ['one', 'two'],
+      timed: false,
+      sign: async (secret, body) => ({ 'x-hub-signature-256': await new Webhooks({ secret }).sign(body) }),
+    },
+    stripe: {
+      options: { scheme: 'stripe' },
+      secrets: ['whsec_one', 'whsec_two'],
+      timed: true,
+      sign: (secret, payload, at) => ({
+        'stripe-signature': Stripe.webhooks.generateTestHeaderString({
+          payload,
+          secret,
+          timestamp: Math.floor(at / 1000),
+        }),
+      }),
+    },
+    'standard-webhooks': {
+      options: { scheme: 'standard-webhooks' },
+      secrets: [whsec, otherWhsec],
+      timed: true,
+      sign: (secret, body, at) => ({
+        'webhook-id': 'msg_1',
+        'webhook-timestamp': String(Math.floor(at / 1000)),
+        'webhook-signature': new Webhook(secret).sign('msg_1', new Date(at), body),
+      }),
+    },
+    slack: {
+      options: { scheme: 'slack' },
+      secrets: ['one', 'two'],
+      timed: true,
+      sign(secret, body, at) {
+        const time = String(Math.floor(at / 1000))
+        const digest = createHmac('sha256', secret).update(`v0:${time}:${body}`).digest('hex')
+        return { 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${digest}` }
+      },
+    },
+    'hmac, plain': {
+      options: { scheme: 'hmac', header: 'X-Sig', algorithm: 'sha1', encoding: 'base64' },
+      secrets: ['one', 'two'],
+      timed: false,
+      sign: (secret, body) => ({ 'x-sig': createHmac('sha1', secret).update(body).digest('base64') }),
+    },
+    'hmac, with a time': {
+      options: {
+        scheme: 'hmac',
+        header: 'x-sig',
+        algorithm: 'sha512',
+        encoding: 'base64url',
+        prefix: 'v9=',
+        'timestamp-header': 'X-Time',
+        template: '{header.x-id}|{timestamp}|{body}|end',
+      },
+      secrets: ['one', 'two'],
+      timed: true,
+      sign(secret, body, at) {
+        const digest = createHmac('sha512', secret).update(`7|${at}|${body}|end`).digest('base64url')
+        return { 'x-id': '7', 'x-time': String(at), 'x-sig': `v9=${digest}` }
+      },
+    },
+  }
+
+/** Why a delivery is refused; undefined where it is good. */
+function judge(
+  options: object,
+  secret: string | string[],
+  headers: Record<string, string>,
+  body: string | Buffer,
+) {
+  const verifier = createVerifier(verify.parse({ ...options, secret }), () => NOW)
+  return verifier.head(headers) ?? verifier.body(headers, Buffer.from(body))
+}
+
+for (const [name, { options, secrets, sign, timed }] of Object.entries(schemes)) {
+  const [first, second] = secrets
+  describe(`verify: ${name}`, () => {
+    test('takes what the provider signs', async () => {
+      assert.equal(judge(options, first, await sign(first, BODY, NOW), BODY), undefined)
+    })
+
+    test('takes either secret while they are rotated, and no third', async () => {
+      const headers = await sign(second, BODY, NOW)
+      assert.equal(judge(options, [first, second], headers, BODY), undefined)
+      assert.equal(judge(options, [second, first], headers, BODY), undefined)
+      assert.match(judge(options, first, headers, BODY) ?? '', /does not match/)
+    })
+
+    test('refuses a body that differs by one byte, or only by white space in its JSON', async () => {
+      const headers = await sign(first, BODY, NOW)
+      assert.ok(judge(options, first, headers, `${BODY} `))
+      assert.ok(judge(options, first, headers, JSON.stringify(JSON.parse(BODY), null, 1)))
+    })
+
+    test('refuses a delivery without a signature, and one with an empty one', async () => {
+      const headers = await sign(first, BODY, NOW)
+      assert.ok(judge(options, first, {}, BODY))
+      for (const header of Object.keys(headers)) {
+        assert.ok(judge(options, first, { ...headers, [header]: '' }, BODY), `without ${header}`)
+      }
+    })
+
+    test('refuses any other value of any of its headers, and never throws', async () => {
+      const headers = await sign(first, BODY, NOW)
+      const names = Object.keys(headers)
+      fc.assert(
+        fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary' }), (header, value) => {
+          fc.pre(value !== headers[header])
+          assert.ok(judge(options, first, { ...headers, [header]: value }, BODY))
+        }),
+      )
+    })
+
+    if (!timed) return
+    test('refuses what was signed more than five minutes ago or ahead', async () => {
+      for (const shift of [-301_000, 301_000]) {
+        assert.match(judge(options, first, await sign(first, BODY, NOW + shift), BODY) ?? '', /away from now/)
+      }
+      for (const shift of [-299_000, 299_000]) {
+        assert.equal(judge(options, first, await sign(first, BODY, NOW + shift), BODY), undefined)
+      }
+    })
+
+    test('takes the window from the option tolerance', async () => {
+      const headers = await sign(first, BODY, NOW - 20_000)
+      assert.ok(judge({ ...options, tolerance: '10s' }, first, headers, BODY))
+    })
+  })
+}
+
+describe('verify: signatures side by side', () => {
+  test('takes a Stripe header with a signature of an old and of the current secret', async () => {
+    const timestamp = Math.floor(NOW / 1000)
+    const of = (secret: string) =>
+      Stripe.webhooks.generateTestHeaderString({ payload: BODY, secret, timestamp }).split(',')[1]
+    const headers = { 'stripe-signature': `t=${timestamp},${of('old')},${of('new')}` }
+    assert.equal(judge({ scheme: 'stripe' }, 'new', headers, BODY), undefined)
+    assert.ok(judge({ scheme: 'stripe' }, 'third', headers, BODY))
+  })
+
+  test('takes a Standard Webhooks header with several signatures, and the svix names of its headers', () => {
+    const sign = (secret: string) => new Webhook(secret).sign('m', new Date(NOW), BODY)
+    const headers = {
+      'svix-id': 'm',
+      'svix-timestamp': String(NOW / 1000),
+      'svix-signature': `v1a,xyz ${sign(otherWhsec)} ${sign(whsec)}`,
+    }
+    assert.equal(judge({ scheme: 'standard-webhooks' }, whsec, headers, BODY), undefined)
+  })
+
+  test('looks at a bounded number of signatures', () => {
+    const good = Stripe.webhooks.generateTestHeaderString({
+      payload: BODY,
+      secret: 's',
+      timestamp: NOW / 1000,
+    })
+    const many = `${good.split(',')[0]},${'v1=00,'.repeat(500)}${good.split(',')[1]}`
+    assert.ok(judge({ scheme: 'stripe' }, 's', { 'stripe-signature': many }, BODY))
+  })
+})
+
+describe('verify: credentials', () => {
+  const basicOf = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+
+  test('bearer takes each of its secrets in any case of the scheme, and nothing else', () => {
+    const options = { scheme: 'bearer' }
+    const given = (authorization: string) => judge(options, ['s3cret', 'next'], { authorization }, BODY)
+    assert.equal(given('Bearer s3cret'), undefined)
+    assert.equal(given('bearer next'), undefined)
+    for (const bad of ['', 'Bearer', 'Bearer ', 'Bearer s3cre', 'Bearer s3crett', 'Basic s3cret', 's3cret']) {
+      assert.ok(given(bad), bad)
+    }
+  })
+
+  test('basic takes its user with each of its secrets, and nothing else', () => {
+    const given = (text: string) => judge({ scheme: 'basic', user: 'jo' }, ['a:b', 'ü'], basicOf(text), BODY)
+    assert.equal(given('jo:a:b'), undefined)
+    assert.equal(given('jo:ü'), undefined)
+    for (const bad of ['jo:', 'jo:a', ':a:b', 'joa:b', 'Jo:ü', '']) assert.ok(given(bad), bad)
+  })
+
+  test('refuses whatever noise stands in the header', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (authorization) => {
+        assert.ok(judge({ scheme: 'bearer' }, 's3cret', { authorization }, BODY))
+        assert.ok(judge({ scheme: 'basic', user: 'jo' }, 's3cret', { authorization }, BODY))
+      }),
+    )
+  })
+})
+
+describe('verify: options', () => {
+  test('an empty secret, an unknown key and a template that cannot work are refused', () => {
+    const bad = [
+      { scheme: 'github', secret: '' },
+      { scheme: 'github', secret: [] },
+      { scheme: 'github' },
+      { scheme: 'github', secret: 'x', tolerance: '5m' },
+      { scheme: 'hmac', secret: 'x', header: 'h', template: 'nothing' },
+      { scheme: 'hmac', secret: 'x', header: 'h', template: '{timestamp}{body}' },
+      { scheme: 'standard', secret: 'x' },
+    ]
+    for (const options of bad) assert.equal(verify.safeParse(options).success, false, JSON.stringify(options))
+  })
+})

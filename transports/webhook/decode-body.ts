@@ -1,0 +1,133 @@
+import { isUtf8 } from 'node:buffer'
+import { TriviumError } from '../../src/core/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+
+/**
+ * A body as text, with what it says where it has a form that we know; or bytes that are no text. `text` is the
+ * body as it came (without a byte order mark); of `json` the `body` is exactly `JSON.parse(text)`.
+ */
+export type DecodedBody =
+  | { format: 'json'; text: string; body: Json }
+  | { format: 'form'; text: string; body: JsonObject }
+  | { format: 'text'; text: string }
+  | { format: 'binary' }
+
+/**
+ * Reads a body by its content type. Throws `bad_request` where the two contradict each other: JSON that is none,
+ * text that is not valid in its charset, an encoding that we do not undo.
+ */
+export function decodeBody(contentType: string | undefined, raw: Buffer): DecodedBody {
+  const { kind, charset } = kindOf(contentType)
+  if (kind === 'binary') return { format: 'binary' }
+  if (kind === 'unknown' && !isUtf8(raw)) return { format: 'binary' }
+  const text = decodeText(raw, kind === 'json' ? 'utf-8' : charset)
+  if (kind === 'json') return { format: 'json', text, body: parseJson(text, raw) }
+  // `curl -d '{…}'` calls its JSON a form; nobody means a field named `{"a":1}`.
+  if (kind !== 'text' && looksLikeJson(text)) return tryJson(text, raw) ?? { format: 'text', text }
+  return kind === 'form' ? { format: 'form', text, body: parseForm(text) } : { format: 'text', text }
+}
+
+type Kind = 'json' | 'form' | 'text' | 'unknown' | 'binary'
+
+const TEXT = /^text\/|[/+](xml|yaml|x-yaml|javascript|ecmascript|graphql|toml|x-ndjson|ndjson|jsonl|sql)$/
+
+function kindOf(contentType: string | undefined): { kind: Kind; charset: string } {
+  if (contentType === undefined) return { kind: 'unknown', charset: 'utf-8' }
+  if (contentType === 'application/json') return { kind: 'json', charset: 'utf-8' }
+  const end = contentType.indexOf(';')
+  const type = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
+  const [, charset = 'utf-8'] = /;\s*charset="?([\w:-]{1,40})"?/i.exec(contentType) ?? []
+  if (type === 'application/json' || type.endsWith('+json')) return { kind: 'json', charset }
+  if (type === 'application/x-www-form-urlencoded') return { kind: 'form', charset }
+  if (TEXT.test(type)) return { kind: 'text', charset }
+  return { kind: 'binary', charset }
+}
+
+function decodeText(raw: Buffer, charset: string): string {
+  if (/^utf-?8$/i.test(charset)) {
+    if (!isUtf8(raw)) throw new TriviumError('bad_request', { reason: 'its body is not valid UTF-8' })
+    const text = raw.toString('utf8')
+    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+  }
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(raw)
+  } catch (error) {
+    const reason = `its body cannot be read with the charset ${charset}`
+    throw new TriviumError('bad_request', { reason }, { cause: error })
+  }
+}
+
+function parseJson(text: string, raw: Buffer): Json {
+  const parsed = tryJson(text, raw)
+  if (parsed) return parsed.body
+  throw new TriviumError('bad_request', {
+    reason: text === '' ? 'its body is empty, but its type is JSON' : 'its body is not valid JSON',
+  })
+}
+
+function tryJson(text: string, raw: Buffer): Extract<DecodedBody, { format: 'json' }> | undefined {
+  assertShallow(raw)
+  try {
+    return { format: 'json', text, body: JSON.parse(text) }
+  } catch {
+    // What the parser says quotes the body; the sender has that, and no log needs it.
+    return undefined
+  }
+}
+
+function looksLikeJson(text: string): boolean {
+  const first = text.trimStart()[0]
+  return first === '{' || first === '['
+}
+
+/** Deeper JSON is read by `JSON.parse`, but overflows the stack of whoever writes or walks it later. */
+const MAX_DEPTH = 500
+
+function assertShallow(raw: Buffer) {
+  // Each level needs two bytes, so most bodies need no look.
+  if (raw.length < MAX_DEPTH * 2) return
+  let depth = 0
+  let inString = false
+  for (let index = 0; index < raw.length; index++) {
+    const byte = raw[index]
+    if (inString) {
+      if (byte === BACKSLASH) index++
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) inString = true
+    else if (byte === BRACE || byte === BRACKET) {
+      if (++depth > MAX_DEPTH) {
+        throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
+      }
+    } else if (byte === BRACE + 2 || byte === BRACKET + 2) depth--
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const BRACKET = 0x5b
+const BRACE = 0x7b
+
+const MAX_FIELDS = 1_000
+
+function parseForm(text: string): JsonObject {
+  const fields = new Map<string, Json>()
+  let count = 0
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (++count > MAX_FIELDS) {
+      throw new TriviumError('bad_request', { reason: `its form has more than ${MAX_FIELDS} fields` })
+    }
+    const known = fields.get(name)
+    if (Array.isArray(known)) known.push(value)
+    else fields.set(name, known === undefined ? value : [known, value])
+  }
+  // fromEntries defines own properties, so that a field `__proto__` stays a field.
+  return unwrapPayload(Object.fromEntries(fields))
+}
+
+/** GitHub's and Slack's forms have one field `payload` with all of it as JSON. */
+function unwrapPayload(fields: JsonObject): JsonObject {
+  const payload = fields.payload
+  if (typeof payload !== 'string' || !looksLikeJson(payload)) return fields
+  const parsed = tryJson(payload, Buffer.from(payload))?.body
+  return isJsonObject(parsed) ? parsed : fields
+}

@@ -1,0 +1,48 @@
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Message } from '../../src/core/message.ts'
+import type { Check, TransportKind } from '../../src/core/transport.ts'
+import { type WebhookOptions, webhookOptions } from './config.ts'
+import { createInbound } from './inbound.ts'
+import { createOutbound } from './outbound.ts'
+
+/** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
+export const webhook: TransportKind<WebhookOptions> = {
+  kind: 'webhook',
+  options: webhookOptions,
+  create(options, deps) {
+    const outbound = createOutbound(deps)
+    const inbound = createInbound(options, deps, outbound)
+    let unmount: (() => void) | undefined
+    return {
+      async start() {
+        unmount = deps.http.mount(options.path, inbound.handle)
+      },
+      send: outbound.send,
+      // The path stays until `close`, so that senders hear "try again" and not "there is nothing here".
+      stop: inbound.stop,
+      async close() {
+        unmount?.()
+      },
+      health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
+      check: async () => [checkVerification(options)],
+    }
+  },
+  eventData,
+}
+
+function eventData(message: Message): JsonObject {
+  const { event, headers, body } = message.data
+  return {
+    from: message.from.id,
+    event: event ?? null,
+    headers: headers ?? {},
+    body: body ?? message.text,
+    ...(message.attachments.length > 0 ? { attachments: message.attachments } : {}),
+  }
+}
+
+function checkVerification(options: WebhookOptions): Check {
+  const { scheme } = options.verify
+  const open = 'none: whoever reaches the listener can send; set `verify`'
+  return { name: 'verify', ok: true, detail: scheme === 'none' ? open : scheme }
+}

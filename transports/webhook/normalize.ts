@@ -1,0 +1,175 @@
+import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { isJsonObject, type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
+import type { NewMessage, Sender } from '../../src/core/message.ts'
+import type { WebhookOptions } from './config.ts'
+import type { DecodedBody } from './decode-body.ts'
+
+/**
+ * Makes the message of one authentic delivery. `data` holds `event`, `headers` (none that may be secret),
+ * `format`, `body` and, where the address had one, `query`.
+ */
+export type Normalizer = (request: IncomingMessage, decoded: DecodedBody) => NewMessage
+
+export function createNormalizer(gateway: string, options: WebhookOptions, carriers: string[]): Normalizer {
+  const useful = createHeaderFilter(carriers)
+  const respond = options.respond === 'result' ? { respond: 'result' } : undefined
+  return (request, decoded) => {
+    const headers = request.headers
+    const body = 'body' in decoded ? decoded.body : undefined
+    const data: JsonObject = { headers: useful(headers), format: decoded.format, ...respond }
+    if (body !== undefined) data.body = body
+    addQuery(data, request.url)
+    const lookUp = (pointer: string | undefined) => pointer && resolve(pointer, headers, data)
+    const event = lookUp(options.event) || eventOf(headers, body)
+    if (event) data.event = event
+    const key = lookUp(options.key) || (options.key ? undefined : keyOf(headers, body))
+    const conversation = lookUp(options.conversation)
+    const trace = traceOf(headers)
+    return {
+      gateway,
+      transport: 'webhook',
+      from: senderOf(lookUp(options.from), request, body),
+      text: 'text' in decoded ? decoded.text : '',
+      data,
+      ...(key ? { key: bounded(key) } : {}),
+      ...(conversation ? { conversation: `${gateway}:${bounded(conversation)}` } : {}),
+      ...(trace ? { trace } : {}),
+    }
+  }
+}
+
+const SECRET = /auth|cookie|token|secret|signature|passw|credential|session|api-?key|private/
+/** Of the connection, not of the delivery. */
+const NOISE = new Set(
+  'host connection content-length transfer-encoding accept accept-encoding keep-alive te upgrade expect'.split(
+    ' ',
+  ),
+)
+
+/** Copies the headers that are no secret. What a name means is remembered, for a bounded number of names. */
+function createHeaderFilter(carriers: string[]): (headers: IncomingHttpHeaders) => JsonObject {
+  const verdicts = new Map<string, boolean>()
+  const isUseful = (name: string) => {
+    const known = verdicts.get(name)
+    if (known !== undefined) return known
+    const verdict = !NOISE.has(name) && !carriers.includes(name) && !SECRET.test(name) && name !== '__proto__'
+    if (verdicts.size < 500) verdicts.set(name, verdict)
+    return verdict
+  }
+  return (headers) => {
+    const kept: JsonObject = {}
+    for (const name in headers) {
+      const value = headers[name]
+      if (value !== undefined && isUseful(name)) kept[name] = value
+    }
+    return kept
+  }
+}
+
+function addQuery(data: JsonObject, url = '') {
+  const start = url.indexOf('?')
+  if (start < 0) return
+  const pairs = [...new URLSearchParams(url.slice(start))].filter(
+    ([name]) => !SECRET.test(name.toLowerCase()),
+  )
+  if (pairs.length > 0) data.query = Object.fromEntries(pairs)
+}
+
+function resolve(pointer: string, headers: IncomingHttpHeaders, data: JsonObject): string | undefined {
+  return pointer.startsWith('header.')
+    ? asText(headers[pointer.slice('header.'.length).toLowerCase()])
+    : asText(pathGet(data, pointer.slice('data.'.length)))
+}
+
+/**
+ * Where providers put the name of the event: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry,
+ * CloudEvents in binary mode, and what others commonly use.
+ */
+const EVENT_HEADERS = [
+  'x-github-event',
+  'x-gitlab-event',
+  'x-gitea-event',
+  'x-event-key',
+  'x-shopify-topic',
+  'linear-event',
+  'sentry-hook-resource',
+  'ce-type',
+  'x-event-type',
+  'x-event-name',
+  'x-event',
+]
+
+function eventOf(headers: IncomingHttpHeaders, body: Json | undefined): string | undefined {
+  for (const name of EVENT_HEADERS) {
+    const value = headers[name]
+    if (typeof value === 'string' && value !== '') return bounded(value)
+  }
+  if (!isJsonObject(body)) return undefined
+  // Slack wraps its events; Stripe, Standard Webhooks and CloudEvents name theirs in `type`.
+  const name =
+    body.type === 'event_callback' ? pathGet(body, 'event.type') : (own(body, 'type') ?? own(body, 'event'))
+  return typeof name === 'string' && name !== '' ? bounded(name) : undefined
+}
+
+/**
+ * Where providers put the id of a delivery that stays the same when they try again. `X-Request-Id` is
+ * not one: proxies make a new one for each attempt.
+ */
+const KEY_HEADERS = [
+  'webhook-id',
+  'svix-id',
+  'x-github-delivery',
+  'x-gitea-delivery',
+  'x-shopify-webhook-id',
+  'linear-delivery',
+  'idempotency-key',
+]
+
+function keyOf(headers: IncomingHttpHeaders, body: Json | undefined): string | undefined {
+  for (const name of KEY_HEADERS) {
+    const value = headers[name]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  if (headers['ce-id'] !== undefined) return `${headers['ce-source']} ${headers['ce-id']}`
+  if (!isJsonObject(body)) return undefined
+  const eventId = asText(own(body, 'event_id'))
+  if (eventId && body.type === 'event_callback') return `${asText(own(body, 'team_id')) ?? ''}:${eventId}`
+  const id = asText(own(body, 'id'))
+  if (id && own(body, 'specversion') !== undefined) return `${asText(own(body, 'source'))} ${id}`
+  return id && body.object === 'event' && headers['stripe-signature'] !== undefined ? id : undefined
+}
+
+/** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`; else it is the peer's address. */
+function senderOf(configured: string | undefined, request: IncomingMessage, body: Json | undefined): Sender {
+  const id =
+    configured ||
+    asText(pathGet(body, 'sender.login')) ||
+    (isJsonObject(body) && body.type === 'event_callback' && asText(pathGet(body, 'event.user'))) ||
+    asText(pathGet(body, 'user_username'))
+  const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
+  return id ? { id: bounded(id), address: peer } : { id: peer, address: peer }
+}
+
+/** The trace id of a W3C `traceparent`. */
+function traceOf(headers: IncomingHttpHeaders): string | undefined {
+  const value = headers.traceparent
+  if (typeof value !== 'string') return undefined
+  const [, id] = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/.exec(value) ?? []
+  return id === '0'.repeat(32) ? undefined : id
+}
+
+function own(object: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+function asText(value: unknown): string | undefined {
+  if (typeof value === 'string' && value !== '') return value
+  return typeof value === 'number' ? String(value) : undefined
+}
+
+/** Ids become keys of the store: well-formed, and short without two becoming one. */
+function bounded(id: string): string {
+  const text = id.toWellFormed()
+  return text.length <= 255 ? text : `${text.slice(0, 100)}…sha256:${hash('sha256', text)}`
+}

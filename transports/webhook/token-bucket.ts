@@ -1,0 +1,23 @@
+import type { Rate } from '../../src/core/units.ts'
+
+/**
+ * Takes one token; returns 0 where there was one, else the milliseconds until there is one.
+ */
+export type TokenBucket = () => number
+
+/** A token bucket that holds at most `rate.count` tokens (the burst) and refills evenly over `rate.per` ms. */
+export function createTokenBucket(rate: Rate | 'off', now: () => number): TokenBucket {
+  if (rate === 'off') return () => 0
+  const perToken = rate.per / rate.count
+  let tokens = rate.count
+  let filledAt = now()
+  return () => {
+    const time = now()
+    // A clock that was set back must not drain the bucket.
+    tokens = Math.min(rate.count, tokens + Math.max(0, time - filledAt) / perToken)
+    filledAt = time
+    if (tokens < 1) return Math.max(1, Math.ceil((1 - tokens) * perToken))
+    tokens -= 1
+    return 0
+  }
+}
