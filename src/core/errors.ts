@@ -35,6 +35,11 @@ export const catalogue = {
       exit: 2,
     },
   ),
+  store_unreadable: entry(
+    'The store ({store}) holds something that Trivium did not write: {reason}. Choose another prefix, or clean it.',
+    500,
+    { exit: 2 },
+  ),
   overloaded: entry('{what} is at its limit of {limit}. Try again in {seconds} s.', 503, { retryable: true }),
   rate_limited: entry('Gateway {gateway} takes at most {rate}. Try again later.', 429, { retryable: true }),
   body_too_large: entry('The body is over the limit of {limit} bytes of gateway {gateway} (max-body).', 413),
@@ -93,7 +98,7 @@ export const catalogue = {
   state_conflict: entry('{what} kept changing while it was written. Try again.', 409, { retryable: true }),
   not_running: entry('No daemon is running for {path}. Start one with `trivium start`.', 503, { exit: 3 }),
   state_invalid: entry('Document {name} was not changed: {details}', 422),
-  state_conflict: entry(
+  document_conflict: entry(
     'Document {name} is at revision {found}, not {expected}: another writer came first. Read it and try again.',
     409,
     { retryable: true },

@@ -1,0 +1,73 @@
+import * as fs from 'node:fs'
+import { promisify } from 'node:util'
+
+/**
+ * Every call that changes a file, and no other. Durable parts take it as a dependency, so that a test can
+ * let each single step fail or be the last one before a crash. All calls throw what `node:fs` throws.
+ */
+export type Disk = {
+  open(path: string, flags: string): number
+  write(fd: number, bytes: Uint8Array): void
+  fsync(fd: number): Promise<void>
+  truncate(fd: number, length: number): void
+  close(fd: number): void
+  rename(from: string, to: string): void
+  remove(path: string): void
+  makeDir(path: string): void
+}
+
+const fsync = promisify(fs.fsync)
+
+/** The real disk. */
+export const disk: Disk = {
+  open: (path, flags) => fs.openSync(path, flags, 0o600),
+  write(fd, bytes) {
+    for (let written = 0; written < bytes.length; ) written += fs.writeSync(fd, bytes, written)
+  },
+  fsync,
+  truncate: (fd, length) => fs.ftruncateSync(fd, length),
+  close: (fd) => fs.closeSync(fd),
+  rename: (from, to) => fs.renameSync(from, to),
+  remove: (path) => fs.rmSync(path, { force: true }),
+  makeDir: (path) => {
+    fs.mkdirSync(path, { recursive: true, mode: 0o700 })
+  },
+}
+
+/** Makes what was created, renamed or removed in a directory durable. */
+export async function syncDir(target: Disk, path: string): Promise<void> {
+  const fd = target.open(path, 'r')
+  try {
+    await target.fsync(fd)
+  } finally {
+    target.close(fd)
+  }
+}
+
+/**
+ * Writes a whole file so that a crash at any moment leaves the old or the new one: a temporary file in the
+ * same directory, fsync, rename, fsync of the directory.
+ */
+export async function writeWhole(target: Disk, path: string, dir: string, bytes: Uint8Array): Promise<void> {
+  const temporary = temporaryName(path)
+  const fd = target.open(temporary, 'w')
+  try {
+    target.write(fd, bytes)
+    await target.fsync(fd)
+  } catch (error) {
+    target.close(fd)
+    target.remove(temporary)
+    throw error
+  }
+  target.close(fd)
+  target.rename(temporary, path)
+  await syncDir(target, dir)
+}
+
+let count = 0
+
+/** A name for a temporary file beside `path`, unlike that of any other process or call. */
+export function temporaryName(path: string): string {
+  count += 1
+  return `${path}.${process.pid}-${count}.tmp`
+}

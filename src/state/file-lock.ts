@@ -1,0 +1,61 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+
+/** The operating system's lock on one file. Between processes it is exclusive; within one, per object. */
+export type FileLock = {
+  /**
+   * Resolves with the function that gives the lock back. Waits up to `timeout` ms (default 10 s), then
+   * throws `state_locked`; throws `state_unwritable` where the lock file cannot be made.
+   */
+  acquire(timeout?: number): Promise<() => void>
+  close(): void
+}
+
+const SQLITE_BUSY = 5
+
+/**
+ * Makes a lock over the file at `path`. The kernel holds it for the process, so it is free the moment its
+ * holder dies, by whatever signal. Node has no call for such locks; SQLite takes them on an empty database
+ * (`BEGIN EXCLUSIVE`) and writes nothing, but for the first lock ever, which makes the file. Not for network file systems without POSIX locks.
+ */
+export function createFileLock(path: string): FileLock {
+  let database: DatabaseSync | undefined
+  const open = () => {
+    try {
+      return new DatabaseSync(path, { timeout: 0 })
+    } catch (error) {
+      throw new TriviumError('state_unwritable', { path, reason: reasonOf(error) }, { cause: error })
+    }
+  }
+
+  return {
+    async acquire(timeout = 10_000) {
+      database ??= open()
+      const db = database
+      for (const end = performance.now() + timeout; !tryLock(db, path); ) {
+        if (performance.now() >= end)
+          throw new TriviumError('state_locked', { path, seconds: timeout / 1000 })
+        // A random pause, so that many who wait do not come back in step.
+        await delay(Math.random() * 3)
+      }
+      return () => {
+        if (db.isOpen) db.exec('COMMIT')
+      }
+    },
+    close() {
+      if (database?.isOpen) database.close()
+      database = undefined
+    },
+  }
+}
+
+function tryLock(db: DatabaseSync, path: string): boolean {
+  try {
+    db.exec('BEGIN EXCLUSIVE')
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false
+    throw new TriviumError('state_unwritable', { path, reason: reasonOf(error) }, { cause: error })
+  }
+}
