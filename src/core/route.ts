@@ -69,6 +69,13 @@ export type MatchKey = (typeof MATCH_KEYS)[number]
 /** Keys that start like this are free in their rest. */
 export const OPEN_MATCH_KEY = /^(header|data)\.[^\s.]+(\.[^\s.]+)*$/
 
+/** What is meant where the open keys are written without their rest. */
+const BARE_KEYS: Record<string, string> = {
+  data: 'data.PATH, such as data.body.action',
+  header: 'header.NAME, such as header.user-agent',
+  headers: 'header.NAME, such as header.user-agent',
+}
+
 const MATCH_HINT = 'expected a glob, a /regex/, or a list of them'
 const TEXT_HINT = 'expected a text or a list of texts'
 const MAX_VALUES = 1000
@@ -104,7 +111,9 @@ export const matchObject = z
   .superRefine((match, context) => {
     const known: readonly string[] = MATCH_KEYS
     const keys = Object.keys(match).filter((key) => !known.includes(key) && !OPEN_MATCH_KEY.test(key))
-    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: match })
+    const [bare] = keys.filter((key) => Object.hasOwn(BARE_KEYS, key))
+    const message = bare === undefined ? {} : { message: `unknown key "${bare}"; write ${BARE_KEYS[bare]}` }
+    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: match, ...message })
   })
 
 const matchSchema = matchObject.transform(

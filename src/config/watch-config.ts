@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { watch } from 'chokidar'
+import { reasonOf, type TriviumError, toTriviumError } from '../core/errors.ts'
+import { type Config, type LoadOptions, loadConfig } from './load-config.ts'
+
+export type ConfigWatcher = {
+  /** The last good configuration. */
+  current(): Config
+  /**
+   * Reads again, changed or not (SIGHUP, new skills). Resolves with the configuration in force afterwards: the
+   * last good one where the file is bad, after `onError` told why.
+   */
+  reload(): Promise<Config>
+  close(): Promise<void>
+}
+
+export type WatchOptions = {
+  initial: Config
+  /** Asked anew for each reload, since the skills may be others by then. */
+  load(): Omit<LoadOptions, 'path'>
+  /** Called with each new good configuration; awaited before the next reload. */
+  onChange(config: Config): void | Promise<void>
+  /** Called with why a reload changed nothing: `config_invalid`, or what `onChange` threw. */
+  onError(error: TriviumError): void
+  /** Milliseconds of quiet before a change is read; editors write in several steps. */
+  debounce?: number
+}
+
+/** What Kubernetes swaps when a mounted ConfigMap changes; the file itself is a link through it. */
+const CONFIG_MAP_LINK = '..data'
+
+/**
+ * Watches the configuration file and `.env`, and reloads what changed. It watches folders, so files that
+ * editors replace, remove for a moment, or link elsewhere are seen. Resolves when it watches.
+ */
+export async function watchConfig(options: WatchOptions): Promise<ConfigWatcher> {
+  const { initial, onChange, onError, debounce = 100 } = options
+  const files = [initial.file, join(options.load().cwd, '.env')]
+  const folders = [...new Set(files.map((file) => dirname(file)))]
+  const names = new Set([...files.map((file) => basename(file)), CONFIG_MAP_LINK])
+  let config = initial
+  let seen = await fingerprint(files)
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+  let queue: Promise<unknown> = Promise.resolve()
+
+  const reload = async (): Promise<Config> => {
+    if (closed) return config
+    seen = await fingerprint(files)
+    try {
+      const next = await loadConfig({ ...options.load(), path: initial.file })
+      await onChange(next)
+      config = next
+    } catch (error) {
+      onError(toTriviumError(error))
+    }
+    return config
+  }
+
+  const reloadIfChanged = async () => {
+    if (!closed && (await fingerprint(files)) !== seen) await reload()
+  }
+
+  /** One at a time, in order. */
+  const enqueue = <T>(task: () => Promise<T>): Promise<T> => {
+    const run = queue.then(task)
+    queue = run.catch(() => undefined)
+    return run
+  }
+
+  const watcher = watch(folders, {
+    depth: 0,
+    ignoreInitial: true,
+    ignored: (path) => !folders.includes(path) && !names.has(basename(path)),
+  })
+  watcher.on('all', () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => void enqueue(reloadIfChanged), debounce)
+  })
+  watcher.on('error', (error) => onError(toTriviumError(error)))
+  await new Promise<void>((resolve) => watcher.once('ready', () => resolve()))
+
+  return {
+    current: () => config,
+    reload: () => enqueue(reload),
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await watcher.close()
+      await queue
+    },
+  }
+}
+
+/** What the files hold, so that a touch or a swap to the same content reloads nothing. */
+async function fingerprint(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(await contentOf(file)).update('\0')
+  return hash.digest('hex')
+}
+
+/** A file that cannot be read is told apart by its error; the reload then says what is wrong. */
+async function contentOf(file: string): Promise<Buffer | string> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    return reasonOf(error)
+  }
+}
