@@ -1,0 +1,97 @@
+import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
+import { positionOf, randomTail } from '../../core/message-id.ts'
+import type { Journal, MessageFilter } from '../../core/store.ts'
+import { inBatches } from './batches.ts'
+import { decodeNote, encodeNotes, entryOf, idParts, idsFrom, messageOf } from './codec.ts'
+import { jobArgs } from './jobs.ts'
+import { digest, type Roots } from './keys.ts'
+import { isNothing, listOf, numberOf, textOf } from './reply.ts'
+import type { Run } from './scripts.ts'
+
+/** How many entries one call looks at while it searches the journal for a filter. */
+const SLICE = 500
+
+export function createJournal(run: Run, { main }: Roots, now: () => number): Journal {
+  async function acceptBatch(messages: readonly Prepared[]) {
+    const reply = await run('accept', main, ...messages.flatMap(({ args }) => args))
+    return idsFrom(
+      reply,
+      messages.map(({ tail }) => tail),
+    )
+  }
+
+  async function search(filter: MessageFilter): Promise<Message[]> {
+    const { gateway = '', conversation, before, limit } = filter
+    const wanted = conversation === undefined ? '' : digest(conversation)
+    const own = conversation === undefined ? '' : (positionOf(conversation) ?? '')
+    const found: Message[] = []
+    let from: number | '+' = before === undefined ? '+' : (positionOf(before) ?? 0) - 1
+    while (found.length < limit && from !== 0 && from !== -1) {
+      const missing = Math.min(limit - found.length, SLICE)
+      const [next, ...entries] = listOf(
+        await run('journal-list', main, from, gateway, wanted, own, missing, SLICE),
+      )
+      found.push(...entries.map((entry) => messageOf(entryOf(entry))))
+      from = numberOf(next)
+    }
+    return found
+  }
+
+  return {
+    accept: async (messages) =>
+      inBatches(
+        messages.map((message) => prepare(message, now())),
+        acceptBatch,
+      ),
+
+    get: async (id) => {
+      const parts = idParts(id)
+      if (!parts) return undefined
+      const [found] = listOf(await run('journal-get', main, ...parts))
+      return isNothing(found) ? undefined : messageOf(entryOf(found))
+    },
+
+    list: search,
+
+    note: async (id, notes) => {
+      const parts = idParts(id)
+      if (parts && notes.length > 0) await run('journal-note', main, ...parts, encodeNotes(notes))
+    },
+
+    history: async (id) => {
+      const parts = idParts(id)
+      if (!parts) return []
+      return listOf(await run('journal-history', main, ...parts)).map((line) => decodeNote(textOf(line)))
+    },
+
+    unpumped: async (max) => {
+      const [cursor, entries] = listOf(await run('journal-unpumped', main, max))
+      const messages = listOf(entries).map((each) => {
+        const entry = entryOf(each)
+        return { position: entry.position, message: messageOf(entry) }
+      })
+      return { cursor: numberOf(cursor), messages }
+    },
+
+    pumped: async (from, to, jobs) => {
+      const args = jobs.flatMap((job) => jobArgs(job, now(), ''))
+      return numberOf(await run('journal-pumped', main, from, to, ...args)) === 1
+    },
+  }
+}
+
+type Prepared = { args: (string | number)[]; tail: number; size: number }
+
+function prepare(message: NewMessage, now: number): Prepared {
+  const payload = encodeMessage(message)
+  const tail = randomTail()
+  const args = [
+    message.gateway,
+    message.receivedAt ?? now,
+    tail,
+    message.key === undefined ? '' : digest(message.gateway, message.key),
+    message.conversation === undefined ? '' : digest(message.conversation),
+    payload,
+  ]
+  return { args, tail, size: payload.length }
+}

@@ -1,0 +1,94 @@
+-- include: log lanes
+-- Claims due jobs at the heads of free lanes, the longest ready first.
+--
+-- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  prefix of the tokens
+-- ARGV[7]  limits per group, as a JSON object
+-- ARGV[8…]  prefixes of tokens whose claims never reached the caller: those jobs are given back, and
+--           count as neither failed nor lost
+-- Returns  in how many ms something may become claimable without a signal, or -1; then per job
+--          {id, fields as a flat list, entry of its message or false}
+-- Guarantees: a job is claimed by one caller until its lease runs out.
+local queue = open_queue(ARGV[3])
+local base, max = queue.base, tonumber(ARGV[4])
+local limits = cjson.decode(ARGV[7])
+
+local function to_ready(id, score)
+  local group = redis.call('HGET', base .. 'job:' .. id, 'g')
+  if group then make_ready(queue, id, group, score) end
+end
+
+local function give_back_unheard()
+  local unheard = {}
+  for i = 8, #ARGV do unheard[ARGV[i]] = true end
+  for _, id in ipairs(redis.call('ZRANGE', base .. 'claims', 0, -1)) do
+    local token = redis.call('HGET', base .. 'job:' .. id, 'k')
+    if token and unheard[string.match(token, '^[^.]+')] then
+      redis.call('ZREM', base .. 'claims', id)
+      redis.call('HDEL', base .. 'job:' .. id, 'k')
+      to_ready(id, added_at(queue, id))
+    end
+  end
+end
+
+local function give_back_expired()
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'claims', '-inf', now, 'LIMIT', 0, 500)) do
+    redis.call('ZREM', base .. 'claims', id)
+    redis.call('HINCRBY', base .. 'job:' .. id, 'x', 1)
+    to_ready(id, added_at(queue, id))
+  end
+end
+
+local function wake_due()
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'delayed', '-inf', now, 'LIMIT', 0, 500)) do
+    redis.call('ZREM', base .. 'delayed', id)
+    to_ready(id, next_sequence(queue))
+  end
+end
+
+-- The longest ready of all groups, each group within its limit.
+local function candidates()
+  local found = {}
+  for _, group in ipairs(redis.call('SMEMBERS', base .. 'groups')) do
+    local limit = math.min(max, tonumber(limits[group]) or max)
+    local ready = limit > 0 and redis.call('ZRANGE', base .. 'ready:' .. group, 0, limit - 1, 'WITHSCORES')
+    if ready and #ready == 0 then redis.call('SREM', base .. 'groups', group) end
+    for i = 1, ready and #ready or 0, 2 do
+      found[#found + 1] = { id = ready[i], score = tonumber(ready[i + 1]), group = group }
+    end
+  end
+  table.sort(found, function(a, b)
+    if a.score ~= b.score then return a.score < b.score end
+    return a.id < b.id
+  end)
+  return found
+end
+
+local function claim(candidate, token)
+  local key = base .. 'job:' .. candidate.id
+  redis.call('ZREM', base .. 'ready:' .. candidate.group, candidate.id)
+  redis.call('ZADD', base .. 'claims', now + ARGV[5], candidate.id)
+  redis.call('HSET', key, 'k', token)
+  local fields = redis.call('HGETALL', key)
+  local position = redis.call('HGET', key, 'v')
+  return { candidate.id, fields, position and entry_at(position) or false }
+end
+
+local function next_due()
+  local soonest = -1
+  for _, key in ipairs({ 'claims', 'delayed' }) do
+    local first = tonumber(redis.call('ZRANGE', base .. key, 0, 0, 'WITHSCORES')[2])
+    if first and (soonest < 0 or first - now < soonest) then soonest = math.max(0, first - now) end
+  end
+  return soonest
+end
+
+if #ARGV >= 8 then give_back_unheard() end
+give_back_expired()
+wake_due()
+local claimed = { 0 }
+for _, candidate in ipairs(candidates()) do
+  if #claimed > max then break end
+  claimed[#claimed + 1] = claim(candidate, ARGV[6] .. '.' .. #claimed)
+end
+claimed[1] = next_due()
+return claimed

@@ -1,0 +1,69 @@
+-- include: log notes lanes dead
+-- Ends claims, each as its outcome says, and lets the next jobs of their lanes run.
+--
+-- ARGV[3]  queue
+-- ARGV[4…]  per claim eight values: job id; token; outcome (`done`, `retry`, `release`, `dead`); delay in ms;
+--           error as JSON or empty; reason or empty; result as JSON or empty; notes as JSON lines or empty
+-- Returns   per claim 1, or 0 where it is lost
+-- Guarantees: all or nothing; repeated after a lost reply it changes nothing (and answers 0).
+local queue = open_queue(ARGV[3])
+local base = queue.base
+local DONE_MS = 7 * 24 * 3600 * 1000
+local names, claimable, answers = {}, false, {}
+
+local function add_error(key, errors, json)
+  if json == '' then return end
+  local list = errors and string.sub(errors, 1, -2) .. ',' .. json .. ']' or '[' .. json .. ']'
+  redis.call('HSET', key, 'e', list)
+end
+
+local function wait(id, group, delay, score)
+  if delay > 0 then
+    redis.call('HSET', base .. 'job:' .. id, 'b', now + delay)
+    redis.call('ZADD', base .. 'delayed', now + delay, id)
+    names[#names + 1] = 'jobs:' .. queue.name
+  else
+    make_ready(queue, id, group, score)
+    claimable = true
+  end
+end
+
+local function finish(id, lane, group, notify, outcome, result)
+  if leave_lane(queue, id, lane, group) then claimable = true end
+  if not notify then return end
+  names[#names + 1] = 'job:' .. id
+  if outcome == 'done' then
+    redis.call('SET', base .. 'done:' .. id, now .. ' ' .. result, 'PX', DONE_MS)
+  end
+end
+
+local function settle(i)
+  local id, token, outcome, delay = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
+  local key = base .. 'job:' .. id
+  local job = redis.call('HMGET', key, 'k', 'l', 'g', 'v', 'n', 'e')
+  local lane, group, position = job[2], job[3], job[4]
+  if job[1] ~= token then return 0 end
+  -- A lease that ran out without another claim is still the holder's.
+  if redis.call('ZREM', base .. 'claims', id) == 0 then
+    redis.call('ZREM', base .. 'ready:' .. group, id)
+    redis.call('HINCRBY', key, 'x', -1)
+  end
+  redis.call('HDEL', key, 'k')
+  if position and ARGV[i + 7] ~= '' then add_notes(position, ARGV[i + 7]) end
+  add_error(key, job[6], ARGV[i + 4])
+  if outcome == 'retry' then
+    redis.call('HINCRBY', key, 'f', 1)
+    wait(id, group, delay, next_sequence(queue))
+  elseif outcome == 'release' then
+    wait(id, group, delay, added_at(queue, id))
+  else
+    if outcome == 'dead' then bury(queue, id, ARGV[i + 5]) end
+    finish(id, lane, group, job[5], outcome, ARGV[i + 6])
+  end
+  return 1
+end
+
+for i = 4, #ARGV, 8 do answers[#answers + 1] = settle(i) end
+if claimable then names[#names + 1] = 'jobs:' .. queue.name end
+signal(names)
+return answers

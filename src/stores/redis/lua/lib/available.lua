@@ -1,0 +1,60 @@
+-- What may be taken from `receive` (needs log.lua and notes.lua):
+--   receive:<gateway>       stream of references with the positions of the journal
+--   receive-back:<gateway>  zset of positions that came back from a lease
+--   conversation:<digest>   list of positions, for messages with a conversation of their transport's
+--   receive-leases          zset of receipts `<position>.<token>` by expiry
+--   receive-holders         zset of the same receipts by position
+-- A position is in exactly one of the first, the second, the fourth, or nowhere once it is consumed.
+
+local function is_available(gateway, position)
+  local id = position .. '-0'
+  return #redis.call('XRANGE', root .. 'receive:' .. gateway, id, id) > 0
+    or redis.call('ZSCORE', root .. 'receive-back:' .. gateway, position) ~= false
+end
+
+local function make_unavailable(gateway, conversation, position)
+  local there = redis.call('XDEL', root .. 'receive:' .. gateway, position .. '-0') == 1
+    or redis.call('ZREM', root .. 'receive-back:' .. gateway, position) == 1
+  if there and conversation ~= '' then
+    redis.call('LREM', root .. 'conversation:' .. conversation, 1, position)
+  end
+end
+
+local function insert_sorted(list, position)
+  local index = 0
+  while true do
+    local other = redis.call('LINDEX', list, index)
+    if not other then return redis.call('RPUSH', list, position) end
+    if tonumber(other) > position then return redis.call('LINSERT', list, 'BEFORE', other, position) end
+    index = index + 1
+  end
+end
+
+local function give_back(position)
+  local found = entry_at(position)
+  if not found then return end
+  local gateway, conversation = found[2][GATEWAY], found[2][CONVERSATION]
+  redis.call('ZADD', root .. 'receive-back:' .. gateway, position, position)
+  if conversation ~= '' then insert_sorted(root .. 'conversation:' .. conversation, position) end
+end
+
+local function lend(position, receipt, expiry)
+  redis.call('ZADD', root .. 'receive-leases', expiry, receipt)
+  redis.call('ZADD', root .. 'receive-holders', position, receipt)
+end
+
+-- Ends a lease; returns the position that it was for.
+local function end_lease(receipt)
+  redis.call('ZREM', root .. 'receive-leases', receipt)
+  redis.call('ZREM', root .. 'receive-holders', receipt)
+  return tonumber(string.match(receipt, '^(%d+)%.'))
+end
+
+-- Gives back the messages whose leases have run out; returns how many.
+local function give_back_expired()
+  local expired = redis.call('ZRANGEBYSCORE', root .. 'receive-leases', '-inf', now, 'LIMIT', 0, 1000)
+  for _, receipt in ipairs(expired) do
+    give_back(end_lease(receipt))
+  end
+  return #expired
+end

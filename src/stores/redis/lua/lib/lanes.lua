@@ -1,0 +1,83 @@
+-- Jobs in lanes. Below `jobs:<queue>:` lie
+--   job:<id>       hash: l lane, g group, b due (ms), m message id, v its position, d data,
+--                  n notify, f failures, x lost claims, e errors (JSON list), k token of the claim, and
+--                  t r o w p the message itself where the job comes from a dead letter (w: its gateway)
+--   lane:<lane>    list of job ids; only its head may be ready, delayed or claimed
+--   ready:<group>  zset of ready heads, in the order in which they became ready; groups: set of groups
+--   delayed        zset of heads by when they are due;   claims: zset of claimed heads by expiry
+--   all            zset of all ids by sequence
+-- and below root `queues` (set) and `needs` (zset by position: messages that unfinished jobs need).
+local JOB_ARGS = 9
+
+local function open_queue(name)
+  redis.call('SADD', root .. 'queues', name)
+  return { name = name, base = root .. 'jobs:' .. name .. ':' }
+end
+
+local function next_sequence(queue)
+  return redis.call('INCR', queue.base .. 'sequence')
+end
+
+-- The sequence of a job, older than that of any job which became ready after it: what comes back from a
+-- claim is again the longest ready.
+local function added_at(queue, id)
+  return redis.call('ZSCORE', queue.base .. 'all', id)
+end
+
+local function make_ready(queue, id, group, score)
+  redis.call('ZADD', queue.base .. 'ready:' .. group, score, id)
+  redis.call('SADD', queue.base .. 'groups', group)
+end
+
+-- Lets the head of a lane run, now or when it is due. True where it is ready now.
+local function activate(queue, id, group, due)
+  if due > now then
+    redis.call('ZADD', queue.base .. 'delayed', due, id)
+    return false
+  end
+  make_ready(queue, id, group, next_sequence(queue))
+  return true
+end
+
+local function append_to_lane(queue, id, lane, group, position, due)
+  redis.call('ZADD', queue.base .. 'all', next_sequence(queue), id)
+  if position ~= '' then redis.call('ZADD', root .. 'needs', position, queue.name .. ' ' .. id) end
+  if redis.call('RPUSH', queue.base .. 'lane:' .. lane, id) == 1 then activate(queue, id, group, due) end
+end
+
+-- Adds the job that stands in ARGV from `i` on: id, lane, group, message id or empty, its position or
+-- empty, data as JSON or empty, delay in ms or empty, `1` for notify or empty, digest or empty.
+-- False where a job with that id is alive.
+local function add_job(queue, i)
+  local id, lane, group, message = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+  local position, data, notify = ARGV[i + 4], ARGV[i + 5], ARGV[i + 7]
+  local key = queue.base .. 'job:' .. id
+  if redis.call('EXISTS', key) == 1 then return false end
+  local due = now + (ARGV[i + 6] == '' and 0 or ARGV[i + 6])
+  local fields = { 'l', lane, 'g', group, 'b', due }
+  local function field(name, value)
+    if value == '' then return end
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
+  field('m', message)
+  field('v', position)
+  field('d', data)
+  field('n', notify)
+  redis.call('HSET', key, unpack(fields))
+  append_to_lane(queue, id, lane, group, position, due)
+  return true
+end
+
+-- Takes a finished job out of its lane and lets the next one run. True where one is ready now.
+local function leave_lane(queue, id, lane, group)
+  local base = queue.base
+  redis.call('DEL', base .. 'job:' .. id)
+  redis.call('ZREM', base .. 'all', id)
+  redis.call('ZREM', root .. 'needs', queue.name .. ' ' .. id)
+  redis.call('LREM', base .. 'lane:' .. lane, 1, id)
+  local head = redis.call('LINDEX', base .. 'lane:' .. lane, 0)
+  if not head then return false end
+  local following = redis.call('HMGET', base .. 'job:' .. head, 'g', 'b')
+  return activate(queue, head, following[1], tonumber(following[2]))
+end

@@ -1,0 +1,19 @@
+-- Stands before every script.
+--
+-- KEYS[1]  root: the prefix of all keys that the script touches, with the hash tag that puts them on
+--          one slot, such as `{trivium}:`. Keys are made from it.
+-- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server: one clock for all daemons
+-- ARGV[2]  the channel of the signals
+local root, channel = KEYS[1], ARGV[2]
+
+local function clock()
+  if ARGV[1] ~= '' then return tonumber(ARGV[1]) end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local now = clock()
+
+local function signal(names)
+  if #names > 0 then redis.call('PUBLISH', channel, cjson.encode(names)) end
+end

@@ -1,0 +1,31 @@
+-- Remembers digests (16 characters of base64url) for seven days, each with a value. They lie in 16,384
+-- hashes that stay small enough for Redis to keep them as listpacks: 40 bytes each instead of 180 for a
+-- key of its own. `sweep-seen.lua` takes the old ones out.
+local SEEN_SECONDS = 7 * 24 * 3600
+
+local function seen_bucket(base, digest)
+  return base .. string.sub(digest, 1, 2) .. string.byte(digest, 3) % 4
+end
+
+-- The value given to `seen_put`, or nil where the digest was not seen within seven days.
+local function seen_get(base, digest)
+  local stored = redis.call('HGET', seen_bucket(base, digest), string.sub(digest, 3))
+  if not stored or now / 1000 - struct.unpack('>I4', stored) >= SEEN_SECONDS then return nil end
+  return string.sub(stored, 5)
+end
+
+local function seen_put(base, digest, value)
+  local bucket = seen_bucket(base, digest)
+  redis.call('HSET', bucket, string.sub(digest, 3), struct.pack('>I4', math.ceil(now / 1000)) .. value)
+  redis.call('EXPIRE', bucket, SEEN_SECONDS)
+end
+
+-- The parts of an id, in 16 bytes.
+local function pack_id(time, position, tail)
+  return struct.pack('>I6I5I5', time, position, tail)
+end
+
+local function unpack_id(packed)
+  local time, position, tail = struct.unpack('>I6I5I5', packed)
+  return time .. ':' .. position .. ':' .. tail
+end

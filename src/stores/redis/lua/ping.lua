@@ -1,0 +1,2 @@
+-- A round trip that writes nothing.
+return 1

@@ -1,0 +1,2 @@
+-- Returns the names of all queues. Writes nothing.
+return redis.call('SMEMBERS', root .. 'queues')

@@ -1,0 +1,67 @@
+-- include: log notes available
+-- Takes the oldest available message that matches.
+--
+-- ARGV[3]  gateway, or empty          ARGV[4]  digest of the conversation, or empty
+-- ARGV[5…7]  position, time and tail where the conversation is the id of a message alone, or empty
+-- ARGV[8]  lease in ms, or empty to consume at once        ARGV[9]  token for the receipt
+-- Returns  the entry and the receipt (empty without lease), or false
+-- Guarantees: no two calls get one message, unless its lease ran out in between.
+local gateway, conversation, own = ARGV[3], ARGV[4], tonumber(ARGV[5])
+if give_back_expired() > 1 then signal({ 'receive' }) end
+
+local function oldest_of(name)
+  local first = redis.call('XRANGE', root .. 'receive:' .. name, '-', '+', 'COUNT', 1)[1]
+  local fresh = first and position_of(first[1])
+  local back = tonumber(redis.call('ZRANGE', root .. 'receive-back:' .. name, 0, 0)[1])
+  if fresh and back then return math.min(fresh, back) end
+  return fresh or back
+end
+
+local function oldest()
+  if gateway ~= '' then return oldest_of(gateway) end
+  local best
+  for _, name in ipairs(redis.call('SMEMBERS', root .. 'gateways')) do
+    local position = oldest_of(name)
+    if position and (not best or position < best) then best = position end
+  end
+  return best
+end
+
+local function in_list()
+  local index = 0
+  while true do
+    local position = redis.call('LINDEX', root .. 'conversation:' .. conversation, index)
+    if not position then return nil end
+    local found = entry_at(position)
+    if found and (gateway == '' or found[2][GATEWAY] == gateway) then return tonumber(position) end
+    index = index + 1
+  end
+end
+
+local function alone()
+  local found = own and entry_with_id(own, ARGV[6], ARGV[7])
+  if not found or found[2][CONVERSATION] ~= '' then return nil end
+  if gateway ~= '' and found[2][GATEWAY] ~= gateway then return nil end
+  return is_available(found[2][GATEWAY], own) and own or nil
+end
+
+local function oldest_in_conversation()
+  local listed, single = in_list(), alone()
+  if listed and single then return math.min(listed, single) end
+  return listed or single
+end
+
+local position = conversation == '' and oldest() or nil
+if conversation ~= '' then position = oldest_in_conversation() end
+if not position then return false end
+
+local found = entry_at(position)
+make_unavailable(found[2][GATEWAY], found[2][CONVERSATION], position)
+if ARGV[8] == '' then
+  add_note(position, '[' .. now .. ',"r","taken"]')
+  return { found, '' }
+end
+local receipt = position .. '.' .. ARGV[9]
+lend(position, receipt, now + ARGV[8])
+add_note(position, '[' .. now .. ',"r","leased"]')
+return { found, receipt }

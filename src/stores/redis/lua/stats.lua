@@ -1,0 +1,47 @@
+-- include: log
+-- Counts. Writes nothing; costs a few calls per gateway and queue, whatever the backlog.
+--
+-- Returns  {messages, bytes, time of the oldest or false},
+--          {ready, leased, time of the oldest ready or false},
+--          {unpumped, time of the oldest or false},
+--          per queue {name, waiting, running, dead}
+local meta = redis.call('HMGET', root .. 'meta', 'end', 'cursor', 'bytes')
+local cursor = tonumber(meta[2] or 0)
+
+local function time_from(position)
+  local first = redis.call('XRANGE', root .. 'journal', position, '+', 'COUNT', 1)[1]
+  return first and first[2][TIME] or false
+end
+
+local function receive()
+  local ready, oldest = 0, nil
+  local function look(position)
+    if position and (not oldest or position < oldest) then oldest = position end
+  end
+  for _, gateway in ipairs(redis.call('SMEMBERS', root .. 'gateways')) do
+    local stream, back = root .. 'receive:' .. gateway, root .. 'receive-back:' .. gateway
+    ready = ready + redis.call('XLEN', stream) + redis.call('ZCARD', back)
+    local first = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+    look(first and position_of(first[1]))
+    look(tonumber(redis.call('ZRANGE', back, 0, 0)[1]))
+  end
+  return { ready, redis.call('ZCARD', root .. 'receive-leases'), oldest and time_from(oldest .. '-0') or false }
+end
+
+local function jobs()
+  local queues = {}
+  for _, name in ipairs(redis.call('SMEMBERS', root .. 'queues')) do
+    local base = root .. 'jobs:' .. name .. ':'
+    local running = redis.call('ZCARD', base .. 'claims')
+    queues[#queues + 1] = { name, redis.call('ZCARD', base .. 'all') - running, running, redis.call('ZCARD', base .. 'dead') }
+  end
+  return queues
+end
+
+local unpumped = tonumber(meta[1] or 0) - cursor
+return {
+  { redis.call('XLEN', root .. 'journal'), tonumber(meta[3] or 0), time_from('-') },
+  receive(),
+  { unpumped, unpumped > 0 and time_from((cursor + 1) .. '-0') or false },
+  jobs(),
+}

@@ -1,0 +1,143 @@
+-- include: log groups
+-- Reads for several groups of one topic. Each entry is returned once; groups refer to positions.
+--
+-- ARGV[3…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms
+-- Returns   the entries, then per request false (there is no such group) or
+--           {missed, in how many ms something hidden becomes visible or -1, positions…}
+-- Guarantees: what is consumed or leased is given to no other read of the group; groups that read
+--           plainly cost no call of their own.
+local names, requests = {}, {}
+for i = 3, #ARGV, 4 do
+  names[#names + 1] = ARGV[i]
+  requests[#requests + 1] = { group = ARGV[i], max = tonumber(ARGV[i + 1]), mode = ARGV[i + 2], lease = ARGV[i + 3] }
+end
+local nexts = redis.call('HMGET', root .. 'groups', unpack(names))
+local odds = redis.call('SMISMEMBER', root .. 'odd', unpack(names))
+local last = last_position()
+local next_of, odd, moved = {}, {}, {}
+for i, name in ipairs(names) do
+  next_of[name] = tonumber(nexts[i] or nil)
+  odd[name] = odds[i] == 1
+end
+
+local entries, included, windows = {}, {}, {}
+
+local function include(entry, position)
+  if included[position] then return end
+  included[position] = true
+  entries[#entries + 1] = entry
+end
+
+-- Entries from a position on; groups at the same place share one read.
+local function window(start, count)
+  local known = windows[start]
+  if not known or (known.count < count and #known.list == known.count) then
+    known = { count = count, list = redis.call('XRANGE', root .. 'journal', start .. '-0', '+', 'COUNT', count) }
+    windows[start] = known
+  end
+  return known.list, #known.list < count
+end
+
+-- Positions in back:<group> that are still retained, oldest first, and how many were not.
+local function read_back(group, keys, max)
+  for _, position in ipairs(redis.call('ZRANGEBYSCORE', keys.hidden, '-inf', now, 'LIMIT', 0, 1000)) do
+    show(keys, position, next_of[group])
+  end
+  local picked, missed = {}, 0
+  for _, text in ipairs(redis.call('ZRANGE', keys.back, 0, max - 1)) do
+    local entry = entry_at(text)
+    if entry then
+      include(entry, tonumber(text))
+      picked[#picked + 1] = tonumber(text)
+    else
+      redis.call('ZREM', keys.back, text)
+      missed = missed + 1
+    end
+  end
+  return picked, missed
+end
+
+-- Reads on from the group's next position. Returns the positions, where reading got to, and how many
+-- are gone. A peek passes what is gone only before its first event, for it must tell that once.
+local function read_fresh(request, keys)
+  local from, room, picked, missed = next_of[request.group], request.max, {}, 0
+  local reach = from
+
+  local function skip_to(position)
+    if position <= reach then return end
+    if request.mode == 'peek' and #picked > 0 then return end
+    local known = keys and redis.call('ZCOUNT', keys.ahead, reach, position - 1) or 0
+    missed = missed + position - reach - known
+    reach = position
+  end
+
+  local ended, start = false, from
+  while room > #picked and start <= last and not ended do
+    local list, short = window(start, request.max)
+    ended = short
+    for _, entry in ipairs(list) do
+      if #picked >= room then return picked, reach, missed end
+      local position = position_of(entry[1])
+      skip_to(position)
+      if not (keys and redis.call('ZSCORE', keys.ahead, position)) then
+        include(entry, position)
+        picked[#picked + 1] = position
+      end
+      if request.mode ~= 'peek' or #picked == 0 then reach = position + 1 end
+      start = position + 1
+    end
+  end
+  if ended and #picked < room then skip_to(last + 1) end
+  return picked, reach, missed
+end
+
+local function give_out(request, keys, back, fresh)
+  if request.mode == 'peek' then return end
+  for _, position in ipairs(back) do redis.call('ZREM', keys.back, position) end
+  if request.mode == 'consume' or #back + #fresh == 0 then return end
+  for _, list in ipairs({ back, fresh }) do
+    for _, position in ipairs(list) do redis.call('ZADD', keys.hidden, now + request.lease, position) end
+  end
+  redis.call('SADD', root .. 'odd', request.group)
+  odd[request.group] = true
+end
+
+local function serve(request)
+  local group = request.group
+  if not next_of[group] then return false end
+  local keys = keys_of(group)
+  local back, fresh, missed = {}, {}, 0
+  local max = request.max
+  if odd[group] then back, missed = read_back(group, keys, max) end
+  if #back < max then
+    request.max = max - #back
+    local reach, gone
+    fresh, reach, gone = read_fresh(request, odd[group] and keys)
+    missed = missed + gone
+    if reach ~= next_of[group] then
+      next_of[group] = reach
+      moved[group] = reach
+      if odd[group] then redis.call('ZREMRANGEBYSCORE', keys.ahead, '-inf', reach - 1) end
+    end
+  end
+  give_out(request, keys, back, fresh)
+  local answer = { missed, -1 }
+  if odd[group] then
+    local soonest = tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
+    if soonest then answer[2] = math.max(0, soonest - now) end
+    tidy(group, keys)
+  end
+  for _, position in ipairs(back) do answer[#answer + 1] = position end
+  for _, position in ipairs(fresh) do answer[#answer + 1] = position end
+  return answer
+end
+
+local answers = {}
+for i, request in ipairs(requests) do answers[i] = serve(request) end
+local writes = {}
+for group, position in pairs(moved) do
+  writes[#writes + 1] = group
+  writes[#writes + 1] = position
+end
+if #writes > 0 then redis.call('HSET', root .. 'groups', unpack(writes)) end
+return { entries, answers }

@@ -1,0 +1,74 @@
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import type { Retention } from '../../core/store.ts'
+import type { Roots } from './keys.ts'
+import { listOf, numberOf, textOf } from './reply.ts'
+import type { Run } from './scripts.ts'
+import type { TopicNames } from './topics.ts'
+
+/** How many entries one script looks at, and how many such scripts one call of `trim` runs per log. */
+const SLICE = 200
+const SLICES = 20
+/** How many of the 16,384 hashes of digests one call sweeps. */
+const SWEEP = 128
+const BUCKETS = 64 * 64 * 4
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+export type TrimDeps = { roots: Roots; names: TopicNames }
+
+/**
+ * Makes `trim` of the store: journal, topics, and what is remembered of keys, each in slices that hold
+ * up nobody. Where a call did not get through, the next one goes on from there.
+ */
+export function createTrim(run: Run, { roots, names }: TrimDeps) {
+  let resume = 0
+  let swept = 0
+
+  async function trimJournal({ journal, gateways = {} }: Retention): Promise<number> {
+    const ages = Object.fromEntries(Object.entries(gateways).map(([name, { maxAge }]) => [name, maxAge]))
+    let total = 0
+    for (let slice = 0; slice < SLICES; slice++) {
+      const args = [resume, SLICE, journal.maxAge, journal.maxCount, JSON.stringify(ages)]
+      const [removed, next] = listOf(await run('trim-journal', roots.main, ...args)).map(numberOf)
+      total += removed ?? 0
+      resume = next ?? 0
+      if (resume === 0) break
+    }
+    return total
+  }
+
+  async function trimTopic(topic: string, { journal, topics = {} }: Retention): Promise<number> {
+    const own = Object.hasOwn(topics, topic) ? topics[topic] : undefined
+    const { maxAge = journal.maxAge, maxCount = journal.maxCount } = own ?? {}
+    let total = 0
+    for (let slice = 0; slice < SLICES; slice++) {
+      const removed = numberOf(await run('trim-topic', roots.topic(topic), SLICE, maxAge, maxCount))
+      total += removed
+      if (removed < SLICE) break
+    }
+    return total
+  }
+
+  async function sweep(topics: readonly string[]): Promise<void> {
+    const buckets = Array.from({ length: SWEEP }, (_, index) => bucketName((swept + index) % BUCKETS))
+    swept = (swept + SWEEP) % BUCKETS
+    await run('sweep-seen', roots.main, 'seen:', ...buckets)
+    for (const queue of listOf(await run('queues', roots.main)).map(textOf)) {
+      await run('sweep-seen', roots.main, `jobs:${queue}:seen:`, ...buckets)
+    }
+    for (const topic of topics) await run('sweep-seen', roots.topic(topic), 'seen:', ...buckets)
+  }
+
+  return async (policy: Retention): Promise<{ removed: number }> => {
+    const topics = (await names.all()).filter((topic) => topic !== MESSAGE_TOPIC)
+    let removed = await trimJournal(policy)
+    for (const topic of topics) removed += await trimTopic(topic, policy)
+    await sweep(topics)
+    return { removed }
+  }
+}
+
+/** The names that `seen_bucket` of `lua/lib/seen.lua` makes. */
+function bucketName(index: number): string {
+  const high = ALPHABET.charAt(Math.floor(index / 256))
+  return `${high}${ALPHABET.charAt(Math.floor(index / 4) % 64)}${index % 4}`
+}
