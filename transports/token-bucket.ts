@@ -1,4 +1,4 @@
-import type { Rate } from '../../src/core/units.ts'
+import type { Rate } from '../src/core/units.ts'
 
 /**
  * Takes one token; returns 0 where there was one, else the milliseconds until there is one.

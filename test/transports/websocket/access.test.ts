@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { websocketOptions } from '../../../transports/websocket/config.ts'
+import { startWebsocket } from './harness.ts'
+
+describe('who may connect', () => {
+  test('with tokens: whoever has one, as header, as subprotocol or in the address; nobody else', async () => {
+    const { connect, refusal, store, logs } = await startWebsocket({
+      tokens: { alice: ['ta', 'ta2'], bob: 'tb' },
+    })
+    const clients = {
+      header: await connect('', { headers: { authorization: 'Bearer ta' } }),
+      rotated: await connect('', { headers: { authorization: 'Bearer ta2' } }),
+      address: await connect('?token=ta'),
+      protocol: await connect('', {}, ['bearer.ta']),
+      protocols: await connect('', {}, ['trivium', 'bearer.ta']),
+    }
+    assert.equal(clients.protocols.socket.protocol, 'trivium')
+    for (const client of Object.values(clients)) {
+      client.say({ type: 'message', text: 'hi' })
+      await client.next('ack')
+    }
+    assert.deepEqual(new Set(store.messages.map((message) => message.from.id)), new Set(['alice']))
+    for (const query of ['', '?token=', '?token=t', '?token=taa', '?token=alice', '?token=__proto__']) {
+      const answer = await refusal(query)
+      assert.equal(answer.status, 401, query)
+      assert.match(answer.text, /"code":"signature_invalid"/)
+    }
+    assert.doesNotMatch(JSON.stringify(logs), /\bta2?\b/)
+  })
+
+  test('with a list of tokens each is a subject of its own, whatever its place in the list', async () => {
+    const subjects = []
+    for (const tokens of [
+      ['one', 'two'],
+      ['two', 'one'],
+    ]) {
+      const { connect, store } = await startWebsocket({ tokens })
+      const client = await connect('?token=one')
+      client.say({ type: 'message', text: 'hi' })
+      await client.next('ack')
+      subjects.push(store.messages[0]?.from.id)
+    }
+    assert.equal(subjects[0], subjects[1])
+    assert.doesNotMatch(subjects[0] ?? 'one', /one/)
+  })
+
+  test('web pages of the same host and of the allow list, and no others', async () => {
+    const { connect, refusal, http, url } = await startWebsocket({ origins: ['https://app.example.com'] })
+    await connect('', { origin: url })
+    await connect('', { origin: 'https://app.example.com' })
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      'https://app.example.com.evil',
+      'http://127.0.0.1',
+    ]) {
+      assert.equal((await refusal('', { origin })).status, 403, origin)
+    }
+    assert.ok(await http.connections())
+    const open = await startWebsocket({ origins: ['*'] })
+    await open.connect('', { origin: 'https://evil.example' })
+  })
+
+  test('no more connections than the gateway allows, until one ends', async () => {
+    const { connect, refusal } = await startWebsocket({ 'max-connections': 2 })
+    const [first] = [await connect(), await connect()]
+    const answer = await refusal()
+    assert.equal(answer.status, 503)
+    assert.ok(answer.headers['retry-after'])
+    first.socket.close()
+    await first.closed
+    await connect()
+  })
+
+  test('nobody while the store is away, and everybody once it is back', async () => {
+    const { connect, refusal, deps } = await startWebsocket()
+    const get = deps.kv.get
+    deps.kv.get = () => Promise.reject(new Error('away'))
+    assert.equal((await refusal()).status, 500)
+    deps.kv.get = get
+    await connect()
+  })
+
+  test('no WebSocket without a proper handshake, and nothing without an upgrade', async () => {
+    const { address, connect } = await startWebsocket()
+    const http = address.replace('ws:', 'http:')
+    assert.equal((await fetch(http)).status, 426)
+    await connect()
+  })
+
+  test('options that make no sense are refused', () => {
+    const bad = [
+      { path: 'ws' },
+      { tokens: [] },
+      { tokens: [''] },
+      { tokens: { 'a b': 'x' } },
+      { heartbeat: '1ms' },
+      { 'max-connections': 0 },
+      { token: 'x' },
+    ]
+    for (const options of bad) {
+      const { success } = websocketOptions.safeParse({ path: '/ws', ...options })
+      assert.equal(success, false, JSON.stringify(options))
+    }
+  })
+})

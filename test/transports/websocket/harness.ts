@@ -1,0 +1,90 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { after } from 'node:test'
+import { type ClientOptions, WebSocket } from 'ws'
+import { z } from 'zod'
+import type { Reply } from '../../../src/core/transport.ts'
+import { websocketOptions } from '../../../transports/websocket/config.ts'
+import { websocket } from '../../../transports/websocket/index.ts'
+import { startTransportFixture, type TransportFixtureOptions } from '../../fixtures/transport-deps.ts'
+import { until } from '../../fixtures/until.ts'
+
+const PATH = '/ws'
+
+/** Starts a WebSocket gateway with these options on a real listener; it ends with the tests of the file. */
+export async function startWebsocket(options: object = {}, fixtureOptions: TransportFixtureOptions = {}) {
+  const fixture = await startTransportFixture(fixtureOptions)
+  const transport = websocket.create(websocketOptions.parse({ path: PATH, ...options }), fixture.deps)
+  await transport.start()
+  after(async () => {
+    await transport.close()
+    await fixture.close()
+  })
+  return {
+    ...fixture,
+    transport,
+    address: fixture.wsUrl + PATH,
+    connect: (query = '', clientOptions?: ClientOptions, protocols?: string[]) =>
+      connect(fixture.wsUrl + PATH + query, clientOptions, protocols),
+    refusal: (query = '', clientOptions?: ClientOptions) =>
+      refusal(fixture.wsUrl + PATH + query, clientOptions),
+    reply(conversation: string, text: string, more: Partial<Reply> = {}) {
+      return transport.send({ key: `k-${text}`, gateway: 'test', conversation, text, ...more })
+    },
+  }
+}
+
+const frame = z.looseObject({
+  type: z.string(),
+  id: z.string().optional(),
+  messageId: z.string().optional(),
+  duplicate: z.boolean().optional(),
+  conversation: z.string().optional(),
+  text: z.string().optional(),
+  seq: z.number().optional(),
+  code: z.string().optional(),
+  message: z.string().optional(),
+})
+
+export type Frame = z.output<typeof frame>
+
+/** A client that keeps every frame. */
+export async function connect(url: string, options: ClientOptions = {}, protocols: string[] = []) {
+  const socket = new WebSocket(url, protocols, options)
+  const frames: Frame[] = []
+  const closed = once(socket, 'close')
+  socket.on('message', (raw) => frames.push(frame.parse(JSON.parse(raw.toString()))))
+  socket.on('error', () => undefined)
+  after(() => socket.terminate())
+  await once(socket, 'open')
+  const client = {
+    socket,
+    frames,
+    /** Resolves with the close code. */
+    closed: closed.then(([code]): number => Number(code)),
+    say: (message: unknown) => socket.send(JSON.stringify(message)),
+    /** The first frame of that type that nobody has asked for, once it is there. */
+    async next(type: string): Promise<Frame> {
+      const index = await until(() => frames.findIndex((each) => each.type === type) + 1, `a ${type} frame`)
+      const [found] = frames.splice(index - 1, 1)
+      if (!found) throw new Error('the frame went away')
+      return found
+    },
+  }
+  const welcome = await client.next('welcome')
+  return { ...client, welcome, conversation: welcome.conversation ?? '' }
+}
+
+export type Client = Awaited<ReturnType<typeof connect>>
+
+/** Connects in vain; returns what the server answered. */
+export async function refusal(url: string, options: ClientOptions = {}) {
+  const socket = new WebSocket(url, options)
+  socket.on('error', () => undefined)
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    socket.on('unexpected-response', (_, answer) => resolve(answer))
+    socket.on('open', () => reject(new Error('the client got in')))
+  })
+  const chunks = await response.toArray()
+  return { status: response.statusCode, headers: response.headers, text: Buffer.concat(chunks).toString() }
+}

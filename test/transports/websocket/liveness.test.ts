@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { after, describe, test } from 'node:test'
+import { until } from '../../fixtures/until.ts'
+import { startWebsocket } from './harness.ts'
+
+const BIG = 'x'.repeat(60_000)
+
+describe('peers that are dead or slow', () => {
+  test('a peer that answers no ping is cut, one that does stays', async () => {
+    const { connect, transport } = await startWebsocket({ heartbeat: '100ms' })
+    const dead = await connect('', { autoPong: false })
+    const alive = await connect()
+    let pings = 0
+    alive.socket.on('ping', () => pings++)
+    assert.equal(await dead.closed, 1006)
+    await until(() => pings > 3, 'more pings')
+    assert.equal(alive.socket.readyState, alive.socket.OPEN)
+    assert.match(transport.health().detail ?? '', /^connections: 1$/)
+  })
+
+  test('a half-open socket, whose peer never closes, ends with the gateway', async () => {
+    const { url, transport, http } = await startWebsocket()
+    const socket = connectTcp({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+    after(() => socket.destroy())
+    socket.on('error', () => undefined)
+    const key = Buffer.alloc(16).toString('base64')
+    socket.write(
+      `GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+    )
+    const [chunk] = await once(socket, 'data')
+    assert.match(String(chunk), /101 Switching/)
+    await transport.close()
+    await until(async () => (await http.connections()) === 0, 'no connection')
+  })
+
+  test('a reader that stops reading gets a bounded buffer, and everything when it reads again', async () => {
+    const { connect, reply } = await startWebsocket({ 'max-buffer': '256kb' })
+    const client = await connect()
+    client.socket.pause()
+    const total = 400
+    const before = process.memoryUsage().arrayBuffers + process.memoryUsage().external
+    for (let index = 0; index < total; index++) await reply(client.conversation, `${index} ${BIG}`)
+    const grown = process.memoryUsage().arrayBuffers + process.memoryUsage().external - before
+    assert.ok(grown < 12_000_000, `the buffers grew by ${grown} bytes`)
+    client.socket.resume()
+    await until(() => client.frames.length === total, 'all replies')
+    assert.deepEqual(
+      client.frames.map(({ seq }) => seq),
+      Array.from({ length: total }, (_, index) => index + 1),
+    )
+  })
+
+  test('a reader that stays slow is told to come back (1013), and resumes where it was', async () => {
+    const { connect, reply, transport } = await startWebsocket({
+      'max-buffer': '64kb',
+      'stall-timeout': '200ms',
+    })
+    const client = await connect()
+    client.socket.pause()
+    const total = 200
+    for (let index = 0; index < total; index++) await reply(client.conversation, `${index} ${BIG}`)
+    await until(() => transport.health().detail === 'connections: 0', 'the end of the connection')
+    client.socket.resume()
+    await client.closed
+    const last = client.frames.at(-1)?.seq ?? 0
+    assert.ok(last < total)
+    const back = await connect(`?conversation=${client.conversation}&after=${last}`)
+    await until(() => back.frames.length === total - last, 'the rest')
+    assert.equal(back.frames[0]?.seq, last + 1)
+  })
+
+  test('a client that sends but never reads its acks is not read any more, and the rest goes on', async () => {
+    const { connect, store, transport } = await startWebsocket({
+      'max-buffer': '4kb',
+      'stall-timeout': '300ms',
+    })
+    const client = await connect()
+    const other = await connect()
+    client.socket.pause()
+    const frame = { type: 'message', id: 'i'.repeat(200), text: 'x' }
+    const total = 100_000
+    for (let index = 0; index < total; index++) client.say(frame)
+    other.say({ type: 'message', text: 'hi' })
+    await other.next('ack')
+    await until(() => transport.health().detail === 'connections: 1', 'the end of the connection', 30_000)
+    assert.ok(store.calls < total, `${store.calls} frames were read`)
+    client.socket.terminate()
+  })
+
+  test('a client with more frames on the way than the store takes is slowed down, not cut', async () => {
+    const { connect, store } = await startWebsocket({ heartbeat: '100ms' })
+    const client = await connect()
+    let pings = 0
+    const other = await connect()
+    other.socket.on('ping', () => pings++)
+    const release = store.hold()
+    const total = 20_000
+    for (let index = 0; index < total; index++) client.say({ type: 'message', text: String(index) })
+    await until(() => pings >= 4, 'four heartbeats')
+    // What was read from the socket in one piece is taken; no piece follows.
+    assert.ok(store.calls < 5_000, `${store.calls} frames were waiting`)
+    release()
+    await until(() => client.frames.length === total, 'all acks')
+  })
+})

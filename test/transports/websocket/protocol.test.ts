@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { websocket } from '../../../transports/websocket/index.ts'
+import { until } from '../../fixtures/until.ts'
+import { startWebsocket } from './harness.ts'
+
+describe('a WebSocket gateway', () => {
+  test('welcomes with a conversation, and acknowledges a message with its ids once it is durable', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    const release = store.hold()
+    client.say({ type: 'message', id: 'a', text: 'hi', mood: 'good' })
+    await until(() => store.calls === 1, 'the call of accept')
+    await new Promise(setImmediate)
+    assert.equal(client.frames.length, 0)
+    release()
+    const ack = await client.next('ack')
+    const [message] = store.messages
+    assert.deepEqual(ack, { type: 'ack', id: 'a', messageId: message?.id })
+    assert.equal(message?.conversation, client.conversation)
+    assert.equal(message?.text, 'hi')
+    assert.deepEqual(message?.data, { mood: 'good' })
+  })
+
+  test('acknowledges a repeated id with the first message, and takes the same id of another client', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    client.say({ type: 'message', id: 1, text: 'one' })
+    client.say({ type: 'message', id: 1, text: 'one again' })
+    const first = await client.next('ack')
+    assert.deepEqual(await client.next('ack'), { ...first, duplicate: true })
+    const other = await connect()
+    other.say({ type: 'message', id: 1, text: 'of another' })
+    assert.notEqual((await other.next('ack')).messageId, first.messageId)
+    assert.equal(store.messages.length, 2)
+  })
+
+  test('takes messages without an id as often as they come, in order', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    for (let index = 0; index < 600; index++) client.say({ type: 'message', text: String(index) })
+    await until(() => client.frames.length === 600, 'all acks')
+    const expected = Array.from({ length: 600 }, (_, index) => String(index))
+    assert.deepEqual(
+      store.messages.map((message) => message.text),
+      expected,
+    )
+    assert.deepEqual(
+      client.frames.map((frame) => frame.messageId),
+      store.messages.map((message) => message.id),
+    )
+  })
+
+  test('answers a store that is away with an error frame and the id, and takes the repetition', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    store.fail()
+    client.say({ type: 'message', id: 'a', text: 'hi' })
+    const error = await client.next('error')
+    assert.equal(error.code, 'store_unavailable')
+    assert.equal(error.id, 'a')
+    assert.equal(error.retryable, true)
+    store.recover()
+    client.say({ type: 'message', id: 'a', text: 'hi' })
+    assert.equal((await client.next('ack')).duplicate, undefined)
+    assert.equal(store.messages.length, 1)
+  })
+
+  test('sends a reply to the conversation it belongs to, and to no other', async () => {
+    const { connect, reply } = await startWebsocket()
+    const [one, two] = [await connect(), await connect()]
+    await reply(one.conversation, 'to one', { inReplyTo: 'm1', subject: 's', data: { type: 'x', seq: 9 } })
+    assert.deepEqual(await one.next('message'), {
+      type: 'message',
+      text: 'to one',
+      inReplyTo: 'm1',
+      subject: 's',
+      data: { type: 'x', seq: 9 },
+      seq: 1,
+    })
+    await reply(two.conversation, 'to two')
+    await two.next('message')
+    assert.equal(one.frames.length + two.frames.length, 0)
+  })
+
+  test('answers frames that cannot be read with an error each, and lives', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    const bad: (string | Buffer)[] = [
+      '',
+      '{',
+      'null',
+      '[]',
+      '"message"',
+      '{"type":"nonsense"}',
+      '{"type":"message"}',
+      '{"type":"message","text":5}',
+      '{"type":"message","text":"x","id":{}}',
+      `{"type":"message","text":"x","id":"${'i'.repeat(201)}"}`,
+      '{"type":"message","text":"x","format":"json"}',
+      '{"type":"message","text":"x","respond":"result"}',
+      '{"type":"message","text":"x","replyTarget":{"log":true}}',
+      `{"type":"message","text":"x","deep":${'['.repeat(200)}${']'.repeat(200)}}`,
+      `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+      Buffer.from('{"type":"message","text":"binary"}'),
+    ]
+    for (const frame of bad) {
+      client.socket.send(frame)
+      const error = await client.next('error')
+      assert.equal(error.code, 'bad_request', frame.toString().slice(0, 80))
+    }
+    assert.equal(store.calls, 0)
+    client.say({ type: 'message', text: 'still here' })
+    await client.next('ack')
+  })
+
+  test('closes on text that is no UTF-8 (1007) and on frames over max-frame (1009), and serves others', async () => {
+    const { connect } = await startWebsocket({ 'max-frame': '1kb' })
+    const [broken, large, other] = [await connect(), await connect(), await connect()]
+    broken.socket.send(Buffer.from([0xc3, 0x28]), { binary: false })
+    large.socket.send('x'.repeat(1_025))
+    assert.equal(await broken.closed, 1007)
+    assert.equal(await large.closed, 1009)
+    other.say({ type: 'message', text: 'hi' })
+    await other.next('ack')
+  })
+
+  test('answers every frame with exactly one ack or error, whatever is in it', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.record({ type: fc.constant('message'), text: fc.string(), x: fc.jsonValue() }),
+        ),
+        async (frame) => {
+          client.socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame))
+          await until(() => client.frames.length > 0, 'an answer')
+          const [answer] = client.frames.splice(0)
+          assert.ok(answer?.type === 'ack' || answer?.type === 'error')
+        },
+      ),
+      { numRuns: 200 },
+    )
+    for (const message of store.messages) JSON.stringify(websocket.eventData(message))
+  })
+
+  test('keeps a field named __proto__ as a field', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    client.socket.send('{"type":"message","text":"x","__proto__":{"polluted":true}}')
+    await client.next('ack')
+    assert.ok(Object.hasOwn(store.messages[0]?.data ?? {}, '__proto__'))
+    assert.equal(Reflect.get({}, 'polluted'), undefined)
+  })
+
+  test('keeps long texts as files', async () => {
+    const { connect, store, deps } = await startWebsocket()
+    const client = await connect()
+    client.say({ type: 'message', text: 'ü'.repeat(100_000) })
+    await client.next('ack')
+    const [message] = store.messages
+    assert.equal(message?.text, '')
+    const [file] = message?.attachments ?? []
+    const bytes = Buffer.concat(await deps.artifacts.open(file?.sha256 ?? '').toArray())
+    assert.equal(bytes.toString(), 'ü'.repeat(100_000))
+  })
+
+  test('refuses frames over its rate, each connection by itself', async () => {
+    const { connect } = await startWebsocket({ 'rate-limit': '2/1m' })
+    const [one, two] = [await connect(), await connect()]
+    for (const text of ['a', 'b', 'c']) one.say({ type: 'message', id: text, text })
+    await one.next('ack')
+    await one.next('ack')
+    const error = await one.next('error')
+    assert.deepEqual([error.code, error.id], ['rate_limited', 'c'])
+    two.say({ type: 'message', text: 'x' })
+    await two.next('ack')
+  })
+
+  test('after stop it refuses frames and connections but still sends replies; close says 1001', async () => {
+    const { connect, transport, reply, refusal, store } = await startWebsocket()
+    const client = await connect()
+    await transport.stop()
+    client.say({ type: 'message', text: 'late' })
+    assert.equal((await client.next('error')).code, 'store_unavailable')
+    assert.equal((await refusal()).status, 503)
+    await reply(client.conversation, 'bye')
+    assert.equal((await client.next('message')).text, 'bye')
+    await transport.close()
+    assert.equal(await client.closed, 1001)
+    assert.equal(store.calls, 0)
+  })
+
+  test('shows who said what in its events', async () => {
+    const { connect, store } = await startWebsocket({ tokens: { alice: 't-alice' } })
+    const client = await connect('?token=t-alice')
+    client.say({ type: 'message', text: 'hi', from: 'mallory', room: 5 })
+    await client.next('ack')
+    const [message] = store.messages
+    assert.ok(message)
+    assert.deepEqual(websocket.eventData(message), { from: 'alice', room: 5, body: 'hi' })
+  })
+})

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createMemoryStore } from '../../fixtures/memory-store.ts'
+import { until } from '../../fixtures/until.ts'
+import { connect, startWebsocket } from './harness.ts'
+
+describe('resuming a conversation', () => {
+  test('replays exactly the replies that were missed, in order, also through another daemon', async () => {
+    const store = createMemoryStore()
+    const here = await startWebsocket({}, { store })
+    const there = await startWebsocket({}, { store })
+    const client = await here.connect()
+    await here.reply(client.conversation, 'one')
+    assert.equal((await client.next('message')).seq, 1)
+    client.socket.terminate()
+    for (const text of ['two', 'three', 'four']) await here.reply(client.conversation, text)
+    const back = await there.connect(`?conversation=${client.conversation}&after=1`)
+    assert.equal(back.conversation, client.conversation)
+    await here.reply(client.conversation, 'five')
+    await until(() => back.frames.length === 4, 'four replies')
+    assert.deepEqual(
+      back.frames.map(({ seq, text }) => [seq, text]),
+      [2, 3, 4, 5].map((seq, index) => [seq, ['two', 'three', 'four', 'five'][index]]),
+    )
+  })
+
+  test('without `after` starts with what comes next, and an `after` beyond the end is the end', async () => {
+    const { connect, reply } = await startWebsocket()
+    const first = await connect()
+    await reply(first.conversation, 'one')
+    await first.next('message')
+    const plain = await connect(`?conversation=${first.conversation}`)
+    const beyond = await connect(`?conversation=${first.conversation}&after=99`)
+    assert.deepEqual([plain.welcome.seq, beyond.welcome.seq], [1, 1])
+    await reply(first.conversation, 'two')
+    for (const client of [plain, beyond]) assert.equal((await client.next('message')).text, 'two')
+  })
+
+  test('loses and doubles nothing while replies come in and the client reconnects again and again', async () => {
+    const { connect, reply } = await startWebsocket()
+    let client = await connect()
+    const { conversation } = client
+    const seen: number[] = []
+    const total = 300
+    const sending = (async () => {
+      for (let index = 1; index <= total; index++) {
+        await reply(conversation, String(index))
+        if (index % 7 === 0) await new Promise(setImmediate)
+      }
+    })()
+    while (seen.length < total) {
+      await until(() => client.frames.length > 0, 'more replies')
+      client.socket.terminate()
+      for (const { seq } of client.frames) seen.push(seq ?? 0)
+      client = await connect(`?conversation=${conversation}&after=${seen.at(-1) ?? 0}`)
+    }
+    await sending
+    assert.deepEqual(
+      seen,
+      Array.from({ length: total }, (_, index) => index + 1),
+    )
+  })
+
+  test('sends a reply with a known key once', async () => {
+    const { connect, reply } = await startWebsocket()
+    const client = await connect()
+    await reply(client.conversation, 'one')
+    await reply(client.conversation, 'one')
+    await reply(client.conversation, 'two')
+    await until(() => client.frames.length >= 2, 'two replies')
+    assert.deepEqual(
+      client.frames.map(({ text }) => text),
+      ['one', 'two'],
+    )
+  })
+
+  test('a repeated message after a reconnect is the same message', async () => {
+    const { connect, store } = await startWebsocket()
+    const client = await connect()
+    client.say({ type: 'message', id: 'a', text: 'hi' })
+    const { messageId } = await client.next('ack')
+    client.socket.terminate()
+    const back = await connect(`?conversation=${client.conversation}`)
+    back.say({ type: 'message', id: 'a', text: 'hi' })
+    assert.deepEqual(await back.next('ack'), { type: 'ack', id: 'a', messageId, duplicate: true })
+    assert.equal(store.messages.length, 1)
+  })
+
+  test('refuses conversations that were made up, altered, or made for another gateway', async () => {
+    const store = createMemoryStore()
+    const { connect, refusal } = await startWebsocket({}, { store })
+    const other = await startWebsocket({}, { store, gateway: 'other' })
+    const { conversation } = await connect()
+    const foreign = await other.connect()
+    const flipped = conversation.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))
+    const bad = ['abc', '1', '../x', `${'A'.repeat(22)}.${'A'.repeat(16)}`, flipped, foreign.conversation]
+    for (const wanted of bad) {
+      const answer = await refusal(`?conversation=${encodeURIComponent(wanted)}`)
+      assert.equal(answer.status, 403, wanted)
+      assert.match(answer.text, /forbidden/)
+    }
+    assert.equal((await refusal('?after=-1')).status, 400)
+    assert.equal((await refusal('?after=x')).status, 400)
+  })
+
+  test('binds conversations to the token: another token can neither resume nor name them', async () => {
+    const { connect, refusal, reply } = await startWebsocket({ tokens: { alice: 'ta', bob: 'tb' } })
+    const alice = await connect('?token=ta')
+    assert.equal((await refusal(`?token=tb&conversation=${alice.conversation}`)).status, 403)
+    const notes = await connect('?token=ta&conversation=notes')
+    assert.equal(notes.conversation, 'test:alice:notes')
+    assert.equal((await refusal('?token=tb&conversation=test:alice:notes')).status, 403)
+    const bobs = await connect('?token=tb&conversation=notes')
+    assert.equal(bobs.conversation, 'test:bob:notes')
+    await reply(notes.conversation, 'for alice')
+    await notes.next('message')
+    assert.equal(bobs.frames.length, 0)
+    const again = await connect('?token=ta&conversation=test:alice:notes&after=0')
+    assert.equal((await again.next('message')).text, 'for alice')
+  })
+
+  test('goes on when the reply log was away for a while', async () => {
+    const store = createMemoryStore()
+    const read = store.replies.read
+    const { connect, reply, deps } = await startWebsocket({}, { store })
+    const client = await connect()
+    let failures = 0
+    deps.replies.read = async () => {
+      failures++
+      throw new Error('away')
+    }
+    await reply(client.conversation, 'one')
+    await until(() => failures > 0, 'a read that fails')
+    deps.replies.read = read
+    assert.equal((await client.next('message')).text, 'one')
+  })
+})
+
+describe('a client on a daemon that goes away', () => {
+  test('resumes on the next one where it was', async () => {
+    const store = createMemoryStore()
+    const old = await startWebsocket({}, { store })
+    const client = await connect(old.address)
+    await old.transport.stop()
+    await old.transport.close()
+    assert.equal(await client.closed, 1001)
+    const next = await startWebsocket({}, { store })
+    await next.reply(client.conversation, 'hello again')
+    const back = await next.connect(`?conversation=${client.conversation}&after=0`)
+    assert.equal((await back.next('message')).text, 'hello again')
+  })
+})

@@ -1,0 +1,72 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { WebsocketOptions } from './config.ts'
+
+/** Who is at the other end: the name of the token, or nobody in particular where the gateway has no tokens. */
+export type Peer = { subject?: string; address: string }
+
+/** Tells who asks for an upgrade. Throws `forbidden` for a foreign web page, `signature_invalid` without a token. */
+export type Authenticate = (request: IncomingMessage, query: URLSearchParams) => Peer
+
+export function createAuthenticator(gateway: string, options: WebsocketOptions): Authenticate {
+  const known = options.tokens && knownTokens(options.tokens)
+  return (request, query) => {
+    checkOrigin(request, options.origins)
+    const address = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
+    if (!known) return { address }
+    const given = givenTokens(request, query).map(digest)
+    // Every known token is compared, so that time tells nothing about which one is near.
+    const [found] = known.filter((token) =>
+      given.some((candidate) => timingSafeEqual(candidate, token.digest)),
+    )
+    if (found) return { subject: found.subject, address }
+    const reason = given.length === 0 ? 'a token is missing' : 'the token is not known'
+    throw new TriviumError('signature_invalid', { gateway, reason })
+  }
+}
+
+/** Prefix of a token among the subprotocols: a browser can set no other header. */
+const PROTOCOL_PREFIX = 'bearer.'
+
+/** The subprotocol to answer with: browsers hang up where none of those that they offered is chosen. */
+export function chooseProtocol(offered: Set<string>): string | false {
+  if (offered.has('trivium')) return 'trivium'
+  const [first] = offered
+  return first ?? false
+}
+
+function knownTokens(tokens: NonNullable<WebsocketOptions['tokens']>): { subject: string; digest: Buffer }[] {
+  return Array.isArray(tokens)
+    ? tokens.map((token) => ({
+        subject: `token-${hash('sha256', token).slice(0, 8)}`,
+        digest: digest(token),
+      }))
+    : Object.entries(tokens).flatMap(([subject, secrets]) =>
+        secrets.map((token) => ({ subject, digest: digest(token) })),
+      )
+}
+
+function givenTokens(request: IncomingMessage, query: URLSearchParams): string[] {
+  const [, bearer] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
+  const offered = request.headers['sec-websocket-protocol']?.split(',', 8).map((name) => name.trim()) ?? []
+  const tokens = offered.map((name) =>
+    name.startsWith(PROTOCOL_PREFIX) ? name.slice(PROTOCOL_PREFIX.length) : name,
+  )
+  return [bearer, query.get('token'), ...tokens].filter(
+    (token): token is string => typeof token === 'string' && token !== '',
+  )
+}
+
+/** Only browsers send `Origin`, and they send it always; other programs are held by tokens alone. */
+function checkOrigin(request: IncomingMessage, allowed: string[]) {
+  const { origin, host } = request.headers
+  if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
+  if (host !== undefined && URL.canParse(origin) && new URL(origin).host === host) return
+  const reason = 'add it to `origins` of the gateway, if you trust it'
+  throw new TriviumError('forbidden', { what: `The web page ${origin.slice(0, 200)}`, reason })
+}
+
+function digest(token: string): Buffer {
+  return hash('sha256', token, 'buffer')
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { rate, size, timerDuration } from '../../src/core/units.ts'
+
+const secrets = z
+  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+  .transform((value) => (typeof value === 'string' ? [value] : value))
+
+/** The options of a WebSocket gateway in routes.yaml. */
+export const websocketOptions = z.strictObject({
+  path: z
+    .string()
+    .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
+    .describe('Where clients connect on the public listener.'),
+  tokens: z
+    .union([z.array(z.string().min(1)).min(1), z.record(z.string().regex(/^[\w.@-]{1,64}$/), secrets)])
+    .optional()
+    .describe('Who may connect: a list of tokens, or a map from a name to its token. Without it, anybody.'),
+  origins: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Web pages that may connect, besides those of the same host: https://app.example.com, or *.'),
+  heartbeat: timerDuration
+    .refine((ms) => ms >= 100, 'a heartbeat takes at least 100ms')
+    .default(30_000)
+    .describe('How often each peer is asked whether it lives; one that was silent for two is cut.'),
+  'max-frame': size.default(1_048_576),
+  'max-buffer': size
+    .default(1_048_576)
+    .describe('How much may wait for a slow reader before replies stay in the log.'),
+  'stall-timeout': timerDuration
+    .default(30_000)
+    .describe('How long a reader may stay that slow before it is told to come back (close code 1013).'),
+  'rate-limit': rate.default('off').describe('How many frames a connection may send, such as 20/s.'),
+  'max-connections': z.int().min(1).default(5_000),
+})
+
+export type WebsocketOptions = z.output<typeof websocketOptions>

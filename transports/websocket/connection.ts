@@ -1,0 +1,145 @@
+import type { WebSocket } from 'ws'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import type { TokenBucket } from '../token-bucket.ts'
+import type { Peer } from './authenticate.ts'
+import type { WebsocketOptions } from './config.ts'
+import type { WebsocketInbound } from './inbound.ts'
+import { type Follower, followReplies } from './outbound.ts'
+
+/** One client's connection, from its welcome to its end. */
+export type Connection = {
+  /** Called at every heartbeat: cuts a peer that did not answer the last one, and asks again. */
+  beat(): void
+  /** Says goodbye with a close code, and cuts the line where the peer does not answer. */
+  close(code: number, reason: string): void
+}
+
+export type ConnectionOptions = {
+  socket: WebSocket
+  peer: Peer
+  conversation: string
+  /** Replies after this one are sent; the client knows the earlier ones. */
+  after: number
+  inbound: WebsocketInbound
+  takeToken: TokenBucket
+  options: WebsocketOptions
+  deps: TransportDeps
+  ended(): void
+}
+
+/** Frames of one connection that may wait for the store at once; then its socket is not read. */
+const MAX_IN_FLIGHT = 256
+/** How long a peer may take to answer a close frame (ms). */
+const GOODBYE_TIME = 2_000
+/** When to look again after the reply log could not be read (ms). */
+const LOG_RETRY = 1_000
+
+/** Starts to serve a socket: welcomes, takes frames, follows the replies, and bounds what waits in either direction. */
+export function serveConnection(given: ConnectionOptions): Connection {
+  const { socket, conversation, peer, options, deps } = given
+  const log = deps.log.child({ conversation })
+  let inFlight = 0
+  let isAlive = true
+  let stalled: NodeJS.Timeout | undefined
+  let retry: NodeJS.Timeout | undefined
+  let goodbye: NodeJS.Timeout | undefined
+  let follower: Follower | undefined
+
+  const speaker = { conversation, peer, send, mayTalk: () => given.takeToken() === 0 }
+
+  function send(frame: JsonObject) {
+    if (socket.readyState !== socket.OPEN) return
+    // What is lost here with a broken socket is in the log, or the client repeats it by its id.
+    socket.send(JSON.stringify(frame), relieve)
+    if (isFull()) stall()
+  }
+
+  function isFull(): boolean {
+    return socket.bufferedAmount > options['max-buffer']
+  }
+
+  /** A reader this slow gets nothing more and is not read either: its acks would pile up just the same. */
+  function stall() {
+    if (stalled) return
+    socket.pause()
+    stalled = setTimeout(() => {
+      log.info({ buffered: socket.bufferedAmount }, 'a reader is too slow; it can resume where it is')
+      close(1013, 'too slow; reconnect and resume')
+    }, options['stall-timeout'])
+  }
+
+  function relieve() {
+    if (!stalled || socket.bufferedAmount > options['max-buffer'] / 2) return
+    clearTimeout(stalled)
+    stalled = undefined
+    // Whatever it was silent for, it could not be heard.
+    isAlive = true
+    resumeReading()
+    follower?.wake()
+  }
+
+  function resumeReading() {
+    if (!stalled && inFlight < MAX_IN_FLIGHT && socket.readyState === socket.OPEN) socket.resume()
+  }
+
+  function receive(raw: Buffer, isBinary: boolean) {
+    isAlive = true
+    inFlight++
+    if (inFlight >= MAX_IN_FLIGHT) socket.pause()
+    void given.inbound.receive(speaker, raw, isBinary).then(() => {
+      inFlight--
+      if (inFlight === MAX_IN_FLIGHT / 2) resumeReading()
+    })
+  }
+
+  function close(code: number, reason: string) {
+    follower?.stop()
+    socket.resume()
+    socket.close(code, reason)
+    goodbye ??= setTimeout(() => socket.terminate(), GOODBYE_TIME)
+  }
+
+  function end() {
+    clearTimeout(stalled)
+    clearTimeout(retry)
+    clearTimeout(goodbye)
+    follower?.stop()
+    given.ended()
+  }
+
+  socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
+  socket.once('close', end)
+  socket.on('pong', () => {
+    isAlive = true
+  })
+  socket.on('message', (raw, isBinary) => receive(bytesOf(raw), isBinary))
+  send({ type: 'welcome', conversation, seq: given.after })
+  follower = followReplies({
+    replies: deps.replies,
+    conversation,
+    after: given.after,
+    mayWrite: () => !stalled && socket.readyState === socket.OPEN,
+    write: send,
+    failed(error) {
+      log.warn({ err: error }, 'cannot read the replies; trying again')
+      retry = setTimeout(() => follower?.wake(), LOG_RETRY).unref()
+    },
+  })
+
+  return {
+    beat() {
+      if (!isAlive) return socket.terminate()
+      // A paused socket cannot hear the answer.
+      if (socket.isPaused || socket.readyState !== socket.OPEN) return
+      isAlive = false
+      socket.ping()
+    },
+    close,
+  }
+}
+
+function bytesOf(raw: Buffer | ArrayBuffer | Buffer[]): Buffer {
+  if (Buffer.isBuffer(raw)) return raw
+  return Array.isArray(raw) ? Buffer.concat(raw) : Buffer.from(raw)
+}

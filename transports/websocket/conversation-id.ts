@@ -1,0 +1,63 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { KeyValues } from '../../src/core/store.ts'
+
+/**
+ * Makes and checks the ids of conversations. An id of ours is 128 random bits and a proof that we made them
+ * for this gateway and this subject, so it can be neither guessed nor made up, and with tokens it is of no
+ * use to anybody else. Every daemon on the same store knows the ids of every other.
+ */
+export type ConversationIds = {
+  create(subject: string | undefined): string
+  /**
+   * The conversation that a client asks for: an id of ours or, for a client with a token, a name of its own.
+   * Throws `forbidden` where it is neither.
+   */
+  claim(wanted: string, subject: string | undefined): string
+}
+
+const RANDOM_BYTES = 16
+const PROOF_BYTES = 12
+const RANDOM_CHARS = 22
+const ISSUED = /^[\w-]{22}\.[\w-]{16}$/
+const NAME = /^[\w-]{1,64}$/
+
+export function createConversationIds(gateway: string, key: Buffer): ConversationIds {
+  const prove = (random: string, subject = '') =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([gateway, subject, random]))
+      .digest()
+      .subarray(0, PROOF_BYTES)
+
+  return {
+    create(subject) {
+      const random = randomBytes(RANDOM_BYTES).toString('base64url')
+      return `${random}.${prove(random, subject).toString('base64url')}`
+    },
+    claim(wanted, subject) {
+      if (ISSUED.test(wanted)) {
+        const random = wanted.slice(0, RANDOM_CHARS)
+        const proof = Buffer.from(wanted.slice(RANDOM_CHARS + 1), 'base64url')
+        if (timingSafeEqual(proof, prove(random, subject))) return wanted
+      } else if (subject !== undefined) {
+        const own = `${gateway}:${subject}:`
+        const name = wanted.startsWith(own) ? wanted.slice(own.length) : wanted
+        if (NAME.test(name)) return own + name
+      }
+      throw new TriviumError('forbidden', { what: 'This conversation', reason: REASON })
+    },
+  }
+}
+
+const REASON = 'it is not yours; connect without one, and resume with the id in the welcome frame'
+
+/** The key of a gateway's proofs, made by whichever daemon needs it first. Throws `store_unavailable`. */
+export async function loadKey(kv: KeyValues, gateway: string): Promise<Buffer> {
+  const name = `websocket:${gateway}:conversation-key`
+  const known = await kv.get(name)
+  if (typeof known?.value === 'string') return Buffer.from(known.value, 'base64')
+  await kv.set(name, randomBytes(32).toString('base64'), { ifVersion: 0 })
+  const stored = await kv.get(name)
+  if (typeof stored?.value === 'string') return Buffer.from(stored.value, 'base64')
+  throw new TriviumError('internal', { reason: `the key ${name} cannot be read back` })
+}

@@ -1,0 +1,116 @@
+import { Readable } from 'node:stream'
+import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { NewMessage } from '../../src/core/message.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import type { Peer } from './authenticate.ts'
+import { type ClientFrame, readFrame } from './frames.ts'
+
+/** Where a frame came from, and how to answer it. */
+export type Speaker = {
+  conversation: string
+  peer: Peer
+  send(frame: JsonObject): void
+  /** Counts one frame; false: it is over the rate. */
+  mayTalk(): boolean
+}
+
+/** The receiving half of a WebSocket gateway. */
+export type WebsocketInbound = {
+  /** Takes one frame; resolves, never rejects, once it is answered with an ack or an error frame. */
+  receive(speaker: Speaker, raw: Buffer, isBinary: boolean): Promise<void>
+  /** Refuses from now on; resolves when every frame taken before is answered. */
+  stop(): Promise<void>
+}
+
+/** Text over this many characters travels as a file. */
+const INLINE_CHARACTERS = 65_536
+
+export function createInbound(deps: TransportDeps, rateText: string): WebsocketInbound {
+  const { gateway } = deps
+  let stopping: (() => void) | undefined
+  let accepting = 0
+
+  async function receive(speaker: Speaker, raw: Buffer, isBinary: boolean): Promise<void> {
+    const frame = isBinary ? { error: binaryError() } : readFrame(raw.toString('utf8'))
+    const { id } = frame
+    if (!speaker.mayTalk())
+      return refuse(speaker, id, new TriviumError('rate_limited', { gateway, rate: rateText }))
+    if ('error' in frame) return refuse(speaker, id, frame.error)
+    if (stopping) return refuse(speaker, id, stoppingError())
+    accepting++
+    try {
+      const message = messageOf(gateway, speaker, frame)
+      const isFile = frame.text.length > INLINE_CHARACTERS
+      const accepted = await deps.accept(isFile ? await withFile(message) : message)
+      speaker.send({
+        type: 'ack',
+        ...(id === undefined ? {} : { id }),
+        messageId: accepted.id,
+        ...(accepted.duplicate ? { duplicate: true } : {}),
+      })
+    } catch (error) {
+      refuse(speaker, id, toTriviumError(error))
+    } finally {
+      leave()
+    }
+  }
+
+  function leave() {
+    accepting--
+    if (accepting === 0) stopping?.()
+  }
+
+  function refuse(speaker: Speaker, id: string | undefined, error: TriviumError) {
+    deps.refused(error.code)
+    if (error.status >= 500)
+      deps.log.warn({ err: error, conversation: speaker.conversation }, 'a frame was refused')
+    const { code, message, retryable } = error
+    speaker.send({ type: 'error', ...(id === undefined ? {} : { id }), code, message, retryable })
+  }
+
+  async function withFile(message: NewMessage): Promise<NewMessage> {
+    const bytes = Buffer.from(message.text)
+    const attachment = await deps.artifacts.save(
+      'text.txt',
+      'text/plain; charset=utf-8',
+      Readable.from([bytes]),
+      bytes.length,
+    )
+    return { ...message, text: '', attachments: [attachment] }
+  }
+
+  return {
+    receive,
+    stop() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      stopping = resolve
+      if (accepting === 0) resolve()
+      return promise
+    },
+  }
+}
+
+function messageOf(gateway: string, { conversation, peer }: Speaker, frame: ClientFrame): NewMessage {
+  return {
+    gateway,
+    transport: 'websocket',
+    conversation,
+    from: { id: peer.subject ?? peer.address, address: peer.address },
+    text: frame.text,
+    data: frame.extra,
+    // Two clients may both call their first message `1`.
+    ...(frame.id === undefined ? {} : { key: `${conversation}:${frame.id.toWellFormed()}` }),
+  }
+}
+
+function binaryError(): TriviumError {
+  return new TriviumError('bad_request', { reason: 'frames must be text with JSON, not binary' })
+}
+
+function stoppingError(): TriviumError {
+  return new TriviumError('store_unavailable', {
+    store: 'gateway',
+    reason: 'the daemon is stopping; reconnect',
+  })
+}

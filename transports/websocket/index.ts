@@ -1,0 +1,22 @@
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Message } from '../../src/core/message.ts'
+import type { TransportKind } from '../../src/core/transport.ts'
+import { type WebsocketOptions, websocketOptions } from './config.ts'
+import { createGateway } from './gateway.ts'
+
+/** The WebSocket transport: a conversation over one connection after another, with nothing lost between. */
+export const websocket: TransportKind<WebsocketOptions> = {
+  kind: 'websocket',
+  options: websocketOptions,
+  create: createGateway,
+  eventData,
+}
+
+function eventData(message: Message): JsonObject {
+  return {
+    ...message.data,
+    from: message.from.id,
+    body: message.text,
+    ...(message.attachments.length > 0 ? { attachments: message.attachments } : {}),
+  }
+}
