@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { TriviumError } from '../../core/errors.ts'
+import { int, readSql } from './sql.ts'
+
+/** One file per schema version, in order; the first makes version 1. */
+const MIGRATIONS = ['schema-1.sql']
+
+/**
+ * Opens `<dir>/trivium.db` and brings its schema up to date, each migration in a transaction of its own.
+ * Throws `store_version` for a database of a newer Trivium, which is left as it is.
+ */
+export function openDatabase(dir: string): DatabaseSync {
+  const path = join(dir, 'trivium.db')
+  const db = new DatabaseSync(path, { timeout: 5_000 })
+  try {
+    const found = schemaVersion(db)
+    if (found > MIGRATIONS.length) {
+      throw new TriviumError('store_version', { path, found, known: MIGRATIONS.length })
+    }
+    configure(db)
+    for (const [index, file] of MIGRATIONS.entries()) if (index >= found) migrate(db, file, index + 1)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/**
+ * FULL: a commit is on the disk when it returns. Pages of 8 KB hold several messages of 1 KB and keep
+ * events of up to 2 KB out of overflow pages. Freed pages are used again, so a file that trimming keeps at
+ * its size needs no vacuum. The checkpointer decides when the log is moved into the database.
+ */
+function configure(db: DatabaseSync): void {
+  db.exec(`
+    PRAGMA page_size = 8192;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA journal_size_limit = 67108864;
+    PRAGMA cache_size = -65536;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA foreign_keys = OFF;
+  `)
+}
+
+function migrate(db: DatabaseSync, file: string, version: number): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    db.exec(readSql(file))
+    db.exec(`PRAGMA user_version = ${version}`)
+    db.exec('COMMIT')
+  } catch (error) {
+    db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function schemaVersion(db: DatabaseSync): number {
+  return int(db.prepare('PRAGMA user_version').get()?.user_version)
+}

@@ -1,0 +1,42 @@
+import type { Json } from '../../core/json.ts'
+import type { KeyValues } from '../../core/store.ts'
+import type { Parts } from './parts.ts'
+import { int, prepareAll, text } from './sql.ts'
+
+/** Keys and values. Versions come from one counter, so that none comes back after a delete. */
+export function createKeyValues({ db, writer, counters, signals, now, read }: Parts): KeyValues {
+  const sql = prepareAll(db, 'kv.sql')
+  const versionOf = (key: string) => {
+    const row = sql('get').get(key, now())
+    return row ? int(row.version) : 0
+  }
+  return {
+    get: (key) =>
+      read(() => {
+        const row = sql('get').get(key, now())
+        if (!row) return undefined
+        const value: Json = JSON.parse(text(row.value))
+        return { value, version: int(row.version) }
+      }),
+    set: (key, value, { ttl, ifVersion } = {}) =>
+      writer.write(() => {
+        if (ifVersion !== undefined && versionOf(key) !== ifVersion) return undefined
+        const version = counters.add('kv', 1)
+        sql('set').run(key, JSON.stringify(value), version, ttl === undefined ? null : now() + ttl)
+        signals.raise(`kv:${key}`)
+        return version
+      }),
+    delete: (key) =>
+      writer.write(() => {
+        const existed = sql('delete').run(key, now()).changes > 0
+        if (existed) signals.raise(`kv:${key}`)
+        return existed
+      }),
+    list: (prefix, limit) =>
+      read(() =>
+        sql('list')
+          .all(prefix, `${prefix}\u{10ffff}\u{10ffff}`, now(), limit)
+          .map((row) => text(row.key)),
+      ),
+  }
+}

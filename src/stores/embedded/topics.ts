@@ -1,0 +1,127 @@
+import { TriviumError } from '../../core/errors.ts'
+import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../core/store.ts'
+import { createGroupReader, type Group } from './group-read.ts'
+import type { Parts } from './parts.ts'
+import { int, prepareAll, type Row, text } from './sql.ts'
+import { isReserved, MESSAGES, type TopicLog, type TopicRow } from './topic-log.ts'
+
+/** Topics and their consumer groups. */
+export function createTopics(parts: Parts, log: TopicLog): Topics {
+  const { db, writer, counters, signals, read } = parts
+  const sql = prepareAll(db, 'topics.sql')
+  const reader = createGroupReader(parts, log)
+
+  function subscribe(name: string, group: string, from: 'now' | 'start' | number): { created: boolean } {
+    const topic = log.open(name)
+    if (reader.find(topic, group)) return { created: false }
+    const next = from === 'now' ? topic.last : from === 'start' ? log.first(topic) - 1 : from
+    sql('addConsumer').run(topic.id, group, next)
+    return { created: true }
+  }
+
+  function readAll(name: string, requests: readonly GroupRead[]): (GroupBatch | undefined)[] {
+    const topic = log.find(name)
+    return requests.map((request) => {
+      const group = topic && reader.find(topic, request.group)
+      if (!group) return undefined
+      const plan = reader.plan(topic, group, request)
+      if (reader.changes(plan)) reader.apply(plan)
+      return reader.batch(plan)
+    })
+  }
+
+  /** The answers where no request changes anything, so that idle readers cost no transaction. */
+  function readOnly(name: string, requests: readonly GroupRead[]): (GroupBatch | undefined)[] | undefined {
+    const topic = log.find(name)
+    const batches: (GroupBatch | undefined)[] = []
+    for (const request of requests) {
+      const group = topic && reader.find(topic, request.group)
+      const plan = group && reader.plan(topic, group, request)
+      if (plan && reader.changes(plan)) return undefined
+      batches.push(plan && reader.batch(plan))
+    }
+    return batches
+  }
+
+  /**
+   * Finds the events of a group that are not consumed and calls `each` with their positions. Unread ones
+   * are drawn into `pending` first, with all before them. Returns how many there were.
+   */
+  function settle(name: string, groupName: string, ids: readonly string[], each: SettleOne): number {
+    const topic = log.find(name)
+    const group = topic && reader.find(topic, groupName)
+    if (!group) return 0
+    const found = new Set(ids.flatMap((id) => log.positionOf(topic, id) ?? []))
+    const open = [...found].filter((at) => at > group.next || sql('isPending').get(group.id, at))
+    const last = Math.max(...open, group.next)
+    if (last > group.next) drawUpTo(topic, group, last, found)
+    for (const position of open) each(group.id, position)
+    return open.length
+  }
+
+  /** Moves `next` to `last`; what lies between and is not among `settled` stays open, and visible. */
+  function drawUpTo(topic: TopicRow, group: Group, last: number, settled: Set<number>): void {
+    const there = log.between(topic, group.next, last + 1)
+    for (const position of there) if (!settled.has(position)) sql('hide').run(group.id, position, 0)
+    sql('moveSilently').run(last, last - group.next - there.length, group.id)
+  }
+
+  function info(row: Row): GroupInfo {
+    const id = int(row.topic_id)
+    const last = id === MESSAGES ? counters.get('journal') : int(row.last)
+    const topic = { id, name: text(row.topic), last }
+    const position = int(row.next)
+    const lag = Math.max(0, last - Math.max(position, log.first(topic) - 1))
+    return { topic: topic.name, group: text(row.name), position, lag, pending: int(row.pending) }
+  }
+
+  return {
+    publish: (topic, events) => {
+      if (isReserved(topic)) return Promise.reject(new TriviumError('topic_reserved', { topic }))
+      return events.length === 0 ? Promise.resolve([]) : writer.write(() => log.append(topic, events))
+    },
+    subscribe: (topic, group, from) => writer.write(() => subscribe(topic, group, from)),
+    unsubscribe: (name, groupName) =>
+      writer.write(() => {
+        const topic = log.find(name)
+        const group = topic && reader.find(topic, groupName)
+        if (!group) return false
+        sql('removePendingOf').run(group.id)
+        sql('removeConsumer').run(group.id)
+        return true
+      }),
+    groups: (name) =>
+      read(() => {
+        const topic = name === undefined ? undefined : log.find(name)
+        if (name !== undefined && !topic) return []
+        return sql('consumers')
+          .all(topic?.id ?? 0)
+          .map(info)
+      }),
+    read: async (topic, requests) =>
+      (await read(() => readOnly(topic, requests))) ?? writer.write(() => readAll(topic, requests)),
+    ack: (topic, group, ids) =>
+      writer.write(() =>
+        settle(topic, group, ids, (id, position) => {
+          sql('consume').run(id, position)
+        }),
+      ),
+    nack: (topic, group, ids, delay) =>
+      writer.write(() => {
+        const until = delay > 0 ? parts.now() + delay : 0
+        const count = settle(topic, group, ids, (id, position) => {
+          sql('hide').run(id, position, until)
+        })
+        if (count > 0) signals.raise(`topic:${topic}`)
+        return count
+      }),
+    tail: (name, after, max) =>
+      read(() => {
+        const topic = log.find(name)
+        return topic ? log.after(topic, after, max) : []
+      }),
+    end: (name) => read(() => log.find(name)?.last ?? 0),
+  }
+}
+
+type SettleOne = (group: number, position: number) => void
