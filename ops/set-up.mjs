@@ -61,10 +61,21 @@ function isNeeded({ optional, os, cpu, libc }) {
   return Boolean(!libc && os?.includes(process.platform) && (!cpu || cpu.includes(process.arch)))
 }
 
+/**
+ * `npm install` and not `npm ci`: it takes the same versions from the lock file, but adds only what is
+ * missing, and it does not refuse a lock file written where a registry lacks packages for other machines.
+ */
 function install() {
   const began = Date.now()
   process.stderr.write('Setting up (once): installing packages and the pinned Node … ')
-  const { command, args, env } = npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
+  const { command, args, env } = npm([
+    'install',
+    '--no-save',
+    '--include=dev',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ])
   const result = spawnSync(command, args, {
     cwd: root,
     env,
@@ -76,7 +87,7 @@ function install() {
   process.stderr.write(`done in ${Math.round((Date.now() - began) / 1000)} s\n`)
 }
 
-/** The npm that started us, or the one on the path; never run by the Node that `npm ci` is about to replace. */
+/** The npm that started us, or the one on the path; never run by a Node that it may replace. */
 function npm(args) {
   const { npm_execpath: own, ...env } = process.env
   if (own && /npm-cli\.[cm]?js$/.test(own) && !process.execPath.startsWith(modules)) {
@@ -88,12 +99,12 @@ function npm(args) {
 
 function whyNot({ error, status, signal, stderr }) {
   if (error) return `npm cannot be run: ${error.message}`
-  if (signal) return `npm ci was ended by ${signal}.`
+  if (signal) return `npm install was ended by ${signal}.`
   const away = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|network/.test(stderr)
   const advice = away
     ? 'The npm registry cannot be reached. Check the network, and the proxy and registry settings of npm; then run this again.'
     : 'Run this again; if it fails again, delete node_modules first.'
-  return `npm ci failed (exit code ${status}):\n${stderr.trim()}\n\n${advice}`
+  return `npm install failed (exit code ${status}):\n${stderr.trim()}\n\n${advice}`
 }
 
 /** The pinned Node, or the running one where install scripts were switched off and it is new enough. */
