@@ -1,0 +1,178 @@
+import { ImapFlow } from 'imapflow'
+import type { Message } from '../../../src/core/message.ts'
+import type { Reply, Transport } from '../../../src/core/transport.ts'
+import type { ReaderTiming } from '../../../transports/email/inbound/reader.ts'
+import { emailOptions } from '../../../transports/email/options.ts'
+import { createEmailTransport, type EmailWorld } from '../../../transports/email/transport.ts'
+import { type Dovecot, startDovecot } from '../../fixtures/dovecot.ts'
+import type { MemoryStore } from '../../fixtures/memory-store.ts'
+import { deliver, type SmtpFixture, startSmtpServer } from '../../fixtures/smtp-server.ts'
+import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
+import { until } from '../../fixtures/until.ts'
+
+/** A mail server, and daemons that work on its mailboxes. */
+export type World = {
+  dovecot: Dovecot
+  smtp: SmtpFixture
+  /** Starts a transport on `support@example.com`. `options` are as in routes.yaml. */
+  daemon(options?: object, more?: DaemonOptions): Promise<Daemon>
+  /** Delivers a mail to a mailbox, as the mail server would. */
+  deliver(raw: string | Buffer, to?: string, from?: string): Promise<void>
+  /** The mails in a folder, oldest first. */
+  mailbox(user: string, folder?: string): Promise<string[]>
+  /** Does something in a mailbox with a client of its own. */
+  as<T>(user: string, work: (client: ImapFlow) => Promise<T>, folder?: string): Promise<T>
+  close(): Promise<void>
+}
+
+export type Daemon = TransportFixture & { transport: Transport; stop(): Promise<void> }
+
+export type DaemonOptions = {
+  store?: MemoryStore
+  now?: () => number
+  world?: EmailWorld
+  start?: 'later'
+  gateway?: string
+}
+
+export const FAST: ReaderTiming = { lease: 600, retry: 20, maxRetry: 200 }
+
+/** DNS that knows nothing, so that no test asks the network. */
+const noDns = async () => {
+  throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
+}
+
+export async function startWorld(): Promise<World> {
+  const dovecot = await startDovecot()
+  const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
+  const daemons: Daemon[] = []
+
+  const as: World['as'] = async (user, work, folder = 'INBOX') => {
+    const client = new ImapFlow({
+      host: '127.0.0.1',
+      port: dovecot.imapPort,
+      secure: false,
+      doSTARTTLS: false,
+      auth: { user, pass: dovecot.password },
+      logger: false,
+      disableAutoIdle: true,
+    })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      await client.mailboxOpen(folder)
+      return await work(client)
+    } finally {
+      client.close()
+    }
+  }
+
+  return {
+    dovecot,
+    smtp,
+    as,
+    async daemon(options = {}, more = {}) {
+      const fixture = await startTransportFixture({
+        gateway: more.gateway ?? 'support',
+        ...(more.store ? { store: more.store } : {}),
+        ...(more.now ? { now: more.now } : {}),
+      })
+      const transport = createEmailTransport(
+        emailOptions.parse({ ...serversOf(dovecot.imapPort, smtp.port, dovecot.password), ...options }),
+        fixture.deps,
+        { resolver: noDns, timing: FAST, ...more.world },
+      )
+      const daemon: Daemon = {
+        ...fixture,
+        transport,
+        async stop() {
+          await transport.stop()
+          await transport.close()
+          await fixture.close()
+        },
+      }
+      daemons.push(daemon)
+      if (more.start !== 'later') {
+        await transport.start()
+        await until(() => transport.health().detail?.startsWith('reading'), 'the mailbox to be read')
+        await caughtUp(daemon)
+      }
+      return daemon
+    },
+    async deliver(raw, to = 'support@example.com', from = 'anna@example.net') {
+      await deliver(dovecot.lmtpPort, { from, to: [to], raw: Buffer.from(raw) })
+    },
+    mailbox: (user, folder = 'INBOX') =>
+      as(
+        user,
+        async (client) => {
+          const mails = await client.fetchAll('1:*', { uid: true, source: true }, { uid: true })
+          return mails.map(({ source }) => source?.toString() ?? '')
+        },
+        folder,
+      ),
+    async close() {
+      for (const daemon of daemons) await daemon.stop()
+      await smtp.close()
+      await dovecot.close()
+    },
+  }
+}
+
+/** The options of a mailbox on these servers, as in routes.yaml. */
+export function serversOf(imapPort: number, smtpPort: number, password: string) {
+  return {
+    address: 'support@example.com',
+    imap: { host: '127.0.0.1', port: imapPort, tls: 'none', user: 'support@example.com', pass: password },
+    smtp: { host: '127.0.0.1', port: smtpPort, tls: 'none' },
+    authentication: 'off',
+  }
+}
+
+/** Waits until the first look at the mailbox is over, so that what is delivered next is new. */
+async function caughtUp(daemon: Daemon): Promise<void> {
+  await until(
+    async () =>
+      (await daemon.deps.kv.list(`email/${daemon.deps.gateway}/cursor/`, 10)).length > 0 || undefined,
+    'the cursor',
+    5000,
+  ).catch(() => undefined)
+}
+
+/** A mail in the form of RFC 5322. */
+export function mail(parts: {
+  from?: string
+  to?: string
+  subject?: string
+  id?: string
+  text?: string
+  headers?: Record<string, string>
+}): string {
+  const headers = {
+    From: parts.from ?? 'Anna <anna@example.net>',
+    To: parts.to ?? 'support@example.com',
+    Subject: parts.subject ?? 'Help',
+    Date: new Date().toUTCString(),
+    ...(parts.id === '' ? {} : { 'Message-ID': `<${parts.id ?? `${crypto.randomUUID()}@example.net`}>` }),
+    'MIME-Version': '1.0',
+    'Content-Type': 'text/plain; charset=utf-8',
+    ...parts.headers,
+  }
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return `${head.join('\r\n')}\r\n\r\n${(parts.text ?? 'My parcel is late.').replaceAll('\n', '\r\n')}\r\n`
+}
+
+/** The reply to a message, as the outbox makes it. */
+export function replyTo(message: Message, text: string, key = `${message.id}:test:0`): Reply {
+  const target = message.data.replyTarget
+  if (typeof target !== 'object' || target === null || Array.isArray(target))
+    throw new Error('no reply target')
+  return {
+    key,
+    gateway: message.gateway,
+    conversation: message.conversation,
+    target,
+    text,
+    inReplyTo: message.id,
+  }
+}

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises'
+import type { ConnectionOptions } from 'node:tls'
+import { ImapFlow } from 'imapflow'
+import type { TokenSource } from './oauth.ts'
+import type { ServerOptions } from './options.ts'
+
+/** A login to the IMAP server. `closed` is aborted, with the reason, as soon as the connection is gone. */
+export type ImapConnection = { client: ImapFlow; closed: AbortSignal; end(): Promise<void> }
+
+/** Opens one more connection to the mailbox's server. Rejects where it cannot log in. */
+export type ConnectImap = () => Promise<ImapConnection>
+
+/** A command that takes longer than this is taken for a dead connection. */
+const SOCKET_TIMEOUT = 60_000
+const CONNECT_TIMEOUT = 30_000
+const LOGOUT_TIMEOUT = 2000
+
+/** Makes the function that connects and logs in. It does no I/O itself. */
+export function imapConnector(
+  server: ServerOptions,
+  tokens: TokenSource | undefined,
+  timeout: number = SOCKET_TIMEOUT,
+): ConnectImap {
+  return async () => {
+    try {
+      return await open(server, await tokens?.(), timeout)
+    } catch (error) {
+      const refused = error instanceof Error && 'authenticationFailed' in error
+      if (!tokens || !refused) throw error
+      return open(server, await tokens('renew'), timeout)
+    }
+  }
+}
+
+async function open(
+  server: ServerOptions,
+  token: string | undefined,
+  timeout: number,
+): Promise<ImapConnection> {
+  const port = server.port ?? 993
+  const mode = server.tls ?? (port === 993 ? 'implicit' : 'starttls')
+  const client = new ImapFlow({
+    host: server.host,
+    port,
+    secure: mode === 'implicit',
+    ...(mode === 'implicit' ? {} : { doSTARTTLS: mode === 'starttls' }),
+    tls: await tlsOptions(server),
+    auth: token
+      ? { user: server.user ?? '', accessToken: token }
+      : { user: server.user ?? '', pass: server.pass ?? '' },
+    logger: false,
+    // The reader says itself when to IDLE, at once and not after a pause.
+    disableAutoIdle: true,
+    connectionTimeout: CONNECT_TIMEOUT,
+    greetingTimeout: CONNECT_TIMEOUT,
+    socketTimeout: timeout,
+    clientInfo: { name: 'Trivium' },
+  })
+  const gone = new AbortController()
+  // Attached before connect(): an `error` event that nobody listens to would end the process.
+  client.on('error', (error) => {
+    gone.abort(error)
+    client.close()
+  })
+  client.on('close', () => gone.abort(new Error('the IMAP server closed the connection')))
+  try {
+    await client.connect()
+  } catch (error) {
+    client.close()
+    throw readable(error)
+  }
+  return { client, closed: gone.signal, end: () => end(client) }
+}
+
+/** The TLS settings of a server, for IMAP and SMTP alike. */
+export async function tlsOptions(server: ServerOptions): Promise<ConnectionOptions> {
+  return { minVersion: 'TLSv1.2', ...(server.ca ? { ca: await readFile(server.ca) } : {}) }
+}
+
+async function end(client: ImapFlow): Promise<void> {
+  const late = setTimeout(() => client.close(), LOGOUT_TIMEOUT)
+  try {
+    await client.logout()
+  } catch {
+    // The connection is already gone; there is nothing left to say goodbye to.
+  } finally {
+    clearTimeout(late)
+    client.close()
+  }
+}
+
+/** imapflow says "Command failed"; what the server said stands beside it. */
+function readable(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const said = 'responseText' in error ? error.responseText : undefined
+  if (typeof said === 'string' && said !== '') error.message = `${error.message}: ${said}`
+  return error
+}

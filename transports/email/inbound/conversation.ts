@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import type { KeyValues } from '../../../src/core/store.ts'
+import { marksIn } from '../own-id.ts'
+import type { SentLog } from '../sent-log.ts'
+import type { Mail } from './parse.ts'
+
+/** Finds the conversation of a mail, and remembers it for the mails that answer it. */
+export type Conversations = {
+  find(mail: Mail): Promise<string>
+  /** Called once the mail is accepted. */
+  remember(mail: Mail, conversation: string): Promise<void>
+}
+
+/** Threads are answered within this time; after it a mail without References starts a new one. */
+const KEEP = 60 * 86_400_000
+/** How many ids of a long thread are looked up. */
+const LOOKUPS = 5
+
+/**
+ * A conversation is a thread: what References and In-Reply-To tie together (RFC 5322, section 3.6.4), also where
+ * a client shortened References. A reply without either belongs to the last conversation with its subject and
+ * correspondent, within `window` ms.
+ */
+export function createConversations(options: {
+  kv: KeyValues
+  gateway: string
+  sent: SentLog
+  window: number
+}): Conversations {
+  const { kv, gateway, sent, window } = options
+  const digest = (text: string) =>
+    createHash('sha256').update(`${gateway}\n${text}`).digest('base64url').slice(0, 22)
+  const ofRoot = (id: string) => `mail-${digest(id)}`
+  const threadKey = (id: string) => `email/${gateway}/thread/${digest(id)}`
+  const subjectKey = (mail: Mail) =>
+    `email/${gateway}/subject/${digest(`${mail.from[0]?.address}\n${bareSubject(mail.subject ?? '').toLowerCase()}`)}`
+
+  const text = async (key: string) => {
+    const value = (await kv.get(key))?.value
+    return typeof value === 'string' ? value : undefined
+  }
+
+  const known = async (id: string) => {
+    const [mark] = marksIn(id)
+    return (mark ? (await sent.get(mark))?.conversation : undefined) ?? (await text(threadKey(id)))
+  }
+
+  return {
+    async find(mail) {
+      const parents = new Set([...(mail.inReplyTo ? [mail.inReplyTo] : []), ...mail.references.toReversed()])
+      for (const id of [...parents].slice(0, LOOKUPS)) {
+        const conversation = await known(id)
+        if (conversation) return conversation
+      }
+      const root = mail.references[0] ?? mail.inReplyTo
+      if (root) return ofRoot(root)
+      const bySubject = isReplySubject(mail.subject) ? await text(subjectKey(mail)) : undefined
+      return bySubject ?? ofRoot(mail.messageId ?? `${mail.date}\n${mail.from[0]?.address}\n${mail.text}`)
+    },
+
+    async remember(mail, conversation) {
+      // A thread's first mail is found by its own id; only what cannot be computed is stored.
+      if (mail.messageId && ofRoot(mail.messageId) !== conversation) {
+        await kv.set(threadKey(mail.messageId), conversation, { ttl: KEEP })
+      }
+      if (mail.from.length > 0 && mail.subject) await kv.set(subjectKey(mail), conversation, { ttl: window })
+    },
+  }
+}
+
+const PREFIX =
+  /^\s*(?:re|aw|sv|vs|antw|ref|rif|res|odp|ynt|回复|答复|返信|fwd?|wg|tr)\s*(?:\[\d{1,3}\]|\(\d{1,3}\))?\s*[:：]\s*/i
+
+/** True for a subject that says it answers another. */
+export function isReplySubject(subject: string | undefined): boolean {
+  return PREFIX.test(subject ?? '')
+}
+
+/** A subject without its prefixes. */
+export function bareSubject(subject: string): string {
+  let bare = subject.trim()
+  for (let round = 0; round < 20 && PREFIX.test(bare); round++) bare = bare.replace(PREFIX, '')
+  return bare.trim()
+}

@@ -1,0 +1,207 @@
+import { setMaxListeners } from 'node:events'
+import type { ImapFlow } from 'imapflow'
+import type { Log } from '../../../src/core/log.ts'
+import type { ImapConnection } from '../imap-connection.ts'
+import type { AfterAccept, EmailOptions } from '../options.ts'
+import { afterwards } from './afterwards.ts'
+import type { Cursor, CursorStore } from './cursor.ts'
+import { delay } from './delay.ts'
+import { batches, fetchBatch, type Listed, list } from './fetch.ts'
+import type { Incoming, Ingest, Ingested } from './ingest.ts'
+import type { Spool } from './spool.ts'
+
+/** What a folder's reader works with. */
+export type FolderParts = {
+  folder: string
+  cursors: CursorStore
+  ingest: Ingest
+  spool: Spool
+  since: EmailOptions['since']
+  after: AfterAccept
+  quarantine: string | undefined
+  maxSize: number
+  /** Ms between looks without being told. */
+  sweep: number
+  /** Called whenever the server answered that there is nothing more to read. */
+  onCaughtUp(): void
+  log: Log
+  now(): number
+}
+
+const LISTED_AT_ONCE = 1000
+/** Mails of one batch that are worked on at once; each may wait for DNS or the disk. */
+const CONCURRENCY = 32
+/** A mail that was delivered late carries an earlier date than one read before it. */
+const OVERLAP = 2 * 86_400_000
+/** Without IDLE, looks come this often at least. */
+const POLL = 30_000
+
+/**
+ * Reads a folder until `signal` aborts: catches up, waits in IDLE, catches up again. Each mail is dealt with before
+ * the cursor passes it. Rejects when the connection fails; called again, it goes on where the cursor stands.
+ */
+export async function readFolder(
+  { client, closed }: ImapConnection,
+  parts: FolderParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const readOnly = parts.after === 'keep' && !parts.quarantine
+  const box = await client.mailboxOpen(parts.folder, { readOnly })
+  const either = AbortSignal.any([signal, closed])
+  setMaxListeners(0, either)
+  let changed = false
+  let wake = () => {}
+  client.on('exists', () => {
+    changed = true
+    wake()
+  })
+
+  let cursor = await openCursor(client, parts, String(box.uidValidity), box.uidNext, either)
+  const sweep = client.capabilities.has('IDLE') ? parts.sweep : Math.min(parts.sweep, POLL)
+  while (!either.aborted) {
+    changed = false
+    cursor = await drain(client, parts, cursor, await newUids(client, cursor.uid), either)
+    parts.onCaughtUp()
+    if (changed || either.aborted) continue
+    const nap = new AbortController()
+    wake = () => nap.abort()
+    // IDLE ends by itself when the next command is sent. Where it fails, `closed` says so, or the sweep finds out.
+    client.idle().catch((error) => parts.log.debug({ folder: parts.folder, err: error }, 'IDLE ended'))
+    await delay(sweep, AbortSignal.any([either, nap.signal]))
+  }
+  if (!signal.aborted) throw closed.reason
+}
+
+async function openCursor(
+  client: ImapFlow,
+  parts: FolderParts,
+  uidValidity: string,
+  uidNext: number,
+  signal: AbortSignal,
+): Promise<Cursor> {
+  const { cursors, since, folder, log, now } = parts
+  const stored = await cursors.load()
+  if (stored?.uidValidity === uidValidity) return stored
+  if (stored) {
+    log.warn(
+      { folder, was: stored.uidValidity, is: uidValidity },
+      'the folder was renumbered; reconciling by Message-ID',
+    )
+    const floor = Math.max(stored.floor, stored.newest - OVERLAP)
+    return takeSince(client, parts, { ...stored, uidValidity, uid: 0 }, { floor, uidNext, signal })
+  }
+  const first: Cursor = { uidValidity, uid: 0, newest: 0, floor: 0 }
+  if (since === 'all') return first
+  if (since === 'now') {
+    const start = { ...first, uid: uidNext - 1, newest: now(), floor: now() }
+    await cursors.save(start, [])
+    return start
+  }
+  const floor = Date.parse(since)
+  return takeSince(client, parts, { ...first, floor, newest: floor }, { floor, uidNext, signal })
+}
+
+/** Takes what came since `floor` and is not known by its key, then stands at the folder's end. */
+async function takeSince(
+  client: ImapFlow,
+  parts: FolderParts,
+  cursor: Cursor,
+  { floor, uidNext, signal }: { floor: number; uidNext: number; signal: AbortSignal },
+): Promise<Cursor> {
+  const known = await parts.cursors.recent()
+  // SEARCH knows days only, in the server's time zone; the exact time is compared below.
+  const uids = numbers(await client.search({ since: new Date(floor - 86_400_000) }, { uid: true }))
+  let newest = cursor.newest
+  const keys: string[] = []
+  for await (const [batch, results] of takeAll(client, parts, uids, { floor, known, signal })) {
+    newest = Math.max(newest, ...batch.map((each) => each.internalDate))
+    keys.push(...results.map(({ key }) => key))
+  }
+  const done = { ...cursor, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0), newest }
+  await parts.cursors.save(done, keys)
+  return done
+}
+
+async function newUids(client: ImapFlow, after: number): Promise<number[]> {
+  // `n:*` always gives the last mail, also when its UID is lower (RFC 3501, section 6.4.8).
+  return numbers(await client.search({ uid: `${after + 1}:*` }, { uid: true })).filter((uid) => uid > after)
+}
+
+async function drain(
+  client: ImapFlow,
+  parts: FolderParts,
+  start: Cursor,
+  uids: number[],
+  signal: AbortSignal,
+): Promise<Cursor> {
+  let cursor = start
+  const none: ReadonlySet<string> = new Set()
+  for await (const [batch, results] of takeAll(client, parts, uids, { floor: 0, known: none, signal })) {
+    cursor = {
+      ...cursor,
+      uid: Math.max(cursor.uid, ...batch.map((each) => each.uid)),
+      newest: Math.max(cursor.newest, ...batch.map((each) => each.internalDate)),
+    }
+    await parts.cursors.save(
+      cursor,
+      results.map(({ key }) => key),
+    )
+  }
+  return cursor
+}
+
+type Taking = { floor: number; known: ReadonlySet<string>; signal: AbortSignal }
+
+/**
+ * Deals with mails batch by batch, in order of UID; the next batch is fetched while one is worked on. Yields a batch
+ * when every mail of it is durable and moved away as configured.
+ */
+async function* takeAll(
+  client: ImapFlow,
+  parts: FolderParts,
+  uids: number[],
+  { floor, known, signal }: Taking,
+): AsyncGenerator<[Listed[], Ingested[]]> {
+  for (let start = 0; start < uids.length && !signal.aborted; start += LISTED_AT_ONCE) {
+    const listed = await list(client, uids.slice(start, start + LISTED_AT_ONCE))
+    const wanted = batches(listed.filter((each) => each.internalDate >= floor))
+    const fetch = (batch: Listed[] | undefined) => {
+      const fetching = batch ? fetchBatch(client, parts.folder, batch, parts) : Promise.resolve([])
+      // Awaited one round later; until then a failure must not count as unhandled.
+      fetching.catch(() => {})
+      return fetching
+    }
+    let ahead = fetch(wanted[0])
+    for (const [index, batch] of wanted.entries()) {
+      const incoming = await ahead
+      ahead = fetch(wanted[index + 1])
+      const results = await ingestAll(incoming, parts.ingest, known, signal)
+      await afterwards(client, parts, incoming, results)
+      yield [batch, results]
+    }
+  }
+}
+
+async function ingestAll(
+  incoming: Incoming[],
+  ingest: Ingest,
+  known: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<Ingested[]> {
+  const results: Ingested[] = new Array(incoming.length)
+  let next = 0
+  const work = async () => {
+    for (let at = next++; at < incoming.length; at = next++) {
+      const each = incoming[at]
+      if (each) results[at] = await ingest(each, known, signal)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, incoming.length) }, work))
+  return results
+}
+
+/** imapflow answers false, and does not throw, where a search failed. */
+function numbers(found: number[] | false | undefined): number[] {
+  if (!found) throw new Error('the IMAP server refused to search the folder')
+  return found.toSorted((a, b) => a - b)
+}

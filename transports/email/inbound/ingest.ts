@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { marksIn } from '../own-id.ts'
+import type { SentLog } from '../sent-log.ts'
+import { automaticReason, type OwnAddresses } from './automatic.ts'
+import { type Bounce, readBounce } from './bounce.ts'
+import type { Conversations } from './conversation.ts'
+import { backoff, delay } from './delay.ts'
+import type { Identity, VerifyIdentity } from './identity.ts'
+import type { Mail } from './parse.ts'
+import { replyTarget } from './target.ts'
+import { toMessage } from './to-message.ts'
+
+/** A mail as it was fetched. `parse` and `open` may be called more than once. */
+export type Incoming = {
+  folder: string
+  uid: number
+  size: number
+  /** Unix ms, from the server. */
+  internalDate: number
+  parse(): Promise<Mail>
+  open(): Buffer | Readable
+  hash(): Promise<string>
+}
+
+/**
+ * What became of a mail. `own`: a copy of what this gateway sent. `bounce`: tied to its send. Neither is a
+ * message. `key` is what it is deduplicated by.
+ */
+export type Ingested = { outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce'; key: string }
+
+/** Takes one mail in; resolves when everything that follows from it is durable. Rejects only when aborted. */
+export type Ingest = (
+  incoming: Incoming,
+  known: ReadonlySet<string>,
+  signal: AbortSignal,
+) => Promise<Ingested>
+
+const RETRY = { base: 500, max: 30_000 }
+
+export function createIngest(options: {
+  deps: TransportDeps
+  own: OwnAddresses
+  /** Undefined: everybody may write. */
+  allowed: ((address: string) => boolean) | undefined
+  authentication: 'require' | 'prefer' | 'off'
+  verify: VerifyIdentity
+  conversations: Conversations
+  sent: SentLog
+}): Ingest {
+  const { deps, own, allowed, authentication, verify, conversations, sent } = options
+  const { log } = deps
+
+  const once = async (incoming: Incoming, known: ReadonlySet<string>): Promise<Ingested> => {
+    const mail = await incoming.parse()
+    const key = mail.messageId ? `mid:${mail.messageId}` : `sha256:${await incoming.hash()}`
+    if (known.has(keyHash(key))) return { outcome: 'known', key }
+    if (await isOwn(mail)) return { outcome: 'own', key }
+    const bounce = readBounce(mail)
+    if (bounce) return noteBounce(bounce, key)
+
+    const sender = mail.from[0]?.address ?? ''
+    if (allowed && !allowed(sender)) return refuse(mail, key, 'sender')
+    const identity = await verify(mail, incoming.open)
+    const unproven = authentication === 'require' && identity.result !== 'pass'
+    // Without a list nobody is let in by name, so a forged name opens nothing; it gets no answer, though.
+    const forged = authentication === 'prefer' && allowed && identity.result === 'fail'
+    if (unproven || forged) return refuse(mail, key, 'authentication', identity)
+
+    await accept(mail, incoming, key, identity)
+    return { outcome: 'accepted', key }
+  }
+
+  const isOwn = async (mail: Mail) => {
+    const id = mail.messageId ?? ''
+    if (id.startsWith('<trivium-check.')) return true
+    const [mark] = marksIn(id)
+    return mark !== undefined && (await sent.get(mark)) !== undefined
+  }
+
+  const noteBounce = async (bounce: Bounce, key: string): Promise<Ingested> => {
+    deps.refused('bounce')
+    const { marks, ...what } = bounce
+    const records = await Promise.all(marks.map((mark) => sent.bounced(mark, bounce, deps.now())))
+    const found = records.filter((record) => record !== undefined)
+    if (found.length === 0)
+      log.info({ ...what }, 'a bounce of mail that this gateway did not send was left alone')
+    for (const record of found) {
+      const fields = {
+        ...what,
+        messageId: record.inReplyTo,
+        conversation: record.conversation,
+        key: record.key,
+      }
+      if (bounce.action === 'failed') log.error(fields, `mail to ${record.to} came back`)
+      else log.info(fields, `mail to ${record.to} is reported as ${bounce.action}`)
+    }
+    return { outcome: 'bounce', key }
+  }
+
+  const refuse = (mail: Mail, key: string, reason: string, identity?: Identity): Ingested => {
+    deps.refused(reason)
+    const from = mail.from[0]?.address ?? ''
+    log.warn(
+      { from, reason, mailId: mail.messageId, ...(identity ? { identity } : {}) },
+      'a mail was refused',
+    )
+    return { outcome: 'refused', key }
+  }
+
+  const accept = async (mail: Mail, incoming: Incoming, key: string, identity: Identity) => {
+    const auto = automaticReason(mail, own)
+    const conversation = await conversations.find(mail)
+    const target = replyTarget(mail, {
+      own,
+      auto,
+      identity,
+      allowed: allowed ?? (() => true),
+      receivedAt: incoming.internalDate,
+    })
+    const message = await toMessage(
+      mail,
+      {
+        gateway: deps.gateway,
+        key,
+        conversation,
+        folder: incoming.folder,
+        uid: incoming.uid,
+        size: incoming.size,
+        identity,
+        ...(auto ? { auto } : {}),
+        target,
+        own,
+      },
+      deps.artifacts,
+    )
+    const { id, duplicate } = await deps.accept(message)
+    await conversations.remember(mail, conversation)
+    log.debug({ messageId: id, conversation, duplicate, ...(auto ? { auto } : {}) }, 'a mail was accepted')
+  }
+
+  return async (incoming, known, signal) => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await once(incoming, known)
+      } catch (error) {
+        signal.throwIfAborted()
+        const { folder, uid } = incoming
+        const permanent = error instanceof TriviumError && !error.retryable
+        if (permanent) {
+          deps.refused(error.code)
+          log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
+          return { outcome: 'refused', key: '' }
+        }
+        log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail could not be accepted yet; trying again')
+        await delay(backoff(attempt, RETRY.base, RETRY.max), signal)
+        signal.throwIfAborted()
+      }
+    }
+  }
+}
+
+/** Keys are remembered by this, so that the memory stays small whatever senders put into a Message-ID. */
+export function keyHash(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 12)
+}

@@ -1,0 +1,62 @@
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { Log } from '../../../src/core/log.ts'
+import type { Leases } from '../../../src/core/store.ts'
+import { delay } from './delay.ts'
+
+/** A lease in force. `lost` is aborted when another daemon may have it; the holder stops at once then. */
+export type HeldLease = { token: number; lost: AbortSignal; release(): Promise<void> }
+
+/**
+ * Waits until this daemon holds the lease, then keeps it renewed. `ttl` (ms) is how long a dead holder
+ * blocks the others. Undefined: `signal` was aborted first. While the store is away nobody holds it.
+ */
+export async function holdLease(options: {
+  leases: Leases
+  name: string
+  owner: string
+  ttl: number
+  log: Log
+  signal: AbortSignal
+}): Promise<HeldLease | undefined> {
+  const { leases, name, owner, ttl, log, signal } = options
+  const acquire = async () => {
+    try {
+      return await leases.acquire(name, owner, ttl)
+    } catch (error) {
+      log.warn({ lease: name, reason: reasonOf(error) }, 'the lease of the mailbox could not be taken')
+      return undefined
+    }
+  }
+
+  let first = await acquire()
+  while (!first && !signal.aborted) {
+    await delay(ttl / 3, signal)
+    if (!signal.aborted) first = await acquire()
+  }
+  if (!first) return undefined
+
+  const { token } = first
+  const lost = new AbortController()
+  let safeUntil = performance.now() + ttl
+  const timer = setInterval(async () => {
+    const asked = performance.now()
+    // Given up before it ends, so that two daemons never believe at once that they hold it.
+    if (asked > safeUntil - ttl / 3) return lost.abort(new Error('the lease of the mailbox was lost'))
+    const renewed = await acquire()
+    if (renewed && renewed.token !== token) lost.abort(new Error('another daemon took the mailbox over'))
+    if (renewed) safeUntil = asked + ttl
+  }, ttl / 4)
+  return {
+    token,
+    lost: lost.signal,
+    async release() {
+      clearInterval(timer)
+      if (lost.signal.aborted) return
+      try {
+        await leases.release(name, owner)
+      } catch (error) {
+        log.debug({ lease: name, reason: reasonOf(error) }, 'the lease ends by itself')
+      }
+    },
+  }
+}

@@ -1,0 +1,181 @@
+import { convert } from 'html-to-text'
+import PostalMime, { type Address, type Email, type Attachment as MimePart } from 'postal-mime'
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { Attachment } from '../../../src/core/message.ts'
+
+/** A mail taken apart. Nothing in it is trusted; everything may be missing. */
+export type Mail = {
+  /** In document order, names in lower case, values unfolded. */
+  headers: { key: string; value: string }[]
+  /** With angle brackets. */
+  messageId?: string
+  inReplyTo?: string
+  /** Oldest first. */
+  references: string[]
+  /** When the sender says it was written (Unix ms). */
+  date?: number
+  from: Mailbox[]
+  replyTo: Mailbox[]
+  to: Mailbox[]
+  cc: Mailbox[]
+  subject?: string
+  /** Plain text: the text part, or else made from the HTML. */
+  text: string
+  html?: string
+  parts: Part[]
+  /** Why it could only be read in part. */
+  unreadable?: string
+}
+
+export type Mailbox = { name: string; address: string }
+
+/** An attachment or an inline image. */
+export type Part = {
+  name: string
+  type: string
+  contentId?: string
+  inline: boolean
+  /** Empty where the part is on disk already. */
+  content: Uint8Array
+  /** Set for the parts of a big mail, which never were in memory. */
+  saved?: Attachment
+}
+
+const MAX_DEPTH = 64
+const MAX_HTML = 2 * 1024 * 1024
+const MAX_IDS = 100
+
+/**
+ * Takes a mail (RFC 5322) apart, whatever its charset, nesting and errors. Never throws: what cannot be parsed
+ * keeps the headers that can be read, and says why in `unreadable`.
+ */
+export async function parseMail(raw: Uint8Array): Promise<Mail> {
+  try {
+    // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
+    return toMail(await PostalMime.parse(raw, { maxNestingDepth: MAX_DEPTH, forceRfc822Attachments: true }))
+  } catch (error) {
+    return headersOnly(raw, reasonOf(error))
+  }
+}
+
+/** The first header of that name (lower case). */
+export function header(mail: Mail, name: string): string | undefined {
+  return mail.headers.find((each) => each.key === name)?.value.trim()
+}
+
+/** The message ids in a header value, with angle brackets, in order; hostile lengths are cut off. */
+export function messageIds(value: string | undefined): string[] {
+  if (!value) return []
+  const ids = value.slice(0, 100_000).match(/<[^<>\s]{1,900}>/g) ?? []
+  return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids
+}
+
+function toMail(email: Email): Mail {
+  const value = (name: string) => email.headers.find((each) => each.key === name)?.value.trim()
+  const messageId = messageIds(value('message-id'))[0] ?? bareId(value('message-id'))
+  const inReplyTo = messageIds(value('in-reply-to'))[0]
+  const date = dateOf(value('date'))
+  const html = email.html?.trim() ? email.html : undefined
+  const text = email.text?.trim() ? email.text : html ? textOf(html) : ''
+  return {
+    headers: email.headers.map(({ key, value }) => ({ key, value })),
+    ...(messageId ? { messageId } : {}),
+    ...(inReplyTo ? { inReplyTo } : {}),
+    references: messageIds(value('references')),
+    ...(date === undefined ? {} : { date }),
+    from: mailboxes(email.from ? [email.from] : []),
+    replyTo: mailboxes(email.replyTo),
+    to: mailboxes(email.to),
+    cc: mailboxes(email.cc),
+    ...(email.subject ? { subject: oneLine(email.subject) } : {}),
+    text: plain(text),
+    ...(html ? { html } : {}),
+    parts: email.attachments.map(toPart),
+  }
+}
+
+function toPart(part: MimePart, index: number): Part {
+  const { content } = part
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
+  return {
+    name: oneLine(part.filename ?? '') || `part-${index + 1}`,
+    type: part.mimeType,
+    ...(part.contentId ? { contentId: part.contentId.replace(/^<|>$/g, '') } : {}),
+    inline: part.related === true || part.disposition === 'inline',
+    content: bytes,
+  }
+}
+
+function mailboxes(addresses: readonly Address[] = []): Mailbox[] {
+  return addresses
+    .flatMap((each) => (each.group === undefined ? [each] : each.group))
+    .filter((each) => each.address.includes('@'))
+    .map(({ name, address }) => ({ name: oneLine(name), address: oneLine(address).toLowerCase() }))
+}
+
+/** Some senders leave the angle brackets away. */
+function bareId(value: string | undefined): string | undefined {
+  return value && /^[^\s<>]{1,900}@[^\s<>]{1,250}$/.test(value) ? `<${value}>` : undefined
+}
+
+function dateOf(value: string | undefined): number | undefined {
+  const time = value ? Date.parse(value.replace(/\s*\([^)]*\)\s*$/, '')) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
+function textOf(html: string): string {
+  try {
+    return convert(html.slice(0, MAX_HTML), {
+      wordwrap: false,
+      limits: { maxInputLength: MAX_HTML, maxDepth: 200, maxChildNodes: 20_000, ellipsis: '…' },
+      selectors: [
+        { selector: 'img', format: 'skip' },
+        { selector: 'a', options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
+      ],
+    })
+  } catch (error) {
+    return `(This HTML could not be read: ${reasonOf(error)})`
+  }
+}
+
+/** Line ends as `\n`, no byte order mark and no NUL, which some stores cannot keep in text. */
+function plain(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll('\r', '\n')
+    .replaceAll('\u0000', '')
+    .replace(/^\ufeff/, '')
+}
+
+function oneLine(text: string): string {
+  // Control characters in names and subjects must not reach a log line or a header of ours.
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
+}
+
+function headersOnly(raw: Uint8Array, reason: string): Mail {
+  const head = new TextDecoder('latin1').decode(raw.subarray(0, 65_536)).split(/\r?\n\r?\n/, 1)[0] ?? ''
+  const headers = head
+    .replaceAll(/\r?\n[ \t]+/g, ' ')
+    .split(/\r?\n/)
+    .map((line) => /^([\w-]{1,100}):(.*)$/.exec(line))
+    .filter((match) => match !== null)
+    .map(([, key = '', value = '']) => ({ key: key.toLowerCase(), value: value.trim() }))
+  const value = (name: string) => headers.find((each) => each.key === name)?.value
+  const messageId = messageIds(value('message-id'))[0]
+  const inReplyTo = messageIds(value('in-reply-to'))[0]
+  const address = /[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/.exec(value('from')?.slice(-1000) ?? '')?.[0]
+  return {
+    headers,
+    ...(messageId ? { messageId } : {}),
+    ...(inReplyTo ? { inReplyTo } : {}),
+    references: messageIds(value('references')),
+    from: address ? [{ name: '', address: address.toLowerCase() }] : [],
+    replyTo: [],
+    to: [],
+    cc: [],
+    ...(value('subject') ? { subject: oneLine(value('subject') ?? '') } : {}),
+    text: '',
+    parts: [],
+    unreadable: reason,
+  }
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { Health, TransportDeps } from '../../../src/core/transport.ts'
+import type { ConnectImap } from '../imap-connection.ts'
+import type { EmailOptions } from '../options.ts'
+import { createCursorStore } from './cursor.ts'
+import { backoff, delay } from './delay.ts'
+import { readFolder } from './folder.ts'
+import type { Ingest } from './ingest.ts'
+import { type HeldLease, holdLease } from './lease.ts'
+import { createSpool } from './spool.ts'
+
+/** Reads the mailbox, on one daemon at a time. */
+export type Reader = {
+  start(): void
+  /** Resolves when nothing is being taken in any more. */
+  stop(): Promise<void>
+  health(): Health
+}
+
+export type ReaderTiming = {
+  /** How long a daemon that died keeps the mailbox from the others (ms). */
+  lease: number
+  /** First and longest pause before the next try after a lost connection (ms). */
+  retry: number
+  maxRetry: number
+}
+
+export const READER_TIMING: ReaderTiming = { lease: 8000, retry: 1000, maxRetry: 60_000 }
+
+export function createReader(parts: {
+  options: EmailOptions
+  deps: TransportDeps
+  connect: ConnectImap
+  ingest: Ingest
+  timing: ReaderTiming
+}): Reader {
+  const { options, deps, connect, ingest, timing } = parts
+  const { log, gateway } = deps
+  const owner = randomUUID()
+  const stopping = new AbortController()
+  const states = new Map<string, FolderState>()
+  let role: 'waiting' | 'reading' = 'waiting'
+  let running: Promise<void> | undefined
+
+  const run = async () => {
+    while (!stopping.signal.aborted) {
+      const lease = await holdLease({
+        leases: deps.leases,
+        name: `email/${gateway}`,
+        owner,
+        ttl: timing.lease,
+        log,
+        signal: stopping.signal,
+      })
+      if (!lease) return
+      await readUnder(lease)
+    }
+  }
+
+  const readUnder = async (lease: HeldLease) => {
+    role = 'reading'
+    const signal = AbortSignal.any([stopping.signal, lease.lost])
+    for (const folder of options.folders) states.set(folder, { caughtUpAt: deps.now(), read: false })
+    await Promise.all(options.folders.map((folder) => keepReading(folder, lease.token, signal)))
+    role = 'waiting'
+    await lease.release()
+    if (lease.lost.aborted) log.warn({}, 'the mailbox went to another daemon')
+  }
+
+  /** Reads one folder, and again after each failure, until `signal` aborts. */
+  const keepReading = async (folder: string, token: number, signal: AbortSignal) => {
+    const spool = createSpool(deps.artifacts, options['max-size'])
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        await readOnce(folder, token, spool, signal, () => {
+          attempt = 0
+        })
+      } catch (error) {
+        if (signal.aborted) break
+        const wait = backoff(attempt, timing.retry, timing.maxRetry)
+        states.set(folder, { ...stateOf(folder), error: reasonOf(error) })
+        log.warn(
+          { folder, reason: reasonOf(error), wait: Math.round(wait) },
+          'the mailbox cannot be read; trying again',
+        )
+        await delay(wait, signal)
+      }
+    }
+    await spool.close()
+  }
+
+  const readOnce = async (
+    folder: string,
+    token: number,
+    spool: ReturnType<typeof createSpool>,
+    signal: AbortSignal,
+    onCaughtUp: () => void,
+  ) => {
+    const connection = await connect()
+    // The cursor is read again for each connection: it says how far the last one came.
+    const cursors = createCursorStore(deps.kv, gateway, folder, token)
+    try {
+      await readFolder(
+        connection,
+        {
+          folder,
+          cursors,
+          ingest,
+          spool,
+          since: options.since,
+          after: options.after,
+          quarantine: options.quarantine,
+          maxSize: options['max-size'],
+          sweep: options.sweep,
+          onCaughtUp() {
+            states.set(folder, { caughtUpAt: deps.now(), read: true })
+            onCaughtUp()
+          },
+          log,
+          now: deps.now,
+        },
+        signal,
+      )
+    } finally {
+      await connection.end()
+    }
+  }
+
+  const stateOf = (folder: string) => states.get(folder) ?? { caughtUpAt: deps.now(), read: false }
+
+  return {
+    start() {
+      running ??= run()
+    },
+    async stop() {
+      stopping.abort()
+      await running
+    },
+    health() {
+      if (role === 'waiting') return { ok: true, detail: 'another daemon reads the mailbox, or nobody yet' }
+      for (const [folder, { caughtUpAt, read, error }] of states) {
+        const silence = deps.now() - caughtUpAt
+        const seconds = Math.round(silence / 1000)
+        if (silence > options['max-silence']) {
+          return {
+            ok: false,
+            detail: `${folder} could not be read for ${seconds} s${error ? `: ${error}` : ''}`,
+          }
+        }
+        if (error && !read) return { ok: false, detail: `${folder} cannot be read: ${error}` }
+        if (error) return { ok: true, detail: `${folder}: ${error}; trying again` }
+      }
+      return { ok: true, detail: `reading ${options.folders.join(', ')}` }
+    },
+  }
+}
+
+/** `read`: it could be read since the start. `error`: why it cannot be right now. */
+type FolderState = { caughtUpAt: number; read: boolean; error?: string }

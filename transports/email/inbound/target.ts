@@ -1,0 +1,54 @@
+import type { ReplyTarget } from '../reply-target.ts'
+import { isRobot, type OwnAddresses } from './automatic.ts'
+import type { Identity } from './identity.ts'
+import type { Mail, Mailbox } from './parse.ts'
+
+/** RFC 5322 sets no limit; mail servers do. The root and the newest are what clients thread by. */
+const MAX_REFERENCES = 30
+
+/** Works out where a reply to this mail may go, and whether one may be sent at all. */
+export function replyTarget(
+  mail: Mail,
+  facts: {
+    own: OwnAddresses
+    auto: string | undefined
+    identity: Identity
+    /** True for addresses that may write to this gateway. */
+    allowed(address: string): boolean
+    receivedAt: number
+  },
+): ReplyTarget {
+  const recipient = recipientOf(mail, facts)
+  const suppress = suppression(recipient, facts)
+  const references = [...new Set([...mail.references, ...(mail.messageId ? [mail.messageId] : [])])]
+  return {
+    to: recipient?.address ?? '',
+    ...(recipient?.name ? { name: recipient.name } : {}),
+    subject: mail.subject ?? '',
+    ...(mail.messageId ? { messageId: mail.messageId } : {}),
+    references:
+      references.length > MAX_REFERENCES
+        ? [...references.slice(0, 1), ...references.slice(1 - MAX_REFERENCES)]
+        : references,
+    at: Math.min(mail.date ?? facts.receivedAt, facts.receivedAt),
+    ...(suppress ? { suppress } : {}),
+  }
+}
+
+/** Reply-To, where it leads to somebody who may write here too: otherwise it would leak answers to anyone. */
+function recipientOf(mail: Mail, facts: { allowed(address: string): boolean }): Mailbox | undefined {
+  const asked = mail.replyTo.find((each) => facts.allowed(each.address))
+  return asked ?? mail.from[0]
+}
+
+function suppression(
+  recipient: Mailbox | undefined,
+  facts: { own: OwnAddresses; auto: string | undefined; identity: Identity },
+): string | undefined {
+  if (facts.auto) return facts.auto
+  if (!recipient) return 'no-sender'
+  if (facts.own.has(recipient.address)) return 'own-address'
+  if (isRobot(recipient.address)) return 'robot-address'
+  // Its sender did not write it; an answer would reach somebody who never asked (backscatter).
+  return facts.identity.result === 'fail' ? 'unauthenticated' : undefined
+}

@@ -1,0 +1,140 @@
+import { Readable } from 'node:stream'
+import type { JsonObject } from '../../../src/core/json.ts'
+import type { Attachment, NewMessage } from '../../../src/core/message.ts'
+import type { Artifacts } from '../../../src/core/transport.ts'
+import type { ReplyTarget } from '../reply-target.ts'
+import { isReplySubject } from './conversation.ts'
+import type { Identity } from './identity.ts'
+import type { Mail } from './parse.ts'
+import { newPart } from './reply-text.ts'
+
+/** What is known about a mail besides its own content. */
+export type Circumstances = {
+  gateway: string
+  key: string
+  conversation: string
+  folder: string
+  uid: number
+  size: number
+  identity: Identity
+  /** Why it is automatic, where it is. */
+  auto?: string
+  target: ReplyTarget
+  own: ReadonlySet<string>
+}
+
+/** Larger texts are artifacts; this much of them stays in the message. */
+const INLINE_LIMIT = 65_536
+const MAX_HEADERS = 200
+const MAX_HEADER = 2000
+/** Long, and of use to mail servers only. */
+const TRANSPORT_HEADERS =
+  /^(received|dkim-signature|arc-.*|authentication-results|x-google-.*|x-ms-exchange.*|x-microsoft-antispam.*|domainkey-signature|content-.*|mime-version)$/
+
+/** Makes the message that is accepted. Attachments and long texts are artifacts when it resolves. */
+export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
+  const [sender] = mail.from
+  const address = sender?.address ?? ''
+  const isReply = mail.inReplyTo !== undefined || mail.references.length > 0 || isReplySubject(mail.subject)
+  const fresh = newPart(mail.text.slice(0, 4 * INLINE_LIMIT), isReply ? 'reply' : 'first')
+  const text = await bounded(fresh, 'text', 'text/plain', artifacts)
+  const full =
+    fresh === mail.text.trim() ? undefined : await bounded(mail.text, 'fullText', 'text/plain', artifacts)
+  const html = mail.html ? await bounded(mail.html, 'html', 'text/html', artifacts) : undefined
+  const attachments = await saveParts(mail, artifacts)
+  const to = recipient(mail, known.own)
+  return {
+    gateway: known.gateway,
+    transport: 'email',
+    conversation: known.conversation,
+    key: known.key,
+    from: { id: address, ...(sender?.name ? { name: sender.name } : {}), ...(address ? { address } : {}) },
+    ...(to ? { to } : {}),
+    ...(mail.subject ? { subject: mail.subject.slice(0, 1000) } : {}),
+    text: text.text,
+    ...(html && !html.path ? { html: html.text } : {}),
+    data: {
+      ...(mail.messageId ? { messageId: mail.messageId } : {}),
+      ...(mail.inReplyTo ? { inReplyTo: mail.inReplyTo } : {}),
+      ...(mail.date === undefined ? {} : { date: mail.date }),
+      to: mail.to.map((each) => each.address),
+      cc: mail.cc.map((each) => each.address),
+      headers: headersOf(mail),
+      folder: known.folder,
+      uid: known.uid,
+      size: known.size,
+      authentication: { ...known.identity },
+      ...(known.auto ? { auto: known.auto } : {}),
+      ...(mail.unreadable ? { unreadable: mail.unreadable } : {}),
+      ...(text.path ? { textPath: text.path } : {}),
+      ...(full ? { fullText: full.text, ...(full.path ? { fullTextPath: full.path } : {}) } : {}),
+      ...(html?.path ? { htmlPath: html.path } : {}),
+      ...inlineParts(mail, attachments),
+      replyTarget: { ...known.target },
+    },
+    attachments,
+  }
+}
+
+async function bounded(
+  text: string,
+  name: string,
+  type: string,
+  artifacts: Artifacts,
+): Promise<{ text: string; path?: string }> {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= INLINE_LIMIT) return { text }
+  const saved = await artifacts.save(name, type, Readable.from([Buffer.from(text)]), bytes)
+  // Cut at a character, not within one.
+  return {
+    text: Buffer.from(text)
+      .subarray(0, INLINE_LIMIT)
+      .toString()
+      .replace(/\ufffd$/, ''),
+    path: saved.path,
+  }
+}
+
+async function saveParts(mail: Mail, artifacts: Artifacts): Promise<Attachment[]> {
+  const saved: Attachment[] = []
+  for (const part of mail.parts) {
+    const body = () => Readable.from([Buffer.from(part.content)])
+    saved.push(
+      part.saved
+        ? { ...part.saved, name: part.name, type: part.type }
+        : await artifacts.save(part.name, part.type, body(), part.content.length),
+    )
+  }
+  return saved
+}
+
+/** Which attachment an `<img src="cid:…">` of the HTML means. */
+function inlineParts(mail: Mail, attachments: Attachment[]): JsonObject {
+  const entries = mail.parts.flatMap((part, index) => {
+    const path = attachments[index]?.path
+    return part.contentId && path ? [[part.contentId, path] as const] : []
+  })
+  return entries.length > 0 ? { inline: Object.fromEntries(entries) } : {}
+}
+
+/** The address of ours that it was sent to, or else the first it was sent to. */
+function recipient(mail: Mail, own: ReadonlySet<string>): string | undefined {
+  const all = [...mail.to, ...mail.cc].map((each) => each.address)
+  return all.find((each) => own.has(withoutTag(each))) ?? all[0]
+}
+
+/** `support+tag@example.com` is delivered to `support@example.com`. */
+function withoutTag(address: string): string {
+  return address.replace(/\+[^@]*(?=@)/, '')
+}
+
+function headersOf(mail: Mail): JsonObject {
+  const headers: JsonObject = Object.create(null)
+  let count = 0
+  for (const { key, value } of mail.headers) {
+    if (TRANSPORT_HEADERS.test(key) || key === '__proto__' || Object.hasOwn(headers, key)) continue
+    if (++count > MAX_HEADERS) break
+    headers[key] = value.trim().slice(0, MAX_HEADER)
+  }
+  return { ...headers }
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { compilePattern } from '../../src/core/pattern.ts'
+import { duration, rate, size, timerDuration } from '../../src/core/units.ts'
+
+/** An OAuth2 login whose access token is renewed with a refresh token (RFC 6749, section 6). */
+const oauth2 = z.strictObject({
+  'client-id': z.string().min(1),
+  'client-secret': z.string().min(1).optional(),
+  'refresh-token': z.string().min(1),
+  'token-url': z.url().default('https://oauth2.googleapis.com/token'),
+})
+
+const server = z.strictObject({
+  host: z.string().min(1),
+  port: z.coerce.number().int().min(1).max(65535).optional(),
+  /** Default: `implicit` on the port made for it (993, 465), else `starttls`, which is then required. */
+  tls: z.enum(['implicit', 'starttls', 'none']).optional(),
+  /** A PEM file with the authority to trust, besides those of the system. */
+  ca: z.string().min(1).optional(),
+  user: z.string().min(1).optional(),
+  pass: z.string().min(1).optional(),
+  oauth2: oauth2.optional(),
+})
+
+const address = z.string().regex(/^[^\s@<>]+@[^\s@<>]+$/, 'expected an address such as support@example.com')
+
+const pattern = z.string().superRefine((source, context) => {
+  try {
+    compilePattern(source)
+  } catch (error) {
+    context.addIssue({
+      code: 'custom',
+      message: `${source} ${error instanceof Error ? error.message : error}`,
+    })
+  }
+})
+
+const since = z.union([z.literal(['now', 'all']), z.iso.date(), z.iso.datetime({ offset: true })], {
+  error: 'expected now, all or a date such as 2026-11-01',
+})
+
+const after = z.union([z.literal(['keep', 'seen', 'delete']), z.strictObject({ move: z.string().min(1) })], {
+  error: 'expected keep, seen, delete or { move: Folder }',
+})
+
+/** What a gateway with `transport: email` takes in routes.yaml; `docs/email.md` explains each. */
+export const emailOptions = z.strictObject({
+  /** The address that it answers as. */
+  address,
+  name: z.string().min(1).optional(),
+  /** Further addresses of this mailbox: mail from them is never answered. */
+  aliases: z.array(address).default([]),
+  imap: server,
+  smtp: server,
+  folders: z.array(z.string().min(1)).min(1).default(['INBOX']),
+  /** What a first start takes. Later starts go on where the last one stopped. */
+  since: since.default('now'),
+  /** What happens to a mail once it is accepted. */
+  after: after.default('keep'),
+  /** Where mail that was refused is moved; without it, it stays where it is. */
+  quarantine: z.string().min(1).optional(),
+  'max-size': size.default(50 * 1024 * 1024),
+  /** How often to look without being told; IDLE tells at once. */
+  sweep: timerDuration.default(60_000),
+  /** Health turns red when nothing could be read for this long. */
+  'max-silence': duration.default(300_000),
+
+  'allowed-senders': z.array(pattern).min(1).optional(),
+  authentication: z.enum(['require', 'prefer', 'off']).default('prefer'),
+  /** The host of your own mail server, whose Authentication-Results are believed instead of verifying here. */
+  trust: z.string().min(1).optional(),
+
+  'reply-to': address.optional(),
+  /** The folder with what was sent. `copy: server`: the server puts it there itself, as Gmail does. */
+  sent: z
+    .strictObject({ folder: z.string().min(1), copy: z.enum(['append', 'server']).default('append') })
+    .optional(),
+  'rate-limit': rate.default({ count: 60, per: 60_000 }),
+  'domain-rate-limit': rate.default('off'),
+  /** Automatic replies to one correspondent; more become dead letters. */
+  'reply-budget': rate.default({ count: 10, per: 3_600_000 }),
+  /** Older mail gets no automatic reply. */
+  'reply-max-age': duration.default(86_400_000),
+  /** A reply without References goes to the conversation with its subject and correspondent within this time. */
+  'thread-window': duration.default(7 * 86_400_000),
+  /** Whether skills may send to other addresses than the one that wrote; the outbox checks it. */
+  open: z.boolean().optional(),
+})
+
+export type EmailOptions = z.output<typeof emailOptions>
+export type ServerOptions = EmailOptions['imap']
+export type OAuth2Options = z.output<typeof oauth2>
+export type AfterAccept = EmailOptions['after']

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import type { KeyValues } from '../../../src/core/store.ts'
+import type { Rate } from '../../../src/core/units.ts'
+
+/** Counts automatic replies per correspondent, for all daemons together. */
+export type Budget = {
+  /** Takes one reply out of the budget; 0, or the ms until there is room again. The same `key` counts once. */
+  take(correspondent: string, key: string): Promise<number>
+}
+
+/** A budget over a sliding window. Rate `off` is no budget. */
+export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off', now: () => number): Budget {
+  if (rate === 'off') return { take: async () => 0 }
+  const digest = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16)
+  return {
+    async take(correspondent, key) {
+      const name = `email/${gateway}/budget/${digest(correspondent.toLowerCase())}`
+      const mark = digest(key)
+      for (;;) {
+        const found = await kv.get(name)
+        const taken = entries(found?.value).filter(([at]) => at > now() - rate.per)
+        if (taken.some(([, each]) => each === mark)) return 0
+        const [oldest] = taken
+        if (oldest && taken.length >= rate.count) return oldest[0] + rate.per - now()
+        const next = [...taken, [now(), mark] satisfies [number, string]]
+        const written = await kv.set(name, next, { ttl: rate.per, ifVersion: found?.version ?? 0 })
+        // Undefined: another daemon wrote in between; look again.
+        if (written !== undefined) return 0
+      }
+    },
+  }
+}
+
+function entries(value: unknown): [number, string][] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((each) =>
+    Array.isArray(each) ? [[Number(each[0]), String(each[1])] as [number, string]] : [],
+  )
+}
+
+/** Spreads sends over time. */
+export type Throttle = {
+  /** Takes a place now and returns 0, or takes none and returns the ms until there will be one. */
+  take(name: string): number
+}
+
+/** A rate per name (a gateway, a domain) in this process, over a sliding window. */
+export function createThrottle(rate: Rate | 'off', now: () => number): Throttle {
+  if (rate === 'off') return { take: () => 0 }
+  const taken = new Map<string, number[]>()
+  return {
+    take(name) {
+      const since = now() - rate.per
+      for (const [each, times] of taken) if ((times.at(-1) ?? 0) <= since) taken.delete(each)
+      const times = (taken.get(name) ?? []).filter((at) => at > since)
+      const [oldest] = times
+      if (oldest !== undefined && times.length >= rate.count) return oldest + rate.per - now()
+      taken.set(name, [...times, now()])
+      return 0
+    },
+  }
+}

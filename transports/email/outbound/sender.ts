@@ -1,0 +1,122 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
+import type { EmailOptions } from '../options.ts'
+import type { SentLog } from '../sent-log.ts'
+import { compose, type Outgoing } from './compose.ts'
+import { createBudget, createThrottle } from './limits.ts'
+import type { SentFolder } from './sent-folder.ts'
+import type { Smtp } from './smtp.ts'
+
+export type Sender = Required<Pick<Transport, 'send' | 'probe'>>
+
+/** A send waits this long for its turn under a rate limit; after that the outbox tries again later. */
+const MAX_TURN = 20_000
+
+/** Sends replies: once per key, never to a machine, within the limits. */
+export function createSender(parts: {
+  options: EmailOptions
+  deps: TransportDeps
+  smtp: Smtp
+  sent: SentLog
+  sentFolder: SentFolder | undefined
+}): Sender {
+  const { options, deps, smtp, sent, sentFolder } = parts
+  const { log, gateway, now } = deps
+  const budget = createBudget(deps.kv, gateway, options['reply-budget'], now)
+  const byGateway = createThrottle(options['rate-limit'], now)
+  const byDomain = createThrottle(options['domain-rate-limit'], now)
+
+  const send = async (reply: Reply): Promise<Receipt> => {
+    const outgoing = compose(reply, options, deps.artifacts)
+    const { mark, messageId, to } = outgoing
+    const before = await sent.get(mark)
+    if (before?.state === 'sent') return { id: messageId, data: { response: before.response ?? '' } }
+
+    const silence = silenceFor(outgoing)
+    if (silence) {
+      deps.refused(`reply:${silence}`)
+      log.info(
+        { messageId: reply.inReplyTo, to, reason: silence },
+        'the reply was not sent: it would answer a machine',
+      )
+      return { id: messageId, data: { suppressed: silence } }
+    }
+    await withinBudget(reply, outgoing)
+    await turn(byGateway, gateway)
+    await turn(byDomain, to.slice(to.lastIndexOf('@') + 1).toLowerCase())
+    return handOver(reply, outgoing)
+  }
+
+  /** Why a reply may not be sent: the mail it answers is automatic, forged, or too old to be answered by itself. */
+  const silenceFor = ({ target }: Outgoing): string | undefined => {
+    if (!target) return undefined
+    if (target.suppress) return target.suppress
+    return now() - target.at > options['reply-max-age'] ? 'too-old' : undefined
+  }
+
+  const withinBudget = async (reply: Reply, { target, to }: Outgoing) => {
+    if (!target) return
+    const wait = await budget.take(to, reply.key)
+    if (wait <= 0) return
+    deps.refused('reply:budget')
+    const minutes = Math.ceil(wait / 60_000)
+    throw new TriviumError('send_rejected', {
+      gateway,
+      reason: `the budget of automatic replies to ${to} is used up for ${minutes} min (reply-budget); retry it by hand if it is no loop`,
+    })
+  }
+
+  const handOver = async (reply: Reply, { mark, messageId, to, mail }: Outgoing): Promise<Receipt> => {
+    const record = {
+      key: reply.key,
+      at: now(),
+      to,
+      conversation: reply.conversation,
+      ...(reply.inReplyTo ? { inReplyTo: reply.inReplyTo } : {}),
+    }
+    // Before the hand-over: what comes back, a copy or a bounce, may be here before the answer is.
+    await sent.set(mark, { ...record, state: 'sending' })
+    const { response } = await smtp.send(mail, reply.key)
+    await sent.set(mark, { ...record, state: 'sent', response })
+    log.info(
+      { messageId: reply.inReplyTo, conversation: reply.conversation, to, mailId: messageId },
+      'mail was sent',
+    )
+    await keepCopy(reply, messageId)
+    return { id: messageId, data: { response } }
+  }
+
+  /** The mail is sent; a copy that cannot be kept must not make it be sent again. */
+  const keepCopy = async (reply: Reply, messageId: string) => {
+    if (!sentFolder) return
+    try {
+      await sentFolder.keep(compose(reply, options, deps.artifacts).mail)
+    } catch (error) {
+      log.error({ mailId: messageId, reason: reasonOf(error) }, 'the copy of a sent mail could not be kept')
+    }
+  }
+
+  const turn = async (throttle: ReturnType<typeof createThrottle>, name: string) => {
+    const deadline = now() + MAX_TURN
+    for (let wait = throttle.take(name); wait > 0; wait = throttle.take(name)) {
+      if (now() + wait > deadline)
+        throw new TriviumError('send_failed', { gateway, reason: `the rate limit for ${name}` })
+      await pause(wait)
+    }
+  }
+
+  return {
+    send,
+    async probe(reply) {
+      const { mark, messageId } = compose(reply, options, deps.artifacts)
+      const record = await sent.get(mark)
+      if (!record) return { sent: false }
+      if (record.state === 'sent') return { sent: true, receipt: { id: messageId } }
+      if (!sentFolder) return { sent: 'unknown' }
+      if (await sentFolder.has(messageId)) return { sent: true, receipt: { id: messageId } }
+      // A server that keeps the copies itself has none of what it never took. Our own copy comes after the send.
+      return options.sent?.copy === 'server' ? { sent: false } : { sent: 'unknown' }
+    },
+  }
+}

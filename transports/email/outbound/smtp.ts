@@ -1,0 +1,147 @@
+import { finished, PassThrough } from 'node:stream'
+import nodemailer, { type NodemailerError, type SendMailOptions } from 'nodemailer'
+import { TriviumError } from '../../../src/core/errors.ts'
+import { tlsOptions } from '../imap-connection.ts'
+import type { TokenSource } from '../oauth.ts'
+import type { ServerOptions } from '../options.ts'
+
+/** A pool of connections to the SMTP server. */
+export type Smtp = {
+  /**
+   * Hands one mail over; resolves with the server's answer. Throws `send_rejected` (5xx), `send_failed` (4xx, network:
+   * it was not taken), or `send_ambiguous`: the whole mail was handed over and no answer came.
+   */
+  send(mail: SendMailOptions, key: string): Promise<{ response: string }>
+  /** Connects and logs in. Rejects where that fails. */
+  verify(): Promise<void>
+  close(): void
+}
+
+type Timeouts = { connect: number; socket: number }
+
+const TIMEOUTS: Timeouts = { connect: 30_000, socket: 120_000 }
+
+/** Opens the pool lazily: the first send connects. */
+export function createSmtp(options: {
+  gateway: string
+  server: ServerOptions
+  tokens: TokenSource | undefined
+  timeouts?: Timeouts
+}): Smtp {
+  const { gateway, server, tokens } = options
+  /** The Message-IDs of mails that were handed over whole. */
+  const handedOver = new Set<string>()
+  let pool: Promise<ReturnType<typeof createPool>> | undefined
+
+  const open = () => {
+    pool ??= tlsOptions(server).then((tls) =>
+      createPool(server, tls, tokens, options.timeouts ?? TIMEOUTS, handedOver),
+    )
+    return pool
+  }
+
+  return {
+    async send(mail, key) {
+      const transporter = await open()
+      try {
+        const sent = await transporter.sendMail(mail)
+        return { response: sent.response ?? '' }
+      } catch (error) {
+        throw failure(gateway, key, error, handedOver.has(mail.messageId ?? ''))
+      } finally {
+        handedOver.delete(mail.messageId ?? '')
+      }
+    },
+    async verify() {
+      const transporter = await open()
+      await transporter.verify()
+    },
+    close() {
+      pool?.then((transporter) => transporter.close()).catch(() => {})
+    },
+  }
+}
+
+function createPool(
+  server: ServerOptions,
+  tls: Awaited<ReturnType<typeof tlsOptions>>,
+  tokens: TokenSource | undefined,
+  timeouts: Timeouts,
+  handedOver: Set<string>,
+) {
+  const port = server.port ?? 465
+  const mode = server.tls ?? (port === 465 ? 'implicit' : 'starttls')
+  const transporter = nodemailer.createTransport({
+    pool: true,
+    host: server.host,
+    port,
+    secure: mode === 'implicit',
+    requireTLS: mode === 'starttls',
+    ignoreTLS: mode === 'none',
+    tls,
+    ...auth(server, tokens),
+    maxConnections: 3,
+    // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.
+    maxRequeues: 0,
+    connectionTimeout: timeouts.connect,
+    greetingTimeout: timeouts.connect,
+    socketTimeout: timeouts.socket,
+  })
+  if (tokens) {
+    transporter.set('oauth2_provision_cb', (_user, renew, done) => {
+      tokens(renew ? 'renew' : 'at-hand').then(
+        (token) => done(null, token),
+        (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
+      )
+    })
+  }
+  transporter.use('stream', (mail, done) => {
+    mail.message.processFunc((source) => {
+      const watched = new PassThrough()
+      // Only the SMTP connection reads it, after the server's 354. Once it has read the end it sends the last dot,
+      // and from then on the server may have the mail, whatever happens to the answer.
+      watched.once('end', () => handedOver.add(mail.data.messageId ?? ''))
+      finished(source, (error) => error && watched.destroy(error))
+      return source.pipe(watched)
+    })
+    done()
+  })
+  return transporter
+}
+
+function auth(server: ServerOptions, tokens: TokenSource | undefined) {
+  if (!server.user) return {}
+  return tokens
+    ? { auth: { type: 'OAuth2' as const, user: server.user } }
+    : { auth: { user: server.user, pass: server.pass ?? '' } }
+}
+
+function failure(gateway: string, key: string, error: unknown, handedOver: boolean): TriviumError {
+  const { message, responseCode, code, command } = details(error)
+  const cause = { cause: error }
+  if (responseCode === undefined && handedOver) {
+    return new TriviumError('send_ambiguous', { gateway, key, reason: message }, cause)
+  }
+  // A refused login is the operator's to mend; the mail itself is fine and waits.
+  const permanent =
+    responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH' && command !== 'AUTH'
+  const impossible = code === 'EENVELOPE' && responseCode === undefined
+  return new TriviumError(
+    permanent || impossible ? 'send_rejected' : 'send_failed',
+    { gateway, reason: message },
+    cause,
+  )
+}
+
+function details(error: unknown): Pick<NodemailerError, 'message' | 'responseCode' | 'code' | 'command'> {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { message } = error
+  return {
+    message,
+    ...('responseCode' in error && typeof error.responseCode === 'number'
+      ? { responseCode: error.responseCode }
+      : {}),
+    ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
+    ...('command' in error && typeof error.command === 'string' ? { command: error.command } : {}),
+  }
+}

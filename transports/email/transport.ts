@@ -1,0 +1,76 @@
+import type { DNSResolver } from 'mailauth'
+import { compilePattern } from '../../src/core/pattern.ts'
+import type { Transport, TransportDeps } from '../../src/core/transport.ts'
+import { checkMailbox } from './check.ts'
+import { imapConnector } from './imap-connection.ts'
+import { createConversations } from './inbound/conversation.ts'
+import { createIdentityCheck } from './inbound/identity.ts'
+import { createIngest } from './inbound/ingest.ts'
+import { createReader, READER_TIMING, type ReaderTiming } from './inbound/reader.ts'
+import { createTokenSource } from './oauth.ts'
+import type { EmailOptions, ServerOptions } from './options.ts'
+import { createSender } from './outbound/sender.ts'
+import { createSentFolder } from './outbound/sent-folder.ts'
+import { createSmtp } from './outbound/smtp.ts'
+import { createResolver } from './resolver.ts'
+import { createSentLog } from './sent-log.ts'
+
+/** What a test may put in place of the world. */
+export type EmailWorld = { resolver?: DNSResolver; timing?: ReaderTiming; imapTimeout?: number }
+
+/** Wires one mailbox: reading by IMAP, replying by SMTP. Does no I/O before `start`. */
+export function createEmailTransport(
+  options: EmailOptions,
+  deps: TransportDeps,
+  world: EmailWorld = {},
+): Transport {
+  const { kv, gateway, now } = deps
+  const tokensFor = (server: ServerOptions) => server.oauth2 && createTokenSource(server.oauth2, now)
+  const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
+  const allowed = matcher(options['allowed-senders'])
+  const imapTokens = tokensFor(options.imap)
+  const connect = imapConnector(options.imap, imapTokens, world.imapTimeout)
+  const smtp = createSmtp({ gateway, server: options.smtp, tokens: tokensFor(options.smtp) })
+  const sent = createSentLog(kv, gateway)
+  const ingest = createIngest({
+    deps,
+    own,
+    allowed,
+    authentication: options.authentication,
+    verify: createIdentityCheck({
+      authentication: options.authentication,
+      trust: options.trust,
+      resolver: world.resolver ?? createResolver(now),
+    }),
+    conversations: createConversations({ kv, gateway, sent, window: options['thread-window'] }),
+    sent,
+  })
+  const reader = createReader({ options, deps, connect, ingest, timing: world.timing ?? READER_TIMING })
+  const sender = createSender({
+    options,
+    deps,
+    smtp,
+    sent,
+    sentFolder: options.sent && createSentFolder(options.sent, connect),
+  })
+
+  return {
+    async start() {
+      reader.start()
+    },
+    send: sender.send,
+    probe: sender.probe,
+    stop: () => reader.stop(),
+    async close() {
+      await reader.stop()
+      smtp.close()
+    },
+    health: () => reader.health(),
+    check: () => checkMailbox({ options, connect, smtp, now }),
+  }
+}
+
+function matcher(patterns: readonly string[] | undefined): ((address: string) => boolean) | undefined {
+  const compiled = patterns?.map(compilePattern)
+  return compiled && ((address) => compiled.some((pattern) => pattern.test(address)))
+}
