@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { JsonObject } from './json.ts'
+import { type JsonObject, jsonObjectSchema } from './json.ts'
 
 /** Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to. */
 export type Sender = { id: string; name?: string; address?: string }
@@ -86,3 +86,23 @@ export function decodeMessage(head: MessageHead, payload: string): Message {
     trace: stored.trace ?? head.id.replaceAll('-', ''),
   }
 }
+
+/** A message written by hand, for trying routes: everything but the text of what matters may be missing. */
+export const messageSchema: z.ZodType<Message> = z.object({
+  id: z.string().default('00000000-0000-7000-8000-000000000000'),
+  gateway: z.string(),
+  transport: z.string(),
+  conversation: z.string().default(''),
+  key: z.string().exactOptional(),
+  receivedAt: z.number().default(0),
+  from: z
+    .object({ id: z.string(), name: z.string().exactOptional(), address: z.string().exactOptional() })
+    .default({ id: '' }),
+  to: z.string().exactOptional(),
+  subject: z.string().exactOptional(),
+  text: z.string().default(''),
+  html: z.string().exactOptional(),
+  data: jsonObjectSchema.default({}),
+  attachments: z.array(attachmentSchema).default([]),
+  trace: z.string().default(''),
+})

@@ -19,6 +19,7 @@ export type Services = {
   state: StateService
   callbacks: CallbackService
   approvals: ApprovalService
+  sessions: SessionService
 }
 
 export type EventService = {
@@ -106,6 +107,29 @@ export type GatewayService = {
 
 export type GatewayInfo = { name: string; transport: string; ok: boolean; detail?: string; open: boolean }
 
+/** One invocation that a session remembers; which parts is a matter of `capture`. `at` is Unix ms. */
+export type SessionEntry = {
+  at: number
+  args?: Json
+  result?: Json
+  /** The conversation with the model. */
+  agent?: Json
+  /** Captured paths into ctx, by path. */
+  values?: Record<string, Json>
+}
+
+/** Names one session. `name` is the skill's, unless several skills share theirs under a name of their own. */
+export type SessionId = { name: string; key: string; store: StateStoreName }
+
+export type SessionService = {
+  /** Oldest first; `[]` for a session that is not there or has expired. */
+  read(id: SessionId): Promise<SessionEntry[]>
+  /** Adds an entry, and drops the oldest beyond `maxEntries`; the session expires `ttl` ms after its last entry. */
+  append(id: SessionId, entry: SessionEntry, limits: { maxEntries: number; ttl: number }): Promise<void>
+  delete(id: SessionId): Promise<{ ok: boolean; existed: boolean }>
+  list(store: StateStoreName): Promise<{ name: string; key: string; entries: number; updatedAt: number }[]>
+}
+
 /** Where a value lives: `file` and `memory` in this data dir and process, `shared` on the message store. */
 export type StateStoreName = 'file' | 'memory' | 'shared'
 
@@ -129,9 +153,15 @@ export type StateService = {
 }
 
 export type CallbackService = {
-  /** Makes a ref `{label}-{8 hex}`. `timeout` (ms) is how long a caller of the ref waits for its answer. */
-  create(args: { label: string; timeout: number; ttl: number }): Promise<{ ref: string }>
-  /** The next pending invocation, oldest first; null after `timeout` ms. Throws `callback_not_found`. */
+  /**
+   * Makes a ref `{label}-{8 hex}`. `timeout` (ms) is how long a caller of the ref waits for its answer; the ref
+   * ends by itself after `ttl` ms. It belongs to `rootId`, whose models see it as a tool.
+   */
+  create(args: { label: string; timeout: number; ttl: number }, rootId?: string): Promise<{ ref: string }>
+  /**
+   * Takes the next pending invocation, oldest first; null after `timeout` ms. Throws `callback_not_found`,
+   * `callback_released`.
+   */
   wait(
     args: { ref: string; timeout: number },
     signal: AbortSignal,
@@ -140,8 +170,8 @@ export type CallbackService = {
   respond(args: { ref: string; id: string; result?: Json; error?: string }): Promise<{ ok: boolean }>
   /** Ends a ref; those who wait for an answer get `callback_released`. */
   release(args: { ref: string }): Promise<{ ok: boolean }>
-  /** True where a name is a live ref, on any daemon of the same store. */
-  has(ref: string): Promise<boolean>
+  /** The live refs that belong to an outermost invocation, sorted. */
+  list(rootId: string): Promise<string[]>
   /**
    * Invokes a ref as a skill. Throws `callback_not_found`, `callback_released`, `callback_timeout`,
    * `callback_failed` (the responder answered with an error).

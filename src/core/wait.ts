@@ -7,7 +7,7 @@
  * that nothing between the attempt and the wait is missed.
  */
 export async function waitFor<T>(options: {
-  attempt(): Promise<{ value: T } | { retryAt?: number | undefined }>
+  attempt(): Promise<{ value: T; retryAt?: never } | { value?: never; retryAt?: number | undefined }>
   watch(wake: () => void): () => void
   timeout: number
   signal?: AbortSignal | undefined
@@ -26,7 +26,7 @@ export async function waitFor<T>(options: {
     for (;;) {
       woken = false
       const outcome = await options.attempt()
-      if ('value' in outcome) return outcome.value
+      if (outcome.value !== undefined) return outcome.value
       if (options.signal?.aborted || now() >= deadline) return undefined
       if (woken) continue
       const until = Math.min(deadline, outcome.retryAt ?? deadline)

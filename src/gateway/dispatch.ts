@@ -60,7 +60,8 @@ export function createDispatch(options: DispatchOptions): Worker {
     const message = job.message
     if (!message) return giveUp(new TriviumError('message_not_found', { id: job.messageId ?? job.id }))
     const route = options.routes().routes.find((one) => one.name === job.group) ?? matched(message)
-    if (!route) return { outcome: 'done', notes: [note('unrouted')] }
+    if (!route)
+      return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes: [note('unrouted')] }
 
     const started = now()
     const attempt = job.failures + job.lost + 1
@@ -71,7 +72,10 @@ export function createDispatch(options: DispatchOptions): Worker {
       await sendResult(dispatch, await options.invoke(dispatch))
       options.ended?.(message)
       metrics.dispatched(route.name, 'done', (now() - started) / 1000)
-      return { outcome: 'done', notes: [note('done', { route: route.name, attempt, ms: now() - started })] }
+      const notes = [note('done', { route: route.name, attempt, ms: now() - started })]
+      return job.notify
+        ? { outcome: 'done', notes, result: { outcome: 'done', replies: dispatch.sends.count } }
+        : { outcome: 'done', notes }
     } catch (thrown) {
       if (signal.aborted) throw thrown
       return failed(job, route, attempt, started, thrown)

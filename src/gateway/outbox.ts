@@ -30,11 +30,15 @@ export type Outbox = {
   worker: Worker
 }
 
+/** The sending half of a transport. */
+export type Sender = Pick<Transport, 'send' | 'probe'>
+
 export type OutboxOptions = {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   owner: string
   concurrency: number
-  transport(gateway: string): Transport | undefined
+  /** Who sends this reply; undefined while the gateway is not running. */
+  sender(reply: Reply): Sender | undefined
   sent(gateway: string, outcome: 'sent' | 'retry' | 'dead'): void
   log: Log
   now(): number
@@ -66,7 +70,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const reply = replySchema.parse(job.data)
-    const transport = options.transport(reply.gateway)
+    const transport = options.sender(reply)
     if (!transport) return waitForGateway(job, reply)
     try {
       const receipt = (await alreadySent(transport, job, reply)) ?? (await transport.send(reply))
@@ -80,7 +84,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
   /** Looks before sending again: only where an earlier attempt may have arrived without our knowing. */
   const alreadySent = async (
-    transport: Transport,
+    transport: Sender,
     job: ClaimedJob,
     reply: Reply,
   ): Promise<Receipt | undefined> => {

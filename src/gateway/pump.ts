@@ -10,7 +10,7 @@ type Routed = { name: string }
  * harmlessly, and of several daemons one wins each batch.
  *
  * Returns how many messages it moved, or undefined where another daemon was faster. Messages that no route
- * matches get a note in their history and no job.
+ * matches get a note in their history and no job, unless somebody waits for how they end.
  */
 export async function pumpOnce(options: {
   journal: Pick<Journal, 'unpumped' | 'pumped' | 'note'>
@@ -27,7 +27,7 @@ export async function pumpOnce(options: {
   const unmatched: Message[] = []
   for (const { message } of messages) {
     const route = options.match(message)
-    if (route) jobs.push(jobFor(message, route))
+    if (route || isAwaited(message)) jobs.push(jobFor(message, route?.name ?? ''))
     else unmatched.push(message)
   }
   if (!(await options.journal.pumped(cursor, last.position, jobs))) return undefined
@@ -39,12 +39,16 @@ export async function pumpOnce(options: {
 }
 
 /** Messages of one conversation of one gateway share a lane. */
-function jobFor(message: Message, route: Routed): NewJob {
+function jobFor(message: Message, route: string): NewJob {
   return {
     id: message.id,
     lane: `${message.gateway}/${message.conversation}`,
-    group: route.name,
+    group: route,
     messageId: message.id,
-    ...(message.data.respond === 'result' ? { notify: true } : {}),
+    ...(isAwaited(message) ? { notify: true } : {}),
   }
+}
+
+function isAwaited(message: Message): boolean {
+  return message.data.respond === 'result'
 }

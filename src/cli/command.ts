@@ -1,0 +1,17 @@
+import type { Command } from 'commander'
+import type { Environs } from './environs.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What every command gets. `environs` and `terminal` are read when the command runs: the global flags are known then. */
+export type CommandContext = {
+  environs(): Environs
+  terminal(): Terminal
+  /** Ends the program with this code once the command is done. */
+  exit(code: number): void
+}
+
+/** Adds one command, or a few that belong together, to the program: the only export of each command file. */
+export type AddCommand = (program: Command, context: CommandContext) => void
+
+/** The exit code where a wait ended with nothing. */
+export const EXIT_NOTHING = 4

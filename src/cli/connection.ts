@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { hostname, userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Submission } from '../control/api.ts'
+import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
+import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
+import { readDaemonFile } from './daemon-file.ts'
+import { type Environs, loadFor } from './environs.ts'
+
+/** What commands talk to: a running daemon, or one made in this process for a moment. */
+export type Connection = {
+  running: boolean
+  invoke(name: string, args: unknown): Promise<Json>
+  skills(): Promise<Json>
+  describe(name: string): Promise<Json>
+  status(): Promise<Json>
+  doctor(): Promise<Json>
+  submit(submission: Submission): Promise<Json>
+  explain(messageId: string): Promise<Json>
+  reload(): Promise<Json>
+  close(): Promise<void>
+}
+
+/** Connects to the running daemon. Throws `not_running`. */
+export async function connect(environs: Environs): Promise<Connection> {
+  const found = await findDaemon(environs)
+  if (found.control === undefined) throw new TriviumError('not_running', { path: found.dataDir })
+  return remote(found.control, found.token)
+}
+
+/** Connects to the running daemon, or opens the store in this process; there is one writer in either case. */
+export async function connectOrOpen(environs: Environs): Promise<Connection> {
+  const found = await findDaemon(environs)
+  return found.control === undefined ? local(environs) : remote(found.control, found.token)
+}
+
+type Found = { dataDir: string; control?: string; token: string }
+
+/** A daemon is found in its data dir, also while its routes.yaml is broken. */
+async function findDaemon(environs: Environs): Promise<Found> {
+  const { dataDir, token } = await placeOf(environs)
+  const file = readDaemonFile(dataDir)
+  if (!file) return { dataDir, token: '' }
+  return {
+    dataDir,
+    control: file.control,
+    token: token ?? readFileSync(join(dataDir, 'control-token'), 'utf8').trim(),
+  }
+}
+
+async function placeOf(environs: Environs): Promise<{ dataDir: string; token?: string }> {
+  try {
+    const { dataDir, token } = (await loadFor(environs)()).daemon
+    return { dataDir, ...(token === undefined ? {} : { token }) }
+  } catch (error) {
+    const dataDir = resolve(environs.cwd, environs.env.TRIVIUM_DATA_DIR || '.trivium')
+    if (readDaemonFile(dataDir))
+      return { dataDir, ...(environs.env.TRIVIUM_TOKEN ? { token: environs.env.TRIVIUM_TOKEN } : {}) }
+    throw error
+  }
+}
+
+function remote(control: string, token: string): Connection {
+  const call = async (method: 'GET' | 'POST', path: string, body?: unknown) => {
+    const answer = await fetchJson(`http://${control}${path}`, method, token, body)
+    return pathGet(answer, 'result') as Json
+  }
+  return {
+    running: true,
+    invoke: (name, args) => call('POST', `/v1/skills/${encodeURIComponent(name)}`, args),
+    skills: () => call('GET', '/v1/skills'),
+    describe: (name) => call('GET', `/v1/skills/${encodeURIComponent(name)}`),
+    status: () => call('GET', '/v1/status'),
+    doctor: () => call('GET', '/v1/doctor'),
+    submit: (submission) => call('POST', '/v1/messages', submission),
+    explain: (id) => call('GET', `/v1/messages/${encodeURIComponent(id)}/explain`),
+    reload: () => call('POST', '/v1/reload', {}),
+    close: async () => {},
+  }
+}
+
+async function local(environs: Environs): Promise<Connection> {
+  const [{ createDaemon }, { createLogger }] = await Promise.all([
+    import('../daemon.ts'),
+    import('../control/logger.ts'),
+  ])
+  const log = createLogger({
+    level: 'warn',
+    secrets: () => [],
+    destination: process.stderr,
+    pretty: true,
+  })
+  const daemon = await createDaemon({
+    load: loadFor(environs),
+    mode: 'local',
+    version: environs.version,
+    log,
+  })
+  await daemon.start()
+  const { operator } = daemon
+  const ended = new AbortController()
+  const by = {
+    caller: { kind: 'cli', id: clientName(), roles: ['operator'] },
+    rootId: `control:${clientName()}`,
+    signal: ended.signal,
+    headers: {},
+  } as const
+  return {
+    running: false,
+    invoke: async (name, args) => toJson(await operator.invoke(name, args, by)),
+    skills: async () => operator.skills(),
+    describe: async (name) => operator.describe(name),
+    status: operator.status,
+    doctor: operator.doctor,
+    submit: (submission) => operator.submit(submission, ended.signal),
+    explain: operator.explain,
+    reload: operator.reload,
+    async close() {
+      ended.abort()
+      await daemon.stop()
+    },
+  }
+}
+
+/** Names who asks, so that `event-subscribe` and a later `event-wait` of one person meet in one group. */
+function clientName(): string {
+  return `${userInfo().username}@${hostname()}`
+}
+
+/** node:http rather than fetch: a wait may take longer than fetch's five minutes. */
+function fetchJson(url: string, method: string, token: string, body: unknown): Promise<Json> {
+  const payload = body === undefined ? undefined : JSON.stringify(body)
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'x-trivium-client': clientName(),
+    ...(payload === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+  }
+  return new Promise((resolvePromise, reject) => {
+    const outgoing = request(url, { method, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        try {
+          resolvePromise(readAnswer(Buffer.concat(chunks).toString(), response.statusCode ?? 0))
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+    outgoing.on('error', (cause) => reject(new TriviumError('not_running', { path: url }, { cause })))
+    outgoing.end(payload)
+  })
+}
+
+function readAnswer(text: string, status: number): Json {
+  const answer: Json = JSON.parse(text)
+  const error = isJsonObject(answer) ? answer.error : undefined
+  if (!isJsonObject(error)) return answer
+  throw new RemoteError(String(error.code), String(error.message), status)
+}
+
+/** An error of the daemon, told here in its own words. */
+class RemoteError extends TriviumError {
+  constructor(code: string, message: string, status: number) {
+    super(isErrorCode(code) ? code : 'internal', { reason: `${message} (HTTP ${status})` })
+    this.message = message
+  }
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(catalogue, code)
+}

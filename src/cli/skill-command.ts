@@ -1,0 +1,158 @@
+import { Command } from 'commander'
+import { TriviumError } from '../core/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
+import { type CommandContext, EXIT_NOTHING } from './command.ts'
+import { type Connection, connect } from './connection.ts'
+import { followEvents } from './follow.ts'
+import { pretty, show } from './terminal.ts'
+
+/** Skills for which "nothing came in time" is an exit code of its own. */
+const WAITING = new Set(['event-wait', 'gateway-receive'])
+
+/**
+ * Runs `trivium <skill> --arg value`: the flags are made from the skill's schema, as the daemon tells it.
+ * `--args '{…}'` gives the arguments as JSON; single flags lie over it.
+ */
+export async function invokeByName(
+  name: string,
+  argv: readonly string[],
+  context: CommandContext,
+): Promise<void> {
+  const connection = await connect(context.environs())
+  try {
+    const skill = find(await connection.skills(), name)
+    const command = commandFor(skill, name)
+    command.action(async () => {
+      const { args: given, json: _json, config: _config, follow, ...flags } = command.opts<JsonObject>()
+      const args = { ...parseArgs(given), ...readFlags(flags, propertiesOf(skill)) }
+      if (follow === true) await followEvents(connection, args, context.terminal())
+      else await invokeAndShow(connection, name, args, context)
+    })
+    const own = argv.toSpliced(argv.indexOf(name), 1)
+    await command.parseAsync(own, { from: 'user' })
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Invokes a skill and prints its result. */
+export async function invokeAndShow(
+  connection: Connection,
+  name: string,
+  args: JsonObject,
+  context: CommandContext,
+): Promise<void> {
+  const result = await connection.invoke(name, args)
+  show(context.terminal(), result, () => pretty(result))
+  const isNothing = result === null || (Array.isArray(result) && result.length === 0)
+  if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
+}
+
+/** Parses `--args`. Throws `usage`. */
+export function parseArgs(text: Json | undefined): JsonObject {
+  if (text === undefined) return {}
+  try {
+    const value: Json = JSON.parse(String(text))
+    if (isJsonObject(value)) return value
+  } catch (cause) {
+    throw new TriviumError(
+      'usage',
+      { details: `--args is no JSON: ${cause instanceof Error ? cause.message : cause}` },
+      { cause },
+    )
+  }
+  throw new TriviumError('usage', { details: '--args is a JSON object, such as {"topic":"jobs"}' })
+}
+
+function find(skills: Json, name: string): JsonObject {
+  const known = Array.isArray(skills) ? skills.filter(isJsonObject) : []
+  const found = known.find((skill) => skill.name === name)
+  // The daemon knows more than the list: callback refs, and the nearest name of a mistake.
+  return found ?? { name, args: {} }
+}
+
+function commandFor(skill: JsonObject, name: string): Command {
+  const command = new Command(`trivium ${name}`)
+    .description(String(skill.description ?? ''))
+    .exitOverride()
+    .showSuggestionAfterError()
+    .option('--args <json>', 'all arguments as one JSON object')
+    .option('--json', 'print JSON, for machines')
+    .option('--config <file>', 'routes.yaml to use (TRIVIUM_CONFIG)')
+  const required = new Set(
+    isJsonObject(skill.args) && Array.isArray(skill.args.required) ? skill.args.required : [],
+  )
+  for (const [property, schema] of Object.entries(propertiesOf(skill))) {
+    const note = required.has(property) ? ' (required)' : ''
+    command.option(flagFor(property, schema), `${describe(schema)}${note}`)
+    if (isBoolean(schema)) command.option(`--no-${kebab(property)}`, `${property}: false`)
+  }
+  if (name === 'event-wait') command.option('--follow', 'go on until interrupted; one JSON line an event')
+  return command
+}
+
+function flagFor(property: string, schema: JsonObject): string {
+  return isBoolean(schema) ? `--${kebab(property)}` : `--${kebab(property)} <${typeName(schema)}>`
+}
+
+function propertiesOf(skill: JsonObject): Record<string, JsonObject> {
+  const properties = isJsonObject(skill.args) ? skill.args.properties : undefined
+  if (!isJsonObject(properties)) return {}
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, one]) => [name, isJsonObject(one) ? one : {}]),
+  )
+}
+
+/** Text becomes what the schema says; what is no JSON stays text where the schema leaves it open. */
+function readFlags(flags: JsonObject, properties: Record<string, JsonObject>): JsonObject {
+  const args: JsonObject = {}
+  for (const [property, schema] of Object.entries(properties)) {
+    const value = flags[camel(property)]
+    if (value !== undefined)
+      args[property] = typeof value === 'string' ? readValue(value, schema, property) : value
+  }
+  return args
+}
+
+function readValue(text: string, schema: JsonObject, property: string): Json {
+  if (schema.type === 'string') return text
+  const parsed = tryJson(text)
+  if (schema.type === undefined) return parsed === undefined ? text : parsed
+  if (parsed === undefined && schema.type === 'array') return text.split(',')
+  if (parsed === undefined) {
+    throw new TriviumError('usage', {
+      details: `--${kebab(property)} is a ${typeName(schema)}, not ${JSON.stringify(text)}`,
+    })
+  }
+  return schema.type === 'array' && !Array.isArray(parsed) ? [text] : parsed
+}
+
+function tryJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function describe(schema: JsonObject): string {
+  const text = typeof schema.description === 'string' ? schema.description : ''
+  return schema.default === undefined ? text : `${text} (default ${JSON.stringify(schema.default)})`
+}
+
+function typeName(schema: JsonObject): string {
+  return typeof schema.type === 'string' ? schema.type : 'json'
+}
+
+function isBoolean(schema: JsonObject): boolean {
+  return schema.type === 'boolean'
+}
+
+function kebab(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+/** commander's own spelling of a flag's value: `--if-version` is `ifVersion`. */
+function camel(name: string): string {
+  return kebab(name).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

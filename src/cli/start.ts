@@ -1,0 +1,90 @@
+import { transports } from '../../transports/registry.ts'
+import { type ConfigWatcher, watchConfig } from '../config/watch-config.ts'
+import { createLogger } from '../control/logger.ts'
+import { TriviumError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import { createDaemon, type Daemon } from '../daemon.ts'
+import { banner } from './banner.ts'
+import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts'
+import { type Environs, loadFor } from './environs.ts'
+import type { Terminal } from './terminal.ts'
+
+/**
+ * Runs the daemon in the foreground until SIGTERM or SIGINT. The first drains, a second exits at once. SIGHUP,
+ * or a saved change of routes.yaml or a skill, reloads. Resolves with the exit code.
+ */
+export async function start(environs: Environs, terminal: Terminal): Promise<number> {
+  const began = performance.now()
+  const load = loadFor(environs)
+  const first = await load()
+  let secrets: readonly string[] = first.secrets
+  const log = createLogger({
+    level: first.daemon.logLevel === 'fatal' ? 'error' : first.daemon.logLevel,
+    secrets: () => secrets,
+    destination: process.stderr,
+    pretty: terminal.isTerminal,
+  })
+  const daemon = await createDaemon({
+    async load(skills) {
+      const config = await load(skills)
+      secrets = config.secrets
+      return config
+    },
+    mode: 'serve',
+    version: environs.version,
+    log,
+  })
+  const { dataDir } = daemon.config().daemon
+  let watcher: ConfigWatcher | undefined
+  const reload = async () => {
+    await daemon.manager.reload()
+    await watcher?.reload()
+  }
+  const ended = untilSignalled(daemon, reload, log)
+  try {
+    const addresses = await daemon.start()
+    if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
+    const store = daemon.store.kind
+    writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
+    const took = Math.round(performance.now() - began)
+    terminal.out(banner({ ...addresses, daemon, version: environs.version, took }))
+    watcher = await watchConfig({
+      initial: daemon.config(),
+      load: () => ({ env: environs.env, cwd: environs.cwd, transports, skills: daemon.skills() }),
+      async onChange(config) {
+        secrets = config.secrets
+        await daemon.apply(config)
+        log.info({ routes: config.routes.length }, 'the configuration is reloaded')
+      },
+      onError: ({ message }) => log.error({}, `the last good configuration stays in force: ${message}`),
+    })
+    await daemon.manager.watch()
+    const code = await ended
+    await watcher.close()
+    return code
+  } catch (error) {
+    await daemon.stop()
+    throw error
+  } finally {
+    removeDaemonFile(dataDir)
+  }
+}
+
+/** Resolves with the exit code once the daemon has drained. */
+function untilSignalled(daemon: Daemon, reload: () => Promise<unknown>, log: Log): Promise<number> {
+  return new Promise((resolve) => {
+    let stopping = false
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143)
+      stopping = true
+      log.info({ signal, grace: daemon.config().daemon.grace }, 'draining; a second signal exits at once')
+      void daemon.stop().then(() => {
+        log.info({}, 'drained; nothing acknowledged is lost')
+        resolve(0)
+      })
+    }
+    process.on('SIGTERM', onSignal)
+    process.on('SIGINT', onSignal)
+    process.on('SIGHUP', () => void reload())
+  })
+}

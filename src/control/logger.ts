@@ -1,0 +1,75 @@
+import pino, { type DestinationStream } from 'pino'
+import type { Log } from '../core/log.ts'
+
+export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
+
+/** Fields that are never written, at any depth that our own log calls use. */
+const SECRET_FIELDS = [
+  'token',
+  'secret',
+  'password',
+  'pass',
+  'authorization',
+  'cookie',
+  'botToken',
+  'appToken',
+]
+
+/**
+ * Makes the logger: one JSON line an event, or readable lines on a terminal. Secrets are removed by field
+ * name and, wherever they turn up in a line, by value: `secrets` is asked for each line, so that a reload
+ * is covered at once.
+ */
+export function createLogger(options: {
+  level: LogLevel
+  secrets: () => readonly string[]
+  destination: { write(line: string): unknown }
+  pretty: boolean
+}): Log {
+  const destination: DestinationStream = {
+    write(line) {
+      options.destination.write(redactValues(line, options.secrets()))
+    },
+  }
+  const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
+  const settings = {
+    level: options.level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: { paths, censor: '[secret]' },
+    serializers: { err: pino.stdSerializers.err },
+  }
+  return pino(settings, options.pretty ? prettyStream(destination) : destination)
+}
+
+/** A value shorter than this is no secret worth hiding, and hiding it would garble the log. */
+const SHORTEST_SECRET = 6
+
+function redactValues(line: string, secrets: readonly string[]): string {
+  let clean = line
+  for (const secret of secrets) {
+    if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[secret]')
+  }
+  return clean
+}
+
+type Line = { time: string; level: number; msg: string; err?: { message?: string } } & Record<string, unknown>
+
+/** `12:01:02 warn  the skill failed  messageId=… route=…`: short enough to read as it scrolls. */
+function prettyStream(destination: DestinationStream): DestinationStream {
+  return {
+    write(text) {
+      const { time, level, msg, err, ...fields } = JSON.parse(text) as Line
+      const shown = Object.entries(fields).map(([name, value]) => `${name}=${plain(value)}`)
+      if (err?.message) shown.push(`error=${JSON.stringify(err.message)}`)
+      const label = (pino.levels.labels[level] ?? String(level)).padEnd(5)
+      destination.write(
+        `${time.slice(11, 19)} ${label} ${msg}${shown.length > 0 ? `  ${shown.join(' ')}` : ''}\n`,
+      )
+    },
+  }
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value)
+}

@@ -1,0 +1,94 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { GroupInfo, StoreStats } from '../core/store.ts'
+import type { Health } from '../core/transport.ts'
+
+/** What the daemon measures, in the Prometheus text format. Labels have few values: gateway, route, reason. */
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** What is read from the store when somebody asks for metrics. */
+export type Readings = {
+  stats: StoreStats
+  groups: readonly GroupInfo[]
+  gateways: readonly { name: string; health: Health }[]
+  now: number
+}
+
+/** Makes a registry of its own, so that several daemons can live in one process. */
+export function createMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+
+  const counter = (name: string, help: string, labelNames: string[]) =>
+    new Counter({ name: `trivium_${name}`, help, labelNames, registers })
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name: `trivium_${name}`, help, labelNames, registers })
+  const seconds = (name: string, help: string, labelNames: string[]) =>
+    new Histogram({
+      name: `trivium_${name}_seconds`,
+      help,
+      labelNames,
+      registers,
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600],
+    })
+
+  const accepted = counter('accepted_total', 'Messages accepted.', ['gateway'])
+  const duplicates = counter('duplicates_total', 'Messages recognised by their idempotency key.', ['gateway'])
+  const refused = counter('refused_total', 'Messages refused, by reason.', ['gateway', 'reason'])
+  const taken = counter('received_total', 'Messages taken with gateway-receive.', ['gateway'])
+  const dispatched = counter('dispatched_total', 'Attempts of dispatch, by outcome.', ['route', 'outcome'])
+  const skillSeconds = seconds('skill', 'How long the skill of a route ran.', ['route'])
+  const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', ['gateway'])
+  const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', ['gateway', 'outcome'])
+  const tokens = counter('model_tokens_total', 'Tokens that models used.', ['model', 'direction'])
+
+  const depth = gauge('depth', 'Messages that wait on a road.', ['road'])
+  const oldest = gauge('oldest_age_seconds', 'Age of the oldest message that waits on a road.', ['road'])
+  const jobs = gauge('jobs', 'Jobs, by queue and state.', ['queue', 'state'])
+  const lag = gauge('group_lag', 'Events that a consumer group has not read.', ['topic', 'group'])
+  const healthy = gauge('gateway_healthy', '1 where a gateway does its work.', ['gateway'])
+
+  const read = ({ stats, groups, gateways, now }: Readings) => {
+    const age = (at: number | undefined) => (at === undefined ? 0 : Math.max(0, (now - at) / 1000))
+    depth.set({ road: 'journal' }, stats.journal.messages)
+    depth.set({ road: 'receive' }, stats.receive.ready)
+    depth.set({ road: 'dispatch' }, stats.dispatch.unpumped)
+    oldest.set({ road: 'receive' }, age(stats.receive.oldestAt))
+    oldest.set({ road: 'dispatch' }, age(stats.dispatch.oldestAt))
+    for (const { queue, waiting, running, dead } of stats.jobs) {
+      jobs.set({ queue, state: 'waiting' }, waiting)
+      jobs.set({ queue, state: 'running' }, running)
+      jobs.set({ queue, state: 'dead' }, dead)
+    }
+    lag.reset()
+    for (const { topic, group, lag: behind } of groups) lag.set({ topic, group }, behind)
+    healthy.reset()
+    for (const { name, health } of gateways) healthy.set({ gateway: name }, health.ok ? 1 : 0)
+  }
+
+  return {
+    accept: {
+      accepted: (gateway: string) => accepted.inc({ gateway }),
+      duplicate: (gateway: string) => duplicates.inc({ gateway }),
+      refused: (gateway: string, reason: string) => refused.inc({ gateway, reason }),
+    },
+    dispatch: {
+      dispatched(route: string, outcome: string, took: number) {
+        dispatched.inc({ route, outcome })
+        if (outcome !== 'unrouted') skillSeconds.observe({ route }, took)
+      },
+      latency: (gateway: string, took: number) => latency.observe({ gateway }, took),
+    },
+    taken: (gateway: string) => taken.inc({ gateway }),
+    sent: (gateway: string, outcome: string) => sent.inc({ gateway, outcome }),
+    tokens(model: string, input: number, output: number) {
+      tokens.inc({ model, direction: 'input' }, input)
+      tokens.inc({ model, direction: 'output' }, output)
+    },
+    /** The page of `/metrics`; without readings (the store is away) only what this process counted. */
+    async page(readings: Readings | undefined): Promise<{ type: string; body: string }> {
+      if (readings) read(readings)
+      return { type: registry.contentType, body: await registry.metrics() }
+    },
+  }
+}

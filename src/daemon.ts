@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { hostname } from 'node:os'
+import { transports } from '../transports/registry.ts'
+import type { Config } from './config/load-config.ts'
+import type { RoutedSkill } from './config/skill-routes.ts'
+import { createControlApi } from './control/api.ts'
+import { createMetrics } from './control/metrics.ts'
+import { controlToken } from './control/token.ts'
+import { type Json, toJson } from './core/json.ts'
+import type { Log } from './core/log.ts'
+import type { Store } from './core/store.ts'
+import type { TransportDeps } from './core/transport.ts'
+import { closeServer, listenOn, textOf } from './daemon/addresses.ts'
+import { createHousekeeping } from './daemon/housekeeping.ts'
+import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
+import { checkStore, openStore } from './daemon/open-store.ts'
+import { createOperator, type Operator } from './daemon/operator.ts'
+import { createRoads } from './daemon/roads.ts'
+import { createRuntimeServices } from './daemon/runtime-services.ts'
+import { createGateways, createToEvent, type Gateways } from './gateway/gateways.ts'
+import { createPublicHttp } from './gateway/public-http.ts'
+import { createRouter } from './gateway/router.ts'
+import { waitUntilSettled } from './gateway/settled.ts'
+import { createSkillManager, type SkillManager } from './skills/manager.ts'
+import { createArtifacts } from './state/artifacts.ts'
+
+/** Where a running daemon is reached, as `host:port`. */
+export type Addresses = { listen: string; control: string }
+
+export type Daemon = {
+  /** The configuration in force. */
+  config(): Config
+  /** Starts roads and gateways, and listens unless it is `local`. */
+  start(): Promise<Addresses | undefined>
+  /** Drains within the configured grace; nothing acknowledged is lost. Never throws. */
+  stop(): Promise<void>
+  /** Reads the configuration again; throws `config_invalid` and keeps the last good one. */
+  reload(): Promise<Json>
+  /** Puts a configuration that was read elsewhere in force. */
+  apply(config: Config): Promise<void>
+  /** The skills as `load` wants them. */
+  skills(): RoutedSkill[]
+  operator: Operator
+  manager: SkillManager
+  gateways: Pick<Gateways, 'list'>
+  store: Pick<Store, 'kind' | 'address'>
+  /** Notices whose reading a person should not miss: warnings of the configuration, broken skills. */
+  notices(): string[]
+}
+
+export type DaemonOptions = {
+  /** Reads routes.yaml; with the skills that there are once they are known, so that routes to others are refused. */
+  load(skills?: readonly RoutedSkill[]): Promise<Config>
+  /** `serve`: listens on both addresses. `local`: for one command in this process; no listeners, no gateways that need them. */
+  mode: 'serve' | 'local'
+  version: string
+  log: Log
+}
+
+/** Invocations and sends at once in this process; routes bound theirs further. */
+const CONCURRENCY = 64
+const MAX_BACKLOG = 1_000_000
+
+/** The composition root: the one place that knows every concrete part. */
+export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { log, mode } = options
+  let config = await options.load()
+  const { dataDir } = config.daemon
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+
+  const now = Date.now
+  const startedAt = now()
+  const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`
+  const kinds = new Map(Object.entries(transports))
+  const metrics = createMetrics()
+  const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
+  const artifacts = createArtifacts(dataDir)
+  const publicHttp = createPublicHttp({ log })
+  let draining = false
+
+  let routing = { router: createRouter(config.routes), routes: config.routes }
+  const roads = createRoads({
+    store,
+    owner,
+    concurrency: CONCURRENCY,
+    maxBacklog: config.daemon.maxBacklog ?? MAX_BACKLOG,
+    routes: () => routing,
+    gateways: () => gateways,
+    invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
+    metrics,
+    log,
+    now,
+  })
+  const gateways: Gateways = createGateways({
+    kinds,
+    log,
+    deps: (gateway): TransportDeps => ({
+      gateway,
+      accept: roads.accept.accept,
+      http: publicHttp,
+      replies: roads.replies(gateway),
+      artifacts,
+      kv: store.kv,
+      leases: store.leases,
+      settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
+      log: log.child({ gateway }),
+      now,
+      refused: (reason) => metrics.accept.refused(gateway, reason),
+    }),
+  })
+  const manager: SkillManager = await createSkillManager({
+    folders: [...config.skills.folders, SHIPPED_SKILLS],
+    services: { ...roads.services, ...createRuntimeServices({ store, dataDir, log, now }) },
+    log,
+  })
+
+  const apply = async (next: Config) => {
+    config = next
+    routing = { router: createRouter(next.routes), routes: next.routes }
+    await gateways.apply(
+      next.gateways.filter((gateway) => gateway.enabled && runsIn(mode, gateway.transport)),
+    )
+    roads.wake()
+  }
+  const reload = async () => {
+    await manager.reload()
+    await apply(await options.load(routedSkills(manager)))
+    log.info(
+      { routes: config.routes.length, gateways: gateways.list().length },
+      'the configuration is reloaded',
+    )
+    return toJson({ ok: true, warnings: config.warnings.map((warning) => warning.message) })
+  }
+
+  const operator = createOperator({
+    version: options.version,
+    startedAt,
+    store,
+    manager,
+    gateways,
+    roads,
+    router: () => routing.router,
+    checkStore: () => checkStore(config.daemon, log),
+    disabled: () =>
+      config.gateways
+        .filter((gateway) => !gateway.enabled)
+        .map(({ name, transport, why }) => ({ name, transport, why: why ?? '' })),
+    reload,
+    draining: () => draining,
+  })
+  const control = createServer(
+    createControlApi({
+      ...operator,
+      token: controlToken(dataDir, config.daemon.token),
+      async metrics() {
+        try {
+          const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
+          const health = gateways.list().map(({ name, ok }) => ({ name, health: { ok } }))
+          return await metrics.page({ stats, groups, gateways: health, now: now() })
+        } catch (err) {
+          log.debug({ err }, 'the store gave no readings for the metrics')
+          return metrics.page(undefined)
+        }
+      },
+    }),
+  )
+  const housekeeping = createHousekeeping({
+    store,
+    retention: () => config.daemon.retention,
+    backlog: roads.accept.setBacklog,
+    log,
+  })
+
+  return {
+    config: () => config,
+    operator,
+    manager,
+    gateways,
+    store,
+    reload,
+    apply,
+    skills: () => routedSkills(manager),
+    notices: () => [
+      ...config.warnings.map((warning) => warning.message),
+      ...manager.errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`),
+    ],
+    async start() {
+      const checked = await options.load(routedSkills(manager))
+      await roads.start()
+      await apply(checked)
+      housekeeping.start()
+      if (mode === 'local') return undefined
+      const listen = await publicHttp.listen(textOf(config.daemon.listen))
+      const address = await listenOn(control, config.daemon.controlListen)
+      return { listen: textOf(listen), control: textOf(address) }
+    },
+    async stop() {
+      draining = true
+      const { grace } = config.daemon
+      const steps = [
+        () => gateways.stop(),
+        () => roads.drain(grace),
+        () => publicHttp.close(grace),
+        () => gateways.close(),
+        () => manager.close(),
+        () => closeServer(control),
+        () => housekeeping.stop(),
+        () => store.close(),
+      ]
+      for (const step of steps) {
+        await step().catch((err: unknown) => log.error({ err }, 'a part did not stop cleanly'))
+      }
+    },
+  }
+}
+
+/** Broken skills count: a route to one is no mistake of the route. */
+function routedSkills(manager: SkillManager): RoutedSkill[] {
+  const whole = manager.list().flatMap(({ name }) => manager.get(name) ?? [])
+  return [...whole, ...manager.errors().map(({ name }) => ({ name }))]
+}
+
+/** Without listeners only gateways that need none make sense: a command must not read somebody's mailbox. */
+function runsIn(mode: DaemonOptions['mode'], transport: string): boolean {
+  return mode === 'serve' || transport === 'cli'
+}

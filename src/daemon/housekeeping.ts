@@ -1,0 +1,66 @@
+import type { Log } from '../core/log.ts'
+import type { Retention, Store } from '../core/store.ts'
+
+/** The regular work beside the roads: retention, and watching how far dispatch is behind. */
+export type Housekeeping = { start(): void; stop(): Promise<void> }
+
+const TRIM_EVERY = 60_000
+const BACKLOG_EVERY = 1_000
+
+/** One step at a time per task; a step that fails is reported and tried again at its next time. */
+export function createHousekeeping(options: {
+  store: Store
+  retention(): Retention
+  backlog(unpumped: number): void
+  log: Log
+}): Housekeeping {
+  const { store, log } = options
+
+  const trim = async () => {
+    for (;;) {
+      const { removed } = await store.trim(options.retention())
+      if (removed === 0 || stopped) return
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const watchBacklog = async () => {
+    const stats = await store.stats()
+    options.backlog(stats.dispatch.unpumped)
+  }
+
+  let stopped = false
+  const tasks = [repeat(trim, TRIM_EVERY, 'retention'), repeat(watchBacklog, BACKLOG_EVERY, 'backlog')]
+
+  function repeat(step: () => Promise<void>, every: number, task: string) {
+    let timer: NodeJS.Timeout | undefined
+    let current: Promise<void> = Promise.resolve()
+    const run = async () => {
+      try {
+        await step()
+      } catch (error) {
+        log.debug({ task, err: error }, 'housekeeping failed; it is tried again')
+      }
+      if (!stopped) timer = setTimeout(begin, every)
+    }
+    const begin = () => {
+      current = run()
+    }
+    return {
+      begin,
+      end: () => {
+        clearTimeout(timer)
+        return current
+      },
+    }
+  }
+
+  return {
+    start() {
+      for (const task of tasks) task.begin()
+    },
+    async stop() {
+      stopped = true
+      await Promise.all(tasks.map((task) => task.end()))
+    },
+  }
+}

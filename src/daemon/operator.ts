@@ -1,0 +1,114 @@
+import type { RequestHandler } from 'express'
+import type { ControlCaller, ControlDeps, Submission } from '../control/api.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { type Json, toJson } from '../core/json.ts'
+import { skillJsonSchema } from '../core/skill.ts'
+import type { Store } from '../core/store.ts'
+import type { Check } from '../core/transport.ts'
+import type { Gateways } from '../gateway/gateways.ts'
+import type { Router } from '../gateway/router.ts'
+import { submit } from '../gateway/submit.ts'
+import type { SkillManager } from '../skills/manager.ts'
+import type { Roads } from './roads.ts'
+
+/** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
+export type Operator = Omit<ControlDeps, 'token' | 'metrics' | 'mcp'> & { mcp?: RequestHandler }
+
+export function createOperator(deps: {
+  version: string
+  startedAt: number
+  store: Store
+  manager: SkillManager
+  gateways: Gateways
+  roads: Roads
+  router(): Router
+  /** Gateways that are configured but do not run, and why. */
+  disabled(): { name: string; transport: string; why: string }[]
+  /** What only this kind of store can check about itself. */
+  checkStore(): Promise<Check[]>
+  reload(): Promise<Json>
+  draining(): boolean
+}): Operator {
+  const { store, manager, gateways, roads } = deps
+
+  const transportOf = (name: string) => {
+    const spec = gateways.spec(name)
+    if (spec) return spec.transport
+    const names = gateways.list().map((gateway) => gateway.name)
+    throw new TriviumError('gateway_not_found', { name, hint: ` Running are: ${names.join(', ')}.` })
+  }
+
+  return {
+    invoke: (name: string, args: unknown, by: ControlCaller) =>
+      manager.invoke(name, args, {
+        caller: by.caller,
+        rootId: by.rootId,
+        signal: by.signal,
+        nonlocals: { request: { headers: by.headers } },
+      }),
+    skills: () =>
+      manager.list().map((info) => {
+        const skill = manager.get(info.name)
+        return toJson({ ...info, args: skill ? skillJsonSchema(skill) : {} })
+      }),
+    describe: (name) => toJson(manager.describe(name)),
+    async status() {
+      const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
+      return toJson({
+        version: deps.version,
+        pid: process.pid,
+        startedAt: deps.startedAt,
+        store: { kind: store.kind, address: store.address },
+        gateways: gateways.list(),
+        disabled: deps.disabled(),
+        skills: manager.list(),
+        broken: manager.errors(),
+        stats,
+        groups,
+      })
+    },
+    async doctor() {
+      const { ok, reason } = await ping(store)
+      const first: Check = { name: `store (${store.kind})`, ok, detail: ok ? store.address : String(reason) }
+      const checks = await Promise.all([
+        deps.checkStore(),
+        ...gateways.list().map(({ name }) => checkGateway(gateways, name)),
+      ])
+      return toJson([first, ...checks.flat()])
+    },
+    async submit(submission: Submission, signal: AbortSignal) {
+      const { accept } = roads.accept
+      return toJson(await submit(submission, { accept, transportOf, replies: roads.replies, store, signal }))
+    },
+    async explain(messageId) {
+      const message = await store.journal.get(messageId)
+      if (!message) throw new TriviumError('message_not_found', { id: messageId })
+      return toJson(deps.router().explain(message))
+    },
+    reload: deps.reload,
+    async ready() {
+      const store = await ping(deps.store)
+      const sick = gateways.list().filter((gateway) => !gateway.ok)
+      const ok = store.ok && sick.length === 0 && !deps.draining()
+      return { ok, detail: toJson({ store, gateways: sick, draining: deps.draining() }) }
+    },
+  }
+}
+
+async function checkGateway(gateways: Gateways, gateway: string): Promise<Check[]> {
+  const named = (check: Check): Check => ({ ...check, name: `${gateway}: ${check.name}` })
+  try {
+    return ((await gateways.get(gateway)?.check()) ?? []).map(named)
+  } catch (error) {
+    return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
+  }
+}
+
+async function ping(store: Store): Promise<{ ok: boolean; reason?: string }> {
+  try {
+    await store.ping()
+    return { ok: true }
+  } catch (error) {
+    return { ok: false, reason: reasonOf(error) }
+  }
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import type { Metrics } from '../control/metrics.ts'
+import type { Log } from '../core/log.ts'
+import type { Message } from '../core/message.ts'
+import type { Route } from '../core/route.ts'
+import type { InvokeOptions } from '../core/skill.ts'
+import type { Store } from '../core/store.ts'
+import { type Accept, createAccept } from '../gateway/accept.ts'
+import { createDispatch, type Dispatch } from '../gateway/dispatch.ts'
+import { createRefSubscriptions } from '../gateway/event-refs.ts'
+import { createEvents, type Events } from '../gateway/events.ts'
+import type { Gateways } from '../gateway/gateways.ts'
+import { createDeadLetters, createMessages } from '../gateway/messages.ts'
+import { createOutbox, type Outbox } from '../gateway/outbox.ts'
+import { createReceive } from '../gateway/receive.ts'
+import { createReplyLog } from '../gateway/replies.ts'
+import type { Router } from '../gateway/router.ts'
+import { createSend } from '../gateway/send.ts'
+import { isLogTarget, logSender } from '../gateway/submit.ts'
+
+/** What the roads need besides the store; gateways and skills come later than the roads, so they are asked. */
+export type RoadsDeps = {
+  store: Store
+  /** Names this process in claims and leases. */
+  owner: string
+  concurrency: number
+  maxBacklog: number
+  routes(): { router: Router; routes: readonly Route[] }
+  gateways(): Gateways
+  invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  metrics: Metrics
+  log: Log
+  now(): number
+}
+
+export type Roads = ReturnType<typeof createRoads>
+
+/** Messages in memory between a transport and the store, at most. */
+const MAX_PENDING = 20_000
+
+/** Wires the three roads and the outbox onto a store. Nothing runs before `start`. */
+export function createRoads(deps: RoadsDeps) {
+  const { store, owner, metrics, log, now } = deps
+
+  const accept: Accept = createAccept({
+    journal: store.journal,
+    metrics: metrics.accept,
+    maxPending: MAX_PENDING,
+    maxBacklog: deps.maxBacklog,
+  })
+  const replies = (gateway: string) => createReplyLog(store, gateway)
+  const outbox: Outbox = createOutbox({
+    store,
+    owner,
+    concurrency: deps.concurrency,
+    sender: (reply) =>
+      isLogTarget(reply) ? logSender(replies(reply.gateway)) : deps.gateways().get(reply.gateway),
+    sent: metrics.sent,
+    log,
+    now,
+  })
+  const refs = createRefSubscriptions({
+    store,
+    owner,
+    invoke: (ref, event, signal, rootId) =>
+      deps.invoke(ref, event, { signal, rootId, caller: { kind: 'code', id: 'subscription' } }),
+    log,
+    now,
+  })
+  const events: Events = createEvents({ store, refs, now })
+  const dispatch = createDispatch({
+    store,
+    owner,
+    concurrency: deps.concurrency,
+    routes: deps.routes,
+    invoke: (dispatched) =>
+      deps.invoke(dispatched.route.skill, skillArgs(dispatched), invokeOptions(dispatched)),
+    ended: (message) =>
+      void events.releaseOwn(message.id).catch((err) => log.warn({ err }, 'groups were left behind')),
+    outbox,
+    metrics: metrics.dispatch,
+    log,
+    now,
+  })
+
+  return {
+    accept,
+    replies,
+    outbox,
+    services: {
+      events,
+      receive: createReceive({ store, taken: metrics.taken }),
+      send: createSend({ outbox, gateway: (name) => deps.gateways().spec(name), newKey: randomUUID }),
+      messages: createMessages(store),
+      deadLetters: createDeadLetters(store),
+      gateways: { list: async () => deps.gateways().list() },
+    },
+    async start() {
+      outbox.worker.start()
+      dispatch.start()
+      await refs.start()
+    },
+    /** Routes changed: what waited for a limit or a match may go on. */
+    wake: dispatch.wake,
+    /** Finishes or hands back what runs, within `grace` ms; replies that are due still go out. */
+    async drain(grace: number) {
+      await accept.idle()
+      await Promise.all([dispatch.stop(grace), refs.stop(grace)])
+      await outbox.worker.stop(grace)
+    },
+  }
+}
+
+/** The arguments of every dispatched skill; `sessionId` is the conversation. */
+function skillArgs({ message, route }: Dispatch): Record<string, unknown> {
+  return {
+    ...route.args,
+    text: message.text,
+    from: message.from.address ?? message.from.id,
+    ...(message.subject === undefined ? {} : { subject: message.subject }),
+    message,
+    route: route.name,
+    sessionId: message.conversation,
+  }
+}
+
+function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptions {
+  return {
+    caller: { kind: 'route', id: message.from.address ?? message.from.id },
+    message,
+    route: route.name,
+    signal,
+    timeout: route.timeout,
+    trace: message.trace,
+    rootId: message.id,
+    sends,
+    ...(route.model === undefined ? {} : { model: route.model }),
+  }
+}

@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from 'node:util'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import type { Message } from '../core/message.ts'
+import type { GatewayInfo } from '../core/services.ts'
+import type { Transport, TransportDeps, TransportKind } from '../core/transport.ts'
+
+/** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
+export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
+
+/** The gateways of this daemon. */
+export type Gateways = {
+  /**
+   * Makes the running gateways those of `specs`: stops what is gone or changed, starts what is new or changed,
+   * leaves the rest alone. A gateway that cannot start is reported and retried at the next call; the others run.
+   */
+  apply(specs: readonly GatewaySpec[]): Promise<void>
+  get(name: string): Transport | undefined
+  spec(name: string): GatewaySpec | undefined
+  list(): GatewayInfo[]
+  /** Takes no more messages in; sending goes on until `close`. */
+  stop(): Promise<void>
+  close(): Promise<void>
+}
+
+type Running = { spec: GatewaySpec; transport: Transport; failure?: string }
+
+export function createGateways(options: {
+  kinds: ReadonlyMap<string, TransportKind>
+  deps(gateway: string): TransportDeps
+  log: Log
+}): Gateways {
+  const { kinds, log } = options
+  const running = new Map<string, Running>()
+
+  const begin = async (spec: GatewaySpec) => {
+    const kind = kinds.get(spec.transport)
+    if (!kind)
+      throw new TriviumError('config_invalid', { details: `no transport is called ${spec.transport}` })
+    const transport = kind.create(spec.options, options.deps(spec.name))
+    const entry: Running = { spec, transport }
+    running.set(spec.name, entry)
+    try {
+      await transport.start()
+    } catch (error) {
+      entry.failure = reasonOf(error)
+      log.error({ gateway: spec.name, err: error }, 'the gateway cannot start; the others run')
+    }
+  }
+
+  const end = async ({ spec, transport }: Running) => {
+    running.delete(spec.name)
+    await transport.stop()
+    await transport.close()
+  }
+
+  const healthOf = ({ transport, failure }: Running) =>
+    failure === undefined ? transport.health() : { ok: false, detail: failure }
+
+  return {
+    async apply(specs) {
+      const wanted = new Map(specs.map((spec) => [spec.name, spec]))
+      for (const entry of [...running.values()]) {
+        const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
+        if (!unchanged || entry.failure !== undefined) await end(entry)
+      }
+      const fresh = specs.filter(({ name }) => !running.has(name))
+      await Promise.all(fresh.map(begin))
+    },
+    get: (name) => running.get(name)?.transport,
+    spec: (name) => running.get(name)?.spec,
+    list: () =>
+      [...running.values()].map((entry) => ({
+        name: entry.spec.name,
+        transport: entry.spec.transport,
+        open: entry.spec.open,
+        ...healthOf(entry),
+      })),
+    async stop() {
+      await Promise.all([...running.values()].map(({ transport }) => transport.stop()))
+    },
+    async close() {
+      await Promise.all([...running.values()].map(({ transport }) => transport.close()))
+    },
+  }
+}
+
+/** The event of a message on `gateway-message`: `data` is flat, and `messageId` leads to the whole message. */
+export function createToEvent(kinds: ReadonlyMap<string, TransportKind>) {
+  return (message: Message) => ({
+    id: message.id,
+    topic: 'gateway-message',
+    type: message.transport,
+    source: message.gateway,
+    data: {
+      messageId: message.id,
+      conversation: message.conversation,
+      ...flatData(kinds.get(message.transport), message),
+    },
+    timestamp: message.receivedAt,
+  })
+}
+
+/** Messages of a kind that this build does not have (another daemon took them in) are shown plainly. */
+function flatData(kind: TransportKind | undefined, message: Message): JsonObject {
+  if (kind) return kind.eventData(message)
+  const { from, subject, text } = message
+  return { from: from.address ?? from.id, body: text, ...(subject === undefined ? {} : { subject }) }
+}

@@ -1,0 +1,32 @@
+import { pathGet } from '../core/json.ts'
+import type { Store } from '../core/store.ts'
+import { waitFor } from '../core/wait.ts'
+import { DISPATCH_QUEUE } from './dispatch.ts'
+
+/** How the dispatch of a message ended, and how many replies it put into the outbox. */
+export type SettledDispatch = { outcome: 'done' | 'failed' | 'unrouted'; replies: number }
+
+/**
+ * Waits up to `timeout` ms for the end of the dispatch of a message that was accepted with
+ * `data.respond: 'result'`, on whichever daemon it runs. Undefined at the timeout.
+ */
+export function waitUntilSettled(
+  store: Pick<Store, 'jobs' | 'onSignal'>,
+  messageId: string,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<SettledDispatch | undefined> {
+  return waitFor<SettledDispatch>({
+    async attempt() {
+      const state = await store.jobs.state(DISPATCH_QUEUE, messageId)
+      if (state?.state === 'dead') return { value: { outcome: 'failed', replies: 0 } }
+      if (state?.state !== 'done') return { retryAt: undefined }
+      const unrouted = pathGet(state.result, 'outcome') === 'unrouted'
+      const replies = Number(pathGet(state.result, 'replies') ?? 0)
+      return { value: { outcome: unrouted ? 'unrouted' : 'done', replies } }
+    },
+    watch: (wake) => store.onSignal(`job:${messageId}`, wake),
+    timeout,
+    signal,
+  })
+}
