@@ -18,5 +18,5 @@ export default defineSkill({
       .describe('How the ref begins'),
     ttl: z.number().int().min(1).default(86_400_000).describe('The ref ends by itself after that many ms'),
   }),
-  run: ({ args, services }) => services.callbacks.create(args),
+  run: ({ args, services, call }) => services.callbacks.create(args, call.rootId),
 })

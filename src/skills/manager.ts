@@ -69,14 +69,12 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
   let stopWatching: (() => Promise<void>) | undefined
   let closed = false
 
-  const find = async (name: string): Promise<Onion> => {
+  const find = (name: string): Onion => {
     const found = registry.get(name)
     if (found) return found.onion
     const broken = registry.broken(name)
     if (broken) throw brokenError(broken)
-    if (isCallbackName(name) && (await shared.services.callbacks.has(name))) {
-      return createOnion(callbackSkill(name), registry.middleware())
-    }
+    if (isCallbackName(name)) return createOnion(callbackSkill(name), registry.middleware())
     throw new TriviumError('skill_not_found', { name, hint: hintFor(name, registry.names()) })
   }
 
@@ -85,7 +83,7 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
     if (call.depth >= maxDepth) {
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: maxDepth })
     }
-    const onion = await find(call.skill)
+    const onion = find(call.skill)
     const ctx = createContext(shared, call, parseArgs(onion.skill, args), nonlocals, (outer) => ({
       invoke: (name, nestedArgs) => run(nestedCall(outer, name), nestedArgs, nonlocals),
     }))

@@ -23,6 +23,7 @@ export function servicesWith(parts: Partial<Services>): Services {
     state: missing,
     callbacks: missing,
     approvals: missing,
+    sessions: missing,
   }
   return { ...all, ...parts } as unknown as Services
 }

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import type { Approval, ApprovalService, ApprovalStatus } from '../../core/services.ts'
+import type { Call } from '../../core/skill.ts'
+import type { Store } from '../../core/store.ts'
+import { waitFor } from '../../core/wait.ts'
+import { abortError } from '../bounded.ts'
+import { updateKv } from '../update-kv.ts'
+
+const PREFIX = 'approval:'
+/** How long a decision is remembered after the request would have ended. */
+const KEPT = 7 * 86_400_000
+
+const approvalRecord = z.object({
+  id: z.string(),
+  key: z.string(),
+  skill: z.string(),
+  args: z.json(),
+  title: z.string(),
+  approvers: z.array(z.string()),
+  timeout: z.number(),
+  onTimeout: z.enum(['deny', 'approve']),
+  message: z
+    .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })
+    .exactOptional(),
+  trace: z.string(),
+  status: z.enum(['pending', 'approved', 'denied', 'expired']),
+  requestedAt: z.number(),
+  expiresAt: z.number(),
+  decidedAt: z.number().exactOptional(),
+  decidedBy: z.string().exactOptional(),
+  reason: z.string().exactOptional(),
+  /** True once the parked invocation was put back to work. */
+  resumed: z.boolean(),
+})
+
+type Stored = z.infer<typeof approvalRecord>
+
+/** Requests for approval on the message store: decided once, wherever, and there after a restart. */
+export type Approvals = ApprovalService & {
+  /** Ends what nobody decided in time, and resumes what a crash left parked. Call it every few seconds. */
+  sweep(): Promise<void>
+}
+
+/**
+ * `resume` puts a parked invocation back to work after its decision: it dispatches the message once more.
+ * It may be called twice for one approval and must do it once.
+ */
+export function createApprovalService(deps: {
+  store: Pick<Store, 'kv' | 'onSignal'>
+  resume(approval: Approval): Promise<void>
+  now: () => number
+}): Approvals {
+  const { now } = deps
+  const { kv, onSignal } = deps.store
+
+  const load = async (id: string): Promise<Stored | undefined> => {
+    const entry = await kv.get(PREFIX + id)
+    return entry && approvalRecord.parse(entry.value)
+  }
+  const change = async (id: string, next: (current: Stored) => Stored | undefined): Promise<Stored> => {
+    const value = await updateKv(kv, PREFIX + id, (current) => {
+      if (current === undefined) throw new TriviumError('approval_not_found', { id })
+      const changed = next(approvalRecord.parse(current))
+      return changed && { value: asJson(changed), ttl: changed.expiresAt + KEPT - now() }
+    })
+    return approvalRecord.parse(value)
+  }
+  const resumeOnce = async (approval: Stored): Promise<void> => {
+    if (approval.resumed || approval.status === 'pending') return
+    if (approval.message) await deps.resume(approval)
+    await change(approval.id, (current) => (current.resumed ? undefined : { ...current, resumed: true }))
+  }
+  const endIfDue = async (approval: Stored): Promise<Stored> => {
+    if (approval.status !== 'pending' || approval.expiresAt > now()) return approval
+    const ended = await change(approval.id, (current) =>
+      current.status === 'pending' ? { ...current, status: outcomeOf(current), decidedAt: now() } : undefined,
+    )
+    await resumeOnce(ended)
+    return ended
+  }
+  const all = async (): Promise<Stored[]> => {
+    const keys = await kv.list(PREFIX, 10_000)
+    const found = await Promise.all(keys.map((key) => load(key.slice(PREFIX.length))))
+    return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
+  }
+
+  return {
+    async request(request) {
+      const id = createHash('sha256').update(request.key).digest('hex').slice(0, 16)
+      const at = now()
+      const fresh: Stored = {
+        ...request,
+        id,
+        status: 'pending',
+        requestedAt: at,
+        expiresAt: at + request.timeout,
+        resumed: false,
+      }
+      await kv.set(PREFIX + id, asJson(fresh), { ifVersion: 0, ttl: request.timeout + KEPT })
+      const standing = await load(id)
+      return endIfDue(standing ?? fresh)
+    },
+
+    async decide({ id, approve, reason }, call) {
+      const due = await load(id)
+      if (!due) throw new TriviumError('approval_not_found', { id })
+      mayDecide(due, call)
+      await endIfDue(due)
+      const status: ApprovalStatus = approve ? 'approved' : 'denied'
+      const decided = await change(id, (current) => {
+        if (current.status === status) return undefined
+        if (current.status !== 'pending') {
+          throw new TriviumError('approval_decided', { id, status: current.status })
+        }
+        const because = reason === undefined ? {} : { reason }
+        return { ...current, status, decidedAt: now(), decidedBy: nameOf(call), ...because }
+      })
+      await resumeOnce(decided)
+      return decided
+    },
+
+    async get(id) {
+      const found = await load(id)
+      return found && endIfDue(found)
+    },
+
+    async list({ status, limit }) {
+      const found = await Promise.all((await all()).map(endIfDue))
+      return found.filter((one) => status === undefined || one.status === status).slice(0, limit)
+    },
+
+    async wait(id, timeout, signal) {
+      const decided = await waitFor({
+        attempt: async () => {
+          const found = await load(id)
+          if (!found) throw new TriviumError('approval_not_found', { id })
+          const current = await endIfDue(found)
+          return current.status === 'pending' ? { retryAt: current.expiresAt } : { value: current }
+        },
+        watch: (wake) => onSignal(`kv:${PREFIX}${id}`, wake),
+        timeout,
+        signal,
+      })
+      if (!decided && signal.aborted) throw abortError(signal, `Waiting for approval ${id}`)
+      return decided
+    },
+
+    async sweep() {
+      for (const approval of await all()) await resumeOnce(await endIfDue(approval))
+    },
+  }
+}
+
+/** A sender may decide only where the request names them; operators always may. */
+function mayDecide(approval: Stored, { caller }: Call): void {
+  const names = [caller.id, ...(caller.roles ?? []).flatMap((role) => [role, `role:${role}`])]
+  if (names.some((name) => name !== undefined && approval.approvers.includes(name))) return
+  const operator = caller.kind !== 'route' || (caller.roles?.includes('operator') ?? false)
+  if (operator) return
+  throw new TriviumError('forbidden', {
+    what: `Deciding approval ${approval.id}`,
+    reason: `${caller.id ?? 'an unknown sender'} is not among its approvers`,
+  })
+}
+
+function nameOf({ caller }: Call): string {
+  return caller.id ?? caller.kind
+}
+
+function outcomeOf(approval: Stored): ApprovalStatus {
+  return approval.onTimeout === 'approve' ? 'approved' : 'expired'
+}
+
+function asJson(approval: Stored): Json {
+  return { ...approval }
+}

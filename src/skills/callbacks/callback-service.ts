@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { makeId } from '../../core/message-id.ts'
+import type { CallbackService } from '../../core/services.ts'
+import type { Store } from '../../core/store.ts'
+import { formatDuration } from '../../core/units.ts'
+import { waitFor } from '../../core/wait.ts'
+import { abortError } from '../bounded.ts'
+import { updateKv } from '../update-kv.ts'
+import * as records from './records.ts'
+
+/** A released ref is told from an unknown one for that long. */
+const TOMBSTONE = 3_600_000
+/** An invocation outlives its caller's patience by that, so that a crash leaves nothing for good. */
+const LEFTOVER = 60_000
+
+/**
+ * Callbacks on the message store: whoever holds a ref can invoke it, and whoever waits on it answers, in
+ * any process that shares the store.
+ */
+export function createCallbackService(deps: {
+  store: Pick<Store, 'kv' | 'onSignal'>
+  now: () => number
+}): CallbackService {
+  const { store, now } = deps
+  const { kv, onSignal } = store
+  let count = 0
+
+  const find = async (ref: string): Promise<records.CallbackRecord> => {
+    const entry = await kv.get(records.callbackKey(ref))
+    if (!entry) throw new TriviumError('callback_not_found', { ref })
+    const record = records.callbackRecord.parse(entry.value)
+    if (record.released) throw new TriviumError('callback_released', { ref })
+    return record
+  }
+
+  const takePending = async (ref: string): Promise<{ id: string; args: Json } | undefined> => {
+    for (const key of await kv.list(records.invocationsPrefix(ref), 1000)) {
+      const entry = await kv.get(key)
+      if (!entry) continue
+      const call = records.invocationRecord.parse(entry.value)
+      if (call.status !== 'pending') continue
+      const { timeout } = await find(ref)
+      const taken: records.InvocationRecord = { ...call, status: 'taken' }
+      const won = await kv.set(key, taken, { ifVersion: entry.version, ttl: timeout + LEFTOVER })
+      if (won !== undefined) return { id: call.id, args: call.args }
+    }
+    return undefined
+  }
+
+  const watch = (keys: string[]) => (wake: () => void) => {
+    const stops = keys.map((key) => onSignal(`kv:${key}`, wake))
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+
+  return {
+    async create({ label, timeout, ttl }, rootId) {
+      for (;;) {
+        const ref = `${label}-${randomBytes(4).toString('hex')}`
+        const owner = rootId === undefined ? {} : { rootId }
+        const record = { timeout, expiresAt: now() + ttl, released: false, ...owner }
+        const made = await kv.set(records.callbackKey(ref), record, { ttl, ifVersion: 0 })
+        if (made === undefined) continue
+        if (rootId !== undefined) await kv.set(records.rootKey(rootId, ref), ref, { ttl })
+        return { ref }
+      }
+    },
+
+    async wait({ ref, timeout }, signal) {
+      await find(ref)
+      const taken = await waitFor({
+        attempt: async () => {
+          const next = await takePending(ref)
+          if (next) return { value: next }
+          const { expiresAt } = await find(ref)
+          return { retryAt: expiresAt }
+        },
+        watch: watch([records.bellKey(ref), records.callbackKey(ref)]),
+        timeout,
+        signal,
+      })
+      if (!taken && signal.aborted) throw abortError(signal, `Waiting on ${ref}`)
+      return taken ?? null
+    },
+
+    async respond({ ref, id, result = null, error }) {
+      await find(ref)
+      const outcome: Pick<records.InvocationRecord, 'status' | 'result'> =
+        error === undefined ? { status: 'answered', result } : { status: 'failed', result: error }
+      let ok = false
+      await updateKv(kv, records.invocationsPrefix(ref) + id, (current) => {
+        const call = records.invocationRecord.safeParse(current)
+        ok = call.success && call.data.result === null && isOpen(call.data.status)
+        return call.success && ok ? { value: { ...call.data, ...outcome }, ttl: LEFTOVER } : undefined
+      })
+      return { ok }
+    },
+
+    async release({ ref }) {
+      let rootId: string | undefined
+      let ok = false
+      await updateKv(kv, records.callbackKey(ref), (current) => {
+        const record = records.callbackRecord.safeParse(current)
+        ok = record.success && !record.data.released
+        if (!record.success || !ok) return undefined
+        rootId = record.data.rootId
+        return { value: { ...record.data, released: true }, ttl: TOMBSTONE }
+      })
+      if (rootId !== undefined) await kv.delete(records.rootKey(rootId, ref))
+      return { ok }
+    },
+
+    async list(rootId) {
+      const prefix = records.rootKey(rootId, '')
+      return (await kv.list(prefix, 1000)).map((key) => key.slice(prefix.length))
+    },
+
+    async invoke(ref, args, signal) {
+      const { timeout } = await find(ref)
+      count += 1
+      const id = makeId(now(), count)
+      const key = records.invocationsPrefix(ref) + id
+      const call: records.InvocationRecord = { id, args, status: 'pending', result: null }
+      const answered = waitFor({
+        attempt: async () => {
+          const entry = await kv.get(key)
+          const found = entry && records.invocationRecord.parse(entry.value)
+          if (found && !isOpen(found.status)) return { value: found }
+          if (entry) await find(ref)
+          return {}
+        },
+        watch: watch([key, records.callbackKey(ref)]),
+        timeout,
+        signal,
+      })
+      // Listening first, writing second: an answer cannot fall between the two.
+      const written = kv
+        .set(key, call, { ttl: timeout + LEFTOVER })
+        .then(() => kv.set(records.bellKey(ref), id, { ttl: timeout + LEFTOVER }))
+      try {
+        const [answer] = await Promise.all([answered, written])
+        if (!answer && signal.aborted) throw abortError(signal, `Invoking ${ref}`)
+        if (!answer) throw new TriviumError('callback_timeout', { ref, timeout: formatDuration(timeout) })
+        if (answer.status === 'answered') return answer.result
+        throw new TriviumError('callback_failed', { ref, reason: reasonOf(answer.result) })
+      } finally {
+        await kv.delete(key)
+      }
+    },
+  }
+}
+
+function isOpen(status: records.InvocationRecord['status']): boolean {
+  return status === 'pending' || status === 'taken'
+}

@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto'
+
+const LONGEST = 180
+
+/**
+ * A file name for any key: readable, different for different keys also where the file system ignores case,
+ * never hidden, never outside of its folder. Small letters, digits, `-`, `_` and inner dots stay; everything else is
+ * percent-encoded; a long name ends in a hash.
+ */
+export function fileNameOf(key: string): string {
+  let name = ''
+  for (const byte of Buffer.from(key)) {
+    const char = String.fromCharCode(byte)
+    const plain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
+    name += plain ? char : `%${byte.toString(16).padStart(2, '0')}`
+  }
+  if (name.length <= LONGEST) return `${name}.json`
+  return `${name.slice(0, LONGEST - 65)}~${createHash('sha256').update(key).digest('hex')}.json`
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import { compilePattern } from '../../core/pattern.ts'
+import { type Call, defineMiddleware, type Middleware } from '../../core/skill.ts'
+import { createNameMatcher, type NameMatcher } from '../names.ts'
+import { parseSettings } from '../settings.ts'
+
+/** Who may invoke what: globs over verified identities and `role:NAME`, and over names of skills. */
+export type AccessRule = { who: string[]; skills: string | string[] }
+
+const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
+
+/**
+ * Two checks of one kind. The `rules` of the configuration (none: no check) hold for what a message asks
+ * for: the skill that a route dispatches, and the tools that a model calls. `access: [role:admin, …]` in a
+ * skill's metadata holds wherever the skill is invoked on behalf of a message. Whoever holds the control
+ * token, the command line and code of the daemon are operators and may do everything.
+ */
+export function createAccessMiddleware(rules: readonly AccessRule[] = []): Middleware {
+  const compiled = rules.map(({ who, skills }) => ({
+    who: createWho(who),
+    skills: createNameMatcher(skills),
+  }))
+  return defineMiddleware({
+    name: 'access',
+    order: 100,
+    description: 'Lets only some senders invoke the skill',
+    always: rules.length > 0,
+    setup(settings, skill) {
+      const own = settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings))
+      return async (ctx, next) => {
+        const { call } = ctx
+        if (isOperator(call)) return next()
+        if (own && !own(call)) throw refused(call, skill.name, `its access setting does not name the sender`)
+        if (isAskedFor(call) && !isGranted(compiled, call, skill.name)) {
+          throw refused(call, skill.name, 'no access rule grants it to the sender')
+        }
+        return next()
+      }
+    },
+  })
+}
+
+type Who = (call: Call) => boolean
+
+/** A sender who is not verified has no identity and matches nothing but `*`. */
+function createWho(patterns: readonly string[]): Who {
+  const compiled = patterns.map(compilePattern)
+  return ({ caller }) => {
+    const names = [caller.id ?? '', ...(caller.roles ?? []).map((role) => `role:${role}`)]
+    return names.some((name) => compiled.some((pattern) => pattern.test(name)))
+  }
+}
+
+function isOperator({ caller }: Call): boolean {
+  return caller.kind !== 'route' || (caller.roles?.includes('operator') ?? false)
+}
+
+function isAskedFor(call: Call): boolean {
+  return call.depth === 0 || call.toolDepth === call.depth
+}
+
+function isGranted(rules: { who: Who; skills: NameMatcher }[], call: Call, name: string): boolean {
+  return rules.length === 0 || rules.some(({ who, skills }) => skills.matches(name) && who(call))
+}
+
+function refused(call: Call, name: string, reason: string): TriviumError {
+  return new TriviumError('forbidden', {
+    what: `Skill ${name} for ${call.caller.id ?? 'an unknown sender'}`,
+    reason,
+  })
+}

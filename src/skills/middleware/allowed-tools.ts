@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import { defineMiddleware } from '../../core/skill.ts'
+import { createNameMatcher } from '../names.ts'
+import { parseSettings } from '../settings.ts'
+
+const spec = z.union([z.string(), z.array(z.string())])
+
+/**
+ * `allowed-tools: state-* gateway-send`: the skill itself, or its model, may invoke only those. The
+ * innermost layer, so that other middleware is exempt; what an allowed skill invokes in turn is its own affair.
+ */
+export const allowedToolsMiddleware = defineMiddleware({
+  name: 'allowed-tools',
+  order: 900,
+  description: 'Lets the skill invoke only the skills it names',
+  setup(settings, skill) {
+    const allowed = createNameMatcher(parseSettings(spec, settings))
+    return async (ctx, next) => {
+      const unrestricted = ctx.manager
+      ctx.manager = {
+        async invoke(name, args) {
+          if (allowed.matches(name)) return unrestricted.invoke(name, args)
+          ctx.log.warn({ denied: name, allowed: allowed.spec }, 'a skill was denied to another')
+          throw new TriviumError('forbidden', {
+            what: `Skill ${name}, invoked by ${skill.name},`,
+            reason: `allowed-tools of ${skill.name} does not name it`,
+          })
+        },
+      }
+      try {
+        return await next()
+      } finally {
+        ctx.manager = unrestricted
+      }
+    }
+  },
+})

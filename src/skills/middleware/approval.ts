@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import { toJson } from '../../core/json.ts'
+import type { Approval } from '../../core/services.ts'
+import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
+import { duration } from '../../core/units.ts'
+import { parseSettings } from '../settings.ts'
+
+const options = z.strictObject({
+  title: z.string().optional(),
+  approvers: z.array(z.string()).default([]),
+  timeout: duration.default(86_400_000),
+  'on-timeout': z.enum(['deny', 'approve']).default('deny'),
+})
+const settingsSchema = z.union([z.boolean(), options])
+
+/**
+ * `approval: true`, or `{title, approvers, timeout, on-timeout}`: the skill runs only once someone allowed has approved
+ * exactly these arguments. Asked once per outermost invocation, skill and arguments, so that a repeated
+ * invocation finds the decision that stands.
+ *
+ * A dispatched invocation parks: it ends with `approval_pending`, and the daemon dispatches the message
+ * again when the decision falls. Every other caller waits in place. `ask` tells people about the request.
+ */
+export function createApprovalMiddleware(
+  ask: (approval: Approval, ctx: SkillContext) => Promise<void> = askInConversation,
+): Middleware {
+  return defineMiddleware({
+    name: 'approval',
+    order: 200,
+    description: 'Runs the skill only after someone approved it',
+    setup(settings, skill) {
+      const parsed = parseSettings(settingsSchema, settings)
+      if (parsed === false) return (_ctx, next) => next()
+      const {
+        title,
+        approvers,
+        timeout,
+        'on-timeout': onTimeout,
+      } = options.parse(parsed === true ? {} : parsed)
+      return async (ctx, next) => {
+        const { message, call } = ctx
+        const asked = await ctx.services.approvals.request({
+          key: requestKey(ctx),
+          skill: skill.name,
+          args: toJson(ctx.args),
+          title: title ?? `Run ${skill.name}: ${skill.description}`,
+          approvers,
+          timeout,
+          onTimeout,
+          trace: call.trace,
+          ...(message ? { message: headOf(message) } : {}),
+        })
+        if (asked.status === 'pending') await ask(asked, ctx)
+        const decided = asked.status === 'pending' ? await decision(asked, ctx) : asked
+        if (decided.status === 'approved') return next()
+        throw new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
+      }
+    },
+  })
+}
+
+/** Sends the request into the conversation, once, where there is one. */
+async function askInConversation(approval: Approval, ctx: SkillContext): Promise<void> {
+  if (!ctx.message) return
+  const text = `${approval.title}\nThis needs an approval: trivium approval-decide --id ${approval.id} --approve`
+  await ctx.services.send.send({ text, key: `approval:${approval.id}` }, ctx.call)
+}
+
+async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
+  const pending = new TriviumError('approval_pending', { name: asked.skill, id: asked.id })
+  if (ctx.call.caller.kind === 'route') throw pending
+  const decided = await ctx.services.approvals.wait(asked.id, asked.timeout, ctx.signal)
+  if (!decided) throw pending
+  return decided
+}
+
+function requestKey({ args, call }: SkillContext): string {
+  const hash = createHash('sha256').update(JSON.stringify(args) ?? '')
+  return `${call.rootId}:${call.skill}:${hash.digest('hex').slice(0, 32)}`
+}
+
+function headOf({ id, gateway, conversation, from }: NonNullable<SkillContext['message']>) {
+  return { id, gateway, conversation, from: from.name ?? from.address ?? from.id }
+}
+
+function reasonFor({ status, decidedBy, reason }: Approval): string {
+  if (status === 'expired') return 'nobody decided in time'
+  return [decidedBy ? `${decidedBy} denied it` : 'it was denied', reason].filter(Boolean).join(': ')
+}

@@ -1,0 +1,27 @@
+import type { Approval } from '../../core/services.ts'
+import type { Middleware, SkillContext } from '../../core/skill.ts'
+import { type AccessRule, createAccessMiddleware } from './access.ts'
+import { allowedToolsMiddleware } from './allowed-tools.ts'
+import { createApprovalMiddleware } from './approval.ts'
+import { sessionMiddleware } from './session.ts'
+import { timeoutMiddleware } from './timeout.ts'
+
+/**
+ * The middleware that ships, outermost first: access, approval, timeout, session, allowed-tools. Time that an
+ * approval takes does not count against the timeout. `ask` tells people about a request for approval; the default writes
+ * into the conversation.
+ */
+export function createMiddleware(
+  options: {
+    access?: readonly AccessRule[]
+    ask?: (approval: Approval, ctx: SkillContext) => Promise<void>
+  } = {},
+): Middleware[] {
+  return [
+    createAccessMiddleware(options.access),
+    createApprovalMiddleware(options.ask),
+    timeoutMiddleware,
+    sessionMiddleware,
+    allowedToolsMiddleware,
+  ]
+}

@@ -1,0 +1,61 @@
+import { pathGet } from '../../core/json.ts'
+import type { SessionEntry, SessionId } from '../../core/services.ts'
+import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
+import { captureEntry } from '../session/capture.ts'
+import { sessionSettings } from '../session/settings.ts'
+import { parseSettings } from '../settings.ts'
+
+/** What `ctx.locals.session` holds: the entries from before this invocation, oldest first. */
+export type SkillSession = SessionId & { entries: SessionEntry[] }
+
+/**
+ * `session: args.sessionId`, or `{key, capture, maxEntries, store, retention, name}`: remembers invocations
+ * of the same key. An invocation that throws leaves nothing. Turns at the same time each see what was
+ * there when they began, and all are kept.
+ */
+export const sessionMiddleware = defineMiddleware({
+  name: 'session',
+  order: 400,
+  description: 'Remembers earlier invocations of the same conversation',
+  setup(settings, skill) {
+    const {
+      key: path,
+      capture,
+      maxEntries,
+      store,
+      retention,
+      name,
+    } = parseSettings(sessionSettings, settings)
+    return async (ctx, next) => {
+      const key = sessionKey(ctx, path)
+      if (key === undefined) {
+        ctx.log.debug({ session: path }, 'no session: its key is undefined')
+        return next()
+      }
+      const id = { name: name ?? skill.name, key, store }
+      const { sessions } = ctx.services
+      const session: SkillSession = { ...id, entries: await sessions.read(id) }
+      ctx.locals.session = session
+      const result = await next()
+      const entry = captureEntry(ctx, capture, Date.now())
+      await sessions.append(id, entry, { maxEntries, ttl: retention })
+      return result
+    }
+  },
+})
+
+/**
+ * Only text, numbers and booleans name a session. Conversations of two gateways may have the same name, so
+ * the key of a conversation is told apart by its gateway.
+ */
+function sessionKey(ctx: SkillContext, path: string): string | undefined {
+  const value = pathGet(ctx, path)
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+    if (value !== undefined && value !== null) {
+      ctx.log.warn({ session: path }, 'no session: its key is neither text nor a number')
+    }
+    return undefined
+  }
+  const { message } = ctx
+  return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
+}

@@ -1,0 +1,33 @@
+import { compilePattern } from '../core/pattern.ts'
+
+/** Tells whether a skill's name is one of those that a specification names. */
+export type NameMatcher = { spec: string; matches(name: string): boolean }
+
+/**
+ * Reads the names and globs of `allowed-tools` and of access rules: a list, or text with spaces or commas
+ * between them (the Agent Skills format). Parentheses that narrow a tool, as in `Bash(git:*)`, belong to other hosts; the
+ * name before them counts. Throws an Error for a glob that is none.
+ */
+export function createNameMatcher(spec: string | readonly string[]): NameMatcher {
+  const names = (typeof spec === 'string' ? splitSpec(spec) : [...spec]).map((one) =>
+    one.replace(/\(.*\)$/s, ''),
+  )
+  const patterns = names.filter((one) => one !== '').map(compilePattern)
+  return {
+    spec: names.join(' '),
+    matches: (name) => patterns.some((pattern) => pattern.test(name)),
+  }
+}
+
+/** Splits at spaces and commas that stand outside of parentheses. */
+function splitSpec(spec: string): string[] {
+  const parts = ['']
+  let depth = 0
+  for (const char of spec) {
+    if (char === '(') depth += 1
+    if (char === ')') depth = Math.max(0, depth - 1)
+    if (depth === 0 && /[\s,]/.test(char)) parts.push('')
+    else parts[parts.length - 1] += char
+  }
+  return parts.filter((part) => part !== '')
+}

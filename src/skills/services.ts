@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import type { Approval, Services } from '../core/services.ts'
+import type { Store } from '../core/store.ts'
+import { createApprovalService } from './approvals/approval-service.ts'
+import { createCallbackService } from './callbacks/callback-service.ts'
+import { createSessionService } from './session/session-service.ts'
+import { createFileSessions, createMemorySessions, createSharedSessions } from './session/session-store.ts'
+import { createFileBackend } from './state/file-backend.ts'
+import { createMemoryBackend } from './state/memory-backend.ts'
+import { createSharedBackend } from './state/shared-backend.ts'
+import { createStateService } from './state/state-service.ts'
+
+/** The services that the skill runtime brings itself. */
+export type RuntimeServices = Pick<Services, 'state' | 'callbacks' | 'approvals' | 'sessions'> & {
+  /** Ends approvals nobody decided, resumes what waits for one, forgets old sessions. Call it every few seconds. */
+  maintain(): Promise<void>
+  close(): void
+}
+
+export type RuntimeServiceOptions = {
+  store: Pick<Store, 'kv' | 'onSignal'>
+  dataDir: string
+  now?: () => number
+  /**
+   * Dispatches the approval's message once more, with the same `rootId`. May be called twice for one
+   * approval. Without it, dispatched invocations that need an approval stay parked.
+   */
+  resume?: (approval: Approval) => Promise<void>
+}
+
+/** Makes state, callbacks, approvals and sessions for one daemon, or for one command. Does no I/O yet. */
+export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeServices {
+  const { store, dataDir, now = Date.now, resume = async () => {} } = options
+  const state = createStateService({
+    file: createFileBackend(join(dataDir, 'state'), now),
+    memory: createMemoryBackend(now),
+    shared: createSharedBackend(store),
+  })
+  const sessions = createSessionService(
+    {
+      file: createFileSessions(join(dataDir, 'sessions')),
+      memory: createMemorySessions(),
+      shared: createSharedSessions(store, now),
+    },
+    now,
+  )
+  const approvals = createApprovalService({ store, resume, now })
+  return {
+    state,
+    callbacks: createCallbackService({ store, now }),
+    approvals,
+    sessions,
+    async maintain() {
+      await approvals.sweep()
+      await sessions.sweep()
+    },
+    close() {
+      state.close()
+      sessions.close()
+    },
+  }
+}

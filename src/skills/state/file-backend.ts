@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { createJsonFolder } from '../files/json-folder.ts'
+import type { StateBackend } from './backend.ts'
+
+const VERSION = 1
+
+/** A file under `<data dir>/state/`. Times are Unix ms. */
+export const stateDocument = z.object({
+  schema_version: z.literal(VERSION),
+  key: z.string(),
+  value: z.json(),
+  version: z.number().int().positive(),
+  updated_at: z.number(),
+  expires_at: z.number().exactOptional(),
+})
+
+type StateDocument = z.infer<typeof stateDocument>
+
+/** One JSON file a key in `path`; survives restarts, and is safe between processes. */
+export function createFileBackend(path: string, now: () => number): StateBackend {
+  const folder = createJsonFolder({ path, version: VERSION, schema: stateDocument })
+  const live = (doc: StateDocument | undefined) =>
+    doc && (doc.expires_at === undefined || doc.expires_at > now()) ? doc : undefined
+
+  return {
+    get: async (key) => live(await folder.read(key)),
+    set: (key, value, { ttl, ifVersion }) =>
+      folder.update(key, (current) => {
+        const version = live(current)?.version ?? 0
+        if (ifVersion !== undefined && ifVersion !== version) return { result: undefined }
+        const write: StateDocument = {
+          schema_version: VERSION,
+          key,
+          value,
+          version: version + 1,
+          updated_at: now(),
+          ...(ttl === undefined ? {} : { expires_at: now() + ttl }),
+        }
+        return { write, result: write.version }
+      }),
+    delete: (key) =>
+      folder.update(key, (current) => ({
+        ...(current ? { write: null } : {}),
+        result: live(current) !== undefined,
+      })),
+    async list(prefix, limit) {
+      const docs = (await folder.all()).filter((doc) => live(doc) && doc.key.startsWith(prefix))
+      return docs
+        .map(({ key }) => key)
+        .sort()
+        .slice(0, limit)
+    },
+    onChange: (_key, listener) => folder.onChange(listener),
+    close: folder.close,
+  }
+}

@@ -1,0 +1,39 @@
+import type { StateService, StateStoreName } from '../../core/services.ts'
+import { waitFor } from '../../core/wait.ts'
+import { abortError } from '../bounded.ts'
+import type { StateBackend } from './backend.ts'
+
+/** The service behind `state-get`, `-set`, `-delete`, `-list` and `-wait`, over its three stores. */
+export function createStateService(
+  backends: Record<StateStoreName, StateBackend>,
+): StateService & { close(): void } {
+  return {
+    get: async ({ store, key }) => (await backends[store].get(key))?.value ?? null,
+    async set({ store, key, value, ...options }) {
+      const version = await backends[store].set(key, value, options)
+      if (version !== undefined) return { ok: true, version }
+      return { ok: false, version: (await backends[store].get(key))?.version ?? 0 }
+    },
+    async delete({ store, key }) {
+      return { ok: true, existed: await backends[store].delete(key) }
+    },
+    list: ({ store, prefix, limit }) => backends[store].list(prefix, limit),
+    async wait({ store, key, timeout }, signal) {
+      const backend = backends[store]
+      const found = await waitFor({
+        attempt: async () => {
+          const entry = await backend.get(key)
+          return entry ? { value: entry.value } : {}
+        },
+        watch: (wake) => backend.onChange(key, wake),
+        timeout,
+        signal,
+      })
+      if (found === undefined && signal.aborted) throw abortError(signal, `Waiting for ${key}`)
+      return found ?? null
+    },
+    close() {
+      for (const backend of Object.values(backends)) backend.close()
+    },
+  }
+}

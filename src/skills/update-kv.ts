@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { TriviumError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import type { KeyValues } from '../core/store.ts'
+
+const ATTEMPTS = 50
+
+/**
+ * Changes a key by compare-and-set: `change` is called with what is there, again where another writer came
+ * first, and returns the new value, or undefined to leave it. Resolves with what is there at the end.
+ * Throws `state_conflict` after fifty lost races.
+ */
+export async function updateKv(
+  kv: KeyValues,
+  key: string,
+  change: (current: Json | undefined) => { value: Json; ttl?: number } | undefined,
+): Promise<Json | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const current = await kv.get(key)
+    const next = change(current?.value)
+    if (!next) return current?.value
+    const { value, ...options } = next
+    const version = await kv.set(key, value, { ...options, ifVersion: current?.version ?? 0 })
+    if (version !== undefined) return value
+    // Random, so that writers that lost do not come back in step.
+    await delay(Math.random() * Math.min(50, 2 ** attempt))
+  }
+  throw new TriviumError('state_conflict', { what: key })
+}
