@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { after } from 'node:test'
-import { type ClientOptions, WebSocket } from 'ws'
+import { type ClientOptions, type RawData, WebSocket } from 'ws'
 import { z } from 'zod'
 import type { Reply } from '../../../src/core/transport.ts'
 import { websocketOptions } from '../../../transports/websocket/config.ts'
@@ -48,12 +48,17 @@ const frame = z.looseObject({
 
 export type Frame = z.output<typeof frame>
 
+/** A frame of the server, checked for its types. */
+export function readFrame(raw: RawData): Frame {
+  return frame.parse(JSON.parse(raw.toString()))
+}
+
 /** A client that keeps every frame. */
 export async function connect(url: string, options: ClientOptions = {}, protocols: string[] = []) {
   const socket = new WebSocket(url, protocols, options)
   const frames: Frame[] = []
   const closed = once(socket, 'close')
-  socket.on('message', (raw) => frames.push(frame.parse(JSON.parse(raw.toString()))))
+  socket.on('message', (raw) => frames.push(readFrame(raw)))
   socket.on('error', () => undefined)
   after(() => socket.terminate())
   await once(socket, 'open')
@@ -74,8 +79,6 @@ export async function connect(url: string, options: ClientOptions = {}, protocol
   const welcome = await client.next('welcome')
   return { ...client, welcome, conversation: welcome.conversation ?? '' }
 }
-
-export type Client = Awaited<ReturnType<typeof connect>>
 
 /** Connects in vain; returns what the server answered. */
 export async function refusal(url: string, options: ClientOptions = {}) {
