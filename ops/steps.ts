@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+
+/** A check of the whole tree. `advisory`: what it finds is shown and fails nothing. */
+export type Step = { name: string; command: string; args: string[]; advisory?: boolean }
+
+/** Format and lint, types, unused code. */
+export const steps: Step[] = [
+  { name: 'biome', command: 'biome', args: ['check', '--error-on-warnings'] },
+  { name: 'types', command: 'tsc', args: ['--noEmit', '-p', '.'] },
+  { name: 'knip', command: 'knip', args: ['--no-progress', '--no-config-hints'], advisory: true },
+]
+
+/** Runs one step: a line when it is green, its output when not. Resolves with whether the build may go on. */
+export async function runStep({ name, command, args, advisory }: Step): Promise<boolean> {
+  const began = performance.now()
+  const { status, output } = await run(`node_modules/.bin/${command}`, args)
+  const took = `${((performance.now() - began) / 1000).toFixed(1)} s`
+  if (status === 0) {
+    console.log(`✔ ${name} (${took})`)
+    return true
+  }
+  console.log(`${advisory ? '⚠' : '✖'} ${name} (${took})\n${output.trim()}\n`)
+  return advisory === true
+}
+
+function run(file: string, args: string[]): Promise<{ status: number; output: string }> {
+  if (!existsSync(file)) return Promise.resolve({ status: 1, output: `${file} is missing: run npm install.` })
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const chunks: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk))
+    child.on('error', (error) => resolve({ status: 1, output: error.message }))
+    child.on('close', (code) => resolve({ status: code ?? 1, output: Buffer.concat(chunks).toString() }))
+  })
+}

@@ -1,0 +1,100 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, chmodSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+type SystemPackage = { file: string; apt: string; brew?: string; dnf?: string; why: string }
+
+/** What the tests use of the operating system. `file` is looked for on the path and in the system folders. */
+const packages: SystemPackage[] = [
+  { file: 'redis-server', apt: 'redis-server', brew: 'redis', dnf: 'redis', why: 'the Redis store' },
+  { file: 'dovecot', apt: 'dovecot-imapd', brew: 'dovecot', dnf: 'dovecot', why: 'email in' },
+  { file: 'dovecot/lmtp', apt: 'dovecot-lmtpd', dnf: 'dovecot', why: 'email in' },
+  { file: 'chromium', apt: 'chromium', dnf: 'chromium', why: 'the console' },
+]
+
+/**
+ * Installs what is missing where that needs no question (root on Debian or Ubuntu), without starting any
+ * service. Elsewhere it prints the exact command. Returns false only where the tests cannot run at all:
+ * without redis-server.
+ */
+export function ensureSystemPackages(): boolean {
+  let missing = packages.filter((wanted) => !isPresent(wanted))
+  if (missing.length > 0 && process.getuid?.() === 0 && find('apt-get')) {
+    install(missing.map(({ apt }) => apt))
+    missing = missing.filter((wanted) => !isPresent(wanted))
+  }
+  for (const { file, why } of missing) console.error(`${file} is missing; the tests need it for ${why}.`)
+  if (missing.length > 0) console.error(`Install with:  ${instruction(missing)}\n`)
+  return !missing.some(({ file }) => file === 'redis-server')
+}
+
+function isPresent({ file }: SystemPackage): boolean {
+  if (find(file)) return true
+  // Homebrew and Fedora have one package for all of Dovecot, and a browser may come under another name.
+  if (file === 'dovecot/lmtp') return process.platform !== 'linux' && find('dovecot')
+  return file === 'chromium' && (find('chromium-browser') || find('google-chrome'))
+}
+
+function find(file: string): boolean {
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...[
+      '/usr/bin',
+      '/usr/sbin',
+      '/usr/local/bin',
+      '/usr/local/sbin',
+      '/opt/homebrew/bin',
+      '/opt/homebrew/sbin',
+    ],
+    ...['/usr/lib', '/usr/libexec', '/usr/local/libexec'],
+  ]
+  return folders.some((folder) => {
+    try {
+      accessSync(join(folder, file), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+function install(names: string[]): void {
+  console.error(`Setting up (once): installing ${names.join(', ')} …`)
+  const allowServices = forbidServices()
+  try {
+    // The lists may be missing (a fresh container) or older than the archive; one update mends both.
+    if (aptGet('install', ...names) === undefined) return
+    aptGet('update')
+    const failure = aptGet('install', ...names)
+    if (failure !== undefined) console.error(`apt-get install failed:\n${failure}`)
+  } finally {
+    allowServices()
+  }
+}
+
+/** Runs apt-get without questions; returns what it said where it failed. */
+function aptGet(...args: string[]): string | undefined {
+  const options = ['-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120']
+  const { status, stderr, error } = spawnSync('apt-get', [...options, ...args], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
+  })
+  return status === 0 ? undefined : (error?.message ?? stderr.trim())
+}
+
+/** Debian starts a service when it is installed, unless this file says no. Returns the way back. */
+function forbidServices(): () => void {
+  const policy = '/usr/sbin/policy-rc.d'
+  if (existsSync(policy)) return () => {}
+  writeFileSync(policy, '#!/bin/sh\nexit 101\n')
+  chmodSync(policy, 0o755)
+  return () => rmSync(policy, { force: true })
+}
+
+function instruction(missing: SystemPackage[]): string {
+  const unique = (names: (string | undefined)[]) => [...new Set(names.filter(Boolean))].join(' ')
+  if (process.platform === 'darwin') return `brew install ${unique(missing.map(({ brew }) => brew))}`
+  if (find('dnf')) return `sudo dnf install ${unique(missing.map(({ dnf }) => dnf))}`
+  return `sudo apt-get install --no-install-recommends ${unique(missing.map(({ apt }) => apt))}`
+}

@@ -1,0 +1,52 @@
+// `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks; `--name
+// TEXT` picks tests by name. `npm run test:chaos`: the long crash tests.
+import { globSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { runStep, steps } from './steps.ts'
+import { ensureSystemPackages } from './system-packages.ts'
+import { runTests } from './test-run.ts'
+
+const MINUTE = 60_000
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    chaos: { type: 'boolean', default: false },
+    name: { type: 'string', multiple: true, default: [] },
+  },
+})
+const whole = positionals.length === 0 && values.name.length === 0 && !values.chaos
+const files = values.chaos ? find(['test/chaos/**/*.long.ts']) : find(positionals)
+if (files.length === 0) {
+  console.error(`There are no tests in ${positionals.join(', ') || 'test/chaos'}.`)
+  process.exit(2)
+}
+if (!ensureSystemPackages()) process.exit(1)
+
+// A developer's own settings must not reach the tests.
+for (const key of Object.keys(process.env)) {
+  if (key.startsWith('TRIVIUM_') || key === 'REDIS_URL') delete process.env[key]
+}
+
+const failed: string[] = []
+for (const step of whole ? steps : []) {
+  if (!(await runStep(step))) failed.push(step.name)
+}
+const limits = values.chaos
+  ? { timeout: 30 * MINUTE, deadline: 120 * MINUTE }
+  : { timeout: 2 * MINUTE, deadline: 20 * MINUTE }
+if (!(await runTests({ files, namePatterns: values.name, ...limits }))) failed.push('tests')
+
+console.log(failed.length === 0 ? 'All green.' : `Failed: ${failed.join(', ')}.`)
+process.exit(failed.length === 0 ? 0 : 1)
+
+/** Test files in the given files, folders and patterns; all of them where none is given. */
+function find(places: string[]): string[] {
+  const patterns = places.length > 0 ? places.map(asPattern) : ['{test,src,transports,skills}/**/*.test.ts']
+  return [...new Set(globSync(patterns).map((file) => resolve(file)))].sort()
+}
+
+function asPattern(place: string): string {
+  return statSync(place, { throwIfNoEntry: false })?.isDirectory() ? `${place}/**/*.test.ts` : place
+}

@@ -1,0 +1,157 @@
+// The house rules that no compiler checks. A failure names the place and says what to do.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parseSync } from 'oxc-parser'
+
+type Import = { from: string; to: string; atRunTime: boolean }
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const LONGEST_FILE = 400
+
+/** What each part may import besides itself. The first pattern that fits a file names its part. */
+const layers: { part: RegExp; may: RegExp[] }[] = [
+  { part: /^src\/core\//, may: [] },
+  { part: /^src\/(config|gateway|skills|state|control)\//, may: [/^src\/core\//] },
+  { part: /^src\/stores\/[^/]+\//, may: [/^src\/core\//] },
+  { part: /^transports\/registry\.ts$/, may: [/^src\/core\//, /^transports\/[^/]+\/index\.ts$/] },
+  { part: /^transports\/[^/]+\.ts$/, may: [/^src\/core\//] },
+  { part: /^transports\/[^/]+\//, may: [/^src\/core\//, /^transports\/(?!registry)[^/]+\.ts$/] },
+  { part: /^skills\/[^/]+\//, may: [/^src\/core\//] },
+  { part: /^src\/daemon(\/|[^/]*\.ts$)/, may: [/^src\/(?!cli\/|main\.ts)/, /^transports\/registry\.ts$/] },
+  { part: /^src\/cli\//, may: [/^src\/(?!main\.ts)/, /^transports\/registry\.ts$/] },
+  { part: /^src\/main\.ts$/, may: [/^src\//, /^transports\/registry\.ts$/] },
+  { part: /^(test|ops)\//, may: [/^/] },
+]
+
+const sources = globSync('{src,transports,skills,ops,test}/**/*.{ts,mjs}', { cwd: root }).sort()
+const product = sources.filter(
+  (file) => /^(src|transports|skills)\//.test(file) && !file.endsWith('.test.ts'),
+)
+const imports = sources.flatMap(importsOf)
+
+describe('architecture', () => {
+  test('imports run one way: towards src/core', () => {
+    const wrong = imports
+      .filter(({ from, to }) => !mayImport(from, to))
+      .map(
+        ({ from, to }) =>
+          `${from} imports ${to}: take what it needs as an argument, or move the type to src/core`,
+      )
+    assert.deepEqual(wrong, [])
+  })
+
+  test('every source file belongs to a part', () => {
+    const homeless = product.filter((file) => partOf(file) === undefined)
+    assert.deepEqual(homeless, [], 'move these into a part, or describe the new part in this test')
+  })
+
+  test('no files import each other in a circle at run time', () => {
+    assert.deepEqual(findCycles(), [], 'move what they share into a file of its own')
+  })
+
+  test(`no source file is longer than ${LONGEST_FILE} lines`, () => {
+    const long = product
+      .map((file) => ({ file, lines: read(file).split('\n').length - 1 }))
+      .filter(({ lines }) => lines > LONGEST_FILE)
+      .map(({ file, lines }) => `${file} has ${lines} lines: split it by idea`)
+    assert.deepEqual(long, [])
+  })
+
+  test('no file of the tree names a package registry or a folder of one machine', () => {
+    const ignored = ['node_modules', '.git', ...read('.gitignore').split('\n')]
+      .filter((line) => line !== '')
+      .map((line) => line.replace(/\/$/, ''))
+    const texts = globSync('**/*', {
+      cwd: root,
+      withFileTypes: true,
+      exclude: (entry) => ignored.includes(entry.name),
+    })
+      .filter((entry) => entry.isFile() && !/\.(png|ico|log|db|gz|node)$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name).slice(root.length))
+    const machine = [
+      /\bregistry\.(npmjs|yarnpkg|npmmirror)\b/,
+      /\bdeb\.debian\b/,
+      /(?<![\w.$}/-])\/(work|tmp)\/\w/,
+    ]
+    const found = texts.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, at) =>
+          machine.some((pattern) => pattern.test(line)) ? [`${file}:${at + 1} ${line.trim()}`] : [],
+        ),
+    )
+    assert.deepEqual(found, [], 'use os.tmpdir(), a path relative to the file, or no host at all')
+  })
+
+  test('the lock file lists the optional packages of every platform, so that npm ci accepts it', () => {
+    const { packages } = JSON.parse(read('package-lock.json'))
+    const missing = Object.entries<{ optionalDependencies?: Record<string, string> }>(packages).flatMap(
+      ([path, entry]) =>
+        Object.keys(entry.optionalDependencies ?? {}).filter(
+          (name) => !(`node_modules/${name}` in packages || `${path}/node_modules/${name}` in packages),
+        ),
+    )
+    assert.deepEqual(missing, [], 'run: node ops/complete-lock.mjs')
+  })
+})
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
+
+/** The relative imports of a file, with paths from the root. Types count, but not at run time. */
+function importsOf(file: string): Import[] {
+  const source = read(file)
+  const { module } = parseSync(file, source)
+  const statics = [
+    ...module.staticImports,
+    ...module.staticExports.flatMap(({ entries }) => entries),
+  ].flatMap((found) => {
+    const typesOnly =
+      'isType' in found ? found.isType : /^import\s+type\b/.test(source.slice(found.start, found.end))
+    return found.moduleRequest ? [{ specifier: found.moduleRequest.value, atRunTime: !typesOnly }] : []
+  })
+  const dynamics = module.dynamicImports.map(({ moduleRequest: { start, end } }) => ({
+    specifier: source.slice(start, end).replace(/^['"]|['"]$/g, ''),
+    atRunTime: false,
+  }))
+  return [...statics, ...dynamics]
+    .filter(({ specifier }) => /^\.{1,2}\//.test(specifier))
+    .map(({ specifier, atRunTime }) => ({
+      from: file,
+      to: normalize(join(dirname(file), specifier)),
+      atRunTime,
+    }))
+}
+
+function partOf(file: string) {
+  return layers.find(({ part }) => part.test(file))
+}
+
+function mayImport(from: string, to: string): boolean {
+  const layer = partOf(from)
+  if (layer === undefined) return false
+  const own = layer.part.exec(from)?.[0]
+  return (own?.endsWith('/') && to.startsWith(own)) || layer.may.some((pattern) => pattern.test(to))
+}
+
+function findCycles(): string[] {
+  const edges = Map.groupBy(
+    imports.filter(({ atRunTime }) => atRunTime),
+    ({ from }) => from,
+  )
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (file: string, path: string[]): void => {
+    const start = path.indexOf(file)
+    if (start >= 0) cycles.push([...path.slice(start), file].join(' → '))
+    if (start >= 0 || done.has(file)) return
+    for (const { to } of edges.get(file) ?? []) visit(to, [...path, file])
+    done.add(file)
+  }
+  for (const file of edges.keys()) visit(file, [])
+  return cycles
+}
