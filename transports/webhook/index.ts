@@ -36,7 +36,7 @@ function eventData(message: Message): JsonObject {
     from: message.from.id,
     event: event ?? null,
     headers: headers ?? {},
-    body: body ?? message.text,
+    body: body === undefined ? message.text : body,
     ...(message.attachments.length > 0 ? { attachments: message.attachments } : {}),
   }
 }

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { isJsonObject } from '../../../src/core/json.ts'
+import { webhook } from '../../../transports/webhook/index.ts'
+import { json, startWebhook } from './harness.ts'
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+describe('the message of a webhook delivery', () => {
+  test('has the body as it came and, of JSON, what it says', async () => {
+    const { post, last } = await startWebhook()
+    const body = '{ "a": [1, {"b": "ü"}],\n "big": 1e3 }'
+    await post(body, json)
+    assert.equal(last().text, body)
+    assert.equal(last().data.format, 'json')
+    assert.deepEqual(last().data.body, { a: [1, { b: 'ü' }], big: 1000 })
+  })
+
+  test('takes any JSON value, also the falsy ones and an empty object', async () => {
+    const { post, last } = await startWebhook()
+    for (const value of [null, false, 0, '', [], {}, 'text', '\ud800']) {
+      assert.equal((await post(JSON.stringify(value), json)).status, 202)
+      assert.deepEqual(last().data.body, value)
+      assert.deepEqual(webhook.eventData(last()).body, value)
+    }
+  })
+
+  test('reads JSON that curl calls a form, or calls nothing, and leaves text alone', async () => {
+    const { post, last } = await startWebhook()
+    await post('{"a":1}', form)
+    assert.deepEqual(last().data.body, { a: 1 })
+    await post(Buffer.from('[1]'))
+    assert.deepEqual(last().data.body, [1])
+    await post('{"a":1}', { 'content-type': 'text/plain' })
+    assert.deepEqual([last().data.format, last().data.body], ['text', undefined])
+    await post('{not json', form)
+    assert.equal(last().text, '{not json')
+  })
+
+  test('reads forms, with repeated fields as lists, and the payload in which GitHub and Slack wrap JSON', async () => {
+    const { post, last } = await startWebhook()
+    await post('a=1&b=x+y&a=2&__proto__=z&%C3%BC=%F0%9F%8C%8D', form)
+    const body = last().data.body
+    assert.deepEqual(JSON.stringify(body), '{"a":["1","2"],"b":"x y","__proto__":"z","ü":"🌍"}')
+    await post(`payload=${encodeURIComponent('{"action":"opened","sender":{"login":"octocat"}}')}`, form)
+    assert.deepEqual(last().data.body, { action: 'opened', sender: { login: 'octocat' } })
+    assert.equal(last().from.id, 'octocat')
+  })
+
+  test('strips a byte order mark, and reads other charsets', async () => {
+    const { post, last } = await startWebhook()
+    await post('\ufeff{"a":1}', json)
+    assert.deepEqual([last().text, last().data.body], ['{"a":1}', { a: 1 }])
+    await post(Buffer.from('grün', 'latin1'), { 'content-type': 'text/plain; charset=ISO-8859-1' })
+    assert.equal(last().text, 'grün')
+  })
+
+  test('keeps bytes that are no text, and bodies over 64 KB, as files', async () => {
+    const { post, last, deps } = await startWebhook()
+    const bytesOf = async (sha256 = '') => Buffer.concat(await deps.artifacts.open(sha256).toArray())
+    const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255])
+    await post(png, { 'content-type': 'image/png' })
+    const [image] = last().attachments
+    assert.deepEqual([image?.type, image?.size, last().text], ['image/png', 6, ''])
+    assert.deepEqual(await bytesOf(image?.sha256), png)
+    await post(Buffer.from([0xff, 0xfe, 0xfd]))
+    assert.equal(last().attachments.length, 1)
+
+    const large = JSON.stringify({ sender: { login: 'octocat' }, fill: 'x'.repeat(65_536) })
+    await post(large, { ...json, 'x-github-event': 'push', 'x-github-delivery': 'd1' })
+    const message = last()
+    assert.deepEqual([message.text, message.data.body], ['', undefined])
+    assert.deepEqual([message.from.id, message.data.event, message.key], ['octocat', 'push', 'd1'])
+    assert.equal((await bytesOf(message.attachments[0]?.sha256)).toString(), large)
+    const data = webhook.eventData(message)
+    assert.ok(JSON.stringify(data).length < 2_000 && Array.isArray(data.attachments))
+  })
+
+  test('has the headers that help, and none that may be secret', async () => {
+    const { post, last, store } = await startWebhook({
+      verify: { scheme: 'hmac', header: 'x-proof', secret: 's' },
+    })
+    assert.equal((await post('x')).status, 401)
+    const { createHmac } = await import('node:crypto')
+    const secrets = {
+      authorization: 'Bearer hidden',
+      cookie: 'hidden',
+      'x-api-key': 'hidden',
+      'x-gitlab-token': 'hidden',
+      'proxy-authorization': 'hidden',
+      'x-hub-signature': 'hidden',
+      'x-client-secret': 'hidden',
+      'x-proof': createHmac('sha256', 's').update('x').digest('hex'),
+    }
+    await post(
+      'x',
+      { ...secrets, 'x-github-hook-id': '7', 'content-type': 'text/plain' },
+      '?a=1&token=hidden',
+    )
+    const headers = last().data.headers
+    assert.ok(isJsonObject(headers))
+    assert.equal(headers['x-github-hook-id'], '7')
+    for (const name of [...Object.keys(secrets), 'host', 'content-length', 'connection']) {
+      assert.equal(headers[name], undefined, name)
+    }
+    assert.deepEqual(last().data.query, { a: '1' })
+    assert.doesNotMatch(JSON.stringify(store.messages), /hidden/)
+  })
+
+  const slack = {
+    type: 'event_callback',
+    team_id: 'T1',
+    event_id: 'Ev1',
+    event: { type: 'app_mention', user: 'U1' },
+  }
+  const providers: [string, Record<string, string>, object, (string | undefined)[]][] = [
+    [
+      'GitHub',
+      { 'x-github-event': 'push', 'x-github-delivery': 'd' },
+      { sender: { login: 'o' } },
+      ['push', 'd', 'o'],
+    ],
+    [
+      'GitLab',
+      { 'x-gitlab-event': 'Push Hook', 'idempotency-key': 'd' },
+      { user_username: 'u' },
+      ['Push Hook', 'd', 'u'],
+    ],
+    [
+      'Stripe',
+      { 'stripe-signature': 't=1' },
+      { id: 'evt_1', object: 'event', type: 'charge.ok' },
+      ['charge.ok', 'evt_1', undefined],
+    ],
+    ['Slack', {}, slack, ['app_mention', 'T1:Ev1', 'U1']],
+    [
+      'Standard Webhooks',
+      { 'webhook-id': 'msg_1' },
+      { type: 'user.created' },
+      ['user.created', 'msg_1', undefined],
+    ],
+    [
+      'Shopify',
+      { 'x-shopify-topic': 'orders/create', 'x-shopify-webhook-id': 's1' },
+      {},
+      ['orders/create', 's1', undefined],
+    ],
+    [
+      'CloudEvents, binary',
+      { 'ce-id': '1', 'ce-source': '/s', 'ce-type': 't' },
+      {},
+      ['t', '/s 1', undefined],
+    ],
+    [
+      'CloudEvents, structured',
+      {},
+      { specversion: '1.0', id: '1', source: '/s', type: 't' },
+      ['t', '/s 1', undefined],
+    ],
+    ['nobody known', { 'x-request-id': 'r' }, { id: '1', event: 'e' }, ['e', undefined, undefined]],
+    [
+      'somebody hostile',
+      {},
+      { type: { toString: 1 }, event: ['x'], id: {}, event_id: 5, sender: [] },
+      [undefined, undefined, undefined],
+    ],
+  ]
+  for (const [name, headers, body, [event, key, from]] of providers) {
+    test(`has event, key and sender from where ${name} puts them`, async () => {
+      const { post, last } = await startWebhook()
+      assert.equal((await post(JSON.stringify(body), { ...json, ...headers })).status, 202)
+      assert.deepEqual([last().data.event, last().key, last().from.id], [event, key, from ?? '127.0.0.1'])
+    })
+  }
+
+  test('has them from where the options say, and no key by guess where that is empty', async () => {
+    const { post, last } = await startWebhook({
+      key: 'data.body.order.id',
+      event: 'header.X-Kind',
+      from: 'data.body.by',
+      conversation: 'data.body.customer',
+    })
+    const headers = { ...json, 'x-kind': 'paid', 'x-github-event': 'push', 'x-github-delivery': 'd' }
+    await post('{"order":{"id":42},"by":"shop","customer":"c1"}', headers)
+    assert.deepEqual([last().key, last().data.event, last().from.id], ['42', 'paid', 'shop'])
+    assert.equal(last().conversation, 'test:c1')
+    await post('{"__proto__":{"order":{"id":1}},"constructor":{"name":"x"}}', headers)
+    assert.equal(last().key, undefined)
+    assert.equal(last().conversation, last().id)
+  })
+
+  test('has a short key even for a long delivery id, another one for each', async () => {
+    const { post, last } = await startWebhook()
+    const keys = []
+    for (const end of ['a', 'b']) {
+      await post('x', { 'idempotency-key': 'k'.repeat(2_000) + end })
+      keys.push(last().key)
+    }
+    assert.ok(keys.every((key) => key && key.length < 256))
+    assert.notEqual(keys[0], keys[1])
+  })
+
+  test('continues the trace of the sender, and only a well-formed one', async () => {
+    const { post, last } = await startWebhook()
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+    await post('x', { traceparent: `00-${trace}-00f067aa0ba902b7-01` })
+    assert.equal(last().trace, trace)
+    for (const bad of ['nonsense', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`]) {
+      await post('x', { traceparent: bad })
+      assert.equal(last().trace, last().id.replaceAll('-', ''))
+    }
+  })
+})

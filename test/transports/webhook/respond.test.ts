@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { describe, test } from 'node:test'
+import { createMemoryStore } from '../../fixtures/memory-store.ts'
+import { until } from '../../fixtures/until.ts'
+import { startWebhook } from './harness.ts'
+
+const result = { respond: 'result' }
+const replyTo = (messageId: string, text: string) => ({
+  key: `${messageId}:r:0`,
+  gateway: 'test',
+  conversation: messageId,
+  inReplyTo: messageId,
+  text,
+})
+
+/** Posts, and gives the id of the message while the answer is still open. */
+async function begin(hook: Awaited<ReturnType<typeof startWebhook>>, key?: string) {
+  const count = hook.store.calls
+  const answer = hook.post('question', key ? { 'idempotency-key': key } : {})
+  await until(() => hook.store.calls > count && hook.store.messages.length > 0, 'the message')
+  return { answer, id: hook.last().id }
+}
+
+describe('respond: result', () => {
+  test('answers 200 with the reply, which may be sent by another daemon', async () => {
+    const store = createMemoryStore()
+    const here = await startWebhook(result, { store })
+    const there = await startWebhook(result, { store })
+    const { answer, id } = await begin(here)
+    assert.equal(here.last().data.respond, 'result')
+    await there.transport.send(replyTo(id, 'the answer'))
+    store.settle(id, 'done')
+    const { status, body } = await answer
+    assert.deepEqual([status, body], [200, { id, reply: 'the answer' }])
+  })
+
+  test('answers 200 also where the reply comes a moment after the skill was done', async () => {
+    const hook = await startWebhook(result)
+    const { answer, id } = await begin(hook)
+    hook.store.settle(id, 'done')
+    await new Promise(setImmediate)
+    await hook.transport.send(replyTo(id, 'late'))
+    assert.equal((await answer).body.reply, 'late')
+  })
+
+  for (const outcome of ['failed', 'unrouted'] as const) {
+    test(`answers 202 at once where the message ${outcome === 'failed' ? 'failed' : 'has no route'}`, async () => {
+      const hook = await startWebhook(result)
+      const { answer, id } = await begin(hook)
+      hook.store.settle(id, outcome)
+      const { status, body } = await answer
+      assert.deepEqual([status, body], [202, { id }])
+    })
+  }
+
+  test('answers 202 when the time is up', async () => {
+    const hook = await startWebhook({ ...result, timeout: '50ms' })
+    const { answer, id } = await begin(hook)
+    const { status, body } = await answer
+    assert.deepEqual([status, body], [202, { id }])
+  })
+
+  test('answers a duplicate with the reply that is known', async () => {
+    const hook = await startWebhook(result)
+    const first = await begin(hook, 'k')
+    await hook.transport.send(replyTo(first.id, 'the answer'))
+    await first.answer
+    const { status, body } = await hook.post('question', { 'idempotency-key': 'k' })
+    assert.deepEqual([status, body], [200, { id: first.id, duplicate: true, reply: 'the answer' }])
+  })
+
+  test('answers 202 where the replies cannot be read: the message is durable all the same', async () => {
+    const hook = await startWebhook(result)
+    hook.deps.replies.read = () => Promise.reject(new Error('away'))
+    const { answer, id } = await begin(hook)
+    assert.deepEqual((await answer).body, { id })
+    assert.ok(hook.logs.some((line) => line.level === 'warn'))
+  })
+
+  test('stops listening for the reply when the sender hangs up', async () => {
+    const hook = await startWebhook(result)
+    let listeners = 0
+    const { onAppend } = hook.store.replies
+    hook.deps.replies.onAppend = (conversation, listener) => {
+      const end = onAppend(conversation, listener)
+      listeners++
+      return () => {
+        listeners--
+        end()
+      }
+    }
+    const client = request(hook.hook, { method: 'POST' })
+    client.on('error', () => undefined)
+    client.end('question')
+    await until(() => listeners === 1, 'a listener')
+    client.destroy()
+    await until(() => listeners === 0, 'the end of the listener')
+  })
+
+  test('stop does not wait for replies', async () => {
+    const hook = await startWebhook(result)
+    const { answer, id } = await begin(hook)
+    await hook.transport.stop()
+    await hook.transport.send(replyTo(id, 'the answer'))
+    assert.equal((await answer).body.reply, 'the answer')
+  })
+})
+
+describe('replies of a webhook gateway', () => {
+  test('cannot go to another target', async () => {
+    const hook = await startWebhook()
+    const reply = { ...replyTo('m', 'x'), to: 'https://elsewhere.example' }
+    await assert.rejects(hook.transport.send(reply), { code: 'send_rejected', retryable: false })
+  })
+})
