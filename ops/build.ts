@@ -1,0 +1,33 @@
+// `npm run build`: the published form in dist/, laid out like the sources (Node strips no types under
+// node_modules, so a package ships JavaScript). `npm pack` runs it first.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const dist = 'dist'
+
+rmSync(dist, { recursive: true, force: true })
+const { status } = spawnSync('node_modules/.bin/tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+if (status !== 0) {
+  console.error('The build failed: see the errors of tsc above.')
+  process.exit(1)
+}
+copyAssets()
+copyManifest()
+
+/** Everything beside the TypeScript: SQL, Lua, pages, schemas, prompts, and the example configuration. */
+function copyAssets(): void {
+  const assets = globSync('{src,transports,skills}/**/*', { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+  for (const file of [...assets, ...globSync('routes.yaml')]) {
+    mkdirSync(dirname(join(dist, file)), { recursive: true })
+    copyFileSync(file, join(dist, file))
+  }
+}
+
+/** The sources find the manifest one folder above src/; so must the built files. */
+function copyManifest(): void {
+  const { name, version, type } = JSON.parse(readFileSync('package.json', 'utf8'))
+  writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ name, version, type }, null, 2)}\n`)
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { catalogue } from '../src/core/errors.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const ROW = /^\| `(\w+)` \| (\d+) \| (\d) \| (yes|no) \| (.+?) \| (.+?) \|$/gm
+
+const rows = [...readFileSync(join(root, 'docs/errors.md'), 'utf8').matchAll(ROW)].map(
+  ([, code = '', status, exit, again]) => ({ code, status: Number(status), exit: Number(exit), again }),
+)
+
+describe('docs/errors.md', () => {
+  test('says the same as the catalogue: each code once, with its status, exit code and whether to try again', () => {
+    const documented = rows.sort((a, b) => a.code.localeCompare(b.code))
+    const real = Object.entries(catalogue)
+      .map(([code, { status, exit, retryable }]) => ({ code, status, exit, again: retryable ? 'yes' : 'no' }))
+      .sort((a, b) => a.code.localeCompare(b.code))
+    assert.deepEqual(documented, real, 'change the table in docs/errors.md')
+  })
+})
+
+describe('the error catalogue', () => {
+  test('holds no code that nothing throws', () => {
+    const sources = globSync('{src,transports,skills}/**/*.ts', { cwd: root })
+      .filter((file) => file !== join('src', 'core', 'errors.ts'))
+      .map((file) => readFileSync(join(root, file), 'utf8'))
+    const unused = Object.keys(catalogue).filter(
+      (code) => !sources.some((source) => source.includes(`'${code}'`)),
+    )
+    assert.deepEqual(unused, [], 'remove these from src/core/errors.ts and docs/errors.md')
+  })
+
+  test('gives each code a status and an exit code that exist, and messages that are sentences', () => {
+    for (const [code, { status, exit, message }] of Object.entries(catalogue)) {
+      assert.ok(status === 202 || (status >= 400 && status < 600), `${code}: HTTP status ${status}`)
+      assert.ok(exit >= 1 && exit <= 4, `${code}: exit code ${exit}`)
+      assert.match(
+        message,
+        /^[A-Z{].*[.}`]$/s,
+        `${code}: a message starts with a capital and ends with a full stop`,
+      )
+    }
+  })
+
+  test('asks nobody to repeat what can only fail again', () => {
+    const temporary = new Set([202, 409, 429, 499, 500, 502, 503, 504, 507])
+    const wrong = Object.entries(catalogue).filter(
+      ([, { status, retryable }]) => retryable && !temporary.has(status),
+    )
+    assert.deepEqual(
+      wrong.map(([code]) => code),
+      [],
+    )
+  })
+})
