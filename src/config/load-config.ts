@@ -5,10 +5,10 @@ import { type DaemonConfig, daemonConfig, daemonSchema } from './daemon-section.
 import { type Environment, readEnvironment } from './environment.ts'
 import { type GatewayConfig, parseGateways, type TransportSchemas } from './gateways.ts'
 import { hint, type Problem, quote, throwErrors } from './problem.ts'
-import { parseRoutes } from './routes.ts'
+import { addedRoutes, parseRoutes } from './routes.ts'
 import { secretsOf } from './secrets.ts'
 import { type AccessConfig, accessSchema, type ModelConfig, modelSchema, skillsSchema } from './sections.ts'
-import { type RoutedSkill, routesOfSkills } from './skill-routes.ts'
+import type { RoutedSkill } from './skill-routes.ts'
 import { readSource } from './source.ts'
 import { isRecord, kebab, parseTree, type Tree } from './yaml-tree.ts'
 import { findingsOf } from './zod-problems.ts'
@@ -115,8 +115,8 @@ function assemble(
   const names = skills?.map((skill) => skill.name)
   const world = { gateways, transports: kinds, ...(names ? { skills: names } : {}) }
   const own = parseRoutes(sections.routes, world, check)
-  const brought = routesOfSkills(skills ?? [], kinds)
-  check.problems.push(...brought.problems)
+  const routes = [...own, ...addedRoutes(own, skills ?? [], world, check)]
+  warnOfIdleness(gateways, routes, check)
 
   const access = check.section(accessSchema, sections.access ?? {}, ['access']) ?? { roles: {} }
   const model = parseModel(sections.model, env, check, report)
@@ -125,7 +125,7 @@ function assemble(
     file,
     daemon,
     gateways,
-    routes: [...own, ...brought.routes],
+    routes,
     access,
     ...(model ? { model } : {}),
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
@@ -143,6 +143,20 @@ function checkRetention(daemon: DaemonConfig, gateways: readonly GatewayConfig[]
     if (names.includes(name)) continue
     const path = ['daemon', 'retention', 'gateways', name]
     check.report(path, 'key', `there is no gateway ${quote(name)}${hint(name, names)}`)
+  }
+}
+
+function warnOfIdleness(gateways: readonly GatewayConfig[], routes: readonly Route[], check: Checker): void {
+  if (!gateways.some((gateway) => gateway.enabled)) {
+    check.report(['gateways'], 'key', 'no gateway is started, so nothing can come in', 'warning')
+  }
+  if (routes.length === 0) {
+    check.report(
+      ['routes'],
+      'key',
+      'there are no routes: messages reach receive and events, but no skill',
+      'warning',
+    )
   }
 }
 

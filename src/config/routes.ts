@@ -3,7 +3,8 @@ import { type Route, type RouteMatch, routeSchema } from '../core/route.ts'
 import type { Checker } from './checker.ts'
 import type { GatewayConfig } from './gateways.ts'
 import { hint, quote } from './problem.ts'
-import { coveringRoute, valueCovers } from './unreachable.ts'
+import { type RoutedSkill, routesOfSkills } from './skill-routes.ts'
+import { type Coverage, createCoverage } from './unreachable.ts'
 import { isRecord, type Path } from './yaml-tree.ts'
 
 /** What routes may refer to. `skills` is undefined before the skills are known: then they are not checked. */
@@ -13,6 +14,10 @@ export type RouteWorld = {
   skills?: readonly string[]
 }
 
+const MAX_ROUTES = 500
+/** In longer lists nobody looks for doubles. */
+const MAX_LISTED = 50
+
 /** Parses the section `routes:` and checks each route against the gateways, the skills and its neighbours. */
 export function parseRoutes(raw: unknown, world: RouteWorld, check: Checker): Route[] {
   if (raw === undefined || raw === null) return []
@@ -20,6 +25,11 @@ export function parseRoutes(raw: unknown, world: RouteWorld, check: Checker): Ro
     check.report(['routes'], 'value', 'expected a list of routes: each starts with "- name:"')
     return []
   }
+  if (raw.length > MAX_ROUTES) {
+    check.report(['routes', MAX_ROUTES], 'value', `more than ${MAX_ROUTES} routes`)
+    return []
+  }
+  const coverage = createCoverage(transportIn(world.gateways))
   const parsed = raw.map((one, index) => check.section(routeSchema, one, ['routes', index]))
   const index = new Map<string, number>()
   const before: Route[] = []
@@ -31,8 +41,8 @@ export function parseRoutes(raw: unknown, world: RouteWorld, check: Checker): Ro
     checkGateways(known, path, world, check)
     checkSkill(known, path, world, check)
     if (!route) continue
-    checkLists(route, path, check)
-    checkReach(route, path, before, index, world, check)
+    checkLists(route, path, coverage, check)
+    checkReach(route, path, before, index, coverage, check)
     before.push(route)
   }
   return before
@@ -87,11 +97,13 @@ function checkTransport(route: Route, path: Path, meant: readonly GatewayConfig[
 }
 
 /** In a list, a value that another one covers does nothing. */
-function checkLists(route: Route, path: Path, check: Checker): void {
+function checkLists(route: Route, path: Path, coverage: Coverage, check: Checker): void {
   for (const [key, wanted] of Object.entries(route.match)) {
-    if (typeof wanted === 'boolean') continue
+    if (typeof wanted === 'boolean' || wanted.length > MAX_LISTED) continue
     for (const [at, value] of wanted.entries()) {
-      const cover = wanted.find((other, index) => index !== at && isShadow(key, other, value, index < at))
+      const cover = wanted.find(
+        (other, index) => index !== at && isShadow(coverage, key, other, value, index < at),
+      )
       if (cover === undefined) continue
       const message = `${quote(value)} does nothing: ${quote(cover)} in the same list matches it too`
       check.report([...path, 'match', key, at], 'value', message, 'warning')
@@ -100,7 +112,14 @@ function checkLists(route: Route, path: Path, check: Checker): void {
 }
 
 /** Of two that cover each other only the later one is told. */
-function isShadow(key: string, wide: string, narrow: string, isEarlier: boolean): boolean {
+function isShadow(
+  coverage: Coverage,
+  key: string,
+  wide: string,
+  narrow: string,
+  isEarlier: boolean,
+): boolean {
+  const { valueCovers } = coverage
   return valueCovers(key, wide, narrow) && (isEarlier || !valueCovers(key, narrow, wide))
 }
 
@@ -143,13 +162,49 @@ function checkReach(
   path: Path,
   before: readonly Route[],
   index: ReadonlyMap<string, number>,
-  world: RouteWorld,
+  coverage: Coverage,
   check: Checker,
 ): void {
-  const transportOf = (name: string) => world.gateways.find((gateway) => gateway.name === name)?.transport
-  const cover = coveringRoute(route, before, transportOf)
+  const cover = coverage.coveringRoute(route, before)
   if (!cover) return
   const line = check.lineOf(['routes', index.get(cover.name) ?? 0, 'name'])
-  const message = `unreachable route ${quote(route.name)}: ${quote(cover.name)} on line ${line} already takes all that it matches`
-  check.report([...path, 'name'], 'value', message)
+  check.report(
+    [...path, 'name'],
+    'value',
+    `unreachable route ${quote(route.name)}: ${quote(cover.name)} on line ${line} already takes all that it matches`,
+  )
+}
+
+/**
+ * The routes that skills bring, to come after the file's `own`. What is broken, has the name of a route that
+ * is there, or can never run, is a warning: a skill must not stop the daemon.
+ */
+export function addedRoutes(
+  own: readonly Route[],
+  skills: readonly RoutedSkill[],
+  world: RouteWorld,
+  check: Checker,
+): Route[] {
+  const { routes, problems } = routesOfSkills(skills, world.transports)
+  const coverage = createCoverage(transportIn(world.gateways))
+  const added: Route[] = []
+  const warn = (route: Route, message: string) =>
+    problems.push({ severity: 'warning', file: `skill ${route.skill}`, message })
+  for (const route of routes) {
+    const before = [...own, ...added]
+    if (before.some(({ name }) => name === route.name)) {
+      warn(route, `its route ${quote(route.name)} is left out: there is a route with that name`)
+      continue
+    }
+    const cover = coverage.coveringRoute(route, before)
+    if (cover)
+      warn(route, `its route ${quote(route.name)} never runs: ${quote(cover.name)} takes all that it matches`)
+    added.push(route)
+  }
+  check.problems.push(...problems)
+  return added
+}
+
+function transportIn(gateways: readonly GatewayConfig[]): (name: string) => string | undefined {
+  return (name) => gateways.find((gateway) => gateway.name === name)?.transport
 }

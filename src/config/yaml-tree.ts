@@ -66,6 +66,7 @@ function convertDocument(source: Source, contents: unknown): { tree?: Tree; prob
   const anchors = new Map<string, Node>()
   const open = new Set<Node>()
   let values = 0
+  let outermostAlias: Node | undefined
 
   const report = (node: Node | null | undefined, message: string) => {
     problems.push(source.problem(node?.range?.[0] ?? 0, message))
@@ -94,7 +95,13 @@ function convertDocument(source: Source, contents: unknown): { tree?: Tree; prob
 
   const convertAlias = (node: Node & { source: string }, path: Path, key?: number): unknown => {
     const target = anchors.get(node.source)
-    if (target && !open.has(target)) return convert(target, path, key)
+    if (target && !open.has(target)) {
+      const before = outermostAlias
+      outermostAlias ??= node
+      const value = convert(target, path, key)
+      outermostAlias = before
+      return value
+    }
     const name = quote(`*${node.source}`)
     report(node, target ? `${name} refers to itself` : `${name} refers to no anchor before it`)
     return null
@@ -146,7 +153,8 @@ function convertDocument(source: Source, contents: unknown): { tree?: Tree; prob
   const lineOf = (offset: number) => source.lines.linePos(offset).line
 
   const stop = (node: Node, message: string): never => {
-    report(node, message)
+    // Inside an alias the fault is where it is used, not where its text stands.
+    report(outermostAlias ?? node, message)
     throw new Stop()
   }
 

@@ -1,0 +1,54 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { z } from 'zod'
+import { type LoadOptions, readConfig } from '../../src/config/load-config.ts'
+import type { Problem } from '../../src/config/problem.ts'
+import { rate, size } from '../../src/core/units.ts'
+
+const verify = z.discriminatedUnion('scheme', [
+  z.strictObject({ scheme: z.literal('none') }),
+  z.strictObject({ scheme: z.literal('github'), secret: z.string().min(1) }),
+])
+
+/** Transports with the kinds of schemas that real ones have. */
+export const transports = {
+  webhook: {
+    options: z.strictObject({
+      path: z.string().regex(/^\//, 'expected a path that starts with /'),
+      verify: verify.default({ scheme: 'none' }),
+      'max-body': size.default(1024),
+      'rate-limit': rate.default('off'),
+      replies: z.boolean().default(false),
+    }),
+  },
+  // Not strict, with a pipe around it: the configuration finds unknown keys all the same.
+  websocket: { options: z.object({ path: z.string(), port: z.int().optional() }).transform((it) => it) },
+  slack: {
+    options: z.strictObject({ mode: z.enum(['socket', 'http']).default('socket'), botToken: z.string() }),
+  },
+}
+
+export type Given = Partial<Omit<LoadOptions, 'cwd' | 'transports'>>
+
+/** Writes the text as routes.yaml into a folder of its own, removed after the test. */
+export async function givenFile(t: TestContext, text: string | Uint8Array): Promise<string> {
+  const cwd = await mkdtemp(join(tmpdir(), 'trivium-config-'))
+  t.after(() => rm(cwd, { recursive: true, force: true }))
+  await writeFile(join(cwd, 'routes.yaml'), text)
+  return cwd
+}
+
+/** Reads a configuration from text. */
+export async function read(t: TestContext, text: string | Uint8Array, given: Given = {}) {
+  const cwd = await givenFile(t, text)
+  return { cwd, ...(await readConfig({ env: {}, cwd, transports, ...given })) }
+}
+
+/** `line:column message` of each problem of that severity. */
+export function told(problems: readonly Problem[], severity: Problem['severity'] = 'error'): string[] {
+  return problems
+    .filter((problem) => problem.severity === severity)
+    .map(({ line, column, message }) => (line === undefined ? message : `${line}:${column} ${message}`))
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { configJsonSchema } from '../../src/config/json-schema.ts'
+import { pathGet } from '../../src/core/json.ts'
+import { MATCH_KEYS } from '../../src/core/route.ts'
+import { transports as shipped } from '../../transports/registry.ts'
+import { transports } from './given.ts'
+
+describe('the JSON Schema for editors', () => {
+  const schema = configJsonSchema(transports)
+
+  test('names the sections and refuses others', () => {
+    assert.equal(schema.$schema, 'https://json-schema.org/draft/2020-12/schema')
+    assert.deepEqual(Object.keys(Object(schema.properties)), [
+      'gateways',
+      'daemon',
+      'routes',
+      'access',
+      'model',
+      'skills',
+    ])
+    assert.equal(schema.additionalProperties, false)
+  })
+
+  test('gives each transport its own keys beside the common ones', () => {
+    const gateway = pathGet(schema, 'properties.gateways.additionalProperties')
+    assert.deepEqual(pathGet(gateway, 'properties.transport.enum'), ['webhook', 'websocket', 'slack'])
+    const slack = pathGet(gateway, 'allOf.2')
+    assert.deepEqual(pathGet(slack, 'if.properties.transport'), { const: 'slack' })
+    assert.deepEqual(Object.keys(Object(pathGet(slack, 'then.properties'))), [
+      'transport',
+      'enabled',
+      'open',
+      'mode',
+      'botToken',
+    ])
+    assert.equal(pathGet(slack, 'then.additionalProperties'), false)
+    assert.deepEqual(pathGet(slack, 'then.required'), ['botToken'])
+  })
+
+  test('knows the match keys, and the open ones by their pattern', () => {
+    const match = pathGet(schema, 'properties.routes.items.properties.match')
+    assert.deepEqual(Object.keys(Object(pathGet(match, 'properties'))), [...MATCH_KEYS])
+    assert.equal(pathGet(match, 'additionalProperties'), false)
+    const [open = ''] = Object.keys(Object(pathGet(match, 'patternProperties')))
+    for (const key of ['header.X-Kind', 'data.body.pull_request.number']) assert.match(key, new RegExp(open))
+    for (const key of ['data', 'data.', 'data..a', 'headers.x', 'xdata.a'])
+      assert.doesNotMatch(key, new RegExp(open))
+  })
+
+  test('lets a variable stand for a number, a switch or a word', () => {
+    const variable = { type: 'string', pattern: '\\$\\{' }
+    const route = pathGet(schema, 'properties.routes.items.properties')
+    for (const key of ['concurrency', 'approval', 'reply']) {
+      assert.deepEqual(pathGet(route, `${key}.anyOf.1`), variable, key)
+    }
+    assert.equal(pathGet(route, 'skill.anyOf'), undefined)
+  })
+
+  test('can be made of every transport that ships', () => {
+    const made = configJsonSchema(shipped)
+    assert.deepEqual(
+      pathGet(made, 'properties.gateways.additionalProperties.properties.transport.enum'),
+      Object.keys(shipped),
+    )
+    assert.deepEqual(JSON.parse(JSON.stringify(made)), made)
+  })
+})
