@@ -3,27 +3,43 @@ import type { Json } from '../../core/json.ts'
 import { decodeMessage, type Message } from '../../core/message.ts'
 import { makeId, positionOf, timeOf } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
-import { fieldsOf, listOf, numberOf, textOf } from './reply.ts'
+import { listOf, numberOf, textOf } from './reply.ts'
 
-/** An entry of a log: a stream entry with the ID `<position>-0`. */
-export type Entry = { position: number; fields: Map<string, string> }
+/**
+ * An entry of a log: a stream entry with the ID `<position>-0`, its values in the order in which scripts
+ * write them: time of the id, tail, offset of receivedAt or timestamp; then for messages gateway,
+ * conversation and payload, for events the payload.
+ */
+export type Entry = { position: number; values: readonly unknown[] }
 
 export function entryOf(reply: unknown): Entry {
   const [id, fields] = listOf(reply)
-  return { position: Number.parseInt(textOf(id), 10), fields: fieldsOf(fields) }
+  return { position: Number.parseInt(textOf(id), 10), values: listOf(fields) }
 }
 
-/** The message of a journal entry (fields t r o g c p). */
-export function messageOf({ position, fields }: Entry): Message {
-  return messageFrom(fields, position, fields.get('g') ?? '')
+/** The message of a journal entry. */
+export function messageOf({ position, values }: Entry): Message {
+  return toMessage(position, values[1], values[3], values[5], values[7], values[11])
 }
 
-/** A message from the fields that journal entries, jobs and dead letters share. */
-export function messageFrom(fields: Map<string, string>, position: number, gateway: string): Message {
-  const time = numberOf(fields.get('t'))
-  const receivedAt = time + numberOf(fields.get('o'))
-  const id = makeId(time, position, numberOf(fields.get('r')))
-  return decodeMessage({ id, gateway, receivedAt }, textOf(fields.get('p')))
+/** The message that a dead letter, or a job made from one, carries in fields of its own. */
+export function storedMessage(fields: Map<string, string>): Message | undefined {
+  if (!fields.has('p')) return undefined
+  const [time, tail, offset, gateway, payload] = ['t', 'r', 'o', 'w', 'p'].map((name) => fields.get(name))
+  return toMessage(numberOf(fields.get('v')), time, tail, offset, gateway, payload)
+}
+
+function toMessage(
+  position: number,
+  time: unknown,
+  tail: unknown,
+  offset: unknown,
+  gateway: unknown,
+  payload: unknown,
+): Message {
+  const id = makeId(numberOf(time), position, numberOf(tail))
+  const receivedAt = numberOf(time) + numberOf(offset)
+  return decodeMessage({ id, gateway: textOf(gateway), receivedAt }, textOf(payload))
 }
 
 /** What a topic keeps of an event beside its id and time. */
@@ -31,15 +47,15 @@ export function encodeEvent({ type, source, data, rootContextId }: NewEvent): st
   return JSON.stringify({ type, source, data, rootContextId })
 }
 
-/** The event of a topic's entry (fields t r o p). */
-export function eventOf(topic: string, { position, fields }: Entry): Event {
-  const time = numberOf(fields.get('t'))
-  const stored = JSON.parse(textOf(fields.get('p'))) as Omit<Event, 'id' | 'topic' | 'timestamp'>
+/** The event of a topic's entry. */
+export function eventOf(topic: string, { position, values }: Entry): Event {
+  const time = numberOf(values[1])
+  const stored = JSON.parse(textOf(values[7])) as Omit<Event, 'id' | 'topic' | 'timestamp'>
   return {
     ...stored,
-    id: makeId(time, position, numberOf(fields.get('r'))),
+    id: makeId(time, position, numberOf(values[3])),
     topic,
-    timestamp: time + numberOf(fields.get('o')),
+    timestamp: time + numberOf(values[5]),
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Json } from '../../core/json.ts'
 import type { AttemptError, DeadLetter, DeadLetters } from '../../core/store.ts'
+import { storedMessage } from './codec.ts'
 import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
 import type { Run } from './scripts.ts'
-import { reasonOf, storedMessage } from './stored-job.ts'
+import { reasonOf } from './stored-job.ts'
 
 export function createDeadLetters(run: Run, main: string): DeadLetters {
   return {

@@ -1,11 +1,11 @@
 import type { Json } from '../../core/json.ts'
 import type { AttemptError, ClaimedJob, DeadReason, JobState } from '../../core/store.ts'
-import { entryOf, messageFrom, messageOf } from './codec.ts'
+import { entryOf, messageOf, storedMessage } from './codec.ts'
 import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
 
 /** A job as `jobs-claim` returns it. */
 export function claimedJob(reply: unknown): ClaimedJob {
-  const [id, flat, entry] = listOf(reply)
+  const [id, token, flat, entry] = listOf(reply)
   const fields = fieldsOf(flat)
   const messageId = fields.get('m')
   const data = fields.get('d')
@@ -13,7 +13,7 @@ export function claimedJob(reply: unknown): ClaimedJob {
     id: textOf(id),
     lane: textOf(fields.get('l')),
     group: textOf(fields.get('g')),
-    token: textOf(fields.get('k')),
+    token: textOf(token),
     failures: numberOf(fields.get('f') ?? 0),
     lost: numberOf(fields.get('x') ?? 0),
     errors: JSON.parse(fields.get('e') ?? '[]') as AttemptError[],
@@ -24,12 +24,6 @@ export function claimedJob(reply: unknown): ClaimedJob {
   const message = storedMessage(fields) ?? (isNothing(entry) ? undefined : messageOf(entryOf(entry)))
   if (message && message.id === messageId) job.message = message
   return job
-}
-
-/** The message that a dead letter, or a job made from one, carries itself. */
-export function storedMessage(fields: Map<string, string>) {
-  if (!fields.has('p')) return undefined
-  return messageFrom(fields, numberOf(fields.get('v')), fields.get('w') ?? '')
 }
 
 /** The answer of `jobs-state`. */

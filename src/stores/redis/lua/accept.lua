@@ -12,6 +12,8 @@ local position = tonumber(meta[1] or 0)
 local time = math.max(now, tonumber(meta[2] or 0))
 local first, bytes = position, 0
 local answers, gateways = { time }, {}
+-- Redis formats numbers slowly, and most messages were received now.
+local time_text = string.format('%.0f', time)
 
 for i = 3, #ARGV, 6 do
   local gateway, received, tail, digest = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
@@ -23,9 +25,10 @@ for i = 3, #ARGV, 6 do
     position = position + 1
     bytes = bytes + #payload
     gateways[gateway] = true
-    redis.call('XADD', root .. 'journal', position .. '-0',
-      't', time, 'r', tail, 'o', received - time, 'g', gateway, 'c', conversation, 'p', payload)
-    redis.call('XADD', root .. 'receive:' .. gateway, position .. '-0', '', '')
+    local entry, offset = position .. '-0', received == time_text and '0' or received - time
+    redis.call('XADD', root .. 'journal', entry,
+      't', time_text, 'r', tail, 'o', offset, 'g', gateway, 'c', conversation, 'p', payload)
+    redis.call('XADD', root .. 'receive:' .. gateway, entry, '', '')
     if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
     if digest ~= '' then seen_put(root .. 'seen:', digest, pack_id(time, position, tail)) end
     answers[#answers + 1] = position

@@ -14,6 +14,7 @@ local function revive(queue)
   redis.call('HSET', base .. 'job:' .. id, 'b', now)
   local job = redis.call('HMGET', base .. 'job:' .. id, 'l', 'g', 'v')
   append_to_lane(queue, id, job[1], job[2], job[3] or '', now)
+  flush(queue)
   signal({ 'jobs:' .. queue.name })
   return 1
 end

@@ -16,5 +16,6 @@ for i = 4, #ARGV, JOB_ARGS do
     added = true
   end
 end
+flush(queue)
 if added then signal({ 'jobs:' .. queue.name }) end
 return answers

@@ -65,12 +65,15 @@ end
 
 local function claim(candidate, token)
   local key = base .. 'job:' .. candidate.id
-  redis.call('ZREM', base .. 'ready:' .. candidate.group, candidate.id)
-  redis.call('ZADD', base .. 'claims', now + ARGV[5], candidate.id)
-  redis.call('HSET', key, 'k', token)
   local fields = redis.call('HGETALL', key)
-  local position = redis.call('HGET', key, 'v')
-  return { candidate.id, fields, position and entry_at(position) or false }
+  redis.call('HSET', key, 'k', token)
+  remove_later(queue, base .. 'ready:' .. candidate.group, candidate.id)
+  add_later(queue, base .. 'claims', now + ARGV[5], candidate.id)
+  local position
+  for i = 1, #fields, 2 do
+    if fields[i] == 'v' then position = fields[i + 1] end
+  end
+  return { candidate.id, token, fields, position and entry_at(position) or false }
 end
 
 local function next_due()
@@ -85,10 +88,12 @@ end
 if #ARGV >= 8 then give_back_unheard() end
 give_back_expired()
 wake_due()
+flush(queue)
 local claimed = { 0 }
 for _, candidate in ipairs(candidates()) do
   if #claimed > max then break end
   claimed[#claimed + 1] = claim(candidate, ARGV[6] .. '.' .. #claimed)
 end
+flush(queue)
 claimed[1] = next_due()
 return claimed

@@ -9,7 +9,7 @@
 local queue = open_queue(ARGV[3])
 local base = queue.base
 local DONE_MS = 7 * 24 * 3600 * 1000
-local names, claimable, answers = {}, false, {}
+local names, changed, answers, settled = {}, false, {}, {}
 
 local function add_error(key, errors, json)
   if json == '' then return end
@@ -20,16 +20,15 @@ end
 local function wait(id, group, delay, score)
   if delay > 0 then
     redis.call('HSET', base .. 'job:' .. id, 'b', now + delay)
-    redis.call('ZADD', base .. 'delayed', now + delay, id)
-    names[#names + 1] = 'jobs:' .. queue.name
+    add_later(queue, base .. 'delayed', now + delay, id)
   else
     make_ready(queue, id, group, score)
-    claimable = true
   end
+  changed = true
 end
 
 local function finish(id, lane, group, notify, outcome, result)
-  if leave_lane(queue, id, lane, group) then claimable = true end
+  if leave_lane(queue, id, lane, group) then changed = true end
   if not notify then return end
   names[#names + 1] = 'job:' .. id
   if outcome == 'done' then
@@ -37,20 +36,34 @@ local function finish(id, lane, group, notify, outcome, result)
   end
 end
 
+-- Which of the jobs are claimed, in one call for all.
+local function claimed_ones()
+  local ids, claims = {}, {}
+  for i = 4, #ARGV, 8 do ids[#ids + 1] = ARGV[i] end
+  local scores = #ids > 0 and redis.call('ZMSCORE', base .. 'claims', unpack(ids)) or {}
+  for i, id in ipairs(ids) do claims[id] = scores[i] ~= false end
+  return claims
+end
+
+local claims = claimed_ones()
+
 local function settle(i)
   local id, token, outcome, delay = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
   local key = base .. 'job:' .. id
   local job = redis.call('HMGET', key, 'k', 'l', 'g', 'v', 'n', 'e')
   local lane, group, position = job[2], job[3], job[4]
-  if job[1] ~= token then return 0 end
-  -- A lease that ran out without another claim is still the holder's.
-  if redis.call('ZREM', base .. 'claims', id) == 0 then
-    redis.call('ZREM', base .. 'ready:' .. group, id)
+  if job[1] ~= token or settled[id] then return 0 end
+  settled[id] = true
+  if claims[id] then
+    remove_later(queue, base .. 'claims', id)
+  else
+    -- A lease that ran out without another claim is still the holder's.
+    remove_later(queue, base .. 'ready:' .. group, id)
     redis.call('HINCRBY', key, 'x', -1)
   end
-  redis.call('HDEL', key, 'k')
   if position and ARGV[i + 7] ~= '' then add_notes(position, ARGV[i + 7]) end
   add_error(key, job[6], ARGV[i + 4])
+  if outcome == 'retry' or outcome == 'release' then redis.call('HDEL', key, 'k') end
   if outcome == 'retry' then
     redis.call('HINCRBY', key, 'f', 1)
     wait(id, group, delay, next_sequence(queue))
@@ -64,6 +77,7 @@ local function settle(i)
 end
 
 for i = 4, #ARGV, 8 do answers[#answers + 1] = settle(i) end
-if claimable then names[#names + 1] = 'jobs:' .. queue.name end
+flush(queue)
+if changed then names[#names + 1] = 'jobs:' .. queue.name end
 signal(names)
 return answers

@@ -9,5 +9,6 @@ if (redis.call('HGET', root .. 'meta', 'cursor') or '0') ~= ARGV[3] then return 
 redis.call('HSET', root .. 'meta', 'cursor', ARGV[4])
 local queue = open_queue('dispatch')
 for i = 5, #ARGV, JOB_ARGS do add_job(queue, i) end
+flush(queue)
 if #ARGV >= 5 then signal({ 'jobs:dispatch' }) end
 return 1

@@ -59,8 +59,8 @@ end
 
 -- Reads on from the group's next position. Returns the positions, where reading got to, and how many
 -- are gone. A peek passes what is gone only before its first event, for it must tell that once.
-local function read_fresh(request, keys)
-  local from, room, picked, missed = next_of[request.group], request.max, {}, 0
+local function read_fresh(request, max, keys)
+  local from, room, picked, missed = next_of[request.group], max, {}, 0
   local reach = from
 
   local function skip_to(position)
@@ -73,7 +73,7 @@ local function read_fresh(request, keys)
 
   local ended, start = false, from
   while room > #picked and start <= last and not ended do
-    local list, short = window(start, request.max)
+    local list, short = window(start, max)
     ended = short
     for _, entry in ipairs(list) do
       if #picked >= room then return picked, reach, missed end
@@ -92,44 +92,74 @@ local function read_fresh(request, keys)
 end
 
 local function give_out(request, keys, back, fresh)
-  if request.mode == 'peek' then return end
-  for _, position in ipairs(back) do redis.call('ZREM', keys.back, position) end
-  if request.mode == 'consume' or #back + #fresh == 0 then return end
+  if request.mode == 'peek' or #back + #fresh == 0 then return end
+  if #back > 0 then redis.call('ZREM', keys.back, unpack(back)) end
+  if request.mode == 'consume' then return end
+  local hides, expiry = {}, now + request.lease
   for _, list in ipairs({ back, fresh }) do
-    for _, position in ipairs(list) do redis.call('ZADD', keys.hidden, now + request.lease, position) end
+    for _, position in ipairs(list) do
+      hides[#hides + 1] = expiry
+      hides[#hides + 1] = position
+    end
   end
-  redis.call('SADD', root .. 'odd', request.group)
+  for i = 1, #hides, 1000 do redis.call('ZADD', keys.hidden, unpack(hides, i, math.min(i + 999, #hides))) end
+  if not odd[request.group] then redis.call('SADD', root .. 'odd', request.group) end
   odd[request.group] = true
 end
 
-local function serve(request)
+local function move(group, position)
+  if position == next_of[group] then return end
+  next_of[group] = position
+  moved[group] = position
+end
+
+-- Groups that read plainly from the same place get the same answer, made once.
+local plain = {}
+
+local function serve_plain(request)
   local group = request.group
-  if not next_of[group] then return false end
+  local key = next_of[group] .. ' ' .. request.max .. ' ' .. request.mode
+  local known = plain[key]
+  if not known then
+    local fresh, reach, missed = read_fresh(request, request.max, nil)
+    known = { answer = { missed, -1, unpack(fresh) }, reach = reach }
+    plain[key] = known
+  end
+  move(group, known.reach)
+  return known.answer
+end
+
+local function serve_odd(request)
+  local group, max = request.group, request.max
   local keys = keys_of(group)
   local back, fresh, missed = {}, {}, 0
-  local max = request.max
   if odd[group] then back, missed = read_back(group, keys, max) end
   if #back < max then
-    request.max = max - #back
     local reach, gone
-    fresh, reach, gone = read_fresh(request, odd[group] and keys)
+    fresh, reach, gone = read_fresh(request, max - #back, odd[group] and keys)
     missed = missed + gone
-    if reach ~= next_of[group] then
-      next_of[group] = reach
-      moved[group] = reach
-      if odd[group] then redis.call('ZREMRANGEBYSCORE', keys.ahead, '-inf', reach - 1) end
-    end
+    move(group, reach)
+    if odd[group] then redis.call('ZREMRANGEBYSCORE', keys.ahead, '-inf', reach - 1) end
   end
   give_out(request, keys, back, fresh)
   local answer = { missed, -1 }
   if odd[group] then
     local soonest = tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
-    if soonest then answer[2] = math.max(0, soonest - now) end
-    tidy(group, keys)
+    if soonest then
+      answer[2] = math.max(0, soonest - now)
+    else
+      tidy(group, keys)
+    end
   end
   for _, position in ipairs(back) do answer[#answer + 1] = position end
   for _, position in ipairs(fresh) do answer[#answer + 1] = position end
   return answer
+end
+
+local function serve(request)
+  if not next_of[request.group] then return false end
+  if odd[request.group] or request.mode == 'lease' then return serve_odd(request) end
+  return serve_plain(request)
 end
 
 local answers = {}

@@ -9,13 +9,46 @@
 -- and below root `queues` (set) and `needs` (zset by position: messages that unfinished jobs need).
 local JOB_ARGS = 9
 
+-- A queue for the length of one script. Changes of sorted sets are gathered and written together by
+-- `flush`, which every script must call before it reads them or ends.
 local function open_queue(name)
-  redis.call('SADD', root .. 'queues', name)
-  return { name = name, base = root .. 'jobs:' .. name .. ':' }
+  local base = root .. 'jobs:' .. name .. ':'
+  local sequence = tonumber(redis.call('GET', base .. 'sequence') or 0)
+  return { name = name, base = base, sequence = sequence, begun = sequence, adds = {}, removes = {} }
+end
+
+local function gather(table_, key, first, second)
+  local list = table_[key]
+  if not list then
+    list = {}
+    table_[key] = list
+  end
+  list[#list + 1] = first
+  if second ~= nil then list[#list + 1] = second end
+end
+
+local function add_later(queue, key, score, member) gather(queue.adds, key, score, member) end
+local function remove_later(queue, key, member) gather(queue.removes, key, member) end
+
+-- Lua's stack bounds how many arguments one call can carry.
+local function call_in_parts(command, key, list)
+  for i = 1, #list, 1000 do redis.call(command, key, unpack(list, i, math.min(i + 999, #list))) end
+end
+
+local function flush(queue)
+  for key, list in pairs(queue.removes) do call_in_parts('ZREM', key, list) end
+  for key, list in pairs(queue.adds) do call_in_parts('ZADD', key, list) end
+  queue.adds, queue.removes = {}, {}
+  if queue.sequence > queue.begun then
+    redis.call('SET', queue.base .. 'sequence', queue.sequence)
+    redis.call('SADD', root .. 'queues', queue.name)
+  end
+  queue.begun = queue.sequence
 end
 
 local function next_sequence(queue)
-  return redis.call('INCR', queue.base .. 'sequence')
+  queue.sequence = queue.sequence + 1
+  return queue.sequence
 end
 
 -- The sequence of a job, older than that of any job which became ready after it: what comes back from a
@@ -24,15 +57,19 @@ local function added_at(queue, id)
   return redis.call('ZSCORE', queue.base .. 'all', id)
 end
 
+local known_groups = {}
+
 local function make_ready(queue, id, group, score)
-  redis.call('ZADD', queue.base .. 'ready:' .. group, score, id)
+  add_later(queue, queue.base .. 'ready:' .. group, score, id)
+  if known_groups[group] then return end
+  known_groups[group] = true
   redis.call('SADD', queue.base .. 'groups', group)
 end
 
 -- Lets the head of a lane run, now or when it is due. True where it is ready now.
 local function activate(queue, id, group, due)
   if due > now then
-    redis.call('ZADD', queue.base .. 'delayed', due, id)
+    add_later(queue, queue.base .. 'delayed', due, id)
     return false
   end
   make_ready(queue, id, group, next_sequence(queue))
@@ -40,8 +77,8 @@ local function activate(queue, id, group, due)
 end
 
 local function append_to_lane(queue, id, lane, group, position, due)
-  redis.call('ZADD', queue.base .. 'all', next_sequence(queue), id)
-  if position ~= '' then redis.call('ZADD', root .. 'needs', position, queue.name .. ' ' .. id) end
+  add_later(queue, queue.base .. 'all', next_sequence(queue), id)
+  if position ~= '' then add_later(queue, root .. 'needs', position, queue.name .. ' ' .. id) end
   if redis.call('RPUSH', queue.base .. 'lane:' .. lane, id) == 1 then activate(queue, id, group, due) end
 end
 
@@ -73,8 +110,8 @@ end
 local function leave_lane(queue, id, lane, group)
   local base = queue.base
   redis.call('DEL', base .. 'job:' .. id)
-  redis.call('ZREM', base .. 'all', id)
-  redis.call('ZREM', root .. 'needs', queue.name .. ' ' .. id)
+  remove_later(queue, base .. 'all', id)
+  remove_later(queue, root .. 'needs', queue.name .. ' ' .. id)
   redis.call('LREM', base .. 'lane:' .. lane, 1, id)
   local head = redis.call('LINDEX', base .. 'lane:' .. lane, 0)
   if not head then return false end

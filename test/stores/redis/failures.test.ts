@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Redis } from 'ioredis'
+import type { Store } from '../../../src/core/store.ts'
+import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { openStore, saying } from './kit.ts'
+
+describe('a Redis that fails', () => {
+  let server: RedisServer
+  let store: Store
+
+  before(async () => {
+    server = await startRedisServer()
+    store = await openStore(server.url, { commandTimeout: 500 })
+  })
+  after(async () => {
+    await store.close()
+    await server.stop()
+  })
+
+  const answers = () =>
+    store.ping().then(
+      () => true,
+      () => false,
+    )
+
+  test('an away Redis is refused at once with store_unavailable, and used again once it is back', async () => {
+    await server.kill()
+    await until(async () => !(await answers()), 'the end of the connection')
+    const began = performance.now()
+    await assert.rejects(store.journal.accept([saying('x')]), { code: 'store_unavailable', retryable: true })
+    await assert.rejects(store.kv.get('k'), { code: 'store_unavailable' })
+    await assert.rejects(store.topics.publish('t', [{ type: 'x', source: 's', data: 1 }]), {
+      code: 'store_unavailable',
+    })
+    assert.ok(performance.now() - began < 200, 'it does not wait for what is away')
+    await server.start()
+    await until(answers, 'the connection')
+    const [answer] = await store.journal.accept([saying('x')])
+    assert.equal(answer?.duplicate, false)
+  })
+
+  test('after a reconnect every listener is called, and hears signals again', async () => {
+    let heard = 0
+    const end = store.onSignal('topic:any', () => heard++)
+    await server.kill()
+    await server.start()
+    await until(() => heard === 1, 'the call after the reconnect')
+    await until(answers, 'the connection')
+    await store.topics.publish('any', [{ type: 'x', source: 's', data: 1 }])
+    await until(() => heard === 2, 'the signal')
+    end()
+  })
+
+  test('a Redis that hangs fails a command at its timeout, and what follows when it goes on', async () => {
+    server.freeze()
+    const began = performance.now()
+    await assert.rejects(store.journal.accept([saying('x')]), {
+      code: 'store_unavailable',
+      message: /did not answer in time/,
+    })
+    assert.ok(performance.now() - began < 2_000)
+    server.resume()
+    await until(answers, 'an answer')
+  })
+
+  test('scripts that the server forgot are loaded again', async () => {
+    const admin = new Redis(server.url)
+    await admin.script('FLUSH')
+    admin.disconnect()
+    await store.kv.set('k', 1)
+    assert.equal((await store.kv.get('k'))?.value, 1)
+  })
+
+  test('full memory refuses what writes, says so, and loses nothing', async () => {
+    const [kept] = await store.journal.accept([saying('kept', { key: 'kept' })])
+    const admin = new Redis(server.url)
+    await admin.config('SET', 'maxmemory', '1')
+    await assert.rejects(store.journal.accept([saying('x')]), {
+      code: 'store_unavailable',
+      message: /out of memory/,
+    })
+    await admin.config('SET', 'maxmemory', '0')
+    admin.disconnect()
+    assert.equal((await store.journal.get(kept?.id ?? ''))?.text, 'kept')
+    await store.journal.accept([saying('y')])
+  })
+
+  test('a replica refuses with store_unavailable', async () => {
+    const admin = new Redis(server.url)
+    await admin.replicaof('127.0.0.1', 1)
+    await assert.rejects(store.journal.accept([saying('x')]), { code: 'store_unavailable' })
+    await admin.replicaof('NO', 'ONE')
+    admin.disconnect()
+    await until(answers, 'the connection')
+  })
+
+  test('keys that hold something else are named as that', async () => {
+    const foreign = await openStore(server.url, { prefix: 'foreign' })
+    const admin = new Redis(server.url)
+    await admin.set('{foreign}:journal', 'text')
+    await admin.set('{foreign}:meta', 'text')
+    await assert.rejects(foreign.journal.accept([saying('x')]), {
+      code: 'store_unreadable',
+      message: /WRONGTYPE/,
+    })
+    admin.disconnect()
+    await foreign.close()
+  })
+
+  test('a Redis that is not there fails the start within its time', async () => {
+    const began = performance.now()
+    await assert.rejects(openStore('redis://127.0.0.1:1', { connectTimeout: 300 }), {
+      code: 'store_unavailable',
+      message: /redis:\/\/127\.0\.0\.1:1/,
+    })
+    assert.ok(performance.now() - began < 3_000)
+  })
+
+  test('a claim whose answer was lost is given back, and is neither failed nor lost', async () => {
+    await store.jobs.add('heard', [{ id: 'a', lane: 'l', group: 'g' }])
+    server.freeze()
+    const unheard = store.jobs.claim('heard', { max: 1, lease: 60_000, owner: 'me' })
+    await assert.rejects(unheard, { code: 'store_unavailable' })
+    server.resume()
+    await until(answers, 'an answer')
+    const { jobs } = await store.jobs.claim('heard', { max: 1, lease: 60_000, owner: 'me' })
+    assert.deepEqual([jobs[0]?.id, jobs[0]?.lost, jobs[0]?.failures], ['a', 0, 0])
+  })
+})
