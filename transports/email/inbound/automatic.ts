@@ -18,7 +18,7 @@ export function automaticReason(mail: Mail, own: OwnAddresses): string | undefin
     returnPath(mail) ??
     report(mail) ??
     (own.has(sender.address) ? 'own-address' : undefined) ??
-    (mail.from.length > 1 ? 'several-senders' : undefined) ??
+    (severalSenders(mail) ? 'several-senders' : undefined) ??
     (isRobot(sender.address) ? 'robot-address' : undefined)
   )
 }
@@ -79,6 +79,11 @@ function suppressed(mail: Mail): string | undefined {
 
 function returnPath(mail: Mail): string | undefined {
   return hasNullReturnPath(mail) ? 'null-return-path' : undefined
+}
+
+/** Who it is from depends on who reads it, so nobody is answered. */
+function severalSenders(mail: Mail): boolean {
+  return mail.from.length > 1 || mail.headers.filter(({ key }) => key === 'from').length > 1
 }
 
 function report(mail: Mail): string | undefined {

@@ -23,7 +23,7 @@ export function readBounce(mail: Mail): Bounce | undefined {
   const status = mail.parts.find((part) => /^message\/(global-)?delivery-status$/.test(part.type))
   const type = header(mail, 'content-type') ?? ''
   const isReport = /^\s*multipart\/report\b/i.test(type) && /report-type="?delivery-status/i.test(type)
-  const fromDaemon = /^(mailer-daemon|postmaster)@/.test(mail.from[0]?.address ?? 'mailer-daemon@')
+  const fromDaemon = /^(mailer-daemon|postmaster)@/.test(mail.from[0]?.address ?? '')
   const suspect = (hasNullReturnPath(mail) || fromDaemon) && !isOutOfOffice(mail)
   if (!status && !isReport && !suspect) return undefined
   const marks = marksIn(everything(mail))

@@ -1,5 +1,5 @@
 import { convert } from 'html-to-text'
-import PostalMime, { type Address, type Email, type Attachment as MimePart } from 'postal-mime'
+import PostalMime, { type Address, addressParser, type Email, type Attachment as MimePart } from 'postal-mime'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 
@@ -44,6 +44,7 @@ export type Part = {
 const MAX_DEPTH = 64
 const MAX_HTML = 2 * 1024 * 1024
 const MAX_IDS = 100
+const MAX_FROM = 10_000
 
 /**
  * Takes a mail (RFC 5322) apart, whatever its charset, nesting and errors. Never throws: what cannot be parsed
@@ -52,7 +53,10 @@ const MAX_IDS = 100
 export async function parseMail(raw: Uint8Array): Promise<Mail> {
   try {
     // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
-    return toMail(await PostalMime.parse(raw, { maxNestingDepth: MAX_DEPTH, forceRfc822Attachments: true }))
+    return toMail(
+      await PostalMime.parse(raw, { maxNestingDepth: MAX_DEPTH, forceRfc822Attachments: true }),
+      raw,
+    )
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }
@@ -70,20 +74,24 @@ export function messageIds(value: string | undefined): string[] {
   return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids
 }
 
-function toMail(email: Email): Mail {
+function toMail(email: Email, raw: Uint8Array): Mail {
   const value = (name: string) => email.headers.find((each) => each.key === name)?.value.trim()
   const messageId = messageIds(value('message-id'))[0] ?? bareId(value('message-id'))
   const inReplyTo = messageIds(value('in-reply-to'))[0]
   const date = dateOf(value('date'))
   const html = email.html?.trim() ? email.html : undefined
-  const text = email.text?.trim() ? email.text : html ? textOf(html) : ''
+  const written = email.text?.trim() ? email.text : html ? textOf(html) : ''
+  // A container without the boundary that it needs: its text is there all the same.
+  const lost = /^multipart\/(?!.*boundary=)/i.test(value('content-type') ?? '')
+  const text = lost && written === '' ? bodyOf(raw) : written
   return {
     headers: email.headers.map(({ key, value }) => ({ key, value })),
     ...(messageId ? { messageId } : {}),
     ...(inReplyTo ? { inReplyTo } : {}),
     references: messageIds(value('references')),
     ...(date === undefined ? {} : { date }),
-    from: mailboxes(email.from ? [email.from] : []),
+    // postal-mime keeps one sender only; that there are more is what matters here.
+    from: mailboxes(addressParser((value('from') ?? '').slice(0, MAX_FROM), { flatten: true })),
     replyTo: mailboxes(email.replyTo),
     to: mailboxes(email.to),
     cc: mailboxes(email.cc),
@@ -98,7 +106,8 @@ function toPart(part: MimePart, index: number): Part {
   const { content } = part
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
   return {
-    name: oneLine(part.filename ?? '') || `part-${index + 1}`,
+    // A name is a label; a path in it is somebody's attempt.
+    name: oneLine(part.filename ?? '').replace(/^.*[\\/]/, '') || `part-${index + 1}`,
     type: part.mimeType,
     ...(part.contentId ? { contentId: part.contentId.replace(/^<|>$/g, '') } : {}),
     inline: part.related === true || part.disposition === 'inline',
@@ -152,6 +161,11 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 }
 
+function bodyOf(raw: Uint8Array): string {
+  const [, ...body] = new TextDecoder().decode(raw.subarray(0, MAX_HTML)).split(/\r?\n\r?\n/)
+  return body.join('\n\n').trim()
+}
+
 function headersOnly(raw: Uint8Array, reason: string): Mail {
   const head = new TextDecoder('latin1').decode(raw.subarray(0, 65_536)).split(/\r?\n\r?\n/, 1)[0] ?? ''
   const headers = head
@@ -175,7 +189,8 @@ function headersOnly(raw: Uint8Array, reason: string): Mail {
     cc: [],
     ...(value('subject') ? { subject: oneLine(value('subject') ?? '') } : {}),
     text: '',
-    parts: [],
+    // Nothing is lost: who can read it finds it whole.
+    parts: [{ name: 'mail.eml', type: 'message/rfc822', inline: false, content: raw }],
     unreadable: reason,
   }
 }

@@ -48,7 +48,11 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
     transport: 'email',
     conversation: known.conversation,
     key: known.key,
-    from: { id: address, ...(sender?.name ? { name: sender.name } : {}), ...(address ? { address } : {}) },
+    from: {
+      id: address || 'unknown',
+      ...(sender?.name ? { name: sender.name } : {}),
+      ...(address ? { address } : {}),
+    },
     ...(to ? { to } : {}),
     ...(mail.subject ? { subject: mail.subject.slice(0, 1000) } : {}),
     text: text.text,
