@@ -1,0 +1,41 @@
+import type { JsonObject } from '../core/json.ts'
+import type { Change } from './document.ts'
+
+/**
+ * Where documents and their events live. `test/state/manager.contract.ts` runs the manager over each. A
+ * promise that resolves means durable; what fails changes nothing.
+ */
+export type DocumentBackend = {
+  readonly kind: 'file' | 'sqlite' | 'shared'
+  /** Where a document is, for messages to people. */
+  locate(name: string): string
+  /** What is there now; may answer from memory where nothing changed. Not to be modified. */
+  read(name: string): Promise<Stored>
+  /**
+   * The one way to write. Calls `work` with what is there while no other writer, in any process, can come
+   * between, and writes what it returns; undefined or a throw writes nothing. `work` may be called again
+   * with newer content, and only its last answer counts.
+   */
+  transact(name: string, work: (current: Stored) => Commit | undefined): Promise<void>
+  /** The events after `after`, oldest first, without holding them in memory. Throws `state_corrupt`. */
+  changes(name: string, after: number): AsyncIterable<Change>
+  /** Keeps a copy of what is stored, and returns where. */
+  backup(name: string, label: string): Promise<string>
+  /** Puts away an unreadable log or document, so that a new one can be written; returns where it is kept. */
+  setAside(name: string, what: 'document' | 'events', label: string): Promise<string | undefined>
+  /** Calls `listener` after the document may have changed, also by other processes. */
+  watch(name: string, listener: () => void): () => void
+  close(): Promise<void>
+}
+
+/**
+ * `revision`: the number of the last event, 0 where there is none. `edited`: the text is not what the last
+ * event left; a person, or a broken disk, changed it. `missing`: never made, or deleted.
+ */
+export type Stored =
+  | { revision: number; document: JsonObject }
+  | { revision: number; edited: { text: string; at: number } }
+  | { revision: number; missing: true }
+
+/** The new document and the events that lead to it. `keepText`: the stored text stays as a person wrote it. */
+export type Commit = { changes: readonly Change[]; document: JsonObject; keepText?: true }

@@ -1,0 +1,92 @@
+import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { TriviumError } from '../core/errors.ts'
+import type { Change } from './document.ts'
+
+/**
+ * A change as the file back end writes it. `sha`, on the last change of each commit, is the fingerprint of
+ * the text that the commit leaves. `base` is the event whose text it replaces, and `baseTime` that file's
+ * modification time (ns): so a commit that a crash cut off can be told from an edit by a person.
+ */
+export type LoggedChange = Change & { sha?: string; base?: number; baseTime?: string }
+
+/** The end of a log: its last change back to the one it is based on, where its whole lines end, torn bytes after. */
+export type LogTail = { changes: LoggedChange[]; end: number; torn: number }
+
+const CHUNK = 64 * 1024
+const NEWLINE = 10
+
+/** Reads back from the end as far as the event on which the last change is based. A line that is no change throws `state_corrupt`. */
+export function readTail(path: string, name: string): LogTail {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size === 0) return { changes: [], end: 0, torn: 0 }
+  const fd = openSync(path, 'r')
+  try {
+    for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
+      const bytes = Buffer.alloc(length)
+      readSync(fd, bytes, 0, length, size - length)
+      const tail = tailOf(bytes, size, length === size, { path, name })
+      if (tail) return tail
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Reads every whole line after `after`, oldest first. A torn last line is left out; any other throws. */
+export async function* readChanges(path: string, name: string, after: number): AsyncGenerator<LoggedChange> {
+  if (!statSync(path, { throwIfNoEntry: false })?.size) return
+  const { end } = readTail(path, name)
+  if (end === 0) return
+  const input = createReadStream(path, { end: end - 1, highWaterMark: 1024 * 1024 })
+  let line = 0
+  let expected: number | undefined
+  try {
+    for await (const text of createInterface({ input })) {
+      line += 1
+      const change = parseChange(text, { path, name }, line)
+      if (expected !== undefined && change.seq !== expected) {
+        throw corrupt({ path, name }, `line ${line} is event ${change.seq}, not ${expected}`)
+      }
+      expected = change.seq + 1
+      if (change.seq > after) yield change
+    }
+  } finally {
+    input.destroy()
+  }
+}
+
+type Source = { path: string; name: string }
+
+/** Undefined: the bytes do not reach back far enough. */
+function tailOf(bytes: Buffer, size: number, isWhole: boolean, source: Source): LogTail | undefined {
+  const newline = bytes.lastIndexOf(NEWLINE)
+  if (newline < 0) return isWhole ? { changes: [], end: 0, torn: size } : undefined
+  const torn = bytes.length - newline - 1
+  const changes: LoggedChange[] = []
+  let base = 0
+  for (let end = newline; end >= 0; ) {
+    const start = end === 0 ? 0 : bytes.lastIndexOf(NEWLINE, end - 1) + 1
+    if (start === 0 && !isWhole) return undefined
+    const change = parseChange(bytes.toString('utf8', start, end), source)
+    if (changes.length === 0) base = change.base ?? change.seq
+    changes.unshift(change)
+    if (change.seq <= base) break
+    end = start - 1
+  }
+  return { changes, end: size - torn, torn }
+}
+
+function parseChange(text: string, source: Source, line?: number): LoggedChange {
+  try {
+    const change: LoggedChange = JSON.parse(text)
+    if (Number.isInteger(change?.seq) && (change.patch || change.document)) return change
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  throw corrupt(source, `${line ? `line ${line}` : 'its end'} is no event`)
+}
+
+function corrupt({ path, name }: Source, reason: string): TriviumError {
+  return new TriviumError('state_corrupt', { path, name, reason })
+}

@@ -1,0 +1,32 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import type { JsonObject } from '../core/json.ts'
+
+/** Whether a document is right; where not, every path that is wrong and why, one a line. */
+export type Check<T extends JsonObject> = (
+  document: JsonObject,
+) => { ok: true; document: T } | { ok: false; details: string }
+
+/** Compiles a JSON Schema (2020-12, with `discriminator` and the formats). Throws for a schema that is none. */
+export function compileSchema<T extends JsonObject>(schema: JsonObject): Check<T> {
+  const ajv = new Ajv2020({ allErrors: true, discriminator: true, allowUnionTypes: true })
+  formats.default(ajv)
+  const validate: ValidateFunction<T> = ajv.compile<T>(schema)
+  return (document) =>
+    validate(document) ? { ok: true, document } : { ok: false, details: explain(validate.errors ?? []) }
+}
+
+function explain(errors: readonly ErrorObject[]): string {
+  const lines = errors.map((error) => `${pathOf(error)} ${error.message ?? error.keyword}${allowed(error)}`)
+  return [...new Set(lines)].join('; ')
+}
+
+function pathOf({ instancePath, params }: ErrorObject): string {
+  const extra: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
+  return typeof extra === 'string' ? `${instancePath}/${extra}` : instancePath || '/'
+}
+
+function allowed({ params }: ErrorObject): string {
+  if (Array.isArray(params.allowedValues)) return `: ${params.allowedValues.join(', ')}`
+  return 'allowedValue' in params ? `: ${String(params.allowedValue)}` : ''
+}
