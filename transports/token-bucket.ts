@@ -1,8 +1,6 @@
 import type { Rate } from '../src/core/units.ts'
 
-/**
- * Takes one token; returns 0 where there was one, else the milliseconds until there is one.
- */
+/** Takes one token; returns 0 where there was one, else the milliseconds until there is one. */
 export type TokenBucket = () => number
 
 /** A token bucket that holds at most `rate.count` tokens (the burst) and refills evenly over `rate.per` ms. */
@@ -16,8 +14,9 @@ export function createTokenBucket(rate: Rate | 'off', now: () => number): TokenB
     // A clock that was set back must not drain the bucket.
     tokens = Math.min(rate.count, tokens + Math.max(0, time - filledAt) / perToken)
     filledAt = time
-    if (tokens < 1) return Math.max(1, Math.ceil((1 - tokens) * perToken))
-    tokens -= 1
+    // Fractions add up inexactly; a millionth of a token is none.
+    if (tokens < 1 - 1e-6) return Math.max(1, Math.ceil((1 - 1e-6 - tokens) * perToken))
+    tokens = Math.max(0, tokens - 1)
     return 0
   }
 }

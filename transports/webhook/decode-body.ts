@@ -81,7 +81,7 @@ function looksLikeJson(text: string): boolean {
 }
 
 /** Deeper JSON is read by `JSON.parse`, but overflows the stack of whoever writes or walks it later. */
-const MAX_DEPTH = 500
+const MAX_DEPTH = 1_000
 
 function assertShallow(raw: Buffer) {
   // Each level needs two bytes, so most bodies need no look.

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { createTokenBucket } from '../../transports/token-bucket.ts'
+
+describe('a token bucket', () => {
+  test('gives its count at once, then one after each equal part of the time', () => {
+    let time = 0
+    const take = createTokenBucket({ count: 4, per: 1_000 }, () => time)
+    assert.deepEqual([take(), take(), take(), take(), take()], [0, 0, 0, 0, 250])
+    time = 249
+    assert.equal(take(), 1)
+    time = 250
+    assert.deepEqual([take(), take()], [0, 250])
+  })
+
+  test('never gives more than its count in any window plus what refills in it', () => {
+    const rate = { count: 5, per: 100 }
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 200 }), (steps) => {
+        let time = 0
+        const take = createTokenBucket(rate, () => time)
+        const taken: number[] = []
+        for (const step of steps) {
+          time += step
+          if (take() === 0) taken.push(time)
+        }
+        for (const [index, start] of taken.entries()) {
+          const inWindow = taken.slice(index).filter((at) => at < start + rate.per).length
+          assert.ok(inWindow <= rate.count * 2)
+        }
+      }),
+    )
+  })
+
+  test('a clock that was set back neither empties nor fills it', () => {
+    let time = 1_000_000
+    const take = createTokenBucket({ count: 2, per: 1_000 }, () => time)
+    take()
+    time = 0
+    assert.equal(take(), 0)
+    assert.equal(take(), 500)
+    time = 500
+    assert.equal(take(), 0)
+  })
+
+  test('that is off gives always', () => {
+    const take = createTokenBucket('off', () => 0)
+    for (let index = 0; index < 1_000; index++) assert.equal(take(), 0)
+  })
+})

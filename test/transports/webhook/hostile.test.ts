@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { after, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { encodeMessage } from '../../../src/core/message.ts'
+import { webhook } from '../../../transports/webhook/index.ts'
+import { until } from '../../fixtures/until.ts'
+import { json, post, startWebhook } from './harness.ts'
+
+const types = [
+  'application/json',
+  'application/x-www-form-urlencoded',
+  'text/plain',
+  'text/plain; charset=utf-16le',
+  'application/octet-stream',
+  'multipart/form-data; boundary=x',
+  ';;;',
+]
+
+/** Sends bytes on a connection of its own; collects what comes back. */
+async function raw(hook: string, bytes: string | Buffer) {
+  const { port } = new URL(hook)
+  const socket: Socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+  after(() => socket.destroy())
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk
+  })
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  socket.write(bytes)
+  return { socket, received: () => text }
+}
+
+const head = (length: number, more = '') =>
+  `POST /hooks/test HTTP/1.1\r\nHost: x\r\n${more}Content-Length: ${length}\r\n\r\n`
+
+describe('a webhook gateway among hostile senders', () => {
+  test('takes or refuses any bytes under any type, clearly, and what it takes survives the store', async () => {
+    const { post, store, logs } = await startWebhook()
+    const anything = fc.oneof(
+      fc.uint8Array({ maxLength: 400 }),
+      fc.string({ unit: 'binary' }).map((text) => new TextEncoder().encode(text)),
+      fc.json({ maxDepth: 8 }).map((text) => new TextEncoder().encode(text)),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        anything,
+        fc.option(fc.constantFrom(...types), { nil: undefined }),
+        async (bytes, type) => {
+          const before = store.messages.length
+          const answer = await post(new Uint8Array(bytes), type ? { 'content-type': type } : {})
+          const taken = store.messages.length - before
+          assert.equal(answer.status, taken === 1 ? 202 : 400)
+          if (taken === 0) assert.equal(answer.body.error?.code, 'bad_request')
+        },
+      ),
+      { numRuns: 300 },
+    )
+    for (const message of store.messages) JSON.stringify([encodeMessage(message), webhook.eventData(message)])
+    assert.deepEqual(
+      logs.filter((line) => line.level === 'error'),
+      [],
+    )
+  })
+
+  test('takes any header that HTTP allows', async () => {
+    const { hook, store } = await startWebhook()
+    const token = fc.string({
+      unit: fc.constantFrom(..."abcxyzABC019!#$%&'*+-.^_`|~"),
+      minLength: 1,
+      maxLength: 30,
+    })
+    const known = fc.constantFrom(
+      'x-github-delivery',
+      'idempotency-key',
+      'ce-id',
+      'x-event',
+      '__proto__',
+      'constructor',
+      'traceparent',
+    )
+    const value = fc.string({
+      unit: fc.integer({ min: 0x21, max: 0xff }).map((code) => String.fromCharCode(code)),
+    })
+    const framing =
+      /^(content-length|transfer-encoding|connection|host|upgrade|expect|content-encoding|trailer)$/i
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.oneof(token, known), value)), async (headers) => {
+        const lines = headers.filter(([name, text]) => !framing.test(name) && !text.includes('\x7f'))
+        const text = lines.map(([name, content]) => `${name}: ${content}\r\n`).join('')
+        const { socket, received } = await raw(hook, Buffer.from(`${head(1, text)}x`, 'latin1'))
+        await until(() => received().includes('\r\n\r\n'), 'an answer')
+        socket.destroy()
+        assert.match(received(), /^HTTP\/1.1 20[02] /)
+      }),
+      { numRuns: 150 },
+    )
+    for (const message of store.messages) JSON.stringify([encodeMessage(message), webhook.eventData(message)])
+  })
+
+  test('never lets a body reach a prototype', async () => {
+    const { post, last } = await startWebhook({
+      event: 'data.body.__proto__.x',
+      from: 'data.constructor.name',
+    })
+    await post('{"__proto__":{"x":"polluted"},"constructor":{"prototype":{"x":1}}}', json)
+    assert.equal(Reflect.get({}, 'x'), undefined)
+    assert.equal(last().data.event, 'polluted')
+    assert.equal(last().from.id, '127.0.0.1')
+  })
+
+  test('cuts a sender that trickles its body, and accepts nothing of it', async () => {
+    const { hook, store } = await startWebhook(
+      {},
+      { http: { headersTimeout: 200, requestTimeout: 300, checkInterval: 50 } },
+    )
+    const { socket, received } = await raw(hook, `${head(10)}x`)
+    const trickle = setInterval(() => socket.write('x'), 60)
+    await once(socket, 'end')
+    clearInterval(trickle)
+    assert.match(received(), /^HTTP\/1.1 408/)
+    assert.equal(store.calls, 0)
+  })
+
+  test('forgets a sender that breaks off, and one that claims more than it sends', async () => {
+    const { hook, post, store, http, transport } = await startWebhook()
+    for (const length of [10, 1_000_000]) {
+      const { socket } = await raw(hook, `${head(length)}x`)
+      await until(async () => (await http.connections()) === 1, 'the connection')
+      socket.destroy()
+      await until(async () => (await http.connections()) === 0, 'its end')
+    }
+    assert.equal(store.calls, 0)
+    assert.equal((await post('x')).status, 202)
+    await transport.stop()
+  })
+
+  test('answers a sender that has closed its half of the connection', async () => {
+    const { hook } = await startWebhook()
+    const { socket, received } = await raw(hook, `${head(1)}x`)
+    socket.end()
+    await until(() => received().includes('"id"'), 'the answer')
+    assert.match(received(), /^HTTP\/1.1 202/)
+  })
+
+  test('answers pipelined deliveries in their order', async () => {
+    const { hook, store } = await startWebhook()
+    const { received } = await raw(
+      hook,
+      ['a', 'b', 'c'].map((text) => head(1, 'Content-Type: text/plain\r\n') + text).join(''),
+    )
+    await until(() => received().split('"id"').length === 4, 'three answers')
+    const ids = [...received().matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id)
+    assert.deepEqual(
+      ids,
+      store.messages.map((message) => message.id),
+    )
+    assert.equal(store.messages.map((message) => message.text).join(''), 'abc')
+  })
+
+  test('holds no more of a body in single bytes than of one in a piece', async () => {
+    const { hook, store } = await startWebhook()
+    const start =
+      'POST /hooks/test HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const { socket, received } = await raw(hook, start)
+    const size = 200_000
+    const before = process.memoryUsage()
+    socket.write('1\r\nx\r\n'.repeat(size))
+    socket.write('0\r\n\r\n')
+    await until(() => received().includes('\r\n\r\n'), 'the answer')
+    const now = process.memoryUsage()
+    const grown = now.external + now.arrayBuffers - before.external - before.arrayBuffers
+    assert.ok(grown < 20_000_000, `grew by ${grown}`)
+    assert.equal(store.messages[0]?.attachments[0]?.size, size)
+  })
+
+  test('reads a bounded part of a body that is too large, and cuts a sender that will not end', async () => {
+    const { hook, store } = await startWebhook({ 'max-body': '1kb' })
+    const { socket, received } = await raw(hook, head(1_000_000_000))
+    const piece = 'x'.repeat(1_000_000)
+    let sent = 0
+    const closed = new Promise((resolve) => socket.on('close', resolve))
+    while (!socket.destroyed && socket.writable && sent < 100) {
+      sent++
+      if (!socket.write(piece))
+        await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
+    }
+    assert.ok(sent < 100, 'the sender could send on and on')
+    assert.match(received(), /^HTTP\/1.1 413/)
+    assert.equal(store.calls, 0)
+  })
+
+  test('serves an honest sender while a hundred slow ones hang on', async () => {
+    const { hook, store } = await startWebhook()
+    for (let index = 0; index < 100; index++) await raw(hook, `${head(10)}x`)
+    assert.equal((await post(hook, 'x')).status, 202)
+    assert.equal(store.messages.length, 1)
+  })
+})
