@@ -48,6 +48,9 @@ async function* shorten(events: TestEvents, times: FileTime[], outcome: { passed
       output.set(event.data.file, (output.get(event.data.file) ?? '') + event.data.message)
     } else if (event.type === 'test:fail') {
       outcome.passed &&= event.data.todo !== undefined
+      const { file, name: test } = event.data
+      // A file that ends before its tests do has no summary; why it ended is in its output.
+      if (file !== undefined && test === file) console.log(`✖ ${name(file)}\n${output.get(file) ?? ''}`)
       yield event
     } else if (event.type === 'test:summary' && event.data.file !== undefined) {
       const { file, duration_ms: ms, counts, success } = event.data
