@@ -59,7 +59,11 @@ export function createChecker(source: Source, tree: Tree, env: Environment): Che
   }
 
   const reportMissing: Checker['reportMissing'] = (variables) => {
+    const told = new Set<string>()
     for (const { path, name } of missingOf(variables)) {
+      const place = `${name} ${path.map(String).join(' ')}`
+      if (told.has(place)) continue
+      told.add(place)
       reportAt(path, `\${${name}`, `the variable ${name} is not set; set it, or write \${${name}:-default}`)
     }
   }

@@ -26,7 +26,7 @@ export type DaemonConfig = {
 }
 
 /** The environment's names of the keys under `daemon:`. */
-export const DAEMON_VARIABLES = {
+const DAEMON_VARIABLES = {
   TRIVIUM_DATA_DIR: 'data-dir',
   TRIVIUM_LISTEN: 'listen',
   TRIVIUM_CONTROL_LISTEN: 'control-listen',

@@ -88,7 +88,7 @@ function splitStars(source: string): string[] | undefined {
 function matchParts(text: string, first: string, middle: readonly string[], last: string): boolean {
   if (!text.startsWith(first)) return false
   const end = text.length - last.length
-  if (end < first.length || !text.endsWith(last)) return false
+  if (!text.endsWith(last)) return false
   let from = first.length
   for (const part of middle) {
     const at = text.indexOf(part, from)

@@ -240,6 +240,21 @@ const cases: Case[] = [
     ['1:8 expected provider:model, such as anthropic:claude-sonnet-5, not "gpt"'],
   ],
   [
+    'a key in both of its spellings',
+    'daemon:\n  data-dir: a\n  dataDir: b\n',
+    ['3:3 unknown key "dataDir"; did you mean "data-dir"?'],
+  ],
+  [
+    'a mapping where a name alone would do too',
+    'model: { nam: "a:b" }\n',
+    ['1:8 missing key "name"', '1:10 unknown key "nam"; did you mean "name"?'],
+  ],
+  [
+    'a variable that is missing twice in one text, once',
+    'model: "a:$' + '{X}$' + '{X}"\n',
+    ['1:11 the variable X is not set; set it, or write $' + '{X:-default}'],
+  ],
+  [
     'a file that names another',
     'daemon:\n  config: other.yaml\n',
     ['2:11 this can only name the file itself; set TRIVIUM_CONFIG to read another'],

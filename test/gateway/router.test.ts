@@ -114,6 +114,17 @@ describe('the router', () => {
     ])
   })
 
+  test('explains which one of several that match is chosen', () => {
+    const explained = createRouter([route('a', {}), route('b', {})]).explain(message({}))
+    assert.deepEqual(
+      explained.map(({ matched, chosen }) => [matched, chosen]),
+      [
+        [true, true],
+        [true, false],
+      ],
+    )
+  })
+
   test('explains with values cut to one line', () => {
     const [explained] = createRouter([route('a', { text: ['x*'] })]).explain(
       message({ text: 'y'.repeat(9999) }),
