@@ -75,11 +75,9 @@ export function createApprovalService(deps: {
   }
   const endIfDue = async (approval: Stored): Promise<Stored> => {
     if (approval.status !== 'pending' || approval.expiresAt > now()) return approval
-    const ended = await change(approval.id, (current) =>
+    return change(approval.id, (current) =>
       current.status === 'pending' ? { ...current, status: outcomeOf(current), decidedAt: now() } : undefined,
     )
-    await resumeOnce(ended)
-    return ended
   }
   const all = async (): Promise<Stored[]> => {
     const keys = await kv.list(PREFIX, 10_000)

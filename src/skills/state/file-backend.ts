@@ -23,7 +23,10 @@ export function createFileBackend(path: string, now: () => number): StateBackend
     doc && (doc.expires_at === undefined || doc.expires_at > now()) ? doc : undefined
 
   return {
-    get: async (key) => live(await folder.read(key)),
+    async get(key) {
+      const doc = live(await folder.read(key))
+      return doc && { value: doc.value, version: doc.version }
+    },
     set: (key, value, { ttl, ifVersion }) =>
       folder.update(key, (current) => {
         const version = live(current)?.version ?? 0

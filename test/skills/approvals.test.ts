@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
+import { pathGet } from '../../src/core/json.ts'
+import type { Approval } from '../../src/core/services.ts'
+import { until } from '../fixtures/until.ts'
+import { skillOf } from './support/manager.ts'
+import { messageOf } from './support/message.ts'
+import { startRuntime } from './support/runtime.ts'
+import { storeKinds } from './support/store.ts'
+
+const isCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+const operator = { caller: { kind: 'cli' as const } }
+
+function guarded(approval: true | object = true) {
+  const runs: unknown[] = []
+  const skill = skillOf((ctx) => runs.push(ctx.args), { metadata: { approval: approval as never } })
+  return { runs, skill }
+}
+
+type Manager = Awaited<ReturnType<typeof startRuntime>>['manager']
+
+async function pendingId(manager: Manager): Promise<string> {
+  return until(async () => {
+    const id = pathGet(await manager.invoke('approval-list', { status: 'pending' }), '0.id')
+    return typeof id === 'string' ? id : undefined
+  }, 'a request for approval')
+}
+
+for (const kind of storeKinds()) {
+  describe(`approvals on the ${kind.kind} store`, () => {
+    test('a caller that is no route waits for the decision in place', async (t) => {
+      const { runs, skill } = guarded()
+      const store = await kind.open(t, await kind.place(t))
+      const { manager } = await startRuntime(t, { skills: [skill], store })
+      const running = manager.invoke('subject', { n: 1 }, operator)
+      const id = await pendingId(manager)
+      assert.deepEqual(runs, [])
+      await manager.invoke('approval-decide', { id, approve: true }, operator)
+      assert.equal(await running, 1)
+      assert.deepEqual(runs, [{ n: 1 }])
+    })
+
+    test('of two who decide at once in opposite ways, one is told that it was decided', async (t) => {
+      const { skill } = guarded()
+      const store = await kind.open(t, await kind.place(t))
+      const { manager } = await startRuntime(t, { skills: [skill], store })
+      const running = manager.invoke('subject', {}, operator).catch((error: Error) => error)
+      const id = await pendingId(manager)
+      const decisions = await Promise.allSettled(
+        [true, false].map((approve) => manager.invoke('approval-decide', { id, approve }, operator)),
+      )
+      const refused = decisions.filter((one) => one.status === 'rejected')
+      assert.equal(refused.length, 1)
+      assert.ok(isCode('approval_decided')(refused[0]?.reason))
+      await running
+    })
+  })
+}
+
+describe('a dispatched skill that needs an approval', () => {
+  const dispatch = (manager: Manager, args: object = { n: 1 }) =>
+    manager.invoke('subject', args, {
+      message: messageOf(),
+      caller: { kind: 'route', id: 'alice' },
+      rootId: 'root-1',
+    })
+  const start = async (
+    t: Parameters<typeof startRuntime>[0],
+    approval: true | object = true,
+    options: Partial<Parameters<typeof startRuntime>[1]> = {},
+  ) => {
+    const { runs, skill } = guarded(approval)
+    const sent: string[] = []
+    const resumed: Approval[] = []
+    const runtime = await startRuntime(t, {
+      skills: [skill],
+      resume: async (one) => void resumed.push(one),
+      services: {
+        send: {
+          async send({ text, key = '' }) {
+            sent.push(text)
+            return { key, sent: true, duplicate: false }
+          },
+        },
+      },
+      ...options,
+    })
+    return { ...runtime, runs, sent, resumed }
+  }
+
+  test('parks, asks in the conversation, and runs when it is dispatched again after the decision', async (t) => {
+    const { manager, runs, sent, resumed } = await start(t)
+    await assert.rejects(dispatch(manager), isCode('approval_pending'))
+    const id = await pendingId(manager)
+    assert.ok(sent[0]?.includes(id))
+    await manager.invoke('approval-decide', { id, approve: true }, operator)
+    assert.deepEqual(
+      resumed.map((one) => [one.id, one.message?.id]),
+      [[id, messageOf().id]],
+    )
+    await dispatch(manager)
+    assert.deepEqual(runs, [{ n: 1 }])
+    await assert.rejects(
+      dispatch(manager, { n: 2 }),
+      isCode('approval_pending'),
+      'other arguments, other approval',
+    )
+  })
+
+  test('fails with the reason when it is denied', async (t) => {
+    const { manager, runs } = await start(t)
+    await assert.rejects(dispatch(manager), isCode('approval_pending'))
+    await manager.invoke('approval-decide', {
+      id: await pendingId(manager),
+      approve: false,
+      reason: 'not now',
+    })
+    await assert.rejects(dispatch(manager), /was not approved: code denied it: not now/)
+    assert.deepEqual(runs, [])
+  })
+
+  for (const kind of storeKinds()) {
+    test(`is resumed after a restart on the ${kind.kind} store, by whoever decides then`, async (t) => {
+      const place = await kind.place(t)
+      const store = await kind.open(t, place)
+      const first = await start(t, true, { store })
+      await assert.rejects(dispatch(first.manager), isCode('approval_pending'))
+      await first.manager.close()
+      await store.close()
+      const { manager, runs, resumed } = await start(t, true, { store: await kind.open(t, place) })
+      await manager.invoke('approval-decide', { id: await pendingId(manager), approve: true }, operator)
+      assert.equal(resumed.length, 1)
+      await dispatch(manager)
+      assert.deepEqual(runs, [{ n: 1 }])
+    })
+  }
+
+  for (const [onTimeout, runsAfter] of [
+    ['deny', 0],
+    ['approve', 1],
+  ] as const) {
+    test(`has the outcome ${onTimeout} at its timeout, and is resumed then`, async (t) => {
+      let now = 1000
+      const settings = { timeout: '1m', 'on-timeout': onTimeout }
+      const { manager, services, runs, resumed } = await start(t, settings, { now: () => now })
+      await assert.rejects(dispatch(manager), isCode('approval_pending'))
+      now += 60_000
+      await services.maintain()
+      await services.maintain()
+      assert.equal(resumed.length, 1)
+      await dispatch(manager).catch((error: unknown) => assert.ok(isCode('approval_denied')(error)))
+      assert.equal(runs.length, runsAfter)
+    })
+  }
+
+  test('is resumed by maintenance where a crash fell between decision and dispatch', async (t) => {
+    let crash = true
+    const resumed: string[] = []
+    const { manager, services } = await start(t, true, {
+      resume: async ({ id }) => {
+        if (crash) throw new Error('crash')
+        resumed.push(id)
+      },
+    })
+    await assert.rejects(dispatch(manager), isCode('approval_pending'))
+    const id = await pendingId(manager)
+    await assert.rejects(manager.invoke('approval-decide', { id, approve: true }, operator), /crash/)
+    crash = false
+    await services.maintain()
+    assert.deepEqual(resumed, [id])
+  })
+
+  test('cannot be approved by a sender whom it does not name', async (t) => {
+    const { manager } = await start(t, { approvers: ['boss', 'role:lead'] })
+    await assert.rejects(dispatch(manager), isCode('approval_pending'))
+    const id = await pendingId(manager)
+    const decide = (caller: { id: string; roles?: string[] }) =>
+      manager.invoke('approval-decide', { id, approve: true }, { caller: { kind: 'route', ...caller } })
+    await assert.rejects(decide({ id: 'alice' }), isCode('forbidden'))
+    await decide({ id: 'carol', roles: ['lead'] })
+    await assert.rejects(
+      manager.invoke('approval-decide', { id, approve: false }, operator),
+      isCode('approval_decided'),
+    )
+  })
+})

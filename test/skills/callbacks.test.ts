@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createCallbackRef } from '../../src/core/callback-ref.ts'
+import { TriviumError } from '../../src/core/errors.ts'
+import { skillOf } from './support/manager.ts'
+import { type Runtime, startRuntime } from './support/runtime.ts'
+import { storeKinds } from './support/store.ts'
+
+const isCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+
+async function createRef({ manager }: Runtime, args: object = {}): Promise<string> {
+  const created = await manager.invoke('callback-create', args)
+  assert.ok(typeof created === 'object' && created && 'ref' in created && typeof created.ref === 'string')
+  return created.ref
+}
+
+async function nextCall({ manager }: Runtime, ref: string): Promise<{ id: string; args: unknown }> {
+  const next = await manager.invoke('callback-wait', { ref, timeout: 10_000 })
+  assert.ok(typeof next === 'object' && next && 'id' in next && typeof next.id === 'string' && 'args' in next)
+  return { id: next.id, args: next.args }
+}
+
+for (const kind of storeKinds()) {
+  describe(`callbacks on the ${kind.kind} store`, () => {
+    const start = async (t: Parameters<typeof startRuntime>[0]) =>
+      startRuntime(t, { store: await kind.open(t, await kind.place(t)) })
+
+    test('the sequence of the reference runs as written', async (t) => {
+      const caller = skillOf((ctx) => ctx.manager.invoke(String(Object(ctx.args).ref), { question: 1 }), {
+        name: 'caller',
+      })
+      const skill = skillOf(async (ctx) => {
+        const created = await ctx.manager.invoke('callback-create', { timeout: 30000 })
+        const ref = String(Object(created).ref)
+        assert.match(ref, /^callback-[0-9a-f]{8}$/)
+        const answer = ctx.manager.invoke('caller', { ref })
+        const invocation = Object(await ctx.manager.invoke('callback-wait', { ref }))
+        assert.deepEqual(invocation.args, { question: 1 })
+        await ctx.manager.invoke('callback-respond', { ref, id: invocation.id, result: 'done' })
+        const result = await answer
+        await ctx.manager.invoke('callback-release', { ref })
+        return result
+      })
+      const { manager } = await startRuntime(t, {
+        skills: [skill, caller],
+        store: await kind.open(t, await kind.place(t)),
+      })
+      assert.equal(await manager.invoke('subject'), 'done')
+    })
+
+    test('invocations are answered each with its own result, in whatever order', async (t) => {
+      const runtime = await start(t)
+      const ref = await createRef(runtime)
+      const results = [1, 2, 3].map((n) => runtime.manager.invoke(ref, { n }))
+      const calls = [await nextCall(runtime, ref), await nextCall(runtime, ref), await nextCall(runtime, ref)]
+      for (const { id, args } of calls.toReversed()) {
+        await runtime.manager.invoke('callback-respond', { ref, id, result: args as object })
+      }
+      assert.deepEqual(await Promise.all(results), [{ n: 1 }, { n: 2 }, { n: 3 }])
+    })
+
+    test('an error response is the error of the invocation', async (t) => {
+      const runtime = await start(t)
+      const ref = await createRef(runtime)
+      const failed = assert.rejects(runtime.manager.invoke(ref), /answered with an error: no coffee/)
+      const { id } = await nextCall(runtime, ref)
+      await runtime.manager.invoke('callback-respond', { ref, id, error: 'no coffee' })
+      await failed
+    })
+
+    test('callback-wait returns null at its timeout', async (t) => {
+      const runtime = await start(t)
+      const ref = await createRef(runtime)
+      assert.equal(await runtime.manager.invoke('callback-wait', { ref, timeout: 20 }), null)
+    })
+
+    test('a responder that dies leaves the caller with callback_timeout, and a late response is told so', async (t) => {
+      const runtime = await start(t)
+      const ref = await createRef(runtime, { timeout: 200 })
+      const timedOut = assert.rejects(runtime.manager.invoke(ref), isCode('callback_timeout'))
+      const { id } = await nextCall(runtime, ref)
+      await timedOut
+      assert.deepEqual(await runtime.manager.invoke('callback-respond', { ref, id, result: 1 }), {
+        ok: false,
+      })
+    })
+
+    test('a second response to the same invocation changes nothing', async (t) => {
+      const runtime = await start(t)
+      const ref = await createRef(runtime)
+      const result = runtime.manager.invoke(ref)
+      const { id } = await nextCall(runtime, ref)
+      const respond = (value: number) =>
+        runtime.manager.invoke('callback-respond', { ref, id, result: value })
+      assert.deepEqual(await respond(1), { ok: true })
+      assert.deepEqual(await respond(2), { ok: false })
+      assert.equal(await result, 1)
+    })
+
+    test('release ends those who wait for an answer and those who wait for invocations', async (t) => {
+      const runtime = await start(t)
+      const ref = await createRef(runtime)
+      const caller = assert.rejects(runtime.manager.invoke(ref), isCode('callback_released'))
+      await nextCall(runtime, ref)
+      const responder = assert.rejects(
+        runtime.manager.invoke('callback-wait', { ref }),
+        isCode('callback_released'),
+      )
+      assert.deepEqual(await runtime.manager.invoke('callback-release', { ref }), { ok: true })
+      await Promise.all([caller, responder])
+      assert.deepEqual(await runtime.manager.invoke('callback-release', { ref }), { ok: false })
+      await assert.rejects(runtime.manager.invoke(ref), isCode('callback_released'))
+    })
+
+    test('an unknown ref is callback_not_found for callers and responders', async (t) => {
+      const { manager } = await start(t)
+      const ref = 'callback-00000000'
+      await assert.rejects(manager.invoke(ref), isCode('callback_not_found'))
+      await assert.rejects(manager.invoke('callback-wait', { ref }), isCode('callback_not_found'))
+      await assert.rejects(manager.invoke('callback-respond', { ref, id: 'x' }), isCode('callback_not_found'))
+    })
+
+    test('createCallbackRef answers with what the function returns or throws', async (t) => {
+      const skill = skillOf(async (ctx) => {
+        const { ref, release } = await createCallbackRef(
+          ctx,
+          (args) => {
+            if (args === null || typeof args !== 'object') throw new Error('no object')
+            return { got: args }
+          },
+          { label: 'my-hook' },
+        )
+        assert.match(ref, /^my-hook-[0-9a-f]{8}$/)
+        const good = await ctx.manager.invoke(ref, { a: 1 })
+        const bad = await ctx.manager.invoke(ref, 'text').catch((error: Error) => error.message)
+        await release()
+        return { good, bad }
+      })
+      const { manager } = await startRuntime(t, {
+        skills: [skill],
+        store: await kind.open(t, await kind.place(t)),
+      })
+      const result = Object(await manager.invoke('subject'))
+      assert.deepEqual(result.good, { got: { a: 1 } })
+      assert.match(result.bad, /no object/)
+    })
+
+    if (!kind.shared) return
+    test('a ref made by one daemon is invoked by another of the same store', async (t) => {
+      const place = await kind.place(t)
+      const one = await startRuntime(t, { store: await kind.open(t, place) })
+      const other = await startRuntime(t, { store: await kind.open(t, place) })
+      const ref = await createRef(one)
+      const result = other.manager.invoke(ref, { from: 'afar' })
+      const { id, args } = await nextCall(one, ref)
+      await one.manager.invoke('callback-respond', { ref, id, result: args as object })
+      assert.deepEqual(await result, { from: 'afar' })
+    })
+  })
+}

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
+import { defineMiddleware } from '../../src/core/skill.ts'
+import { createMiddleware } from '../../src/skills/middleware/index.ts'
+import { createFolder } from './support/folder.ts'
+import { skillOf, startManager } from './support/manager.ts'
+import { startRuntime } from './support/runtime.ts'
+
+const isCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+
+const noting = (name: string, order: number, notes: string[]) =>
+  defineMiddleware({
+    name,
+    order,
+    description: name,
+    setup: (settings) => async (_ctx, next) => {
+      notes.push(`${name}(${settings})>`)
+      const result = await next()
+      notes.push(`<${name}`)
+      return result
+    },
+  })
+
+describe('the onion', () => {
+  test('runs the layers that the metadata names, lower order further outside', async (t) => {
+    const notes: string[] = []
+    const middleware = [noting('inner', 2, notes), noting('outer', 1, notes), noting('unused', 3, notes)]
+    const skill = skillOf(() => notes.push('run'), { metadata: { inner: 'a', outer: 'b', author: 'me' } })
+    const manager = await startManager(t, { middleware, skills: [skill] })
+    await manager.invoke('subject')
+    assert.deepEqual(notes, ['outer(b)>', 'inner(a)>', 'run', '<inner', '<outer'])
+    assert.deepEqual(
+      manager.describe('subject').layers.map(({ name, settings }) => [name, settings]),
+      [
+        ['outer', 'b'],
+        ['inner', 'a'],
+      ],
+    )
+  })
+
+  test('shows the shipped order: access, approval, timeout, session, allowed-tools', async (t) => {
+    const metadata = { 'allowed-tools': '*', session: 'args.id', timeout: '1s', approval: true, access: '*' }
+    const manager = await startManager(t, {
+      middleware: createMiddleware(),
+      skills: [skillOf(() => 1, { metadata })],
+    })
+    const names = manager.describe('subject').layers.map(({ name }) => name)
+    assert.deepEqual(names, ['access', 'approval', 'timeout', 'session', 'allowed-tools'])
+  })
+
+  test('a layer may answer without the skill, and its answer is the result', async (t) => {
+    const cache = defineMiddleware({
+      name: 'cache',
+      order: 1,
+      description: 'c',
+      setup: () => async () => 'cached',
+    })
+    const skill = skillOf(() => assert.fail('the skill ran'), { metadata: { cache: true } })
+    const manager = await startManager(t, { middleware: [cache], skills: [skill] })
+    assert.equal(await manager.invoke('subject'), 'cached')
+  })
+
+  test('a middleware in middleware/<name>.ts of a skills folder applies without a line anywhere', async (t) => {
+    const folder = await createFolder(t, {
+      'middleware/shout.ts': `
+        import { defineMiddleware } from 'trivium'
+        export default defineMiddleware({
+          name: 'shout', order: 500, description: 'Shouts',
+          setup: () => async (_ctx, next) => String(await next()).toUpperCase(),
+        })`,
+      'quiet/index.ts': `export default { description: 'd', metadata: { shout: true }, run: () => 'psst' }`,
+    })
+    const manager = await startManager(t, { folders: [folder] })
+    assert.equal(await manager.invoke('quiet'), 'PSST')
+  })
+
+  test('a broken middleware is listed, and the skills run without it', async (t) => {
+    const folder = await createFolder(t, {
+      'middleware/bad.ts': 'export default { order: "first" }',
+      'good/index.ts': `export default { description: 'd', run: () => 1 }`,
+    })
+    const manager = await startManager(t, { folders: [folder] })
+    assert.equal(manager.errors()[0]?.name, 'middleware/bad')
+    assert.equal(await manager.invoke('good'), 1)
+  })
+})
+
+describe('timeout', () => {
+  test('ends the skill and what it invokes after the time in its metadata', async (t) => {
+    let reason: unknown
+    const inner = skillOf(
+      ({ signal }) =>
+        new Promise((_, reject) =>
+          signal.addEventListener('abort', () => {
+            reason = signal.reason
+            reject(signal.reason)
+          }),
+        ),
+      { name: 'inner' },
+    )
+    const skill = skillOf((ctx) => ctx.manager.invoke('inner'), { metadata: { timeout: '20ms' } })
+    const { manager } = await startRuntime(t, { skills: [skill, inner] })
+    await assert.rejects(manager.invoke('subject'), /Skill subject took longer than 20ms/)
+    assert.ok(isCode('skill_timeout')(reason))
+  })
+})
+
+describe('allowed-tools', () => {
+  const start = (t: Parameters<typeof startRuntime>[0], allowed: string | string[] | undefined) => {
+    const skill = skillOf((ctx) => ctx.manager.invoke(String(Object(ctx.args).invoke)), {
+      ...(allowed === undefined ? {} : { metadata: { 'allowed-tools': allowed } }),
+    })
+    const tool = skillOf((ctx) => ctx.manager.invoke('helper'), { name: 'tool-a' })
+    const helper = skillOf(() => 'helped', { name: 'helper' })
+    return startRuntime(t, { skills: [skill, tool, helper] })
+  }
+
+  test('without it, or with *, everything is allowed, callbacks included', async (t) => {
+    for (const allowed of [undefined, '*']) {
+      const { manager } = await start(t, allowed)
+      assert.equal(await manager.invoke('subject', { invoke: 'helper' }), 'helped')
+      await assert.rejects(
+        manager.invoke('subject', { invoke: 'callback-00000000' }),
+        isCode('callback_not_found'),
+      )
+    }
+  })
+
+  test('names, globs and lists allow what they match and deny the rest, with a line in the log', async (t) => {
+    for (const allowed of ['other tool-*', 'other, tool-*', ['other', 'tool-a']]) {
+      const { manager } = await start(t, allowed)
+      assert.equal(await manager.invoke('subject', { invoke: 'tool-a' }), 'helped')
+      await assert.rejects(manager.invoke('subject', { invoke: 'helper' }), isCode('forbidden'))
+      const line = manager.lines.find(({ level }) => level === 'warn')
+      assert.equal(Object(line?.fields).denied, 'helper')
+    }
+  })
+
+  test('callback-* allows callbacks with the default label only', async (t) => {
+    const { manager } = await start(t, 'callback-*')
+    await assert.rejects(
+      manager.invoke('subject', { invoke: 'callback-00000000' }),
+      isCode('callback_not_found'),
+    )
+    await assert.rejects(manager.invoke('subject', { invoke: 'my-hook-00000000' }), isCode('forbidden'))
+  })
+
+  test('library middleware is exempt', async (t) => {
+    const audit = defineMiddleware({
+      name: 'audit',
+      order: 500,
+      description: 'a',
+      setup: () => async (ctx, next) => [await ctx.manager.invoke('helper'), await next()],
+    })
+    const skill = skillOf(() => 'own', { metadata: { audit: true, 'allowed-tools': 'nothing' } })
+    const { manager } = await startRuntime(t, {
+      skills: [skill, skillOf(() => 'helped', { name: 'helper' })],
+      manager: { middleware: [...createMiddleware(), audit] },
+    })
+    assert.deepEqual(await manager.invoke('subject'), ['helped', 'own'])
+  })
+})
+
+describe('access', () => {
+  const from = (id: string | undefined, ...roles: string[]) => ({
+    caller: { kind: 'route' as const, ...(id ? { id } : {}), roles },
+  })
+
+  test('of a skill lets only the named senders and roles invoke it, also through other skills', async (t) => {
+    const guarded = skillOf(() => 'secret', { metadata: { access: ['*@example.com', 'role:admin'] } })
+    const outer = skillOf((ctx) => ctx.manager.invoke('subject'), { name: 'outer' })
+    const { manager } = await startRuntime(t, { skills: [guarded, outer] })
+    assert.equal(await manager.invoke('subject', {}, from('a@example.com')), 'secret')
+    assert.equal(await manager.invoke('subject', {}, from('b@evil.test', 'admin')), 'secret')
+    assert.equal(await manager.invoke('subject', {}, { caller: { kind: 'cli' } }), 'secret')
+    for (const sender of [from('b@evil.test'), from(undefined)]) {
+      await assert.rejects(manager.invoke('subject', {}, sender), isCode('forbidden'))
+      await assert.rejects(manager.invoke('outer', {}, sender), isCode('forbidden'))
+    }
+  })
+
+  test('rules decide what a sender may ask for, and leave to the skill what it invokes', async (t) => {
+    const outer = skillOf((ctx) => ctx.manager.invoke('inner'), { name: 'outer' })
+    const inner = skillOf(() => 1, { name: 'inner' })
+    const access = [
+      { who: ['*'], skills: 'outer' },
+      { who: ['role:admin'], skills: '*' },
+    ]
+    const { manager } = await startRuntime(t, {
+      skills: [outer, inner],
+      manager: { middleware: createMiddleware({ access }) },
+    })
+    assert.equal(await manager.invoke('outer', {}, from('x')), 1)
+    await assert.rejects(manager.invoke('inner', {}, from('x')), isCode('forbidden'))
+    assert.equal(await manager.invoke('inner', {}, from('x', 'admin')), 1)
+  })
+})

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { z } from 'zod'
+import { pathGet, toJson } from '../../src/core/json.ts'
+import type { Skill, SkillContext } from '../../src/core/skill.ts'
+import { createFolder } from './support/folder.ts'
+import { skillOf } from './support/manager.ts'
+import { messageOf } from './support/message.ts'
+import { startRuntime } from './support/runtime.ts'
+import { storeKinds } from './support/store.ts'
+
+/** A skill that returns the `n` of each invocation that its session remembers. */
+const recall = (session: string | object, extra: Partial<Skill> = {}) =>
+  skillOf(remembered, { metadata: { session: toJson(session) }, ...extra })
+
+const sorted = (value: unknown) =>
+  Array.isArray(value) ? value.map(Number).toSorted((a, b) => a - b) : value
+
+const remembered = (ctx: SkillContext) => {
+  const entries = pathGet(ctx.locals, 'session.entries')
+  return Array.isArray(entries) ? entries.map((entry) => pathGet(entry, 'args.n')) : undefined
+}
+
+for (const kind of storeKinds()) {
+  for (const store of ['memory', 'file', 'shared']) {
+    describe(`a session in ${store} with the ${kind.kind} store`, () => {
+      const start = async (t: Parameters<typeof startRuntime>[0], settings: object = {}) => {
+        const skill = recall({ key: 'args.id', store, ...settings })
+        return startRuntime(t, { skills: [skill], store: await kind.open(t, await kind.place(t)) })
+      }
+
+      test('gives code skills the history on ctx.locals.session, oldest first', async (t) => {
+        const { manager } = await start(t)
+        assert.deepEqual(await manager.invoke('subject', { id: 's', n: 1 }), [])
+        await manager.invoke('subject', { id: 's', n: 2 })
+        assert.deepEqual(await manager.invoke('subject', { id: 's', n: 3 }), [1, 2])
+      })
+
+      test('never shows one conversation to another', async (t) => {
+        const { manager } = await start(t)
+        await manager.invoke('subject', { id: 'a', n: 1 })
+        assert.deepEqual(await manager.invoke('subject', { id: 'b', n: 2 }), [])
+      })
+
+      test('loses nothing when many turns of one conversation run at once', async (t) => {
+        const { manager } = await start(t)
+        const turns = Array.from({ length: 12 }, (_, n) => manager.invoke('subject', { id: 's', n }))
+        await Promise.all(turns)
+        const kept = await manager.invoke('subject', { id: 's' })
+        assert.deepEqual(sorted(kept), sorted(Array.from({ length: 12 }, (_, n) => n)))
+      })
+
+      test('drops the oldest entries beyond maxEntries', async (t) => {
+        const { manager } = await start(t, { maxEntries: 2 })
+        for (const n of [1, 2, 3]) await manager.invoke('subject', { id: 's', n })
+        assert.deepEqual(await manager.invoke('subject', { id: 's' }), [2, 3])
+      })
+
+      test('is gone after session-delete', async (t) => {
+        const { manager } = await start(t)
+        await manager.invoke('subject', { id: 's', n: 1 })
+        const listed = await manager.invoke('session-list', { store })
+        assert.equal(pathGet(listed, '0.key'), 's')
+        const id = { name: 'subject', key: 's', store }
+        assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: true })
+        assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: false })
+        assert.deepEqual(await manager.invoke('subject', { id: 's' }), [])
+      })
+    })
+  }
+}
+
+describe('session settings', () => {
+  test('the shorthand keeps everything of 50 invocations in memory', async (t) => {
+    const { manager } = await startRuntime(t, { skills: [recall('args.sessionId')] })
+    const { layers } = manager.describe('subject')
+    assert.deepEqual(
+      layers.map(({ name }) => name),
+      ['session'],
+    )
+    for (let n = 0; n < 52; n++) await manager.invoke('subject', { sessionId: 's', n })
+    const kept = await manager.invoke('subject', { sessionId: 's' })
+    assert.deepEqual(
+      kept,
+      Array.from({ length: 50 }, (_, n) => n + 2),
+    )
+    assert.deepEqual(await manager.invoke('session-list', { store: 'file' }), [])
+  })
+
+  test('the key may be any path into ctx, a header among them', async (t) => {
+    const { manager } = await startRuntime(t, {
+      skills: [recall('nonlocals.request.headers.x-tenant-id')],
+    })
+    const from = (tenant: string) => ({ nonlocals: { request: { headers: { 'x-tenant-id': tenant } } } })
+    await manager.invoke('subject', { n: 1 }, from('a'))
+    assert.deepEqual(await manager.invoke('subject', {}, from('a')), [1])
+    assert.deepEqual(await manager.invoke('subject', {}, from('b')), [])
+  })
+
+  test('a key that resolves to undefined skips the session, and says so at debug', async (t) => {
+    const { manager } = await startRuntime(t, { skills: [recall('args.route.id')] })
+    assert.equal(await manager.invoke('subject', {}), undefined)
+    const line = manager.lines.find(({ message }) => message.startsWith('no session'))
+    assert.equal(line?.level, 'debug')
+  })
+
+  test('the same conversation id on two gateways is two sessions', async (t) => {
+    const { manager } = await startRuntime(t, { skills: [recall('args.sessionId')] })
+    const from = (gateway: string) => ({ message: messageOf({ gateway, conversation: 'c' }) })
+    await manager.invoke('subject', { sessionId: 'c', n: 1 }, from('one'))
+    assert.deepEqual(await manager.invoke('subject', { sessionId: 'c' }, from('two')), [])
+    assert.deepEqual(await manager.invoke('subject', { sessionId: 'c' }, from('one')), [1])
+  })
+
+  test('two skills have sessions of their own, unless both give the same name', async (t) => {
+    const named = { key: 'args.id', name: 'ours' }
+    const { manager } = await startRuntime(t, {
+      skills: [
+        recall('args.id', { name: 'one' }),
+        recall('args.id', { name: 'two' }),
+        recall(named, { name: 'three' }),
+        recall(named, { name: 'four' }),
+      ],
+    })
+    await manager.invoke('one', { id: 's', n: 1 })
+    assert.deepEqual(await manager.invoke('two', { id: 's' }), [])
+    await manager.invoke('three', { id: 's', n: 3 })
+    assert.deepEqual(await manager.invoke('four', { id: 's' }), [3])
+  })
+
+  test('an invocation that throws leaves nothing', async (t) => {
+    const skill = skillOf(
+      (ctx) => {
+        if (pathGet(ctx.args, 'fail')) throw new Error('no')
+        return remembered(ctx)
+      },
+      { metadata: { session: 'args.id' } },
+    )
+    const { manager } = await startRuntime(t, { skills: [skill] })
+    await assert.rejects(manager.invoke('subject', { id: 's', fail: true }))
+    assert.deepEqual(await manager.invoke('subject', { id: 's' }), [])
+  })
+
+  test('a session is forgotten after its retention', async (t) => {
+    let now = 0
+    const settings = { key: 'args.id', store: 'file', retention: '1h' }
+    const { manager, services } = await startRuntime(t, { skills: [recall(settings)], now: () => now })
+    await manager.invoke('subject', { id: 's', n: 1 })
+    now = 3_600_000
+    assert.deepEqual(await services.sessions.read({ name: 'subject', key: 's', store: 'file' }), [])
+    await services.maintain()
+    assert.deepEqual(await manager.invoke('session-list', { store: 'file' }), [])
+  })
+
+  test('sessions in files survive a restart, those in memory do not', async (t) => {
+    const skills = [recall({ key: 'args.id', store: 'file' }, { name: 'filed' }), recall('args.id')]
+    const first = await startRuntime(t, { skills })
+    await first.manager.invoke('filed', { id: 's', n: 1 })
+    await first.manager.invoke('subject', { id: 's', n: 1 })
+    const { manager } = await startRuntime(t, { skills, dataDir: first.dataDir })
+    assert.deepEqual(await manager.invoke('filed', { id: 's' }), [1])
+    assert.deepEqual(await manager.invoke('subject', { id: 's' }), [])
+  })
+
+  test('wrong settings break the skill with the reason', async (t) => {
+    const text = (session: string) =>
+      `export default { description: 'd', metadata: { session: ${session} }, run: () => 1 }`
+    const folder = await createFolder(t, {
+      'one/index.ts': text('{ key: "args.id", capture: ["$everything"] }'),
+      'two/index.ts': text('{ kee: "args.id" }'),
+    })
+    const { manager } = await startRuntime(t, { manager: { folders: [folder] } })
+    const reasons = manager.errors().map(({ reason }) => reason)
+    assert.match(reasons[0] ?? '', /metadata\.session: .*\$everything/)
+    assert.match(reasons[1] ?? '', /metadata\.session: .*/)
+  })
+})
+
+describe('capture', () => {
+  const capture = async (t: Parameters<typeof startRuntime>[0], what: string[] | undefined) => {
+    const skill = skillOf(
+      (ctx) => {
+        ctx.locals.agent = { trace: [{ role: 'user' }] }
+        ctx.locals.someData = { x: 1 }
+        return { summary: 'short', body: 'long' }
+      },
+      {
+        metadata: { session: { key: 'args.id', ...(what ? { capture: what } : {}) } },
+        args: z.looseObject({}),
+      },
+    )
+    const { manager, services } = await startRuntime(t, { skills: [skill] })
+    await manager.invoke('subject', { id: 's', message: 'hi' })
+    const [entry] = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
+    assert.ok(entry && entry.at > 0)
+    const { at: _, ...rest } = entry
+    return rest
+  }
+  const args = { id: 's', message: 'hi' }
+  const result = { summary: 'short', body: 'long' }
+  const agent = [{ role: 'user' }]
+  const cases: [string, string[] | undefined, object][] = [
+    ['by default args, result and the agent trace', undefined, { args, result, agent }],
+    ['with $all the same', ['$all'], { args, result, agent }],
+    ['with $args only the arguments', ['$args'], { args }],
+    ['with $result only the result', ['$result'], { result }],
+    ['with $agent only the agent trace', ['$agent'], { agent }],
+    ['with args.message one argument', ['args.message'], { values: { 'args.message': 'hi' } }],
+    [
+      'with result.summary one field of the result',
+      ['result.summary'],
+      { values: { 'result.summary': 'short' } },
+    ],
+    [
+      'with locals.someData anything on the context',
+      ['locals.someData'],
+      { values: { 'locals.someData': { x: 1 } } },
+    ],
+    ['with a path to nothing, nothing', ['args.nope'], {}],
+  ]
+  for (const [what, setting, expected] of cases) {
+    test(`keeps ${what}`, async (t) => {
+      assert.deepEqual(await capture(t, setting), expected)
+    })
+  }
+
+  test('keeps the id of the message in place of the whole message', async (t) => {
+    const { manager, services } = await startRuntime(t, {
+      skills: [skillOf(() => 'ok', { metadata: { session: 'args.sessionId' } })],
+    })
+    const message = messageOf({ text: 'x'.repeat(10_000) })
+    await manager.invoke('subject', { sessionId: 's', message }, { message })
+    const [entry] = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
+    assert.deepEqual(pathGet(entry, 'args.message'), { id: message.id })
+  })
+
+  test('of a result that JSON cannot carry does not make the skill fail', async (t) => {
+    const { manager } = await startRuntime(t, {
+      skills: [skillOf(() => ({ n: 1n }), { metadata: { session: 'args.id' } })],
+    })
+    assert.deepEqual(await manager.invoke('subject', { id: 's' }), { n: 1n })
+  })
+})

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { fileNameOf } from '../../src/skills/files/file-name.ts'
+import { createFileBackend } from '../../src/skills/state/file-backend.ts'
+import { createFolder } from './support/folder.ts'
+import { skillOf } from './support/manager.ts'
+import { startRuntime } from './support/runtime.ts'
+import { storeKinds } from './support/store.ts'
+
+const STORES = ['file', 'memory', 'shared'] as const
+
+for (const kind of storeKinds()) {
+  describe(`state on the ${kind.kind} store`, () => {
+    test('the sequence of the reference runs as written inside a code skill', async (t) => {
+      const seen: Record<string, unknown> = {}
+      const skill = skillOf(async (ctx) => {
+        await ctx.manager.invoke('state-set', { key: 'user:alice:prefs', value: { theme: 'dark' } })
+        seen.prefs = await ctx.manager.invoke('state-get', { key: 'user:alice:prefs' })
+        seen.userKeys = await ctx.manager.invoke('state-list', { prefix: 'user:alice:' })
+        const waiting = ctx.manager.invoke('state-wait', { key: 'job:123:done', timeout: 30000 })
+        await ctx.manager.invoke('state-set', { key: 'job:123:done', value: { ok: 1 } })
+        seen.result = await waiting
+        seen.deleted = await ctx.manager.invoke('state-delete', { key: 'user:alice:prefs' })
+        await ctx.manager.invoke('state-set', { key: 'counter', value: 42, store: 'memory' })
+        seen.memory = await ctx.manager.invoke('state-get', { key: 'counter', store: 'memory' })
+        seen.notInFile = await ctx.manager.invoke('state-get', { key: 'counter' })
+      })
+      const { manager } = await startRuntime(t, {
+        skills: [skill],
+        store: await kind.open(t, await kind.place(t)),
+      })
+      await manager.invoke('subject')
+      assert.deepEqual(seen, {
+        prefs: { theme: 'dark' },
+        userKeys: ['user:alice:prefs'],
+        result: { ok: 1 },
+        deleted: { ok: true, existed: true },
+        memory: 42,
+        notInFile: null,
+      })
+    })
+
+    for (const store of STORES) {
+      describe(`in ${store}`, () => {
+        const start = async (t: Parameters<typeof startRuntime>[0]) => {
+          const { manager } = await startRuntime(t, { store: await kind.open(t, await kind.place(t)) })
+          return (name: string, args: object) => manager.invoke(`state-${name}`, { ...args, store })
+        }
+
+        test('state-get returns null for a key that is not there', async (t) => {
+          const invoke = await start(t)
+          assert.equal(await invoke('get', { key: 'a' }), null)
+        })
+
+        test('state-set overwrites, and counts versions', async (t) => {
+          const invoke = await start(t)
+          assert.deepEqual(await invoke('set', { key: 'a', value: 1 }), { ok: true, version: 1 })
+          assert.deepEqual(await invoke('set', { key: 'a', value: [2] }), { ok: true, version: 2 })
+          assert.deepEqual(await invoke('get', { key: 'a' }), [2])
+        })
+
+        test('ifVersion writes only on the version that is there, and tells which that is', async (t) => {
+          const invoke = await start(t)
+          assert.deepEqual(await invoke('set', { key: 'a', value: 1, ifVersion: 0 }), {
+            ok: true,
+            version: 1,
+          })
+          assert.deepEqual(await invoke('set', { key: 'a', value: 2, ifVersion: 0 }), {
+            ok: false,
+            version: 1,
+          })
+          assert.deepEqual(await invoke('set', { key: 'a', value: 3, ifVersion: 1 }), {
+            ok: true,
+            version: 2,
+          })
+          assert.equal(await invoke('get', { key: 'a' }), 3)
+        })
+
+        test('concurrent increments by ifVersion lose nothing', async (t) => {
+          const invoke = await start(t)
+          await invoke('set', { key: 'n', value: 0 })
+          const increment = async () => {
+            for (let version = 1; ; ) {
+              const value = Number(await invoke('get', { key: 'n' }))
+              const answer = await invoke('set', { key: 'n', value: value + 1, ifVersion: value + 1 })
+              assert.ok(typeof answer === 'object' && answer && 'ok' in answer)
+              if (answer.ok) return version
+              version += 1
+            }
+          }
+          await Promise.all(Array.from({ length: 8 }, increment))
+          assert.equal(await invoke('get', { key: 'n' }), 8)
+        })
+
+        test('state-delete tells whether the key existed', async (t) => {
+          const invoke = await start(t)
+          await invoke('set', { key: 'a', value: 1 })
+          assert.deepEqual(await invoke('delete', { key: 'a' }), { ok: true, existed: true })
+          assert.deepEqual(await invoke('delete', { key: 'a' }), { ok: true, existed: false })
+          assert.equal(await invoke('get', { key: 'a' }), null)
+        })
+
+        test('state-list filters by prefix, sorted', async (t) => {
+          const invoke = await start(t)
+          for (const key of ['b:2', 'a:1', 'b:1', 'B:1']) await invoke('set', { key, value: 1 })
+          assert.deepEqual(await invoke('list', {}), ['B:1', 'a:1', 'b:1', 'b:2'])
+          assert.deepEqual(await invoke('list', { prefix: 'b:' }), ['b:1', 'b:2'])
+        })
+
+        test('state-wait returns at once if the key is set', async (t) => {
+          const invoke = await start(t)
+          await invoke('set', { key: 'a', value: 'now' })
+          assert.equal(await invoke('wait', { key: 'a', timeout: 0 }), 'now')
+        })
+
+        test('state-wait returns null at the timeout', async (t) => {
+          const invoke = await start(t)
+          assert.equal(await invoke('wait', { key: 'a', timeout: 20 }), null)
+        })
+
+        test('state-wait wakes on the write', async (t) => {
+          const invoke = await start(t)
+          const waiting = invoke('wait', { key: 'a', timeout: 30_000 })
+          await invoke('set', { key: 'other', value: 0 })
+          await invoke('set', { key: 'a', value: { is: 'there' } })
+          assert.deepEqual(await waiting, { is: 'there' })
+        })
+      })
+    }
+  })
+}
+
+describe('state in files', () => {
+  test('survives a restart, one JSON file a key under <data dir>/state', async (t) => {
+    const first = await startRuntime(t)
+    await first.manager.invoke('state-set', { key: 'user:alice', value: { a: 1 } })
+    const second = await startRuntime(t, { dataDir: first.dataDir })
+    assert.deepEqual(await second.manager.invoke('state-get', { key: 'user:alice' }), { a: 1 })
+    const files = await readdir(join(first.dataDir, 'state'))
+    assert.deepEqual(
+      files.filter((name) => !name.startsWith('.')),
+      ['user%3aalice.json'],
+    )
+    const document: unknown = JSON.parse(
+      await readFile(join(first.dataDir, 'state/user%3aalice.json'), 'utf8'),
+    )
+    assert.ok(typeof document === 'object' && document && 'schema_version' in document)
+    assert.equal(document.schema_version, 1)
+  })
+
+  test('a value with a ttl is gone after it, for get, list, delete and ifVersion', async (t) => {
+    let now = 1000
+    const { manager } = await startRuntime(t, { now: () => now })
+    for (const store of ['file', 'memory']) {
+      now = 1000
+      await manager.invoke('state-set', { key: 'a', value: 1, ttl: 500, store })
+      now = 1499
+      assert.equal(await manager.invoke('state-get', { key: 'a', store }), 1)
+      now = 1500
+      assert.equal(await manager.invoke('state-get', { key: 'a', store }), null)
+      assert.deepEqual(await manager.invoke('state-list', { store }), [])
+      const again = await manager.invoke('state-set', { key: 'a', value: 2, ifVersion: 0, store })
+      assert.deepEqual(again, { ok: true, version: 1 })
+    }
+  })
+
+  test('a write in another process wakes state-wait, and concurrent writers lose no increment', async (t) => {
+    const dir = await createFolder(t)
+    const backend = createFileBackend(dir, Date.now)
+    t.after(() => backend.close())
+    const woken = new Promise<void>((resolve) => {
+      const stop = backend.onChange('n', () => {
+        stop()
+        resolve()
+      })
+    })
+    const children = [startIncrementer(dir, 25), startIncrementer(dir, 25)]
+    t.after(() => children.forEach((child) => void child.kill()))
+    const exits = await Promise.all(children.map((child) => once(child, 'exit')))
+    await woken
+    assert.deepEqual(
+      exits.map(([code]) => code),
+      [0, 0],
+    )
+    assert.deepEqual(await backend.get('n'), { value: 50, version: 50 })
+  })
+
+  test('a file that is no document is an error that names it, and hides no other key', async (t) => {
+    const { manager, dataDir } = await startRuntime(t)
+    await manager.invoke('state-set', { key: 'good', value: 1 })
+    await writeFile(join(dataDir, 'state/bad.json'), '{"schema_version": 1, "ke')
+    await assert.rejects(manager.invoke('state-get', { key: 'bad' }), /bad\.json cannot be read/)
+    await writeFile(join(dataDir, 'state/new.json'), '{"schema_version": 9}')
+    await assert.rejects(manager.invoke('state-get', { key: 'new' }), /schema_version 9/)
+    assert.deepEqual(await manager.invoke('state-list'), ['good'])
+  })
+
+  test('any key has a safe file name, and no two keys the same, whatever the case of letters', () => {
+    const key = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
+      fc.constantFrom('../../etc/passwd', '.', '..', '__proto__', 'CON', 'a/b', 'A', 'a', ' '),
+    )
+    fc.assert(
+      fc.property(key, key, (one, other) => {
+        const name = fileNameOf(one)
+        assert.match(name, /^[a-z0-9_%~-][a-z0-9._%~-]*\.json$/)
+        assert.ok(Buffer.byteLength(name) < 200)
+        const same = Buffer.from(one).equals(Buffer.from(other))
+        assert.equal(fileNameOf(other).toLowerCase() === name.toLowerCase(), same)
+      }),
+    )
+  })
+})
+
+function startIncrementer(dir: string, times: number): ChildProcess {
+  const backend = fileURLToPath(new URL('../../src/skills/state/file-backend.ts', import.meta.url))
+  const script = `
+    import { createFileBackend } from ${JSON.stringify(backend)}
+    const backend = createFileBackend(${JSON.stringify(dir)}, Date.now)
+    for (let done = 0; done < ${times}; ) {
+      const current = await backend.get('n')
+      const value = (current?.value ?? 0) + 1
+      if (await backend.set('n', value, { ifVersion: current?.version ?? 0 })) done++
+    }
+    backend.close()`
+  return spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
+}

@@ -1,0 +1,18 @@
+import type { Message } from '../../../src/core/message.ts'
+
+/** A message of which only what matters to a test is given. */
+export function messageOf(parts: Partial<Message> = {}): Message {
+  return {
+    id: '019ab000-0000-7000-8000-000000000000',
+    gateway: 'chat',
+    transport: 'websocket',
+    conversation: 'c1',
+    receivedAt: 0,
+    from: { id: 'alice' },
+    text: 'hello',
+    data: {},
+    attachments: [],
+    trace: 'a'.repeat(32),
+    ...parts,
+  }
+}

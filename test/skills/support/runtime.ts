@@ -1,0 +1,52 @@
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Services } from '../../../src/core/services.ts'
+import type { Skill } from '../../../src/core/skill.ts'
+import type { Store } from '../../../src/core/store.ts'
+import type { SkillManager, SkillManagerOptions } from '../../../src/skills/manager.ts'
+import { createMiddleware } from '../../../src/skills/middleware/index.ts'
+import { createRuntimeServices, type RuntimeServices } from '../../../src/skills/services.ts'
+import { createFolder } from './folder.ts'
+import type { LogLine } from './log.ts'
+import { startManager } from './manager.ts'
+import { servicesWith } from './services.ts'
+import { openStore } from './store.ts'
+
+export const SHIPPED = fileURLToPath(new URL('../../../skills', import.meta.url))
+
+export type Runtime = {
+  manager: SkillManager & { lines: LogLine[] }
+  services: RuntimeServices
+  dataDir: string
+}
+
+/** The whole skill runtime with its own services, on an embedded store unless another is given. */
+export async function startRuntime(
+  t: TestContext,
+  options: {
+    skills?: Skill[]
+    store?: Store
+    dataDir?: string
+    now?: () => number
+    services?: Partial<Services>
+    resume?: Parameters<typeof createRuntimeServices>[0]['resume']
+    manager?: Partial<SkillManagerOptions>
+  } = {},
+): Promise<Runtime> {
+  const dataDir = options.dataDir ?? (await createFolder(t))
+  const services = createRuntimeServices({
+    store: options.store ?? (await openStore(t)),
+    dataDir,
+    ...(options.now ? { now: options.now } : {}),
+    ...(options.resume ? { resume: options.resume } : {}),
+  })
+  const manager = await startManager(t, {
+    folders: [SHIPPED],
+    skills: options.skills ?? [],
+    services: servicesWith({ ...services, ...options.services }),
+    middleware: createMiddleware(),
+    ...options.manager,
+  })
+  t.after(() => services.close())
+  return { manager, services, dataDir }
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { after, type TestContext } from 'node:test'
+import type { Message } from '../../../src/core/message.ts'
+import type { Store } from '../../../src/core/store.ts'
+import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
+import { createRedisStore } from '../../../src/stores/redis/index.ts'
+import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
+import { createFolder } from './folder.ts'
+import { createMemoryLog } from './log.ts'
+
+/** How a test opens stores of one kind; `open` again with the same place is another daemon of the same store. */
+export type StoreKind = {
+  kind: string
+  /** Several at once on one place: only where stores are shared by processes. */
+  shared: boolean
+  place(t: TestContext): Promise<string>
+  open(t: TestContext, place: string): Promise<Store>
+}
+
+const toEvent = ({ id, gateway, transport, receivedAt, text }: Message) => ({
+  id,
+  topic: 'gateway-message',
+  type: transport,
+  source: gateway,
+  data: { body: text },
+  timestamp: receivedAt,
+})
+
+/** Both stores, on a real SQLite file and a real redis-server that the test file shares. */
+export function storeKinds(): StoreKind[] {
+  let redis: Promise<RedisServer> | undefined
+  after(async () => (await redis)?.stop())
+  return [
+    {
+      kind: 'embedded',
+      shared: false,
+      place: async (t) => join(await createFolder(t), 'store'),
+      async open(t, dir) {
+        const store = await createEmbeddedStore({ dir, toEvent, log: createMemoryLog() })
+        t.after(() => store.close())
+        return store
+      },
+    },
+    {
+      kind: 'redis',
+      shared: true,
+      async place() {
+        redis ??= startRedisServer()
+        await redis
+        return randomUUID()
+      },
+      async open(t, prefix) {
+        redis ??= startRedisServer()
+        const { url } = await redis
+        const store = await createRedisStore({ url, prefix, toEvent, log: createMemoryLog() })
+        t.after(() => store.close())
+        return store
+      },
+    },
+  ]
+}
+
+/** An embedded store of the test's own. */
+export async function openStore(t: TestContext): Promise<Store> {
+  const dir = join(await createFolder(t), 'store')
+  const store = await createEmbeddedStore({ dir, toEvent, log: createMemoryLog() })
+  t.after(() => store.close())
+  return store
+}
