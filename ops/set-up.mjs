@@ -113,7 +113,7 @@ function findNode() {
   if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE) return process.execPath
   return fail(
     `Trivium needs Node ${OLDEST_NODE} or newer; this is ${process.versions.node}, and the pinned Node is not there ` +
-      'because npm ran no install scripts.\nRun `npm rebuild node --ignore-scripts=false` once, or put a newer Node on the path.',
+      'because npm ran no install scripts.\nRun `rm -rf node_modules && npm_config_ignore_scripts=false npm start` once, or put a newer Node on the path.',
   )
 }
 
