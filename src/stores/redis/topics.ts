@@ -5,6 +5,7 @@ import { randomTail } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
 import { inBatches } from './batches.ts'
 import { type Entry, encodeEvent, entryOf, eventOf, idParts, idsFrom, messageOf } from './codec.ts'
+import { createHandOver, type HandOver } from './hand-over.ts'
 import { digest, type Roots } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import type { Run } from './scripts.ts'
@@ -21,9 +22,20 @@ export function createTopics(run: Run, roots: Roots, { toEvent, names, now }: To
   const toEventOf = (topic: string) => (entry: Entry) =>
     topic === MESSAGE_TOPIC ? toEvent(messageOf(entry)) : eventOf(topic, entry)
 
+  const handOvers = new Map<string, HandOver>()
+
+  function handOverOf(topic: string): HandOver {
+    const known = handOvers.get(topic) ?? createHandOver()
+    handOvers.set(topic, known)
+    return known
+  }
+
   async function readSome(topic: string, requests: readonly GroupRead[]) {
     const args = requests.flatMap(({ group, max, mode, lease }) => [group, max, mode, lease ?? 0])
-    const [entries, answers] = listOf(await run('topic-read', roots.topic(topic), ...args))
+    const reply = await handOverOf(topic).call((handing) =>
+      run('topic-read', roots.topic(topic), ...handing, ...args),
+    )
+    const [entries, answers] = listOf(reply)
     const events = new Map<number, Event>()
     const toEventHere = toEventOf(topic)
     for (const each of listOf(entries)) {

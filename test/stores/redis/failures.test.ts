@@ -128,4 +128,32 @@ describe('a Redis that fails', () => {
     const { jobs } = await store.jobs.claim('heard', { max: 1, lease: 60_000, owner: 'me' })
     assert.deepEqual([jobs[0]?.id, jobs[0]?.lost, jobs[0]?.failures], ['a', 0, 0])
   })
+
+  test('a message whose take was never heard goes to the next take, and to no other', async () => {
+    for (let left = true; left; ) left = (await store.receive.take({})) !== undefined
+    const [, second] = await store.journal.accept([saying('a'), saying('b')])
+    server.freeze()
+    await assert.rejects(store.receive.take({}), { code: 'store_unavailable' })
+    server.resume()
+    await until(answers, 'an answer')
+    assert.equal((await store.receive.take({}))?.message.text, 'a')
+    assert.equal((await store.receive.take({}))?.message.id, second?.id)
+    assert.equal(await store.receive.take({}), undefined)
+  })
+
+  test('events whose read was never heard are read again, in order, by each of its groups', async () => {
+    for (const group of ['g', 'h']) await store.topics.subscribe('handed', group, 'start')
+    const publish = (data: string) => store.topics.publish('handed', [{ type: 'x', source: 's', data }])
+    for (const data of ['a', 'b']) await publish(data)
+    const requests = ['g', 'h'].map((group) => ({ group, max: 10, mode: 'consume' as const }))
+    server.freeze()
+    await assert.rejects(store.topics.read('handed', requests), { code: 'store_unavailable' })
+    server.resume()
+    await until(answers, 'an answer')
+    await publish('c')
+    for (const batch of await store.topics.read('handed', requests)) {
+      assert.deepEqual([batch?.events.map(({ data }) => data), batch?.missed], [['a', 'b', 'c'], 0])
+    }
+    for (const batch of await store.topics.read('handed', requests)) assert.deepEqual(batch?.events, [])
+  })
 })

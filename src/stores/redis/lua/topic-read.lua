@@ -1,13 +1,28 @@
--- include: log groups
+-- include: log groups unheard
 -- Reads for several groups of one topic. Each entry is returned once; groups refer to positions.
 --
--- ARGV[3…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms
+-- ARGV[3…6]  daemon, slot, number, and what it never heard of, as `lib/unheard.lua` has them
+-- ARGV[7…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms
 -- Returns   the entries, then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, positions…}
--- Guarantees: what is consumed or leased is given to no other read of the group; groups that read
---           plainly cost no call of their own.
+-- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never
+--           heard of it and says so; groups that read plainly cost no call of their own.
+
+-- A record holds, per answer that was consumed, its positions and the groups that got it.
+for_each_unheard(ARGV[3], ARGV[6], function(record)
+  for _, handed in ipairs(record) do
+    local positions, groups = handed[1], handed[2]
+    for _, group in ipairs(groups) do
+      if redis.call('HEXISTS', root .. 'groups', group) == 1 then
+        for _, position in ipairs(positions) do redis.call('ZADD', keys_of(group).back, position, position) end
+        redis.call('SADD', root .. 'odd', group)
+      end
+    end
+  end
+end)
+
 local names, requests = {}, {}
-for i = 3, #ARGV, 4 do
+for i = 7, #ARGV, 4 do
   names[#names + 1] = ARGV[i]
   requests[#requests + 1] = { group = ARGV[i], max = tonumber(ARGV[i + 1]), mode = ARGV[i + 2], lease = ARGV[i + 3] }
 end
@@ -162,8 +177,22 @@ local function serve(request)
   return serve_plain(request)
 end
 
-local answers = {}
-for i, request in ipairs(requests) do answers[i] = serve(request) end
+local answers, handed, handed_by = {}, {}, {}
+
+local function hand_over(request, answer)
+  if request.mode ~= 'consume' or not answer or #answer <= 2 then return end
+  if not handed_by[answer] then
+    handed_by[answer] = { { unpack(answer, 3) }, {} }
+    handed[#handed + 1] = handed_by[answer]
+  end
+  table.insert(handed_by[answer][2], request.group)
+end
+
+for i, request in ipairs(requests) do
+  answers[i] = serve(request)
+  hand_over(request, answers[i])
+end
+if #handed > 0 then remember_handed(ARGV[3], ARGV[4], ARGV[5], handed) end
 local writes = {}
 for group, position in pairs(moved) do
   writes[#writes + 1] = group

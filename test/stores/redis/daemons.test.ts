@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
+import type { Store } from '../../../src/core/store.ts'
+import { startRedisCluster } from '../../fixtures/redis-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { openStore, saying } from './kit.ts'
+
+describe('three daemons on one cluster', () => {
+  let cluster: Awaited<ReturnType<typeof startRedisCluster>>
+  let stores: Store[]
+  let store: Store
+
+  before(async () => {
+    cluster = await startRedisCluster()
+    stores = await Promise.all([1, 2, 3].map(() => openStore(cluster.url)))
+    const [first] = stores
+    assert.ok(first)
+    store = first
+  })
+  after(async () => {
+    for (const each of stores) await each.close()
+    await cluster.stop()
+  })
+
+  const texts = (count: number, prefix: string) =>
+    Array.from({ length: count }, (_, n) => saying(`${prefix}${n}`))
+
+  test('each message is taken by one of them', async () => {
+    await store.journal.accept(texts(300, 'm'))
+    const taken: string[] = []
+    const take = async (each: Store) => {
+      for (;;) {
+        const got = await each.receive.take({})
+        if (!got) return
+        taken.push(got.message.text)
+      }
+    }
+    await Promise.all(stores.flatMap((each) => [take(each), take(each)]))
+    assert.equal(taken.length, 300)
+    assert.equal(new Set(taken).size, 300)
+  })
+
+  test('pumps that race make each job once, and lanes keep their order across daemons', async () => {
+    const conversations = Array.from({ length: 5 }, (_, n) => `c${n}`)
+    for (let n = 0; n < 40; n++) {
+      await store.journal.accept(
+        conversations.map((conversation) => saying(`${conversation} ${n}`, { conversation })),
+      )
+    }
+    const pump = async (each: Store) => {
+      for (;;) {
+        const { cursor, messages } = await each.journal.unpumped(16)
+        const last = messages.at(-1)
+        if (!last) return
+        const jobs = messages.map(({ message: { id, conversation } }) => ({
+          id,
+          lane: conversation,
+          group: 'rest',
+          messageId: id,
+        }))
+        await each.journal.pumped(cursor, last.position, jobs)
+      }
+    }
+    await Promise.all(stores.map(pump))
+    const ran: string[] = []
+    const work = async (each: Store, index: number) => {
+      for (;;) {
+        const request = { max: 3, lease: 60_000, owner: `daemon ${index}` }
+        const { jobs } = await each.jobs.claim('dispatch', request)
+        ran.push(...jobs.map(({ message }) => message?.text ?? ''))
+        const outcomes = jobs.map(({ id, token }) => ({ id, token, outcome: 'done' as const }))
+        if (jobs.length > 0) await each.jobs.settle('dispatch', outcomes)
+        else if ((await each.jobs.list('dispatch', 1)).length === 0) return
+      }
+    }
+    await Promise.all(stores.map(work))
+    for (const conversation of conversations) {
+      assert.deepEqual(
+        ran.filter((text) => text.startsWith(`${conversation} `)),
+        Array.from({ length: 40 }, (_, n) => `${conversation} ${n}`),
+      )
+    }
+  })
+
+  test('the members of a group share its events; another group sees all', async () => {
+    for (const topic of ['shared', MESSAGE_TOPIC]) {
+      await store.topics.subscribe(topic, 'team', 'now')
+      await store.topics.subscribe(topic, 'auditor', 'now')
+    }
+    const data = Array.from({ length: 60 }, (_, n) => n)
+    await store.topics.publish(
+      'shared',
+      data.map((n) => ({ type: 'x', source: 's', data: n })),
+    )
+    await store.journal.accept(texts(60, 'e'))
+    for (const topic of ['shared', MESSAGE_TOPIC]) {
+      const read = async (each: Store, group: string) => {
+        const request = { group, max: 7, mode: 'consume' as const }
+        const ids: string[] = []
+        for (;;) {
+          const [batch] = await each.topics.read(topic, [request])
+          if (!batch?.events.length) return ids
+          ids.push(...batch.events.map(({ id }) => id))
+        }
+      }
+      const shares = await Promise.all(stores.map((each) => read(each, 'team')))
+      assert.equal(shares.flat().length, 60)
+      assert.deepEqual(shares.flat().sort(), await read(store, 'auditor'))
+    }
+  })
+
+  test('one of them holds a lease, and the next gets a higher token when it lets go', async () => {
+    const held = await Promise.all(stores.map((each, n) => each.leases.acquire('mailbox', `d${n}`, 60_000)))
+    const holder = held.findIndex((each) => each !== undefined)
+    assert.equal(held.filter((each) => each !== undefined).length, 1)
+    await stores[holder]?.leases.release('mailbox', `d${holder}`)
+    const next = await stores[(holder + 1) % 3]?.leases.acquire('mailbox', 'next', 60_000)
+    assert.ok((next?.token ?? 0) > (held[holder]?.token ?? Number.POSITIVE_INFINITY))
+  })
+
+  test('a signal of one reaches the others, whatever node holds the key', async () => {
+    const keys = Array.from({ length: 9 }, (_, n) => `key-${n}`)
+    const heard = new Set<string>()
+    for (const key of keys) stores[2]?.onSignal(`kv:${key}`, () => heard.add(key))
+    for (const key of keys) await store.kv.set(key, 1)
+    await until(() => heard.size === keys.length, 'all signals')
+    assert.deepEqual(await stores[1]?.kv.list('key-', 100), keys)
+  })
+
+  test('a node that restarts is found again, and signals too', async () => {
+    for (const node of cluster.nodes) {
+      await node.kill()
+      await node.start()
+    }
+    let heard = 0
+    stores[1]?.onSignal('journal', () => heard++)
+    const accepted = async () => {
+      await store.journal.accept([saying('again', { key: 'again' })])
+      return true
+    }
+    await until(() => accepted().catch(() => false), 'an accepted message', 30_000)
+    // Each of these has a key of its own; the subscription may come back after the first of them.
+    const accept = async () => {
+      await store.journal.accept([saying('signal')])
+      return heard > 0
+    }
+    await until(() => accept().catch(() => false), 'a signal', 30_000)
+  })
+})
