@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { TriviumError } from '../../src/core/errors.ts'
+import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 
 /**
@@ -58,20 +58,29 @@ function decodeText(raw: Buffer, charset: string): string {
 }
 
 function parseJson(text: string, raw: Buffer): Json {
-  const parsed = tryJson(text, raw)
-  if (parsed) return parsed.body
-  throw new TriviumError('bad_request', {
-    reason: text === '' ? 'its body is empty, but its type is JSON' : 'its body is not valid JSON',
-  })
+  assertShallow(raw)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const reason =
+      text === '' ? 'its body is empty, but its type is JSON' : `its body is not valid JSON${place(error)}`
+    throw new TriviumError('bad_request', { reason }, { cause: error })
+  }
+}
+
+/** Where the parser stopped; the rest of what it says would quote the body. */
+function place(error: unknown): string {
+  const [found] = /\bat position \d+( \(line \d+ column \d+\))?/.exec(reasonOf(error)) ?? []
+  return found === undefined ? '' : ` ${found}`
 }
 
 function tryJson(text: string, raw: Buffer): Extract<DecodedBody, { format: 'json' }> | undefined {
-  assertShallow(raw)
   try {
-    return { format: 'json', text, body: JSON.parse(text) }
-  } catch {
-    // What the parser says quotes the body; the sender has that, and no log needs it.
-    return undefined
+    return { format: 'json', text, body: parseJson(text, raw) }
+  } catch (error) {
+    // It only looked like JSON; nobody said that it was.
+    if (error instanceof TriviumError && error.cause instanceof SyntaxError) return undefined
+    throw error
   }
 }
 

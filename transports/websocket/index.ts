@@ -13,8 +13,10 @@ export const websocket: TransportKind<WebsocketOptions> = {
 }
 
 function eventData(message: Message): JsonObject {
+  // What the roads say about a message must not be overwritten by what its sender says.
+  const { messageId: _id, conversation: _conversation, respond: _r, replyTarget: _t, ...said } = message.data
   return {
-    ...message.data,
+    ...said,
     from: message.from.id,
     body: message.text,
     ...(message.attachments.length > 0 ? { attachments: message.attachments } : {}),

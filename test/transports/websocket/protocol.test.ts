@@ -195,10 +195,11 @@ describe('a WebSocket gateway', () => {
     assert.equal(store.calls, 0)
   })
 
-  test('shows who said what in its events', async () => {
+  test('shows who said what in its events, whatever the sender claims', async () => {
     const { connect, store } = await startWebsocket({ tokens: { alice: 't-alice' } })
     const client = await connect('?token=t-alice')
-    client.say({ type: 'message', text: 'hi', from: 'mallory', room: 5 })
+    const lies = { from: 'mallory', messageId: 'other', conversation: 'other' }
+    client.say({ type: 'message', text: 'hi', ...lies, room: 5 })
     await client.next('ack')
     const [message] = store.messages
     assert.ok(message)
