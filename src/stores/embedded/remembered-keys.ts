@@ -7,7 +7,7 @@ import type { Writer } from './writer.ts'
 export const KEY_AGE = 7 * 24 * 60 * 60 * 1_000
 
 /** How many keys wait in memory before they are moved into the index, sorted. */
-const TABLE_SIZE = 50_000
+const TABLE_SIZE = 32_768
 const SWEEP = 2_000
 
 /**

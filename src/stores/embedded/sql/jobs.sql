@@ -73,7 +73,8 @@ SELECT at, result FROM done WHERE queue = ? AND id = ? AND at > ?;
 SELECT state, failures FROM job WHERE queue = ? AND id = ?;
 
 -- name: list
-SELECT id, lane, grp, state, failures, due FROM job WHERE queue = ? ORDER BY n LIMIT ?;
+-- In the order of adding, with no sort of the whole queue.
+SELECT id, lane, grp, state, failures, due FROM job NOT INDEXED WHERE queue = ? ORDER BY n LIMIT ?;
 
 -- name: running
 SELECT count(*) AS count FROM job WHERE queue = ? AND state = 2;

@@ -3,7 +3,7 @@
 -- name: oldest
 -- The oldest message that is ready on any gateway: one index step a gateway.
 SELECT r.seq, g.id AS gateway FROM gateway g
-JOIN receive r ON r.gateway = g.id AND r.seq = (SELECT min(seq) FROM receive WHERE gateway = g.id)
+CROSS JOIN receive r ON r.gateway = g.id AND r.seq = (SELECT min(seq) FROM receive WHERE gateway = g.id)
 ORDER BY r.seq LIMIT 1;
 
 -- name: oldestOfGateway

@@ -142,7 +142,6 @@ CREATE TABLE dead (
   kept TEXT
 );
 CREATE UNIQUE INDEX dead_id ON dead (id, queue);
-CREATE INDEX dead_queue ON dead (queue);
 
 CREATE TABLE kv (
   key TEXT PRIMARY KEY,

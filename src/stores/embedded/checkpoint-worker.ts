@@ -1,0 +1,18 @@
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+
+/**
+ * Moves the write-ahead log into the database beside the event loop, with a connection of its own; see
+ * checkpoint.ts. Each message in is a request; the answer is how long the log is, in pages.
+ */
+const db = new DatabaseSync(String(workerData), { timeout: 5_000 })
+db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -2048')
+const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
+
+parentPort?.on('message', () => {
+  try {
+    parentPort?.postMessage({ pages: Number(checkpoint.get()?.log ?? 0) })
+  } catch (error) {
+    parentPort?.postMessage({ error: error instanceof Error ? error.message : String(error) })
+  }
+})
