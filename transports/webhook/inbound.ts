@@ -24,8 +24,8 @@ export type WebhookInbound = {
 
 /** Bodies over this many bytes travel as a file. */
 const INLINE_BYTES = 65_536
-/** What a refused sender is told to wait (seconds), where nothing better is known. */
-const RETRY_SECONDS = '5'
+/** What a refused sender is told to wait (seconds): a backlog shrinks soon, a store comes back when it does. */
+const RETRY_SECONDS = { backlog: '1', other: '5' }
 
 /**
  * Makes the handler: method, credentials, body, signature, rate, accept, answer, in this order. Strangers
@@ -81,7 +81,7 @@ export function createInbound(
           leave()
         },
         (error: unknown) => {
-          refuse(response, toTriviumError(error))
+          answerRefusal(response, toTriviumError(error))
           leave()
         },
       )
@@ -132,10 +132,16 @@ export function createInbound(
     answerError(response, error, verifier.challenge ? ['WWW-Authenticate', verifier.challenge] : [])
   }
 
-  function refuse(response: ServerResponse, error: TriviumError, seconds = RETRY_SECONDS) {
+  function refuse(response: ServerResponse, error: TriviumError, seconds?: string) {
     deps.refused(error.code)
+    answerRefusal(response, error, seconds)
+  }
+
+  /** Without counting: what `accept` refuses, it counts itself. */
+  function answerRefusal(response: ServerResponse, error: TriviumError, seconds?: string) {
     if (error.status >= 500) deps.log.warn({ err: error }, 'a delivery was refused')
-    answerError(response, error, error.retryable ? ['Retry-After', seconds] : [])
+    const wait = seconds ?? RETRY_SECONDS[error.code === 'overloaded' ? 'backlog' : 'other']
+    answerError(response, error, error.retryable ? ['Retry-After', wait] : [])
   }
 
   function leave() {

@@ -3,8 +3,8 @@ import { TriviumError } from '../../src/core/errors.ts'
 import type { KeyValues } from '../../src/core/store.ts'
 
 /**
- * Makes and checks the ids of conversations. An id of ours is 128 random bits and a proof that we made them
- * for this gateway and this subject, so it can be neither guessed nor made up, and with tokens it is of no
+ * Makes and checks the ids of conversations. An id of ours is 128 random bits and a proof, by the key of the
+ * gateway, that we made them for this subject, so it can be neither guessed nor made up, and with tokens it is of no
  * use to anybody else. Every daemon on the same store knows the ids of every other.
  */
 export type ConversationIds = {
@@ -25,7 +25,7 @@ const NAME = /^[\w-]{1,64}$/
 export function createConversationIds(gateway: string, key: Buffer): ConversationIds {
   const prove = (random: string, subject = '') =>
     createHmac('sha256', key)
-      .update(JSON.stringify([gateway, subject, random]))
+      .update(JSON.stringify([subject, random]))
       .digest()
       .subarray(0, PROOF_BYTES)
 

@@ -50,7 +50,7 @@ export function createInbound(deps: TransportDeps, rateText: string): WebsocketI
         ...(accepted.duplicate ? { duplicate: true } : {}),
       })
     } catch (error) {
-      refuse(speaker, id, toTriviumError(error))
+      answerRefusal(speaker, id, toTriviumError(error))
     } finally {
       leave()
     }
@@ -63,6 +63,11 @@ export function createInbound(deps: TransportDeps, rateText: string): WebsocketI
 
   function refuse(speaker: Speaker, id: string | undefined, error: TriviumError) {
     deps.refused(error.code)
+    answerRefusal(speaker, id, error)
+  }
+
+  /** Without counting: what `accept` refuses, it counts itself. */
+  function answerRefusal(speaker: Speaker, id: string | undefined, error: TriviumError) {
     if (error.status >= 500)
       deps.log.warn({ err: error, conversation: speaker.conversation }, 'a frame was refused')
     const { code, message, retryable } = error
