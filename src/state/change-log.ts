@@ -15,8 +15,12 @@ export type LogTail = { changes: LoggedChange[]; end: number; torn: number }
 
 const CHUNK = 64 * 1024
 const NEWLINE = 10
+const COMMITS = 2
 
-/** Reads back from the end as far as the event on which the last change is based. A line that is no change throws `state_corrupt`. */
+/**
+ * Reads back from the end over the last two commits, as far as the event on which the older is based: a loss
+ * of power can take back the last rename, and leave half of the commit after it. A line that is no change throws `state_corrupt`.
+ */
 export function readTail(path: string, name: string): LogTail {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return { changes: [], end: 0, torn: 0 }
@@ -64,14 +68,14 @@ function tailOf(bytes: Buffer, size: number, isWhole: boolean, source: Source): 
   if (newline < 0) return isWhole ? { changes: [], end: 0, torn: size } : undefined
   const torn = bytes.length - newline - 1
   const changes: LoggedChange[] = []
-  let base = 0
+  const bases: number[] = []
   for (let end = newline; end >= 0; ) {
     const start = end === 0 ? 0 : bytes.lastIndexOf(NEWLINE, end - 1) + 1
     if (start === 0 && !isWhole) return undefined
     const change = parseChange(bytes.toString('utf8', start, end), source)
-    if (changes.length === 0) base = change.base ?? change.seq
     changes.unshift(change)
-    if (change.seq <= base) break
+    if (bases.length === 0 || change.seq === bases.at(-1)) bases.push(change.base ?? 0)
+    if (bases.length > COMMITS) break
     end = start - 1
   }
   return { changes, end: size - torn, torn }

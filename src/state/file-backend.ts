@@ -141,17 +141,10 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     const text = formatDocument(commit.document)
     const temporary = temporaryName(files.document)
     const log = openLog(target, files)
-    const fd = target.open(temporary, 'w')
     let isRenamed = false
     try {
-      target.write(fd, Buffer.from(text))
       const lines = encode(commit, seen, fingerprint(text))
-      target.write(log, lines)
-      await Promise.all([
-        target.fsync(fd),
-        target.fsync(log),
-        files.isDirty ? syncDir(target, dir) : undefined,
-      ])
+      await writeBoth(temporary, Buffer.from(text), log, lines, files.isDirty)
       if (textStamp(files.document) !== seen.stamp.split('|')[1]) return false
       // Of the file before it is in its place, where a person could already have saved over it.
       const written = {
@@ -162,11 +155,25 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
       isRenamed = true
       remember(files, commit, written, seen.tail.end + lines.length)
     } finally {
-      target.close(fd)
       if (!isRenamed) await undo(files, seen, temporary)
     }
     await settle(files, 'missing' in seen.stored)
     return true
+  }
+
+  /** The new text and its events, both on the disk before the rename; their syncs share one journal commit. */
+  async function writeBoth(path: string, text: Buffer, log: number, lines: Buffer, withDir: boolean) {
+    const fd = target.open(path, 'w')
+    try {
+      target.write(fd, text)
+      target.write(log, lines)
+      const syncs = [target.fsync(fd), target.fsync(log), ...(withDir ? [syncDir(target, dir)] : [])]
+      // All of them end before the file is closed, also where one fails.
+      const failed = (await Promise.allSettled(syncs)).find((one) => one.status === 'rejected')
+      if (failed) throw failed.reason
+    } finally {
+      target.close(fd)
+    }
   }
 
   async function record(files: Files, seen: Seen, commit: Commit): Promise<boolean> {
@@ -266,12 +273,13 @@ function interpret(
   if (last?.sha === sha) {
     return { stored: { revision, document: last.document ?? parseDocument(text) }, base: revision }
   }
-  const [start, ...rest] = changes
-  if (start && last && start.seq === last.base && start.sha === sha && last.baseTime === textTime) {
-    const document = rest.reduce(
-      (sofar, change) => after(sofar, change),
-      start.document ?? parseDocument(text),
-    )
+  const index = changes.findLastIndex(
+    (change, at) =>
+      change.sha === sha && changes[at + 1]?.base === change.seq && changes[at + 1]?.baseTime === textTime,
+  )
+  const start = changes[index]
+  if (start) {
+    const document = changes.slice(index + 1).reduce(after, start.document ?? parseDocument(text))
     return { stored: { revision, document }, base: start.seq }
   }
   return { stored: { revision, edited: { text, at } }, base: revision }

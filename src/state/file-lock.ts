@@ -2,11 +2,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 
-/** The operating system's lock on one file. Between processes it is exclusive; within one, per object. */
+/** The operating system's lock on one file: exclusive between processes, and between callers of one process. */
 export type FileLock = {
   /**
-   * Resolves with the function that gives the lock back. Waits up to `timeout` ms (default 10 s), then
-   * throws `state_locked`; throws `state_unwritable` where the lock file cannot be made.
+   * Resolves with the function that gives the lock back. Waits up to `timeout` ms (default 10 s) for other
+   * processes, then throws `state_locked`; throws `state_unwritable` where the lock file cannot be made.
    */
   acquire(timeout?: number): Promise<() => void>
   close(): void
@@ -29,24 +29,42 @@ export function createFileLock(path: string): FileLock {
     }
   }
 
+  let isHeld = false
+  const waiting: (() => void)[] = []
+
   return {
     async acquire(timeout = 10_000) {
-      database ??= open()
-      const db = database
-      for (const end = performance.now() + timeout; !tryLock(db, path); ) {
-        if (performance.now() >= end)
-          throw new TriviumError('state_locked', { path, seconds: timeout / 1000 })
-        // A random pause, so that many who wait do not come back in step.
-        await delay(Math.random() * 3)
+      while (isHeld) await new Promise<void>((resolve) => waiting.push(resolve))
+      isHeld = true
+      try {
+        database ??= open()
+        await lockInTime(database, path, timeout)
+      } catch (error) {
+        passOn()
+        throw error
       }
       return () => {
-        if (db.isOpen) db.exec('COMMIT')
+        if (database?.isOpen) database.exec('COMMIT')
+        passOn()
       }
     },
     close() {
       if (database?.isOpen) database.close()
       database = undefined
     },
+  }
+
+  function passOn(): void {
+    isHeld = false
+    waiting.shift()?.()
+  }
+}
+
+async function lockInTime(db: DatabaseSync, path: string, timeout: number): Promise<void> {
+  for (const end = performance.now() + timeout; !tryLock(db, path); ) {
+    if (performance.now() >= end) throw new TriviumError('state_locked', { path, seconds: timeout / 1000 })
+    // A random pause, so that many who wait do not come back in step.
+    await delay(Math.random() * 3)
   }
 }
 

@@ -1,0 +1,113 @@
+import * as fs from 'node:fs'
+import { type Disk, disk } from '../../src/state/disk.ts'
+
+export type FaultDisk = Disk & {
+  steps(): number
+  isDown(): boolean
+  /** After a crash: takes away what was never synced, as a loss of power may. */
+  losePower(random: () => number): void
+}
+
+export class Crash extends Error {}
+
+/**
+ * The real disk until step `at`. `crash`: that step is done by half, and nothing works after it, as when the
+ * process was killed. `error`: that step fails once, as on a full or broken disk.
+ */
+export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk {
+  let count = 0
+  let isDown = false
+  const paths = new Map<number, string>()
+  const synced = new Map<string, number>()
+  let renames: { to: string; old: string | undefined }[] = []
+
+  const step = (half?: () => void) => {
+    if (isDown) throw new Crash('the process is dead')
+    count += 1
+    if (count !== at) return
+    half?.()
+    if (mode === 'crash') isDown = true
+    throw mode === 'crash'
+      ? new Crash(`crash at step ${at}`)
+      : Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' })
+  }
+
+  return {
+    steps: () => count,
+    isDown: () => isDown,
+    open(path, flags) {
+      step()
+      const fd = disk.open(path, flags)
+      paths.set(fd, path)
+      if (!synced.has(path)) synced.set(path, fs.fstatSync(fd).size)
+      return fd
+    },
+    write(fd, bytes) {
+      step(() => disk.write(fd, bytes.subarray(0, bytes.length >> 1)))
+      disk.write(fd, bytes)
+    },
+    async fsync(fd) {
+      step()
+      const path = paths.get(fd) ?? ''
+      const before = renames.length
+      const { size } = fs.fstatSync(fd)
+      await disk.fsync(fd)
+      if (isDown) throw new Crash('the process is dead')
+      synced.set(path, size)
+      if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+        for (const { old } of renames.splice(0, before)) if (old) fs.rmSync(old)
+      }
+    },
+    truncate(fd, length) {
+      step()
+      disk.truncate(fd, length)
+    },
+    // Also after the crash: the kernel closes what a dead process had open.
+    close(fd) {
+      paths.delete(fd)
+      disk.close(fd)
+    },
+    rename(from, to) {
+      step()
+      let old: string | undefined
+      if (fs.existsSync(to)) {
+        old = `${to}.${count}.before`
+        fs.linkSync(to, old)
+      }
+      renames.push({ to, old })
+      disk.rename(from, to)
+    },
+    remove(path) {
+      step()
+      disk.remove(path)
+    },
+    makeDir(path) {
+      disk.makeDir(path)
+    },
+    losePower(random) {
+      for (const [path, size] of synced) {
+        const found = fs.statSync(path, { throwIfNoEntry: false })
+        if (!found?.isFile() || found.size <= size) continue
+        fs.truncateSync(path, size + Math.floor(random() * (found.size - size + 1)))
+      }
+      const kept = Math.floor(random() * (renames.length + 1))
+      for (const { to, old } of renames.splice(kept).reverse()) {
+        if (old) fs.renameSync(old, to)
+        else fs.rmSync(to, { force: true })
+      }
+      for (const { old } of renames) if (old) fs.rmSync(old, { force: true })
+      renames = []
+    },
+  }
+}
+
+/** Random numbers from a seed (mulberry32), so that a failing round can be run again. */
+export function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import type { JsonObject } from '../../src/core/json.ts'
+import { createStateManager, type StateManager } from '../../src/state/manager.ts'
+import { notes } from './manager.contract.ts'
+import { temporaryDir } from './temporary.ts'
+
+function make(
+  t: TestContext,
+  spec = notes,
+): { dir: string; path: string; events: string; open(): StateManager } {
+  const dir = temporaryDir(t)
+  const open = () => {
+    const manager = createStateManager({ dir, documents: [notes] })
+    t.after(() => manager.close())
+    return manager
+  }
+  return { dir, path: join(dir, 'notes.json'), events: join(dir, 'notes.events.jsonl'), open }
+}
+
+const increment = (document: JsonObject) => {
+  document.count = Number(document.count) + 1
+}
+
+/** A small file system of its own; undefined, and the test is skipped, where it cannot be mounted. */
+function smallDisk(t: TestContext, options: string): string | undefined {
+  const dir = mkdtempSync(join(tmpdir(), 'trivium-small-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dir], { stdio: 'ignore' })
+    t.after(() => execFileSync('umount', ['-l', dir]))
+  } catch {
+    t.skip('mounting a small disk needs root')
+    return undefined
+  } finally {
+    t.after(() => rmdirSync(dir))
+  }
+  return dir
+}
+
+describe('Documents in files', () => {
+  test('the text has sorted keys and one value a line, so that one change is one line in a review', async (t) => {
+    const { path, open } = make(t)
+    const manager = open()
+    await manager.load('notes')
+    const before = readFileSync(path, 'utf8').split('\n')
+    await manager.update('notes', increment)
+    const after = readFileSync(path, 'utf8').split('\n')
+    assert.deepEqual(Object.keys(JSON.parse(after.join('\n'))), ['count', 'notes', 'schema_version'])
+    assert.equal(after.filter((line, index) => line !== before[index]).length, 1)
+  })
+
+  test('nothing but the document, its events and its lock is left in the directory', async (t) => {
+    const { dir, open } = make(t)
+    await open().update('notes', increment)
+    assert.deepEqual(readdirSync(dir).sort(), ['notes.events.jsonl', 'notes.json', 'notes.lock'])
+    assert.equal(statSync(join(dir, 'notes.json')).mode & 0o777, 0o600)
+  })
+
+  test('a reader at any moment sees a whole document', async (t) => {
+    const { path, open } = make(t)
+    const manager = open()
+    await manager.load('notes')
+    let isWriting = true
+    const writing = Promise.all(
+      Array.from({ length: 200 }, () => manager.update('notes', increment)),
+    ).finally(() => {
+      isWriting = false
+    })
+    let reads = 0
+    while (isWriting) {
+      JSON.parse(readFileSync(path, 'utf8'))
+      reads += 1
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await writing
+    assert.ok(reads > 0)
+  })
+
+  test('a deleted file is made afresh and its past stays in the event log', async (t) => {
+    const { path, open } = make(t)
+    await open().update('notes', increment)
+    rmSync(path)
+    const manager = open()
+    assert.deepEqual((await manager.load('notes')).document, { schema_version: 2, count: 0, notes: [] })
+    assert.equal((await manager.replay('notes', { revision: 2 }))?.document.count, 1)
+    assert.equal((await manager.update('notes', increment)).revision, 4)
+  })
+
+  test('an edit with an editor is adopted, with its own event, and not reformatted', async (t) => {
+    const { path, open } = make(t)
+    const manager = open()
+    await manager.update('notes', increment)
+    const edited = '{"schema_version": 2, "count": 41, "notes": []}'
+    writeFileSync(path, edited)
+    assert.equal((await manager.load('notes')).document.count, 41)
+    assert.equal(readFileSync(path, 'utf8'), edited)
+    assert.equal((await open().load('notes')).revision, 3)
+    assert.equal((await manager.update('notes', increment)).document.count, 42)
+    const events = await Array.fromAsync(manager.history('notes'))
+    assert.deepEqual(
+      events.map(({ event }) => event),
+      ['bootstrap', 'update', 'outside', 'update'],
+    )
+  })
+
+  test('an older text that a person puts back stays', async (t) => {
+    const { path, open } = make(t)
+    const manager = open()
+    await manager.update('notes', increment)
+    cpSync(path, `${path}.old`)
+    await manager.update('notes', increment)
+    writeFileSync(path, readFileSync(`${path}.old`))
+    assert.equal((await open().load('notes')).document.count, 1)
+    assert.equal((await manager.load('notes')).document.count, 1)
+  })
+
+  test('a document from elsewhere without events is adopted, and migrated where it is older', async (t) => {
+    const { path, dir, open } = make(t)
+    writeFileSync(path, '{"schema_version":1,"total":3,"notes":[]}')
+    const manager = open()
+    assert.deepEqual(await manager.migrate(), [{ name: 'notes', from: 1, to: 2 }])
+    assert.equal((await manager.load('notes')).document.count, 3)
+    const backup = readdirSync(dir).find((file) => /^notes\.v1\.\d+T\d+Z\.backup\.json$/.test(file)) ?? ''
+    assert.equal(JSON.parse(readFileSync(join(dir, backup), 'utf8')).total, 3)
+  })
+
+  test('loads and updates at the same time do not get into each other’s way', async (t) => {
+    const { open } = make(t)
+    const manager = open()
+    const all = Array.from({ length: 50 }, (_, i) =>
+      i % 2 ? manager.load('notes') : manager.update('notes', increment),
+    )
+    await Promise.all(all)
+    assert.equal((await open().load('notes')).document.count, 25)
+  })
+
+  test('a torn last event is recognised and set aside', async (t) => {
+    const { events, open } = make(t)
+    const first = open()
+    await first.update('notes', increment)
+    await first.close()
+    appendFileSync(events, '{"seq":3,"time":"2026-0')
+    const manager = open()
+    assert.equal((await manager.load('notes')).document.count, 1)
+    assert.equal((await manager.replay('notes', Date.now() + 1000))?.document.count, 1)
+    assert.equal((await manager.update('notes', increment)).revision, 3)
+    assert.equal(readFileSync(`${events}.torn`, 'utf8'), '{"seq":3,"time":"2026-0\n')
+    assert.equal((await Array.fromAsync(manager.history('notes'))).length, 3)
+  })
+
+  test('events that a crash left ahead of the text are replayed onto it', async (t) => {
+    const { path, open } = make(t)
+    const manager = open()
+    await manager.update('notes', increment)
+    cpSync(path, `${path}.old`, { preserveTimestamps: true })
+    // The time of the copy is rounded; the crash leaves the very file.
+    const exact = `${path}.exact`
+    execFileSync('ln', [path, exact])
+    await manager.update('notes', increment)
+    execFileSync('mv', [exact, path])
+    assert.equal((await open().load('notes')).document.count, 2)
+  })
+
+  test('text that is no JSON is refused with its place and left alone; repair brings back what the events say', async (t) => {
+    const { path, open } = make(t)
+    const manager = open()
+    await manager.update('notes', increment)
+    writeFileSync(path, '{"count": 1, oops')
+    for (const attempt of [() => manager.load('notes'), () => manager.update('notes', increment)]) {
+      await assert.rejects(attempt, (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'state_corrupt')
+        assert.match(error.message, /notes\.json cannot be read.*trivium state repair notes/)
+        return true
+      })
+    }
+    assert.equal(readFileSync(path, 'utf8'), '{"count": 1, oops')
+    const repaired = await manager.repair('notes')
+    assert.equal(repaired.from, 'events')
+    assert.equal(readFileSync(repaired.kept[0] ?? '', 'utf8'), '{"count": 1, oops')
+    assert.equal((await open().load('notes')).document.count, 1)
+  })
+
+  test('an edit that breaks the schema is refused with the paths that are wrong', async (t) => {
+    const { path, open } = make(t)
+    await open().load('notes')
+    writeFileSync(path, '{"schema_version":2,"count":"one","notes":[{}]}')
+    await assert.rejects(open().load('notes'), /\/count must be integer; \/notes\/0\/id/)
+  })
+
+  test('a corrupted byte in the event log is found, and repair keeps the document', async (t) => {
+    const { events, open } = make(t)
+    const first = open()
+    for (let i = 0; i < 5; i += 1) await first.update('notes', increment)
+    await first.close()
+    const lines = readFileSync(events, 'utf8').split('\n')
+    lines[2] = lines[2]?.replace('"seq"', '"s\u0000q"') ?? ''
+    writeFileSync(events, lines.join('\n'))
+    const manager = open()
+    assert.equal((await manager.load('notes')).document.count, 5)
+    await assert.rejects(manager.replay('notes', Date.now() + 1000), /line 3 is no event/)
+    const repaired = await manager.repair('notes')
+    assert.deepEqual([repaired.from, repaired.kept.length], ['text', 1])
+    assert.equal((await manager.load('notes')).document.count, 5)
+    assert.equal((await manager.replay('notes', Date.now() + 1000))?.document.count, 5)
+  })
+
+  test('a future version on the disk is refused with its number and what to do', async (t) => {
+    const { path, open } = make(t)
+    writeFileSync(path, '{"schema_version":9,"count":0,"notes":[]}')
+    await assert.rejects(
+      open().load('notes'),
+      /schema_version 9; this Trivium knows version 2.*newer Trivium/,
+    )
+  })
+
+  test('a read-only folder can be read, and a write says so and changes nothing', async (t) => {
+    const place = smallDisk(t, 'size=1m')
+    if (place === undefined) return
+    const before = createStateManager({ dir: place, documents: [notes] })
+    await before.update('notes', increment)
+    await before.close()
+    execFileSync('mount', ['-o', 'remount,ro', place])
+    const manager = createStateManager({ dir: place, documents: [notes] })
+    assert.equal((await manager.load('notes')).document.count, 1)
+    await assert.rejects(manager.update('notes', increment), { code: 'state_unwritable' })
+    assert.equal((await manager.load('notes')).document.count, 1)
+    await manager.close()
+  })
+
+  test('a full disk refuses the write, keeps what is there, and takes writes again when there is room', async (t) => {
+    const place = smallDisk(t, 'size=256k')
+    if (place === undefined) return
+    const manager = createStateManager({ dir: place, documents: [notes] })
+    await manager.update('notes', increment)
+    const fill = (draft: JsonObject) => {
+      draft.notes = [...(Array.isArray(draft.notes) ? draft.notes : []), { id: 'n', text: 'x'.repeat(2000) }]
+    }
+    let done = 0
+    await assert.rejects(
+      async () => {
+        for (;;) {
+          await manager.update('notes', fill)
+          done += 1
+        }
+      },
+      (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'state_unwritable')
+        assert.match(error.message, /ENOSPC/)
+        return true
+      },
+    )
+    const again = createStateManager({ dir: place, documents: [notes] })
+    const { document } = await again.load('notes')
+    assert.equal(Array.isArray(document.notes) && document.notes.length, done)
+    execFileSync('mount', ['-o', 'remount,size=4m', place])
+    await again.update('notes', fill)
+    assert.deepEqual(await again.replay('notes', Date.now() + 1000), await again.load('notes'))
+    await Promise.all([again.close(), manager.close()])
+  })
+})

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, test } from 'node:test'
+import { createFileLock } from '../../src/state/file-lock.ts'
+import { createStateManager } from '../../src/state/manager.ts'
+import { notes } from './manager.contract.ts'
+import { temporaryDir } from './temporary.ts'
+import { until } from './until.ts'
+
+const script = join(import.meta.dirname, 'race-writer.ts')
+
+function writer(
+  dir: string,
+  times: number,
+): { child: ChildProcess; output: Promise<string>; ended: Promise<unknown> } {
+  const child = spawn(process.execPath, [script, dir, String(times)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return { child, output: text(child.stdout), ended: once(child, 'exit') }
+}
+
+async function countIn(dir: string): Promise<number> {
+  const manager = createStateManager({ dir, documents: [notes] })
+  const { document } = await manager.load('notes')
+  const events = await Array.fromAsync(manager.history('notes'))
+  assert.equal(events.length, Number(document.count) + 1)
+  await manager.close()
+  return Number(document.count)
+}
+
+describe('Run two agents against the same state file', () => {
+  for (const [processes, times] of [
+    [2, 100],
+    [20, 15],
+  ] as const) {
+    test(`${processes} processes that write at once lose no increment`, async (t) => {
+      const dir = temporaryDir(t)
+      const writers = Array.from({ length: processes }, () => writer(dir, times))
+      const outputs = await Promise.all(writers.map((one) => one.output))
+      await Promise.all(writers.map((one) => one.ended))
+      const acknowledged = outputs.flatMap((output) => output.trim().split('\n').map(Number))
+      assert.deepEqual(
+        acknowledged.sort((a, b) => a - b),
+        Array.from({ length: processes * times }, (_, i) => i + 1),
+      )
+      assert.equal(await countIn(dir), processes * times)
+    })
+  }
+
+  test('killed at random, writers lose nothing that they acknowledged', async (t) => {
+    const dir = temporaryDir(t)
+    let least = 0
+    for (let round = 0; round < 8; round += 1) {
+      const { child, output, ended } = writer(dir, 100_000)
+      let written = 0
+      child.stdout?.on('data', () => {
+        written += 1
+      })
+      await until(() => written > 5 + round * 3)
+      child.kill('SIGKILL')
+      await ended
+      const lines = (await output).split('\n').slice(0, -1)
+      least = Math.max(least, Number(lines.at(-1)))
+      const count = await countIn(dir)
+      assert.ok(count >= least && count <= least + 1, `${least} acknowledged, ${count} there`)
+      least = count
+    }
+  })
+
+  test('a lock is free at once when its holder is killed', async (t) => {
+    const path = join(temporaryDir(t), 'one.lock')
+    const code = `import { createFileLock } from ${JSON.stringify(join(import.meta.dirname, '../../src/state/file-lock.ts'))}
+      await createFileLock(${JSON.stringify(path)}).acquire()
+      console.log('held')
+      setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    const lock = createFileLock(path)
+    t.after(() => lock.close())
+    await assert.rejects(lock.acquire(20), { code: 'state_locked' })
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const release = await lock.acquire(0)
+    release()
+  })
+})
