@@ -10,8 +10,9 @@ import { callbackSkill, isCallbackName } from './callback-skill.ts'
 import { createContext, createRootCall, type Shared } from './context.ts'
 import { describeSkill, type SkillDescription, type SkillInfo, skillInfo } from './describe.ts'
 import type { FoundSkill } from './discover.ts'
+import type { Catalog } from './model/tools.ts'
 import { createOnion, type Onion } from './onion.ts'
-import { type BrokenSkill, brokenError, createRegistry } from './registry.ts'
+import { type BrokenSkill, brokenError, createRegistry, type Registry } from './registry.ts'
 import { watchSkills } from './watch.ts'
 
 /** The one door to every skill, whoever asks. */
@@ -43,8 +44,8 @@ export type SkillManagerOptions = {
   middleware?: readonly Middleware[]
   /** Skills that come from no folder. */
   skills?: readonly Skill[]
-  /** Makes a skill of a `SKILL.md`; without it those are broken. */
-  loadMarkdown?(found: FoundSkill): Promise<Skill>
+  /** Makes a skill of a `SKILL.md` (`createMarkdownLoader`); without it those are broken. */
+  loadMarkdown?(found: FoundSkill, catalog: Catalog): Promise<Skill>
   /** Shared by all invocations. */
   globals?: Record<string, unknown>
   limits?: { depth?: number }
@@ -58,11 +59,16 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
   const maxDepth = options.limits?.depth ?? DEFAULT_DEPTH
   const shared: Shared = { services: options.services, globals: options.globals ?? {}, log }
   const live = new Set<AbortController>()
-  const registry = createRegistry({
+  const { loadMarkdown = noMarkdown } = options
+  const registry: Registry = createRegistry({
     folders,
     middleware: options.middleware ?? [],
     ...(options.skills ? { skills: options.skills } : {}),
-    loadMarkdown: options.loadMarkdown ?? noMarkdown,
+    loadMarkdown: (found) =>
+      loadMarkdown(found, {
+        names: () => registry.names(),
+        get: (name) => registry.get(name)?.onion.skill,
+      }),
     log,
   })
   await registry.reload()
@@ -138,7 +144,7 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
 }
 
 function nestedCall(outer: SkillContext, name: string): Call {
-  return { ...outer.call, skill: name, depth: outer.call.depth + 1 }
+  return { ...outer.call, skill: name, depth: outer.call.depth + 1, signal: outer.signal }
 }
 
 function parseArgs(skill: Skill, args: unknown): unknown {

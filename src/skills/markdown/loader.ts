@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { TriviumError } from '../../core/errors.ts'
+import type { Skill, SkillContext } from '../../core/skill.ts'
+import type { FoundSkill } from '../discover.ts'
+import { SKILL_NAME } from '../load-code.ts'
+import { type ModelOptions, resolveModel } from '../model/resolve-model.ts'
+import { type ModelOutcome, runModel } from '../model/run-model.ts'
+import { modelSettings } from '../model/settings.ts'
+import { type Catalog, createTools } from '../model/tools.ts'
+import { parseSettings } from '../settings.ts'
+import { parseSkillFile } from './front-matter.ts'
+import { compilePrompt, type Prompt } from './prompt.ts'
+import { renderPrompt } from './render.ts'
+
+/** What one run of a model cost. */
+export type ModelUsage = Omit<ModelOutcome, 'text' | 'trace'> & {
+  skill: string
+  model: string
+  messageId?: string
+}
+
+export type MarkdownOptions = ModelOptions & {
+  /** The model of skills that name none and whose route names none; asked for each run. */
+  defaultModel?(): string | undefined
+  /** Called after each run, for metrics and the message's history. */
+  onUsage?(usage: ModelUsage): void
+}
+
+/** Makes the loader of `SKILL.md` for `createSkillManager`. */
+export function createMarkdownLoader(
+  options: MarkdownOptions,
+): (found: FoundSkill, catalog: Catalog) => Promise<Skill> {
+  return async (found, catalog) => {
+    const file = parseSkillFile(await readFile(found.path, 'utf8'))
+    const { name = found.name, description, metadata } = file
+    if (!SKILL_NAME.test(name))
+      throw new Error(`the name ${name} needs lower-case letters, digits and dashes`)
+    if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
+    const prompt = compilePrompt(file.body, file.bodyLine)
+    const settings = parseSettings(modelSettings, metadata.model ?? {})
+
+    const run = async (ctx: SkillContext) => {
+      const modelId = settings.id ?? ctx.call.model ?? options.defaultModel?.()
+      if (!modelId) throw new TriviumError('model_missing', { name })
+      const model = await resolveModel(modelId, options)
+      ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
+      const outcome = await runModel({
+        skill: name,
+        modelId,
+        model,
+        settings,
+        ...renderPrompt(prompt, ctx),
+        tools: (stop) => createTools({ name, metadata }, ctx, catalog, stop),
+        signal: ctx.signal,
+        log: ctx.log,
+        ...(ctx.call.onText ? { onText: ctx.call.onText } : {}),
+      })
+      const { text, trace, ...usage } = outcome
+      ctx.locals.agent = { trace, ...usage }
+      const messageId = ctx.message ? { messageId: ctx.message.id } : {}
+      options.onUsage?.({ skill: name, model: modelId, ...usage, ...messageId })
+      ctx.log.info({ model: modelId, ...usage }, 'a model answered')
+      return text
+    }
+    return { name, description, args: argsOf(prompt), metadata, run }
+  }
+}
+
+/** `text`, and what the prompt names; anything else may come too. */
+function argsOf(prompt: Prompt): z.ZodType {
+  const shape: Record<string, z.ZodType> = { text: z.string().optional().describe('What to work on') }
+  for (const piece of prompt) {
+    if (typeof piece === 'string' || piece.directive !== 'arg') continue
+    const [first = '', ...rest] = piece.path.split('.')
+    shape[first] ??= (rest.length > 0 ? z.looseObject({}) : z.json())
+      .optional()
+      .describe(`Put into the prompt at :arg[${piece.path}]`)
+  }
+  return z.looseObject(shape)
+}

@@ -1,0 +1,97 @@
+import type { Root } from 'mdast'
+import remarkDirective from 'remark-directive'
+import remarkParse from 'remark-parse'
+import { unified } from 'unified'
+import { visit } from 'unist-util-visit'
+
+/** A prompt in pieces: what stands between its directives, and the directives. */
+export type Prompt = readonly (
+  | string
+  | { directive: 'arg'; path: string }
+  | { directive: 'session-history' }
+)[]
+
+const parser = unified().use(remarkParse).use(remarkDirective)
+
+/**
+ * Reads the body of a `SKILL.md`: strips HTML comments, then finds `:arg[path]` and `:session-history[]`.
+ * Code, fenced, indented or inline, stays as it is. What has the form of a directive (`:name[…]`) and is none is
+ * an Error with its line; `bodyLine` is the line on which the body begins.
+ */
+export function compilePrompt(body: string, bodyLine = 1): Prompt {
+  const text = stripComments(body, bodyLine)
+  const pieces: Prompt[number][] = []
+  let from = 0
+  visit(parser.parse(text), (node) => {
+    if (!('name' in node) || !/^(text|leaf|container)Directive$/.test(node.type)) return
+    const { start, end, line } = placeOf(node.position)
+    const [, name = '', label] = DIRECTIVE.exec(text.slice(start, end)) ?? []
+    // `10:30`, `std::vector`, `build:prod`: prose, not a directive.
+    if (label === undefined) return
+    pieces.push(text.slice(from, start), readDirective(name, label, bodyLine + line - 1))
+    from = start + (/^:+[\w-]+\[[^\]]*\]/.exec(text.slice(start, end))?.[0].length ?? end - start)
+  })
+  pieces.push(text.slice(from))
+  return trimEnds(pieces)
+}
+
+const DIRECTIVE = /^:+([A-Za-z][\w-]*)\[([^\]]*)\]/
+
+function readDirective(name: string, label: string, line: number): Prompt[number] {
+  if (name === 'session-history') return { directive: 'session-history' }
+  if (name !== 'arg') {
+    throw new Error(`line ${line}: there is no directive :${name}[…] (known: :arg[name], :session-history[])`)
+  }
+  const path = label.trim()
+  if (!/^[\w-]+(\.[\w-]+)*$/.test(path)) {
+    throw new Error(`line ${line}: :arg[…] takes a name or a dotted path, not "${label}"`)
+  }
+  return { directive: 'arg', path }
+}
+
+/** Removes HTML comments where markdown sees HTML; lines stay where they are, so that later errors name the right ones. */
+function stripComments(body: string, bodyLine: number): string {
+  let out = ''
+  let from = 0
+  visit(parser.parse(body) as Root, 'html', (node) => {
+    const { start, end, line } = placeOf(node.position)
+    out += body.slice(from, start) + withoutComments(body.slice(start, end), bodyLine + line - 1)
+    from = end
+  })
+  return out + body.slice(from)
+}
+
+function withoutComments(html: string, line: number): string {
+  let out = ''
+  let from = 0
+  for (let open = html.indexOf('<!--'); open >= 0; open = html.indexOf('<!--', from)) {
+    const close = html.indexOf('-->', open + 4)
+    if (close < 0) throw new Error(`line ${line}: a comment (<!--) is not closed`)
+    out += html.slice(from, open) + '\n'.repeat(html.slice(open, close).split('\n').length - 1)
+    from = close + 3
+  }
+  return out + html.slice(from)
+}
+
+function placeOf(position: { start: Place; end: Place } | undefined): {
+  start: number
+  end: number
+  line: number
+} {
+  return {
+    start: position?.start.offset ?? 0,
+    end: position?.end.offset ?? 0,
+    line: position?.start.line ?? 1,
+  }
+}
+
+type Place = { line: number; offset?: number | undefined }
+
+function trimEnds(pieces: Prompt[number][]): Prompt {
+  const trimmed = pieces.map((piece, index) => {
+    if (typeof piece !== 'string') return piece
+    const start = index === 0 ? piece.trimStart() : piece
+    return index === pieces.length - 1 ? start.trimEnd() : start
+  })
+  return trimmed.filter((piece) => piece !== '')
+}

@@ -1,0 +1,121 @@
+import type { LanguageModel, ModelMessage, ToolSet } from 'ai'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { formatDuration } from '../../core/units.ts'
+import { runBounded } from '../bounded.ts'
+import type { ModelSettings } from './settings.ts'
+
+export type ModelRun = {
+  skill: string
+  /** As users write it: `provider:model`. */
+  modelId: string
+  model: LanguageModel
+  settings: ModelSettings
+  instructions: string
+  input: string
+  /** Made with the function that ends the run with an error at once. */
+  tools(stop: (error: Error) => void): Promise<ToolSet>
+  signal: AbortSignal
+  log: Log
+  onText?: (text: string) => void
+}
+
+/** What a run gave. `trace` is the whole conversation with the model; tokens are those of all steps. */
+export type ModelOutcome = {
+  text: string
+  trace: ModelMessage[]
+  steps: number
+  inputTokens: number
+  outputTokens: number
+}
+
+/**
+ * Runs a model with its tools until it answers with text. Transient errors of the provider are retried.
+ * Throws `model_limit` (steps, tokens), `skill_timeout`, `model_failed` (retryable), `model_unusable`
+ * (nothing to retry), or what `stop` was given.
+ */
+export async function runModel(run: ModelRun): Promise<ModelOutcome> {
+  const { settings, skill } = run
+  const { timeout } = settings
+  const timedOut = () => new TriviumError('skill_timeout', { name: skill, timeout: formatDuration(timeout) })
+  return runBounded({ parent: run.signal, timeout, timedOut }, async (signal) => {
+    const controller = new AbortController()
+    let stopped: Error | undefined
+    const stop = (error: Error) => {
+      stopped ??= error
+      controller.abort(error)
+    }
+    try {
+      return await stream(run, AbortSignal.any([signal, controller.signal]), await run.tools(stop))
+    } catch (error) {
+      throw stopped ?? (await asModelError(run.modelId, error))
+    }
+  })
+}
+
+async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promise<ModelOutcome> {
+  const { isStepCount, streamText } = await import('ai')
+  const { settings, skill, log } = run
+  const maxSteps = settings['max-steps']
+  const maxTokens = settings['max-tokens']
+  const maxOutputTokens = settings['max-output-tokens']
+  const result = streamText({
+    model: run.model,
+    instructions: run.instructions,
+    prompt: run.input,
+    tools,
+    stopWhen: [isStepCount(maxSteps), ({ steps }) => tokensOf(steps) >= maxTokens],
+    maxRetries: settings.retries,
+    abortSignal: signal,
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
+    // Errors arrive as parts of the stream; without this the SDK prints them.
+    onError() {},
+  })
+  for await (const part of result.stream) {
+    if (part.type === 'text-delta') run.onText?.(part.text)
+    if (part.type === 'error') throw part.error
+    if (part.type === 'abort') throw signal.reason
+    if (part.type === 'tool-error') {
+      log.warn({ tool: part.toolName, reason: reasonOf(part.error) }, 'a tool call of a model failed')
+    }
+  }
+  const [text, steps, messages] = await Promise.all([result.text, result.steps, result.responseMessages])
+  const wantsMore = steps.at(-1)?.finishReason === 'tool-calls'
+  if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
+  if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
+  return {
+    text,
+    trace: [{ role: 'user', content: run.input }, ...messages],
+    steps: steps.length,
+    inputTokens: sum(steps, ({ usage }) => usage.inputTokens),
+    outputTokens: sum(steps, ({ usage }) => usage.outputTokens),
+  }
+}
+
+type Step = { usage: { inputTokens: number | undefined; outputTokens: number | undefined } }
+
+function tokensOf(steps: readonly Step[]): number {
+  return sum(steps, ({ usage }) => (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0))
+}
+
+function sum(steps: readonly Step[], of: (step: Step) => number | undefined): number {
+  return steps.reduce((total, step) => total + (of(step) ?? 0), 0)
+}
+
+function limit(name: string, what: string): TriviumError {
+  return new TriviumError('model_limit', { name, limit: what })
+}
+
+/** A refusal that stays one (a wrong key, a model that is not there) must not be retried by the dispatcher. */
+async function asModelError(model: string, error: unknown): Promise<Error> {
+  if (error instanceof TriviumError) return error
+  const { APICallError, RetryError } = await import('ai')
+  const last = RetryError.isInstance(error) ? error.lastError : error
+  const forGood = APICallError.isInstance(last) && !last.isRetryable
+  return new TriviumError(
+    forGood ? 'model_unusable' : 'model_failed',
+    { model, reason: reasonOf(last) },
+    { cause: error },
+  )
+}

@@ -1,0 +1,60 @@
+import type { JSONSchema7, ToolSet } from 'ai'
+import { TriviumError } from '../../core/errors.ts'
+import { type JsonObject, toJson } from '../../core/json.ts'
+import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
+import { createNameMatcher } from '../names.ts'
+
+/** The skills that there are, for models. */
+export type Catalog = { names(): string[]; get(name: string): Skill | undefined }
+
+/**
+ * The tools of a markdown skill's model: every other skill that `allowed-tools` names (all without it),
+ * and the callbacks of this invocation. Calling one is `ctx.manager.invoke`, with the same permission check. A
+ * throw is an error to the model, except those after which nothing more should happen: they go to `stop`.
+ */
+export async function createTools(
+  skill: { name: string; metadata: JsonObject },
+  ctx: SkillContext,
+  catalog: Catalog,
+  stop: (error: Error) => void,
+): Promise<ToolSet> {
+  const { dynamicTool, jsonSchema } = await import('ai')
+  const allowed = createNameMatcher(allowedSpec(skill.metadata))
+  const tools: ToolSet = {}
+  const add = (name: string, description: string, schema: JsonObject) => {
+    tools[name] = dynamicTool({
+      description,
+      inputSchema: jsonSchema(schema as JSONSchema7),
+      execute: async (input) => {
+        try {
+          return toJson(await ctx.manager.invoke(name, input))
+        } catch (error) {
+          if (isFinal(error) || ctx.signal.aborted)
+            stop(error instanceof Error ? error : new Error(String(error)))
+          throw error
+        }
+      },
+    })
+  }
+  for (const name of catalog.names()) {
+    const found = catalog.get(name)
+    if (!found || name === skill.name || !allowed.matches(name)) continue
+    add(name, found.description, { ...skillJsonSchema(found), type: 'object' })
+  }
+  for (const ref of await ctx.services.callbacks.list(ctx.call.rootId)) {
+    if (allowed.matches(ref))
+      add(ref, 'Calls back whoever made it and returns the answer', { type: 'object' })
+  }
+  return tools
+}
+
+function allowedSpec(metadata: JsonObject): string | string[] {
+  const spec = metadata['allowed-tools']
+  if (Array.isArray(spec)) return spec.map(String)
+  return typeof spec === 'string' ? spec : '*'
+}
+
+/** A parked approval ends this attempt; the invocation begins again when the decision falls. */
+function isFinal(error: unknown): boolean {
+  return error instanceof TriviumError && /^(approval_pending|recursion_limit)$/.test(error.code)
+}

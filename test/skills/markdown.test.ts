@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { z } from 'zod'
+import { createCallbackRef } from '../../src/core/callback-ref.ts'
+import { TriviumError } from '../../src/core/errors.ts'
+import { pathGet } from '../../src/core/json.ts'
+import type { Skill } from '../../src/core/skill.ts'
+import { createMarkdownLoader, type ModelUsage } from '../../src/skills/markdown/loader.ts'
+import { type ModelAnswer, type ModelRequest, startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
+import { createFolder, writeIn } from './support/folder.ts'
+import { skillOf } from './support/manager.ts'
+import { messageOf } from './support/message.ts'
+import { startRuntime } from './support/runtime.ts'
+
+const isCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+
+const skillFile = (body: string, front = 'model: local:small') =>
+  `---\nname: helper\ndescription: Helps\n${front}\n---\n${body}\n`
+
+/** A manager with the markdown skill `helper`, whose model answers from the script. */
+async function start(
+  t: TestContext,
+  text: string,
+  answers: (ModelAnswer | ((request: ModelRequest) => ModelAnswer))[],
+  options: { skills?: Skill[]; env?: Record<string, string>; defaultModel?: string } = {},
+) {
+  const server = await startOpenAiServer(answers)
+  t.after(() => server.close())
+  const folder = await createFolder(t, { 'helper/SKILL.md': text })
+  const usage: ModelUsage[] = []
+  const runtime = await startRuntime(t, {
+    skills: options.skills ?? [],
+    manager: {
+      folders: [folder],
+      loadMarkdown: createMarkdownLoader({
+        providers: { local: { baseURL: server.url, apiKey: 'key-1' } },
+        env: options.env ?? {},
+        ...(options.defaultModel ? { defaultModel: () => options.defaultModel } : {}),
+        onUsage: (one) => usage.push(one),
+      }),
+    },
+  })
+  return { ...runtime, server, usage, folder }
+}
+
+const system = (request: ModelRequest | undefined) =>
+  String(request?.messages.find(({ role }) => role === 'system')?.content)
+
+describe('a markdown skill', () => {
+  test('runs its prompt on the model and returns the text', async (t) => {
+    const { manager, server, usage } = await start(t, skillFile('Greet :arg[who].'), [
+      { text: 'Hello dear Ada' },
+    ])
+    assert.equal(await manager.invoke('helper', { who: 'Ada' }), 'Hello dear Ada')
+    const [request] = server.requests
+    assert.equal(request?.model, 'small')
+    assert.equal(request?.authorization, 'Bearer key-1')
+    assert.match(system(request), /Greet Ada\.$/)
+    assert.deepEqual(usage, [
+      { skill: 'helper', model: 'local:small', steps: 1, inputTokens: 10, outputTokens: 5 },
+    ])
+  })
+
+  test('streams its text to whoever listens', async (t) => {
+    const { manager } = await start(t, skillFile('Greet.'), [{ text: 'one two three' }])
+    const words: string[] = []
+    await manager.invoke('helper', {}, { onText: (word) => words.push(word) })
+    assert.deepEqual(words, ['one ', 'two ', 'three'])
+  })
+
+  test('remembers the conversation with `session: args.sessionId` and no more wiring', async (t) => {
+    const { manager, server } = await start(
+      t,
+      skillFile('Answer.', 'model: local:small\nmetadata:\n  session: args.sessionId'),
+      [{ text: 'Hello Ada' }, { text: 'You are Ada' }, { text: 'I do not know' }],
+    )
+    const turn = (text: string, conversation: string) => {
+      const message = messageOf({ text, conversation })
+      return manager.invoke('helper', { text, message, sessionId: conversation }, { message })
+    }
+    await turn('My name is Ada', 'c1')
+    await turn('Who am I?', 'c1')
+    await turn('Who am I?', 'c2')
+    assert.match(system(server.requests[1]), /user: My name is Ada\nyou: Hello Ada/)
+    assert.doesNotMatch(system(server.requests[2]), /Ada/)
+  })
+
+  test('leaves the conversation with the model on ctx.locals.agent.trace', async (t) => {
+    const { manager, services } = await start(
+      t,
+      skillFile('Answer.', 'model: local:small\nmetadata:\n  session: { key: args.id, capture: [$agent] }'),
+      [{ text: 'Hi' }],
+    )
+    await manager.invoke('helper', { id: 's' })
+    const [entry] = await services.sessions.read({ name: 'helper', key: 's', store: 'memory' })
+    assert.equal(pathGet(entry, 'agent.0.role'), 'user')
+    assert.equal(pathGet(entry, 'agent.1.role'), 'assistant')
+  })
+
+  test('takes the model of the route, or the configuration, where it names none', async (t) => {
+    const text = skillFile('Answer.', 'license: MIT')
+    const { manager, server } = await start(t, text, [{ text: '1' }, { text: '2' }], {
+      defaultModel: 'local:config',
+    })
+    await manager.invoke('helper', {}, { model: 'local:route' })
+    await manager.invoke('helper')
+    assert.deepEqual(
+      server.requests.map(({ model }) => model),
+      ['route', 'config'],
+    )
+  })
+
+  test('without a model fails with what to set', async (t) => {
+    const { manager } = await start(t, skillFile('Answer.', 'license: MIT'), [])
+    await assert.rejects(manager.invoke('helper'), (error: Error) => {
+      assert.ok(isCode('model_missing')(error))
+      assert.match(error.message, /set `model` in its front matter, on the route or in the configuration/)
+      return true
+    })
+  })
+
+  test('with a provider that lacks its key or is unknown says what to set', async (t) => {
+    const { manager } = await start(t, skillFile('Answer.', 'license: MIT'), [])
+    const because = async (model: string, reason: RegExp) => {
+      await assert.rejects(manager.invoke('helper', {}, { model }), reason)
+    }
+    await because('anthropic:some', /set ANTHROPIC_API_KEY/)
+    await because('openai:some', /set OPENAI_API_KEY/)
+    await because('openai-compatible:some', /set OPENAI_COMPATIBLE_BASE_URL/)
+    await because('nobody:some', /no provider nobody \(known: anthropic, openai, openai-compatible, local\)/)
+    await because('some', /provider:model/)
+  })
+
+  test('with an unknown directive is broken, with path and line', async (t) => {
+    const { manager } = await start(t, skillFile('Fine.\n\n:argh[x]'), [])
+    await assert.rejects(manager.invoke('helper'), /helper\/SKILL\.md: line 8: there is no directive :argh/)
+  })
+
+  test('is reloaded when it changes', async (t) => {
+    const { manager, folder, server } = await start(t, skillFile('Old.'), [{ text: '1' }])
+    await writeIn(folder, 'helper/SKILL.md', skillFile('New.'))
+    await manager.reload('helper')
+    await manager.invoke('helper')
+    assert.match(system(server.requests[0]), /New\.$/)
+  })
+})
+
+describe('tools of a model', () => {
+  const adder = skillOf((ctx) => Number(pathGet(ctx.args, 'a')) + Number(pathGet(ctx.args, 'b')), {
+    name: 'add',
+  })
+  const secret = skillOf(() => 'secret', { name: 'secret' })
+
+  test('are exactly the skills that allowed-tools names, without the skill itself', async (t) => {
+    const cases: [string, string[]][] = [
+      ['allowed-tools: add', ['add']],
+      ['allowed-tools: a* nothing', ['add']],
+      ['allowed-tools: "*"', ['add', 'secret']],
+      ['license: MIT', ['add', 'secret']],
+    ]
+    for (const [front, expected] of cases) {
+      const { manager, server } = await start(
+        t,
+        skillFile('Go.', `model: local:m\n${front}`),
+        [{ text: 'ok' }],
+        {
+          skills: [adder, secret],
+        },
+      )
+      await manager.invoke('helper')
+      assert.deepEqual(server.requests[0]?.tools.toSorted(), expected)
+    }
+  })
+
+  test('run as skills, and their results go back to the model', async (t) => {
+    const { manager, server, usage } = await start(
+      t,
+      skillFile('Go.', 'model: local:m\nallowed-tools: add'),
+      [{ calls: [{ name: 'add', args: { a: 2, b: 3 } }] }, { text: 'It is 5' }],
+      { skills: [adder] },
+    )
+    assert.equal(await manager.invoke('helper'), 'It is 5')
+    assert.match(JSON.stringify(server.requests[1]?.messages.at(-1)), /"role":"tool".*5/)
+    assert.equal(usage[0]?.inputTokens, 20)
+  })
+
+  test('that are not allowed are an error to the model and a line in the log', async (t) => {
+    const { manager, server } = await start(
+      t,
+      skillFile('Go.', 'model: local:m\nallowed-tools: add'),
+      [{ calls: [{ name: 'secret', args: {} }] }, { text: 'I may not' }],
+      { skills: [adder, secret] },
+    )
+    assert.equal(await manager.invoke('helper'), 'I may not')
+    const answer = JSON.stringify(server.requests[1]?.messages.at(-1))
+    assert.match(answer, /"role":"tool"/)
+    assert.match(answer, /unavailable tool 'secret'/)
+    assert.ok(
+      manager.lines.some(({ level, fields }) => level === 'warn' && pathGet(fields, 'tool') === 'secret'),
+    )
+  })
+
+  test('with wrong arguments are an error to the model, which may try again', async (t) => {
+    const strict = skillOf((ctx) => ctx.args, { name: 'strict', args: z.strictObject({ n: z.number() }) })
+    const { manager, server } = await start(
+      t,
+      skillFile('Go.', 'model: local:m\nallowed-tools: strict'),
+      [
+        { calls: [{ name: 'strict', args: { n: 'one' } }] },
+        { calls: [{ name: 'strict', args: { n: 1 } }] },
+        { text: 'done' },
+      ],
+      { skills: [strict] },
+    )
+    assert.equal(await manager.invoke('helper'), 'done')
+    const answers = server.requests.slice(1).map(({ messages }) => JSON.stringify(messages.at(-1)))
+    assert.match(answers[0] ?? '', /cannot take these arguments: n: /)
+    assert.doesNotMatch(answers[1] ?? '', /cannot take/)
+  })
+
+  test('include the callbacks of the same invocation, where allowed-tools names them', async (t) => {
+    const outer = skillOf(
+      async (ctx) => {
+        const { ref, release } = await createCallbackRef(ctx, (args) => ({ got: args }), { label: 'my-hook' })
+        ctx.globals.ref = ref
+        const text = await ctx.manager.invoke('helper')
+        await release()
+        return { ref, text }
+      },
+      { name: 'outer' },
+    )
+    const { manager, server } = await start(
+      t,
+      skillFile('Go.', 'model: local:m\nallowed-tools: my-hook-*'),
+      [
+        ({ tools }) => ({ calls: [{ name: tools[0] ?? '', args: { hello: 1 } }] }),
+        { text: 'called' },
+        { text: 'no tools' },
+      ],
+      { skills: [outer] },
+    )
+    const result = await manager.invoke('outer')
+    assert.deepEqual(server.requests[0]?.tools, [pathGet(result, 'ref')])
+    assert.equal(pathGet(result, 'text'), 'called')
+    assert.match(JSON.stringify(server.requests[1]?.messages.at(-1)), /hello/)
+    await manager.invoke('helper')
+    assert.deepEqual(server.requests[2]?.tools, [], 'another invocation does not see them')
+  })
+
+  test('that need an approval park the dispatched skill', async (t) => {
+    const guarded = skillOf(() => 'done', { name: 'guarded', metadata: { approval: true } })
+    const { manager, server } = await start(
+      t,
+      skillFile('Go.', 'model: local:m\nallowed-tools: guarded'),
+      [{ calls: [{ name: 'guarded', args: {} }] }, { text: 'never' }],
+      { skills: [guarded] },
+    )
+    await assert.rejects(
+      manager.invoke('helper', {}, { caller: { kind: 'route', id: 'a' } }),
+      isCode('approval_pending'),
+    )
+    assert.equal(server.requests.length, 1)
+  })
+
+  test('stop at max-steps and at max-tokens with model_limit', async (t) => {
+    const endless = Array.from({ length: 10 }, () => ({ calls: [{ name: 'add', args: { a: 1, b: 1 } }] }))
+    const limited = async (model: string) => {
+      const { manager, server } = await start(
+        t,
+        skillFile('Go.', `model: ${model}\nallowed-tools: add`),
+        endless,
+        {
+          skills: [adder],
+        },
+      )
+      await assert.rejects(manager.invoke('helper'), isCode('model_limit'))
+      return server.requests.length
+    }
+    assert.equal(await limited('{ id: "local:m", max-steps: 3 }'), 3)
+    assert.equal(await limited('{ id: "local:m", max-tokens: 30 }'), 2)
+  })
+})
+
+describe('a provider that fails', () => {
+  test('for a moment is tried again', async (t) => {
+    const { manager, server } = await start(t, skillFile('Go.'), [
+      { status: 503, message: 'busy' },
+      { status: 429, message: 'slow down' },
+      { text: 'at last' },
+    ])
+    assert.equal(await manager.invoke('helper'), 'at last')
+    assert.equal(server.requests.length, 3)
+  })
+
+  test('again and again is model_failed, which is retryable', async (t) => {
+    const front = 'model: { id: "local:m", retries: 1 }'
+    const busy = { status: 500, message: 'out of order' }
+    const { manager } = await start(t, skillFile('Go.', front), [busy, busy, busy])
+    await assert.rejects(manager.invoke('helper'), (error: Error) => {
+      assert.ok(isCode('model_failed')(error))
+      assert.match(error.message, /out of order/)
+      return true
+    })
+  })
+
+  test('for good, as with a wrong key, is model_unusable and not tried again', async (t) => {
+    const { manager, server } = await start(t, skillFile('Go.'), [{ status: 401, message: 'wrong key' }])
+    await assert.rejects(manager.invoke('helper'), isCode('model_unusable'))
+    assert.equal(server.requests.length, 1)
+  })
+
+  test('by silence ends at the timeout, and the connection is given up', async (t) => {
+    const { manager, server } = await start(t, skillFile('Go.', 'model: { id: "local:m", timeout: 100ms }'), [
+      { hang: true },
+    ])
+    await assert.rejects(manager.invoke('helper'), isCode('skill_timeout'))
+    await until(() => server.aborted() === 1, 'the connection to be given up')
+  })
+
+  for (const [what, answer] of [
+    ['by breaking off in the middle', { cut: 'half a sen' }],
+    ['by an answer that is no JSON', { garbage: true }],
+  ] as const) {
+    test(`${what} is model_failed`, async (t) => {
+      const { manager } = await start(t, skillFile('Go.', 'model: { id: "local:m", retries: 0 }'), [answer])
+      await assert.rejects(manager.invoke('helper'), isCode('model_failed'))
+    })
+  }
+})
