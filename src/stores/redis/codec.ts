@@ -6,40 +6,42 @@ import type { Note } from '../../core/store.ts'
 import { listOf, numberOf, textOf } from './reply.ts'
 
 /**
- * An entry of a log: a stream entry with the ID `<position>-0`, its values in the order in which scripts
- * write them: time of the id, tail, offset of receivedAt or timestamp; then for messages gateway,
- * conversation and payload, for events the payload.
+ * An entry of a log: a stream entry with the ID `<position>-0`. The head is as `lua/lib/log.lua` says:
+ * `<time of the id> <tail> <offset>`, and for messages `<digest of the conversation> <gateway>` after it.
  */
-export type Entry = { position: number; values: readonly unknown[] }
+export type Entry = { position: number; head: string; payload: string }
 
 export function entryOf(reply: unknown): Entry {
   const [id, fields] = listOf(reply)
-  return { position: Number.parseInt(textOf(id), 10), values: listOf(fields) }
+  const values = listOf(fields)
+  return { position: Number.parseInt(textOf(id), 10), head: textOf(values[1]), payload: textOf(values[3]) }
 }
 
 /** The message of a journal entry. */
-export function messageOf({ position, values }: Entry): Message {
-  return toMessage(position, values[1], values[3], values[5], values[7], values[11])
+export function messageOf({ position, head, payload }: Entry): Message {
+  const { time, tail, offset, rest } = parseHead(head)
+  const gateway = rest.slice(rest.indexOf(' ') + 1)
+  return decodeMessage({ id: makeId(time, position, tail), gateway, receivedAt: time + offset }, payload)
 }
 
 /** The message that a dead letter, or a job made from one, carries in fields of its own. */
 export function storedMessage(fields: Map<string, string>): Message | undefined {
-  if (!fields.has('p')) return undefined
-  const [time, tail, offset, gateway, payload] = ['t', 'r', 'o', 'w', 'p'].map((name) => fields.get(name))
-  return toMessage(numberOf(fields.get('v')), time, tail, offset, gateway, payload)
+  const head = fields.get('h')
+  if (head === undefined) return undefined
+  return messageOf({ position: numberOf(fields.get('v')), head, payload: textOf(fields.get('p')) })
 }
 
-function toMessage(
-  position: number,
-  time: unknown,
-  tail: unknown,
-  offset: unknown,
-  gateway: unknown,
-  payload: unknown,
-): Message {
-  const id = makeId(numberOf(time), position, numberOf(tail))
-  const receivedAt = numberOf(time) + numberOf(offset)
-  return decodeMessage({ id, gateway: textOf(gateway), receivedAt }, textOf(payload))
+function parseHead(head: string): { time: number; tail: number; offset: number; rest: string } {
+  const first = head.indexOf(' ')
+  const second = head.indexOf(' ', first + 1)
+  const third = head.indexOf(' ', second + 1)
+  const end = third === -1 ? head.length : third
+  return {
+    time: numberOf(head.slice(0, first)),
+    tail: numberOf(head.slice(first + 1, second)),
+    offset: numberOf(head.slice(second + 1, end)),
+    rest: head.slice(end + 1),
+  }
 }
 
 /** What a topic keeps of an event beside its id and time. */
@@ -48,15 +50,10 @@ export function encodeEvent({ type, source, data, rootContextId }: NewEvent): st
 }
 
 /** The event of a topic's entry. */
-export function eventOf(topic: string, { position, values }: Entry): Event {
-  const time = numberOf(values[1])
-  const stored = JSON.parse(textOf(values[7])) as Omit<Event, 'id' | 'topic' | 'timestamp'>
-  return {
-    ...stored,
-    id: makeId(time, position, numberOf(values[3])),
-    topic,
-    timestamp: time + numberOf(values[5]),
-  }
+export function eventOf(topic: string, { position, head, payload }: Entry): Event {
+  const { time, tail, offset } = parseHead(head)
+  const stored = JSON.parse(payload) as Omit<Event, 'id' | 'topic' | 'timestamp'>
+  return { ...stored, id: makeId(time, position, tail), topic, timestamp: time + offset }
 }
 
 /** Position, time and tail of an id, as scripts take them; undefined where the text is no id of ours. */

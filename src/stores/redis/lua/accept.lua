@@ -12,7 +12,7 @@ local position = tonumber(meta[1] or 0)
 local time = math.max(now, tonumber(meta[2] or 0))
 local first, bytes = position, 0
 local answers, gateways = { time }, {}
--- Redis formats numbers slowly, and most messages were received now.
+-- Most messages were received now; formatting numbers is slow.
 local time_text = string.format('%.0f', time)
 
 for i = 3, #ARGV, 6 do
@@ -26,8 +26,8 @@ for i = 3, #ARGV, 6 do
     bytes = bytes + #payload
     gateways[gateway] = true
     local entry, offset = position .. '-0', received == time_text and '0' or received - time
-    redis.call('XADD', root .. 'journal', entry,
-      't', time_text, 'r', tail, 'o', offset, 'g', gateway, 'c', conversation, 'p', payload)
+    local head = time_text .. ' ' .. tail .. ' ' .. offset .. ' ' .. conversation .. ' ' .. gateway
+    redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
     redis.call('XADD', root .. 'receive:' .. gateway, entry, '', '')
     if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
     if digest ~= '' then seen_put(root .. 'seen:', digest, pack_id(time, position, tail)) end

@@ -12,10 +12,10 @@ local limit = tonumber(ARGV[7])
 local found = { 0 }
 
 local function matches(entry)
-  local fields = entry[2]
-  if ARGV[4] ~= '' and fields[GATEWAY] ~= ARGV[4] then return false end
-  if ARGV[5] == '' or fields[CONVERSATION] == ARGV[5] then return true end
-  return fields[CONVERSATION] == '' and ARGV[6] ~= '' and position_of(entry[1]) == tonumber(ARGV[6])
+  local gateway, conversation = origin_of(entry)
+  if ARGV[4] ~= '' and gateway ~= ARGV[4] then return false end
+  if ARGV[5] == '' or conversation == ARGV[5] then return true end
+  return conversation == '' and ARGV[6] ~= '' and position_of(entry[1]) == tonumber(ARGV[6])
 end
 
 for _, entry in ipairs(slice) do

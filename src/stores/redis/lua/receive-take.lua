@@ -39,16 +39,17 @@ local function in_list()
     local position = redis.call('LINDEX', root .. 'conversation:' .. conversation, index)
     if not position then return nil end
     local found = entry_at(position)
-    if found and (gateway == '' or found[2][GATEWAY] == gateway) then return tonumber(position) end
+    if found and (gateway == '' or origin_of(found) == gateway) then return tonumber(position) end
     index = index + 1
   end
 end
 
 local function alone()
   local found = own and entry_with_id(own, ARGV[6], ARGV[7])
-  if not found or found[2][CONVERSATION] ~= '' then return nil end
-  if gateway ~= '' and found[2][GATEWAY] ~= gateway then return nil end
-  return is_available(found[2][GATEWAY], own) and own or nil
+  if not found then return nil end
+  local its_gateway, its_conversation = origin_of(found)
+  if its_conversation ~= '' or (gateway ~= '' and its_gateway ~= gateway) then return nil end
+  return is_available(its_gateway, own) and own or nil
 end
 
 local function oldest_in_conversation()
@@ -62,7 +63,8 @@ if conversation ~= '' then position = oldest_in_conversation() end
 if not position then return false end
 
 local found = entry_at(position)
-make_unavailable(found[2][GATEWAY], found[2][CONVERSATION], position)
+local its_gateway, its_conversation = origin_of(found)
+make_unavailable(its_gateway, its_conversation, position)
 if ARGV[8] == '' then
   add_note(position, '[' .. now .. ',"r","taken"]')
   remember_handed(ARGV[10], ARGV[11], ARGV[12], position)

@@ -10,7 +10,7 @@ local cursor = tonumber(meta[2] or 0)
 
 local function time_from(position)
   local first = redis.call('XRANGE', root .. 'journal', position, '+', 'COUNT', 1)[1]
-  return first and first[2][TIME] or false
+  return first and time_of(first) or false
 end
 
 local function receive()

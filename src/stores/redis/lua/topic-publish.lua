@@ -18,7 +18,8 @@ for i = 4, #ARGV, 4 do
     answers[#answers + 1] = unpack_id(known)
   else
     position = position + 1
-    redis.call('XADD', root .. 'journal', position .. '-0', 't', time, 'r', tail, 'o', stamp - time, 'p', payload)
+    local head = time .. ' ' .. tail .. ' ' .. stamp - time
+    redis.call('XADD', root .. 'journal', position .. '-0', 'h', head, 'p', payload)
     if digest ~= '' then seen_put(root .. 'seen:', digest, pack_id(time, position, tail)) end
     answers[#answers + 1] = position
   end

@@ -21,25 +21,27 @@ local last = position_of(slice[#slice][1])
 local needs = redis.call('ZRANGEBYSCORE', root .. 'needs', ARGV[3], last, 'WITHSCORES')
 for i = 2, #needs, 2 do needed[tonumber(needs[i])] = true end
 
-local function remove(position, fields)
+local function remove(position, gateway, conversation, payload)
   redis.call('XDEL', journal, position .. '-0')
-  make_unavailable(fields[GATEWAY], fields[CONVERSATION], position)
+  make_unavailable(gateway, conversation, position)
   local held = redis.call('ZRANGEBYSCORE', root .. 'receive-holders', position, position)
   for _, receipt in ipairs(held) do end_lease(receipt) end
   removed = removed + 1
-  bytes = bytes + #fields[12]
+  bytes = bytes + #payload
 end
 
 for _, entry in ipairs(slice) do
-  local position, fields = position_of(entry[1]), entry[2]
-  local old = now - fields[TIME]
+  local position, old = position_of(entry[1]), now - time_of(entry)
   go_on = position + 1
   if position > cursor or (over <= removed and old < least) then
     go_on = 0
     break
   end
-  local expired = old >= (tonumber(ages[fields[GATEWAY]]) or age)
-  if not needed[position] and (expired or over > removed) then remove(position, fields) end
+  local gateway, conversation = origin_of(entry)
+  local expired = old >= (tonumber(ages[gateway]) or age)
+  if not needed[position] and (expired or over > removed) then
+    remove(position, gateway, conversation, entry[2][4])
+  end
 end
 
 -- The history goes with the messages, in whole lists.

@@ -7,7 +7,7 @@ local slice = redis.call('XRANGE', root .. 'journal', '-', '+', 'COUNT', ARGV[3]
 local over = redis.call('XLEN', root .. 'journal') - ARGV[5]
 local removed, stop = 0, nil
 for index, entry in ipairs(slice) do
-  if index > over and now - entry[2][TIME] < tonumber(ARGV[4]) then break end
+  if index > over and now - time_of(entry) < tonumber(ARGV[4]) then break end
   removed = index
   stop = position_of(entry[1]) + 1
 end

@@ -33,7 +33,7 @@ end
 local function give_back(position)
   local found = entry_at(position)
   if not found then return end
-  local gateway, conversation = found[2][GATEWAY], found[2][CONVERSATION]
+  local gateway, conversation = origin_of(found)
   redis.call('ZADD', root .. 'receive-back:' .. gateway, position, position)
   if conversation ~= '' then insert_sorted(root .. 'conversation:' .. conversation, position) end
 end

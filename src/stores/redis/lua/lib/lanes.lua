@@ -1,7 +1,7 @@
 -- Jobs in lanes. Below `jobs:<queue>:` lie
 --   job:<id>       hash: l lane, g group, b due (ms), m message id, v its position, d data,
 --                  n notify, f failures, x lost claims, e errors (JSON list), k token of the claim, and
---                  t r o w p the message itself where the job comes from a dead letter (w: its gateway)
+--                  h p the message itself where the job comes from a dead letter
 --   lane:<lane>    list of job ids; only its head may be ready, delayed or claimed
 --   ready:<group>  zset of ready heads, in the order in which they became ready; groups: set of groups
 --   delayed        zset of heads by when they are due;   claims: zset of claimed heads by expiry

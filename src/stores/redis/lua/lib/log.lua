@@ -1,7 +1,8 @@
 -- A log is a stream at root..'journal' whose entry IDs are `<position>-0`, with contiguous positions from 1;
 -- root..'meta' holds `end` (the newest position) and `time` (of the newest id). The journal of messages and
--- every topic are logs. Values of an entry by index:
-local TIME, TAIL, GATEWAY, CONVERSATION = 2, 4, 8, 10
+-- every topic are logs. An entry is `{id, {'h', head, 'p', payload}}`. The head is one text, because few fields
+-- are cheap to write, to read and to keep: `<time of the id> <tail> <offset>`, where the offset leads from
+-- that time to receivedAt or the timestamp, and for messages `<digest of the conversation> <gateway>` after it.
 
 local function position_of(stream_id)
   return tonumber(string.match(stream_id, '^%d+'))
@@ -15,6 +16,18 @@ end
 -- The same, only where the entry has the id that consists of these parts.
 local function entry_with_id(position, time, tail)
   local found = entry_at(position)
-  if found and found[2][TIME] == time and found[2][TAIL] == tail then return found end
+  local start = time .. ' ' .. tail .. ' '
+  if found and string.sub(found[2][2], 1, #start) == start then return found end
   return nil
+end
+
+-- Unix time in ms of an entry's id.
+local function time_of(entry)
+  return tonumber(string.match(entry[2][2], '^%d+'))
+end
+
+-- The gateway, and the digest of the conversation or an empty text.
+local function origin_of(entry)
+  local conversation, gateway = string.match(entry[2][2], '^%d+ %d+ %-?%d+ (%S*) (.*)$')
+  return gateway, conversation
 end
