@@ -50,6 +50,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
   const upgrades = new Map<string, UpgradeHandler>()
   const upgraded = new Set<Duplex>()
   let draining = false
+  let quietUntil = 0
 
   const server = createServer(
     {
@@ -66,7 +67,14 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
   server.maxConnections = options.maxConnections ?? 10_000
   server.on('upgrade', serveUpgrade)
   server.on('clientError', answerUnreadable)
-  server.on('drop', () => options.log.warn({ limit: server.maxConnections }, 'connection refused: too many'))
+  server.on('drop', warnOfDrop)
+
+  /** A flood of connections must not become a flood of log lines. */
+  function warnOfDrop() {
+    if (performance.now() < quietUntil) return
+    quietUntil = performance.now() + 10_000
+    options.log.warn({ limit: server.maxConnections }, 'connections are refused: there are too many')
+  }
 
   function serve(request: IncomingMessage, response: ServerResponse) {
     const path = pathOf(request.url)

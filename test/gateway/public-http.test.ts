@@ -180,7 +180,7 @@ describe('the public listener', () => {
     const idle = await raw(port)
     const inFlight = fetch(`${url}/slow`)
     const finish = await entered
-    const closed = http.close(5_000)
+    const closed = http.close(600_000)
     await idle.ended
     finish()
     assert.equal(await (await inFlight).text(), 'late')

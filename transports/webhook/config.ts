@@ -6,6 +6,12 @@ const secret = z
   .transform((value) => (typeof value === 'string' ? [value] : value))
   .describe('One secret, or a list of them while you rotate: any of them is good.')
 
+/** The key in a Standard Webhooks secret: base64 after `whsec_`. Empty where the secret is not well-formed. */
+export function standardKey(text: string): Buffer {
+  const encoded = text.replace(/^whsec_/, '')
+  return /^[\w+/-]+={0,2}$/.test(encoded) ? Buffer.from(encoded, 'base64') : Buffer.alloc(0)
+}
+
 const tolerance = duration
   .default(300_000)
   .describe('How far the signed time may be from now (replay window).')
@@ -46,7 +52,14 @@ export const verify = z.discriminatedUnion('scheme', [
   z.strictObject({ scheme: z.literal('github'), secret }),
   z.strictObject({ scheme: z.literal('stripe'), secret, tolerance }),
   z.strictObject({ scheme: z.literal('slack'), secret, tolerance }),
-  z.strictObject({ scheme: z.literal('standard-webhooks'), secret, tolerance }),
+  z.strictObject({
+    scheme: z.literal('standard-webhooks'),
+    secret: secret.refine(
+      (secrets) => secrets.every((text) => standardKey(text).length > 0),
+      'expected whsec_ and base64, as the provider shows it',
+    ),
+    tolerance,
+  }),
   hmac.refine(
     (options) => !options.template?.includes('{timestamp}') || options['timestamp-header'] !== undefined,
     'a template with {timestamp} needs timestamp-header',

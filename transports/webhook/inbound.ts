@@ -139,7 +139,9 @@ export function createInbound(
 
   /** Without counting: what `accept` refuses, it counts itself. */
   function answerRefusal(response: ServerResponse, error: TriviumError, seconds?: string) {
-    if (error.status >= 500) deps.log.warn({ err: error }, 'a delivery was refused')
+    // A store that is away refuses thousands of times a second; its own part says so once.
+    const level = error.code === 'internal' ? 'error' : 'debug'
+    deps.log[level]({ err: error }, 'a delivery was refused')
     const wait = seconds ?? RETRY_SECONDS[error.code === 'overloaded' ? 'backlog' : 'other']
     answerError(response, error, error.retryable ? ['Retry-After', wait] : [])
   }

@@ -68,8 +68,9 @@ export function createInbound(deps: TransportDeps, rateText: string): WebsocketI
 
   /** Without counting: what `accept` refuses, it counts itself. */
   function answerRefusal(speaker: Speaker, id: string | undefined, error: TriviumError) {
-    if (error.status >= 500)
-      deps.log.warn({ err: error, conversation: speaker.conversation }, 'a frame was refused')
+    // A store that is away refuses thousands of times a second; its own part says so once.
+    const level = error.code === 'internal' ? 'error' : 'debug'
+    deps.log[level]({ err: error, conversation: speaker.conversation }, 'a frame was refused')
     const { code, message, retryable } = error
     speaker.send({ type: 'error', ...(id === undefined ? {} : { id }), code, message, retryable })
   }

@@ -223,6 +223,8 @@ describe('verify: options', () => {
       { scheme: 'hmac', secret: 'x', header: 'h', template: 'nothing' },
       { scheme: 'hmac', secret: 'x', header: 'h', template: '{timestamp}{body}' },
       { scheme: 'standard', secret: 'x' },
+      { scheme: 'standard-webhooks', secret: 'whsec_' },
+      { scheme: 'standard-webhooks', secret: [whsec, 'not base64!'] },
     ]
     for (const options of bad) assert.equal(verify.safeParse(options).success, false, JSON.stringify(options))
   })

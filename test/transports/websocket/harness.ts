@@ -81,7 +81,7 @@ export async function connect(url: string, options: ClientOptions = {}, protocol
 }
 
 /** Connects in vain; returns what the server answered. */
-export async function refusal(url: string, options: ClientOptions = {}) {
+async function refusal(url: string, options: ClientOptions = {}) {
   const socket = new WebSocket(url, options)
   socket.on('error', () => undefined)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

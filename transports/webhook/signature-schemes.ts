@@ -1,0 +1,137 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Verify } from './config.ts'
+
+/** The schemes that sign the body. */
+export type Signing = Exclude<Verify, { scheme: 'none' | 'bearer' | 'basic' }>
+
+/** What a delivery claims: the signatures, the time it was signed, and the bytes around the body that were signed. */
+export type Claim = { signatures: Buffer[]; at?: number; before: string; after: string }
+
+/** How one scheme reads its claim from the headers; a string says what is missing. */
+export type Scheme = {
+  algorithm: string
+  carriers: string[]
+  tolerance: number
+  claim(headers: IncomingHttpHeaders): Claim | string
+}
+
+/** The scheme that these options ask for. */
+export function schemeOf(options: Signing): Scheme {
+  switch (options.scheme) {
+    case 'github':
+      return github
+    case 'stripe':
+      return { ...stripe, tolerance: options.tolerance }
+    case 'slack':
+      return { ...slack, tolerance: options.tolerance }
+    case 'standard-webhooks':
+      return { ...standard, tolerance: options.tolerance }
+    case 'hmac':
+      return custom(options)
+  }
+}
+
+/** https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries */
+const github: Scheme = {
+  algorithm: 'sha256',
+  carriers: ['x-hub-signature-256'],
+  tolerance: Number.POSITIVE_INFINITY,
+  claim(headers) {
+    const signature = text(headers, 'x-hub-signature-256')
+    return { signatures: decode(after(signature, 'sha256='), 'hex', 32), before: '', after: '' }
+  },
+}
+
+/** https://docs.stripe.com/webhooks#verify-manually */
+const stripe: Omit<Scheme, 'tolerance'> = {
+  algorithm: 'sha256',
+  carriers: ['stripe-signature'],
+  claim(headers) {
+    const fields = text(headers, 'stripe-signature').split(',', MAX_SIGNATURES)
+    const time = fields.find((field) => field.startsWith('t='))?.slice(2) ?? ''
+    const signatures = fields.flatMap((field) => decode(after(field, 'v1='), 'hex', 32))
+    return withTime(time, { signatures, before: `${time}.`, after: '' })
+  },
+}
+
+/** https://docs.slack.dev/authentication/verifying-requests-from-slack */
+const slack: Omit<Scheme, 'tolerance'> = {
+  algorithm: 'sha256',
+  carriers: ['x-slack-signature', 'x-slack-request-timestamp'],
+  claim(headers) {
+    const time = text(headers, 'x-slack-request-timestamp')
+    const signatures = decode(after(text(headers, 'x-slack-signature'), 'v0='), 'hex', 32)
+    return withTime(time, { signatures, before: `v0:${time}:`, after: '' })
+  },
+}
+
+/** https://github.com/standard-webhooks/standard-webhooks, with the older `svix-` names of the same headers. */
+const standard: Omit<Scheme, 'tolerance'> = {
+  algorithm: 'sha256',
+  carriers: ['webhook-signature', 'svix-signature'],
+  claim(headers) {
+    const family = headers['webhook-signature'] === undefined ? 'svix' : 'webhook'
+    const id = text(headers, `${family}-id`)
+    const time = text(headers, `${family}-timestamp`)
+    if (id === '') return `the header ${family}-id is missing`
+    const signatures = text(headers, `${family}-signature`)
+      .split(' ', MAX_SIGNATURES)
+      .flatMap((field) => decode(after(field, 'v1,'), 'base64', 32))
+    return withTime(time, { signatures, before: `${id}.${time}.`, after: '' })
+  },
+}
+
+const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 }
+
+function custom(options: Extract<Verify, { scheme: 'hmac' }>): Scheme {
+  const timeHeader = options['timestamp-header']
+  const template = options.template ?? '{body}'
+  const [before = '', after_ = ''] = template.split('{body}')
+  return {
+    algorithm: options.algorithm,
+    carriers: [options.header],
+    tolerance: timeHeader === undefined ? Number.POSITIVE_INFINITY : options.tolerance,
+    claim(headers) {
+      const time = timeHeader === undefined ? '' : text(headers, timeHeader)
+      const signature = after(text(headers, options.header), options.prefix)
+      const claim = {
+        signatures: decode(signature, options.encoding, DIGEST_BYTES[options.algorithm]),
+        before: fill(before, headers, time),
+        after: fill(after_, headers, time),
+      }
+      return timeHeader === undefined ? claim : withTime(time, claim)
+    },
+  }
+}
+
+function fill(template: string, headers: IncomingHttpHeaders, time: string): string {
+  if (!template.includes('{')) return template
+  return template.replaceAll(/\{(timestamp|header\.[\w-]+)\}/g, (_, name: string) =>
+    name === 'timestamp' ? time : text(headers, name.slice('header.'.length).toLowerCase()),
+  )
+}
+
+/** A sender may sign with several keys while it rotates them; more than this is no rotation. */
+const MAX_SIGNATURES = 16
+
+function text(headers: IncomingHttpHeaders, name: string): string {
+  const value = headers[name]
+  return typeof value === 'string' ? value : ''
+}
+
+function after(value: string, prefix: string): string {
+  return value.startsWith(prefix) ? value.slice(prefix.length) : ''
+}
+
+/** The signature as bytes, or nothing where it has not exactly the right form. */
+function decode(value: string, encoding: 'hex' | 'base64' | 'base64url', bytes: number): Buffer[] {
+  if (encoding === 'hex' ? value.length !== bytes * 2 : value.length > bytes * 2) return []
+  const decoded = Buffer.from(value, encoding)
+  return decoded.length === bytes ? [decoded] : []
+}
+
+function withTime(time: string, claim: Claim): Claim | string {
+  if (!/^\d{9,14}$/.test(time)) return 'its time is missing or malformed'
+  const value = Number(time)
+  return { ...claim, at: value > 99_999_999_999 ? value : value * 1000 }
+}
