@@ -19,10 +19,7 @@ import { createStateManager, type StateManager } from '../../src/state/manager.t
 import { notes } from './manager.contract.ts'
 import { temporaryDir } from './temporary.ts'
 
-function make(
-  t: TestContext,
-  spec = notes,
-): { dir: string; path: string; events: string; open(): StateManager } {
+function make(t: TestContext): { dir: string; path: string; events: string; open(): StateManager } {
   const dir = temporaryDir(t)
   const open = () => {
     const manager = createStateManager({ dir, documents: [notes] })
