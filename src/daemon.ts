@@ -12,18 +12,23 @@ import { type Json, toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
 import type { Store } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
+import { accessRules, callerOf } from './daemon/access.ts'
 import { closeServer, listenOn, textOf } from './daemon/addresses.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
+import { modelSources } from './daemon/model-sources.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator, type Operator } from './daemon/operator.ts'
 import { createRoads } from './daemon/roads.ts'
-import { createRuntimeServices } from './daemon/runtime-services.ts'
+import { resumeDispatch } from './gateway/dispatch.ts'
 import { createGateways, createToEvent, type Gateways } from './gateway/gateways.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
 import { createRouter } from './gateway/router.ts'
 import { waitUntilSettled } from './gateway/settled.ts'
 import { createSkillManager, type SkillManager } from './skills/manager.ts'
+import { createMarkdownLoader } from './skills/markdown/loader.ts'
+import { createMiddleware } from './skills/middleware/index.ts'
+import { createRuntimeServices } from './skills/services.ts'
 import { createArtifacts } from './state/artifacts.ts'
 
 /** Where a running daemon is reached, as `host:port`. */
@@ -56,6 +61,8 @@ export type DaemonOptions = {
   /** `serve`: listens on both addresses. `local`: for one command in this process; no listeners, no gateways that need them. */
   mode: 'serve' | 'local'
   version: string
+  /** The environment with `.env`: where keys of models are looked up. */
+  env: Readonly<Record<string, string | undefined>>
   log: Log
 }
 
@@ -89,6 +96,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     routes: () => routing,
     gateways: () => gateways,
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
+    callerOf: (message) => callerOf(message, config.access),
     metrics,
     log,
     now,
@@ -110,9 +118,21 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       refused: (reason) => metrics.accept.refused(gateway, reason),
     }),
   })
+  const runtime = createRuntimeServices({
+    store,
+    dataDir,
+    now,
+    resume: async ({ id, message }) => (message ? resumeDispatch(store, message, id) : undefined),
+  })
   const manager: SkillManager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
-    services: { ...roads.services, ...createRuntimeServices({ store, dataDir, log, now }) },
+    services: { ...roads.services, ...runtime },
+    middleware: createMiddleware({ access: accessRules(config.access) }),
+    loadMarkdown: createMarkdownLoader({
+      ...modelSources(config.model, options.env),
+      defaultModel: () => config.model?.name,
+      onUsage: ({ model, inputTokens, outputTokens }) => metrics.tokens(model, inputTokens, outputTokens),
+    }),
     log,
   })
 
@@ -170,6 +190,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     store,
     retention: () => config.daemon.retention,
     backlog: roads.accept.setBacklog,
+    maintain: runtime.maintain,
     log,
   })
 
@@ -207,6 +228,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         () => manager.close(),
         () => closeServer(control),
         () => housekeeping.stop(),
+        async () => runtime.close(),
         () => store.close(),
       ]
       for (const step of steps) {

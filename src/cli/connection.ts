@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { hostname, userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
+import { readEnvironment } from '../config/environment.ts'
 import type { Submission } from '../control/api.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
@@ -95,6 +96,7 @@ async function local(environs: Environs): Promise<Connection> {
     load: loadFor(environs),
     mode: 'local',
     version: environs.version,
+    env: await readEnvironment(environs.cwd, environs.env),
     log,
   })
   await daemon.start()

@@ -1,4 +1,5 @@
 import { transports } from '../../transports/registry.ts'
+import { readEnvironment } from '../config/environment.ts'
 import { type ConfigWatcher, watchConfig } from '../config/watch-config.ts'
 import { createLogger } from '../control/logger.ts'
 import { TriviumError } from '../core/errors.ts'
@@ -32,6 +33,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     },
     mode: 'serve',
     version: environs.version,
+    env: await readEnvironment(environs.cwd, environs.env),
     log,
   })
   const { dataDir } = daemon.config().daemon
@@ -44,10 +46,6 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
-    const store = daemon.store.kind
-    writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
-    const took = Math.round(performance.now() - began)
-    terminal.out(banner({ ...addresses, daemon, version: environs.version, took }))
     watcher = await watchConfig({
       initial: daemon.config(),
       load: () => ({ env: environs.env, cwd: environs.cwd, transports, skills: daemon.skills() }),
@@ -58,7 +56,12 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
       },
       onError: ({ message }) => log.error({}, `the last good configuration stays in force: ${message}`),
     })
-    await daemon.manager.watch()
+    // A skill may bring a route, and a route may wait for its skill.
+    await daemon.manager.watch(() => void watcher?.reload())
+    const store = daemon.store.kind
+    writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
+    const took = Math.round(performance.now() - began)
+    terminal.out(banner({ ...addresses, daemon, version: environs.version, took }))
     const code = await ended
     await watcher.close()
     return code
@@ -70,13 +73,17 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   }
 }
 
+/** One Ctrl-C under npm arrives twice within milliseconds: from the terminal, and again from npm. */
+const SAME_SIGNAL = 500
+
 /** Resolves with the exit code once the daemon has drained. */
 function untilSignalled(daemon: Daemon, reload: () => Promise<unknown>, log: Log): Promise<number> {
   return new Promise((resolve) => {
-    let stopping = false
+    let stoppedAt: number | undefined
     const onSignal = (signal: NodeJS.Signals) => {
-      if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143)
-      stopping = true
+      if (stoppedAt !== undefined && performance.now() - stoppedAt < SAME_SIGNAL) return
+      if (stoppedAt !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
+      stoppedAt = performance.now()
       log.info({ signal, grace: daemon.config().daemon.grace }, 'draining; a second signal exits at once')
       void daemon.stop().then(() => {
         log.info({}, 'drained; nothing acknowledged is lost')

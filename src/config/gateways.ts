@@ -35,7 +35,7 @@ const NAME = /^\w[\w.-]{0,63}$/
 
 /** Parses the section `gateways:`, each gateway by its transport's schema. */
 export function parseGateways(raw: unknown, transports: TransportSchemas, check: Checker): GatewayConfig[] {
-  if (raw === undefined || raw === null) return []
+  if (raw === undefined || raw === null) return builtIn([], transports)
   if (!isRecord(raw)) {
     check.report(['gateways'], 'value', 'expected a mapping: the name of each gateway, then its settings')
     return []
@@ -44,7 +44,17 @@ export function parseGateways(raw: unknown, transports: TransportSchemas, check:
     ([name, one]) => parseGateway(name, one, transports, check) ?? [],
   )
   reportSharedPaths(gateways, check)
-  return gateways
+  return [...gateways, ...builtIn(gateways, transports)]
+}
+
+/** The gateway of the command line, which is there without being named, unless the name is taken. */
+const COMMAND_LINE = 'cli'
+
+function builtIn(gateways: readonly GatewayConfig[], transports: TransportSchemas): GatewayConfig[] {
+  const kind = transports[COMMAND_LINE]
+  if (!kind || gateways.some(({ name }) => name === COMMAND_LINE)) return []
+  const options = kind.options.parse({})
+  return [{ name: COMMAND_LINE, transport: COMMAND_LINE, enabled: true, open: false, options }]
 }
 
 function parseGateway(

@@ -106,17 +106,17 @@ export const catalogue = {
   state_locked: entry('{path} was held by another process for {seconds} s. Try again.', 503, {
     retryable: true,
   }),
-  state_unwritable: entry('{path} cannot be written: {reason}. Nothing was changed.', 507, { retryable: true }),
+  state_unwritable: entry('{path} cannot be written: {reason}. Nothing was changed.', 507, {
+    retryable: true,
+  }),
   state_corrupt: entry(
     '{path} cannot be read: {reason}. It was left as it is; mend it, or run `trivium state repair {name}`.',
     500,
     { exit: 2 },
   ),
-  state_version: entry(
-    '{path} has schema_version {found}; this Trivium knows version {known}. {what}',
-    500,
-    { exit: 2 },
-  ),
+  state_version: entry('{path} has schema_version {found}; this Trivium knows version {known}. {what}', 500, {
+    exit: 2,
+  }),
   state_human_touch: entry(
     '{name} was edited by a person {seconds} s ago; agents wait {grace} s. Read it again, then try again.',
     409,

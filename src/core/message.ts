@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { type JsonObject, jsonObjectSchema } from './json.ts'
 
-/** Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to. */
-export type Sender = { id: string; name?: string; address?: string }
+/**
+ * Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to.
+ * `verified`: the transport has proof that it was them (a signature, a token, DMARC); access rules count no other.
+ */
+export type Sender = { id: string; name?: string; address?: string; verified?: boolean }
 
 /** A file that came with a message. The bytes are an artifact; `path` is relative to the data dir. */
 export const attachmentSchema = z.object({
@@ -96,7 +99,12 @@ export const messageSchema: z.ZodType<Message> = z.object({
   key: z.string().exactOptional(),
   receivedAt: z.number().default(0),
   from: z
-    .object({ id: z.string(), name: z.string().exactOptional(), address: z.string().exactOptional() })
+    .object({
+      id: z.string(),
+      name: z.string().exactOptional(),
+      address: z.string().exactOptional(),
+      verified: z.boolean().exactOptional(),
+    })
     .default({ id: '' }),
   to: z.string().exactOptional(),
   subject: z.string().exactOptional(),

@@ -6,12 +6,15 @@ export type Housekeeping = { start(): void; stop(): Promise<void> }
 
 const TRIM_EVERY = 60_000
 const BACKLOG_EVERY = 1_000
+const MAINTAIN_EVERY = 2_000
 
 /** One step at a time per task; a step that fails is reported and tried again at its next time. */
 export function createHousekeeping(options: {
   store: Store
   retention(): Retention
   backlog(unpumped: number): void
+  /** Whatever else wants to be done every few seconds. */
+  maintain(): Promise<void>
   log: Log
 }): Housekeeping {
   const { store, log } = options
@@ -29,7 +32,11 @@ export function createHousekeeping(options: {
   }
 
   let stopped = false
-  const tasks = [repeat(trim, TRIM_EVERY, 'retention'), repeat(watchBacklog, BACKLOG_EVERY, 'backlog')]
+  const tasks = [
+    repeat(trim, TRIM_EVERY, 'retention'),
+    repeat(watchBacklog, BACKLOG_EVERY, 'backlog'),
+    repeat(options.maintain, MAINTAIN_EVERY, 'skills'),
+  ]
 
   function repeat(step: () => Promise<void>, every: number, task: string) {
     let timer: NodeJS.Timeout | undefined

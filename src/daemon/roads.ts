@@ -3,7 +3,7 @@ import type { Metrics } from '../control/metrics.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
-import type { InvokeOptions } from '../core/skill.ts'
+import type { Caller, InvokeOptions } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import { type Accept, createAccept } from '../gateway/accept.ts'
 import { createDispatch, type Dispatch } from '../gateway/dispatch.ts'
@@ -28,6 +28,8 @@ export type RoadsDeps = {
   routes(): { router: Router; routes: readonly Route[] }
   gateways(): Gateways
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  /** Who asks when a message starts a skill. */
+  callerOf(message: Message): Caller
   metrics: Metrics
   log: Log
   now(): number
@@ -74,7 +76,10 @@ export function createRoads(deps: RoadsDeps) {
     concurrency: deps.concurrency,
     routes: deps.routes,
     invoke: (dispatched) =>
-      deps.invoke(dispatched.route.skill, skillArgs(dispatched), invokeOptions(dispatched)),
+      deps.invoke(dispatched.route.skill, skillArgs(dispatched), {
+        ...invokeOptions(dispatched),
+        caller: deps.callerOf(dispatched.message),
+      }),
     ended: (message) =>
       void events.releaseOwn(message.id).catch((err) => log.warn({ err }, 'groups were left behind')),
     outbox,
@@ -126,7 +131,6 @@ function skillArgs({ message, route }: Dispatch): Record<string, unknown> {
 
 function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptions {
   return {
-    caller: { kind: 'route', id: message.from.address ?? message.from.id },
     message,
     route: route.name,
     signal,

@@ -78,6 +78,7 @@ export function createDispatch(options: DispatchOptions): Worker {
         : { outcome: 'done', notes }
     } catch (thrown) {
       if (signal.aborted) throw thrown
+      if (thrown instanceof TriviumError && thrown.code === 'approval_pending') return parked(job, thrown)
       return failed(job, route, attempt, started, thrown)
     }
   }
@@ -86,6 +87,12 @@ export function createDispatch(options: DispatchOptions): Worker {
     const text = replyText(result)
     if (text === undefined || sends.count > 0 || route.reply === 'none') return
     await options.outbox.reply(message, { text, key: sendKey(message.id, route.name, sends.next()) })
+  }
+
+  /** The message is dispatched again once somebody has decided; see `resumeDispatch`. */
+  const parked = (job: ClaimedJob, pending: TriviumError): RunOutcome => {
+    log.info({ messageId: job.messageId, job: job.id }, pending.message)
+    return { outcome: 'done', notes: [note('waits for an approval', { message: pending.message })] }
   }
 
   const failed = (
@@ -98,7 +105,7 @@ export function createDispatch(options: DispatchOptions): Worker {
     const error = attemptError(thrown, now())
     const permanent = thrown instanceof TriviumError && !thrown.retryable
     const dead = permanent || attempt >= route.retry.attempts
-    const fields = { messageId: job.id, route: route.name, attempt, err: toTriviumError(thrown) }
+    const fields = { messageId: job.messageId, route: route.name, attempt, err: toTriviumError(thrown) }
     metrics.dispatched(route.name, dead ? 'dead' : 'retry', (now() - started) / 1000)
     const detail = { route: route.name, attempt, error: error.message }
     if (!dead) {
@@ -155,6 +162,20 @@ export function createDispatch(options: DispatchOptions): Worker {
     log,
     now,
   })
+}
+
+/**
+ * Dispatches a message once more after the decision that its skill waited for. Calling it again for the same
+ * `reason` changes nothing.
+ */
+export async function resumeDispatch(
+  store: Pick<Store, 'jobs'>,
+  message: Pick<Message, 'id' | 'gateway' | 'conversation'>,
+  reason: string,
+): Promise<void> {
+  const lane = `${message.gateway}/${message.conversation}`
+  const job = { id: `${message.id}:${reason}`, lane, group: '', messageId: message.id }
+  await store.jobs.add(DISPATCH_QUEUE, [job])
 }
 
 /** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */

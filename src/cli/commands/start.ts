@@ -7,6 +7,7 @@ export const addStart: AddCommand = (program, context) => {
     .description('run the daemon in the foreground; SIGTERM or Ctrl-C drains, SIGHUP reloads')
     .action(async () => {
       const { start } = await import('../start.ts')
-      context.exit(await start(context.environs(), context.terminal()))
+      // After the drain nothing may keep the process: not a watcher that was being set up when the signal came.
+      process.exit(await start(context.environs(), context.terminal()))
     })
 }
