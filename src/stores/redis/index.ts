@@ -1,5 +1,4 @@
 import type { Event } from '../../core/event.ts'
-import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
@@ -9,12 +8,13 @@ import { toStoreError } from './failure.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
 import { createKeyValues, createLeases } from './key-values.ts'
-import { createRoots, type Roots } from './keys.ts'
+import { createRoots } from './keys.ts'
 import { createReceive } from './receive.ts'
 import { createScripts } from './scripts.ts'
 import { createSignals } from './signals.ts'
 import { createStats } from './stats.ts'
-import { createTopics, type TopicNames } from './topics.ts'
+import { createTopicNames } from './topic-names.ts'
+import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
 
 export { checkRedis } from './check.ts'
@@ -48,7 +48,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   const channel = `${prefix}:signals`
   const run = createScripts({ client, address, channel, ...(options.now ? { now: options.now } : {}) })
   const roots = createRoots(prefix)
-  const names = createTopicNames(connection, roots)
+  const names = createTopicNames(client, address, roots.main)
   const signals = createSignals({ subscriber: connection.subscriber, channel, log })
   await signals.ready
   await warn(connection, log)
@@ -71,26 +71,6 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     close: async () => {
       signals.close()
       client.disconnect()
-    },
-  }
-}
-
-/** The names of all topics that were ever published on or subscribed to, kept in Redis. */
-function createTopicNames({ client, address }: Connection, { main }: Roots): TopicNames {
-  const known = new Set<string>()
-  // A restart may have lost the last second: what is remembered here may be unknown there.
-  client.on('close', () => known.clear())
-  return {
-    add: async (topic) => {
-      if (known.has(topic)) return
-      await client.sadd(`${main}topics`, topic).catch((error) => Promise.reject(toStoreError(error, address)))
-      known.add(topic)
-    },
-    all: async () => {
-      const topics = await client
-        .smembers(`${main}topics`)
-        .catch((error) => Promise.reject(toStoreError(error, address)))
-      return [...new Set([MESSAGE_TOPIC, ...topics])]
     },
   }
 }

@@ -9,9 +9,7 @@ import { createHandOver, type HandOver } from './hand-over.ts'
 import { digest, type Roots } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import type { Run } from './scripts.ts'
-
-/** What the registry of topics does: `add` resolves when the name is in it. */
-export type TopicNames = { add(topic: string): Promise<void>; all(): Promise<string[]> }
+import type { TopicNames } from './topic-names.ts'
 
 /** How many requests, or ids, one call carries. */
 const MAX_REQUESTS = 256
@@ -96,14 +94,16 @@ export function createTopics(run: Run, roots: Roots, { toEvent, names, now }: To
 
     subscribe: async (topic, group, from) => {
       await names.add(topic)
-      return { created: numberOf(await run('topic-subscribe', roots.topic(topic), group, from)) === 1 }
+      const created = numberOf(await run('topic-subscribe', roots.topic(topic), group, from)) === 1
+      await names.addGrouped(topic)
+      return { created }
     },
 
     unsubscribe: async (topic, group) =>
       numberOf(await run('topic-unsubscribe', roots.topic(topic), group)) === 1,
 
     groups: async (topic) => {
-      const topics = topic === undefined ? await names.all() : [topic]
+      const topics = topic === undefined ? await names.grouped() : [topic]
       return (await Promise.all(topics.map(groupsOf))).flat()
     },
 

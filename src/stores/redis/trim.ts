@@ -1,9 +1,8 @@
-import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Retention } from '../../core/store.ts'
 import type { Roots } from './keys.ts'
 import { listOf, numberOf, textOf } from './reply.ts'
 import type { Run } from './scripts.ts'
-import type { TopicNames } from './topics.ts'
+import type { TopicNames } from './topic-names.ts'
 
 /** How many entries one script looks at, and how many such scripts one call of `trim` runs per log. */
 const SLICE = 200
@@ -41,28 +40,28 @@ export function createTrim(run: Run, { roots, names }: TrimDeps) {
     const { maxAge = journal.maxAge, maxCount = journal.maxCount } = own ?? {}
     let total = 0
     for (let slice = 0; slice < SLICES; slice++) {
-      const removed = numberOf(await run('trim-topic', roots.topic(topic), SLICE, maxAge, maxCount))
+      const reply = await run('trim-topic', roots.topic(topic), SLICE, maxAge, maxCount)
+      const [removed = 0, alive] = listOf(reply).map(numberOf)
       total += removed
+      if (alive === 0) await names.remove(topic)
       if (removed < SLICE) break
     }
     return total
   }
 
-  async function sweep(topics: readonly string[]): Promise<void> {
+  async function sweep(): Promise<void> {
     const buckets = Array.from({ length: SWEEP }, (_, index) => bucketName((swept + index) % BUCKETS))
     swept = (swept + SWEEP) % BUCKETS
     await run('sweep-seen', roots.main, 'seen:', ...buckets)
     for (const queue of listOf(await run('queues', roots.main)).map(textOf)) {
       await run('sweep-seen', roots.main, `jobs:${queue}:seen:`, ...buckets)
     }
-    for (const topic of topics) await run('sweep-seen', roots.topic(topic), 'seen:', ...buckets)
   }
 
   return async (policy: Retention): Promise<{ removed: number }> => {
-    const topics = (await names.all()).filter((topic) => topic !== MESSAGE_TOPIC)
     let removed = await trimJournal(policy)
-    for (const topic of topics) removed += await trimTopic(topic, policy)
-    await sweep(topics)
+    for (const topic of await names.some()) removed += await trimTopic(topic, policy)
+    await sweep()
     return { removed }
   }
 }

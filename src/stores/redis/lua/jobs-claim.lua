@@ -89,10 +89,13 @@ if #ARGV >= 8 then give_back_unheard() end
 give_back_expired()
 wake_due()
 flush(queue)
-local claimed = { 0 }
+local LARGE = 4000000
+local claimed, bytes = { 0 }, 0
 for _, candidate in ipairs(candidates()) do
-  if #claimed > max then break end
-  claimed[#claimed + 1] = claim(candidate, ARGV[6] .. '.' .. #claimed)
+  if #claimed > max or bytes > LARGE then break end
+  local job = claim(candidate, ARGV[6] .. '.' .. #claimed)
+  bytes = bytes + (job[4] and #job[4][2][4] or 0)
+  claimed[#claimed + 1] = job
 end
 flush(queue)
 claimed[1] = next_due()

@@ -13,20 +13,21 @@ local first, answers = position, { time }
 
 for i = 4, #ARGV, 4 do
   local stamp, tail, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-  local known = digest ~= '' and seen_get(root .. 'seen:', digest)
+  local known = digest ~= '' and seen_get(root .. 'topic-seen:', digest)
   if known then
     answers[#answers + 1] = unpack_id(known)
   else
     position = position + 1
     local head = time .. ' ' .. tail .. ' ' .. stamp - time
     redis.call('XADD', root .. 'journal', position .. '-0', 'h', head, 'p', payload)
-    if digest ~= '' then seen_put(root .. 'seen:', digest, pack_id(time, position, tail)) end
+    if digest ~= '' then seen_put(root .. 'topic-seen:', digest, pack_id(time, position, tail)) end
     answers[#answers + 1] = position
   end
 end
 
 if position > first then
   redis.call('HSET', root .. 'meta', 'end', position, 'time', time)
+  redis.call('PERSIST', root .. 'meta')
   signal({ 'topic:' .. ARGV[3] })
 end
 return answers
