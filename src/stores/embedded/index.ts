@@ -52,7 +52,7 @@ export async function createEmbeddedStore(options: EmbeddedOptions): Promise<Sto
     return openStore(dir, toEvent, log, now, unlock)
   } catch (error) {
     unlock()
-    throw error
+    throw toStoreError(join(dir, 'trivium.db'), error)
   }
 }
 

@@ -1,20 +1,25 @@
 import { hash as digest } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { blob, int, prepareAll } from './sql.ts'
+import { timeOf } from '../../core/message-id.ts'
+import { createKeyTable, type KeyTable } from './key-table.ts'
+import { blob, int, prepareAll, type Row } from './sql.ts'
 import type { Writer } from './writer.ts'
 
 /** How long a key is remembered: seven days. */
 export const KEY_AGE = 7 * 24 * 60 * 60 * 1_000
 
-/** How many keys wait in memory before they are moved into the index, sorted. */
-const TABLE_SIZE = 32_768
+/** Rows of the index that one sweep looks at. */
 const SWEEP = 2_000
+/** Rows of the tail that are read or moved at once at most. */
+const PAGE = 4_096
 
 /**
  * Idempotency keys of messages, events and jobs, each for seven days, with the id of what it made.
- * A new key is appended to a tail table and kept in memory; from time to time the table in memory is
- * sorted and moved into the index in slices, a few with each transaction, so that neighbours share pages
- * and no turn of the event loop takes long. The cost of a key stays the same however many there are.
+ *
+ * A random B-tree dirties a page for every key, which costs more than all the rest of a message. So a new
+ * key is appended to a tail table, with its place in a table in memory; when that is full, it is moved to
+ * the index in the order of the hashes, a few with each transaction: neighbours share pages, and no turn
+ * of the event loop takes long. At start the table is made again from the tail.
  */
 export type RememberedKeys = {
   hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer
@@ -26,64 +31,105 @@ export type RememberedKeys = {
   sweep(now: number): number
 }
 
-type Frozen = {
-  entries: Map<string, string>
-  order: string[]
-  moved: number
-  lastOfTail: number
-  cutting: boolean
-}
+/** A full table on its way to the index. `lastRow` is the last of the tail that it covers. */
+type Moving = { table: KeyTable; slot: number; phase: 'move' | 'cut' | 'done'; lastRow: number }
 
-export function createRememberedKeys(db: DatabaseSync, writer: Writer): RememberedKeys {
+/** `bits` sets how many keys are kept in memory before they are moved: half of two to that power. */
+export function createRememberedKeys(db: DatabaseSync, writer: Writer, bits = 19): RememberedKeys {
+  const capacity = 2 ** (bits - 1)
   const sql = prepareAll(db, 'keys.sql')
-  const [append, findStored, store, cut] = [sql('append'), sql('find'), sql('store'), sql('cut')]
-  let active = new Map<string, string>()
-  let staged = new Map<string, string>()
-  let frozen: Frozen | undefined
-  let moving: { moved: number; cut: boolean; finished: boolean } | undefined
+  const [append, tailAt, cut] = [sql('append'), sql('tailAt'), sql('cut')]
+  const [findStored, store] = [sql('find'), sql('store')]
+  let lastRow = 0
+  let active = createKeyTable(bits, lastRow)
+  let moving: Moving | undefined
+  /** What `moving` is after this transaction. */
+  let moved: Moving | undefined
+  let added = 0
   let swept = Buffer.alloc(0)
-
-  for (const row of sql('tail').all()) active.set(latin(blob(row.hash)), toId(blob(row.id)))
+  load()
 
   writer.follow({
     beforeCommit: () => {
-      if (frozen) moving = moveSlice(frozen)
+      // Twice as much as came in: done long before the next table is full.
+      moved = moving && step(moving, Math.max(4, added * 2))
     },
     committed: () => {
-      for (const [key, id] of staged) active.set(key, id)
-      if (staged.size > 0) staged = new Map()
-      if (frozen && moving) {
-        frozen.moved = moving.moved
-        frozen.cutting = moving.cut
-        if (moving.finished) frozen = undefined
-      }
-      moving = undefined
-      if (!frozen && active.size >= TABLE_SIZE) freeze()
+      active.keep()
+      added = 0
+      moving = moved && unlessDone(moved)
+      if (!moving && active.size >= capacity) startMoving()
     },
     rolledBack: () => {
-      staged.clear()
-      moving = undefined
+      active.undo(added)
+      lastRow -= added
+      added = 0
     },
   })
 
-  function freeze(): void {
-    const lastOfTail = int(sql('lastOfTail').get()?.n)
-    frozen = { entries: active, order: [...active.keys()].sort(), moved: 0, lastOfTail, cutting: false }
-    active = new Map()
+  /** Makes the tables again from the tail, a page at a time. */
+  function load(): void {
+    for (let rows = page(); rows.length > 0; rows = page()) {
+      for (const row of rows) {
+        if (active.size === 0) active = createKeyTable(bits, int(row.n) - 1)
+        lastRow = int(row.n)
+        active.add(blob(row.hash), lastRow)
+        if (active.size >= capacity) startMoving()
+      }
+    }
+    active.keep()
   }
 
-  /** Moves a few times as much as came in, so that the table in memory never fills up meanwhile. */
-  function moveSlice(table: Frozen): { moved: number; cut: boolean; finished: boolean } {
-    const slice = Math.min(2_048, Math.max(64, staged.size * 4))
-    if (table.moved < table.order.length) {
-      const moved = Math.min(table.order.length, table.moved + slice)
-      for (const key of table.order.slice(table.moved, moved)) {
-        store.run(Buffer.from(key, 'latin1'), fromId(table.entries.get(key) ?? ''))
-      }
-      return { moved, cut: false, finished: false }
+  function page(): Row[] {
+    return sql('tail').all(lastRow, PAGE)
+  }
+
+  function startMoving(): void {
+    // Only a process that ended again and again before it was done leaves two full tables behind.
+    while (moving) moving = unlessDone(inTransaction(moving))
+    moving = { table: active, slot: 0, phase: 'move', lastRow }
+    active = createKeyTable(bits, lastRow)
+  }
+
+  function inTransaction(state: Moving): Moving {
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      const next = step(state, PAGE)
+      db.exec('COMMIT')
+      return next
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK')
+      throw error
     }
-    const { changes } = cut.run(table.lastOfTail, slice * 4)
-    return { moved: table.moved, cut: true, finished: changes === 0 }
+  }
+
+  /** Moves, or when all is moved cuts off, so many keys. */
+  function step({ table, slot, phase, lastRow: last }: Moving, share: number): Moving {
+    if (phase === 'cut') {
+      const { changes } = cut.run(last, share * 16)
+      return { table, slot, phase: changes === 0 ? 'done' : 'cut', lastRow: last }
+    }
+    const { rows, next, end } = table.walk(slot, share)
+    for (const row of rows) {
+      const key = tailAt.get(row)
+      if (key) store.run(blob(key.hash), blob(key.id))
+    }
+    return { table, slot: next, phase: end ? 'cut' : 'move', lastRow: last }
+  }
+
+  /** The id of a hash in a table: one of few candidates has all of it, or none. */
+  function findIn(table: KeyTable, hash: Buffer): string | undefined {
+    // The newest last: a key that was free again after seven days may be there twice.
+    for (const row of table.candidates(hash).reverse()) {
+      const key = tailAt.get(row)
+      if (key && hash.equals(blob(key.hash))) return toId(blob(key.id))
+    }
+    return undefined
+  }
+
+  function findInIndex(hash: Buffer): string | undefined {
+    const row = findStored.get(hash)
+    return row && toId(blob(row.id))
   }
 
   return {
@@ -91,13 +137,14 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer): Remember
     hash: (kind, space, key) =>
       digest('sha256', JSON.stringify([kind, space, key]), 'buffer').subarray(0, 16),
     find: (hash, now) => {
-      const key = latin(hash)
-      const id = staged.get(key) ?? active.get(key) ?? frozen?.entries.get(key) ?? stored(hash)
-      return id !== undefined && timeOfHex(id) > now - KEY_AGE ? id : undefined
+      const id = findIn(active, hash) ?? (moving && findIn(moving.table, hash)) ?? findInIndex(hash)
+      return id !== undefined && timeOf(id) > now - KEY_AGE ? id : undefined
     },
     remember: (hash, id) => {
-      append.run(hash, fromId(id))
-      staged.set(latin(hash), id)
+      lastRow++
+      append.run(lastRow, hash, Buffer.from(id.replaceAll('-', ''), 'hex'))
+      active.add(hash, lastRow)
+      added++
     },
     sweep: (now) => {
       const end = sql('sweepEnd').get(swept, SWEEP)?.hash
@@ -112,26 +159,13 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer): Remember
       return Number(changes)
     },
   }
-
-  function stored(hash: Buffer): string | undefined {
-    const row = findStored.get(hash)
-    return row ? toId(blob(row.id)) : undefined
-  }
 }
 
-function latin(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-}
-
-function fromId(id: string): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex')
+function unlessDone(state: Moving): Moving | undefined {
+  return state.phase === 'done' ? undefined : state
 }
 
 function toId(bytes: Uint8Array): string {
   const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
-}
-
-function timeOfHex(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }

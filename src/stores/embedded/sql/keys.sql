@@ -1,14 +1,14 @@
 -- Statements of remembered-keys.ts.
 
 -- name: append
-INSERT INTO key_tail (hash, id) VALUES (?, ?);
+INSERT INTO key_tail (n, hash, id) VALUES (?, ?, ?);
 
 -- name: tail
--- What is not surely in the index yet; read once, at start.
-SELECT hash, id FROM key_tail ORDER BY n;
+-- What is not surely in the index yet; read once, at start, in pages.
+SELECT n, hash FROM key_tail WHERE n > ? ORDER BY n LIMIT ?;
 
--- name: lastOfTail
-SELECT coalesce(max(n), 0) AS n FROM key_tail;
+-- name: tailAt
+SELECT hash, id FROM key_tail WHERE n = ?;
 
 -- name: cut
 -- Removes a slice of the tail that is in the index.
