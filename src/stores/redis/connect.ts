@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Cluster, Redis } from 'ioredis'
+import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { toStoreError } from './failure.ts'
 
@@ -73,12 +74,12 @@ type Target =
   | { kind: 'single'; address: string; options: UrlOptions & { host?: string; port?: number } }
   | { kind: 'cluster'; address: string; options: UrlOptions; nodes: { host: string; port: number }[] }
 
-/** Reads a URL of the forms that `ConnectOptions` names. Throws RangeError for any other. */
+/** Reads a URL of the forms that `ConnectOptions` names. Throws `config_invalid` for any other. */
 export function parseUrl(url: string): Target {
   if (url.startsWith('redis-sentinel://')) return sentinelTarget(url)
   const urls = url.split(',').map((part) => parseOne(part.trim()))
   const [first] = urls
-  if (!first) throw new RangeError('REDIS_URL is empty')
+  if (!first) throw configError('REDIS_URL is empty')
   if (urls.length === 1) {
     return {
       kind: 'single',
@@ -96,12 +97,10 @@ export function parseUrl(url: string): Target {
 }
 
 function parseOne(text: string) {
-  if (!URL.canParse(text)) throw new RangeError(`REDIS_URL is no URL: ${text.replace(/\/\/.*@/, '//…@')}`)
+  if (!URL.canParse(text)) throw configError(`REDIS_URL is no URL: ${text.replace(/\/\/.*@/, '//…@')}`)
   const { protocol, hostname, port, username, password, pathname } = new URL(text)
   if (protocol !== 'redis:' && protocol !== 'rediss:') {
-    throw new RangeError(
-      `REDIS_URL must begin with redis://, rediss:// or redis-sentinel://, not ${protocol}`,
-    )
+    throw configError(`REDIS_URL must begin with redis://, rediss:// or redis-sentinel://, not ${protocol}`)
   }
   const host = hostname.replace(/^\[|\]$/g, '')
   const options: UrlOptions = { ...credentials(username, password) }
@@ -120,7 +119,7 @@ function parseOne(text: string) {
 function sentinelTarget(text: string): Target {
   const match = /^redis-sentinel:\/\/(?:([^:@]*):([^@]*)@)?([^/]+)\/([^/]+)(?:\/(\d+))?$/.exec(text)
   if (!match) {
-    throw new RangeError(
+    throw configError(
       'REDIS_URL for Sentinel is redis-sentinel://[:password@]host:port,host:port/master[/db]',
     )
   }
@@ -132,6 +131,10 @@ function sentinelTarget(text: string): Target {
   const options: UrlOptions = { sentinels, name, ...credentials(user, password) }
   if (db !== undefined) options.db = Number(db)
   return { kind: 'single', address: `redis-sentinel://${hosts}/${name}`, options }
+}
+
+function configError(details: string): TriviumError {
+  return new TriviumError('config_invalid', { details })
 }
 
 function credentials(user: string, password: string): UrlOptions {

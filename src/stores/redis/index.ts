@@ -38,7 +38,7 @@ export type RedisStoreOptions = {
 /**
  * The store on Redis 6.2 or newer: streams for the journal and topics, and one Lua script for each
  * step that must be atomic. Any number of daemons may share it. Resolves when it is connected and
- * hears signals. Throws `store_unavailable`, or RangeError for a URL that is none.
+ * hears signals. Throws `store_unavailable`, or `config_invalid` for a URL that is none.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { url, prefix = 'trivium', toEvent, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options

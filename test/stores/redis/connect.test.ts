@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { TriviumError } from '../../../src/core/errors.ts'
 import { serverChecks } from '../../../src/stores/redis/check.ts'
 import { parseUrl } from '../../../src/stores/redis/connect.ts'
 import { checkRedis, createRedisStore } from '../../../src/stores/redis/index.ts'
@@ -54,7 +55,10 @@ describe('REDIS_URL', () => {
     for (const url of ['', 'http://u:secret@a', 'redis-sentinel://:secret@a', 'u:secret@a:b:c,']) {
       assert.throws(
         () => parseUrl(url),
-        (error) => error instanceof RangeError && !error.message.includes('secret'),
+        (error) =>
+          error instanceof TriviumError &&
+          error.code === 'config_invalid' &&
+          !error.message.includes('secret'),
         url,
       )
     }
