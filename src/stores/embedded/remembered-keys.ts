@@ -53,6 +53,8 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, bits = 19
     beforeCommit: () => {
       // Twice as much as came in: done long before the next table is full.
       moved = moving && step(moving, Math.max(4, added * 2))
+      // Only transactions nearly as large as a table come this far.
+      while (moved && moved.phase !== 'done' && active.size >= capacity) moved = step(moved, PAGE)
     },
     committed: () => {
       active.keep()

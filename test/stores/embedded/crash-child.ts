@@ -1,0 +1,40 @@
+import { openStore } from './kit.ts'
+
+/**
+ * The victim of crash.test.ts: accepts, publishes, takes and runs jobs as fast as it can, and writes a
+ * line to stdout for everything that the store has acknowledged.
+ */
+const [dir = '', life = '0'] = process.argv.slice(2)
+const store = await openStore(dir)
+const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
+await store.topics.subscribe('t', 'g', 'start')
+
+for (let round = 0; ; round++) {
+  const keys = Array.from({ length: 16 }, (_, n) => `${life}-${round}-${n}`)
+  const accept = async (key: string) => {
+    const message = { gateway: 'demo', transport: 'webhook', from: { id: 'x' }, text: key, data: {}, key }
+    const [answer] = await store.journal.accept([message])
+    say({ accepted: answer?.id, key })
+  }
+  const publish = async (key: string) => {
+    const [id] = await store.topics.publish('t', [{ type: 'x', source: 's', data: key }])
+    say({ published: id })
+  }
+  await Promise.all([...keys.map(accept), ...keys.slice(0, 4).map(publish)])
+  const taken = await store.receive.take({})
+  if (taken) say({ taken: taken.message.id })
+  const { cursor, messages } = await store.journal.unpumped(8)
+  const jobs = messages.map(({ message }) => ({
+    id: message.id,
+    lane: message.id,
+    group: 'g',
+    messageId: message.id,
+  }))
+  if (await store.journal.pumped(cursor, messages.at(-1)?.position ?? cursor, jobs)) {
+    for (const { id } of jobs) say({ pumped: id })
+  }
+  const claimed = await store.jobs.claim('dispatch', { max: 4, lease: 60_000, owner: life })
+  const outcomes = claimed.jobs.map(({ id, token }) => ({ id, token, outcome: 'done' as const }))
+  const settled = await store.jobs.settle('dispatch', outcomes)
+  for (const [index, done] of settled.entries()) if (done) say({ settled: outcomes[index]?.id })
+}

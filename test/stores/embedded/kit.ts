@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Log } from '../../../src/core/log.ts'
+import type { Store } from '../../../src/core/store.ts'
+import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
+import { toEvent } from '../../contract/store/kit.ts'
+
+export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
+
+/** Runs a body with a directory that is removed after it. */
+export async function withDir(body: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'trivium-embedded-'))
+  try {
+    await body(dir)
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+export function openStore(dir: string, now: () => number = Date.now): Promise<Store> {
+  return createEmbeddedStore({ dir, toEvent, log: quiet, now })
+}
+
+/** Runs a body with an open store, and closes it. */
+export async function withStore(dir: string, body: (store: Store) => Promise<void>): Promise<void> {
+  const store = await openStore(dir)
+  try {
+    await body(store)
+  } finally {
+    await store.close()
+  }
+}

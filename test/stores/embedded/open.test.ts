@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { openDatabase } from '../../../src/stores/embedded/database.ts'
+import { readSql } from '../../../src/stores/embedded/sql.ts'
+import { acceptAll, claimIds, claimOne, job, until } from '../../contract/store/kit.ts'
+import { openStore, withDir, withStore } from './kit.ts'
+
+const CHILD = fileURLToPath(new URL('./crash-child.ts', import.meta.url))
+const SQL = fileURLToPath(new URL('../../../src/stores/embedded/sql/', import.meta.url))
+
+describe('opening the embedded store', () => {
+  test('it makes the directory and works in one whose name has spaces and quotes', async () => {
+    await withDir(async (dir) => {
+      const odd = join(dir, "it's a %20 ?mode=ro# dir", 'deep')
+      await withStore(odd, async (store) => {
+        await acceptAll(store, ['a'])
+        assert.equal(store.address, join(odd, 'trivium.db'))
+      })
+      assert.ok(existsSync(join(odd, 'trivium.db')))
+    })
+  })
+
+  test('a second store on the same directory is refused and told who has it', async () => {
+    await withDir(async (dir) => {
+      await withStore(dir, async () => {
+        await assert.rejects(openStore(dir), (error: Error) => {
+          assert.match(error.message, new RegExp(`process ${process.pid} \\(.*open\\.test\\.ts`))
+          return 'code' in error && error.code === 'store_locked'
+        })
+      })
+      await withStore(dir, async (store) => store.ping())
+    })
+  })
+
+  test('another process is refused too, and a SIGKILL frees the lock at once', async () => {
+    await withDir(async (dir) => {
+      const child = spawn(process.execPath, [CHILD, dir], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const closed = once(child, 'close')
+      child.stdout.resume()
+      await once(child.stdout, 'data')
+      await assert.rejects(openStore(dir), {
+        code: 'store_locked',
+        message: new RegExp(`process ${child.pid} `),
+      })
+      child.kill('SIGKILL')
+      await closed
+      await withStore(dir, async (store) => assert.ok((await store.stats()).journal.messages > 0))
+    })
+  })
+
+  test('a database of a newer Trivium is refused and left as it is', async () => {
+    await withDir(async (dir) => {
+      await withStore(dir, (store) => acceptAll(store, ['a']).then(() => undefined))
+      const db = new DatabaseSync(join(dir, 'trivium.db'))
+      db.exec('PRAGMA user_version = 99')
+      await assert.rejects(openStore(dir), {
+        code: 'store_version',
+        message: /version 99; this Trivium knows up to 1/,
+      })
+      db.exec('PRAGMA user_version = 1')
+      db.close()
+      await withStore(dir, async (store) => assert.equal((await store.stats()).journal.messages, 1))
+    })
+  })
+
+  test('a file that is no database is an error, and does not keep the lock', async () => {
+    await withDir(async (dir) => {
+      const { writeFile, rm } = await import('node:fs/promises')
+      await writeFile(join(dir, 'trivium.db'), 'x'.repeat(10_000))
+      await assert.rejects(openStore(dir), { code: 'store_unavailable' })
+      await rm(join(dir, 'trivium.db'))
+      await withStore(dir, (store) => store.ping())
+    })
+  })
+
+  test('claims and leases of the process before are free at once: it is dead', async () => {
+    await withDir(async (dir) => {
+      await withStore(dir, async (store) => {
+        await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
+        await claimOne(store, 'q')
+        await store.leases.acquire('mailbox', 'old', 60_000)
+      })
+      await withStore(dir, async (store) => {
+        const again = await claimOne(store, 'q')
+        assert.deepEqual([again.id, again.lost], ['a', 1])
+        assert.deepEqual(await claimIds(store, 'q'), [])
+        assert.equal((await store.leases.acquire('mailbox', 'new', 60_000))?.token, 2)
+      })
+    })
+  })
+
+  test('closing twice is harmless, and the directory has only what is meant to be there', async () => {
+    await withDir(async (dir) => {
+      const store = await openStore(dir)
+      await acceptAll(store, ['a'])
+      await store.close()
+      await store.close()
+      assert.deepEqual(readdirSync(dir).sort(), ['trivium.db', 'trivium.lock'])
+    })
+  })
+
+  test('the log does not grow without end under load', async () => {
+    await withDir(async (dir) => {
+      await withStore(dir, async (store) => {
+        const text = 'x'.repeat(8_192)
+        let largest = 0
+        for (let turn = 0; turn < 400; turn++) {
+          await Promise.all(Array.from({ length: 32 }, () => acceptAll(store, [text])))
+          largest = Math.max(largest, statSync(join(dir, 'trivium.db-wal')).size)
+        }
+        assert.ok(largest < 100_000_000, `${largest} bytes of log for 105 MB of messages`)
+        await until(() => statSync(join(dir, 'trivium.db')).size > 50_000_000, 'the log is moved')
+      })
+    })
+  })
+})
+
+describe('the statements of the embedded store', () => {
+  test('none walks through a table that grows', async () => {
+    await withDir(async (dir) => {
+      const db = openDatabase(dir)
+      // Few rows by nature, or read once at start, or bounded by a LIMIT in the order of the walk.
+      const known = [
+        'keys.sql',
+        'gateways',
+        'queues',
+        'abandon',
+        'first',
+        'last',
+        'list',
+        'letters',
+        'consumers',
+      ]
+      for (const file of readdirSync(SQL).filter((name) => !name.startsWith('schema'))) {
+        for (const block of readSql(file)
+          .split(/^-- name: /m)
+          .slice(1)) {
+          const name = block.slice(0, block.indexOf('\n')).trim()
+          if (known.includes(name) || known.includes(file)) continue
+          const statement = block.slice(block.indexOf('\n')).replaceAll(/^--.*$/gm, '')
+          const highest = Math.max(0, ...[...statement.matchAll(/\?(\d+)/g)].map(([, n]) => Number(n)))
+          const parameters = Math.max(highest, [...statement.matchAll(/\?(?!\d)/g)].length)
+          const plan = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(...Array(parameters).fill(1))
+          for (const { detail } of plan) {
+            const walks = /^SCAN (?!g$|g |CONSTANT|leased USING COVERING INDEX)/.test(String(detail))
+            assert.ok(!walks, `${file} ${name}: ${detail}`)
+          }
+        }
+      }
+      db.close()
+    })
+  })
+})
