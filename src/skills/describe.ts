@@ -7,7 +7,7 @@ import type { RegisteredSkill } from './registry.ts'
 export type SkillInfo = {
   name: string
   description: string
-  kind: 'code' | 'markdown' | 'built-in'
+  kind: 'code' | 'markdown' | 'prefix' | 'built-in'
   path?: string
 }
 

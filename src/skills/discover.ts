@@ -2,7 +2,13 @@ import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /** A skill's folder: which file to load it from, and in which skills folder it was found. */
-export type FoundSkill = { name: string; kind: 'code' | 'markdown'; path: string; folder: string }
+export type FoundSkill = {
+  name: string
+  /** `prefix`: an entry of `skills.json`. */
+  kind: 'code' | 'markdown' | 'prefix'
+  path: string
+  folder: string
+}
 
 const CODE_FILES = ['index.ts', 'index.js', 'index.mjs']
 const MARKDOWN_FILE = 'SKILL.md'

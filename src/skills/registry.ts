@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
@@ -5,6 +6,7 @@ import { discoverMiddleware, discoverSkills, type FoundSkill } from './discover.
 import { createFreshImporter } from './import-fresh.ts'
 import { loadCodeSkill, loadMiddleware } from './load-code.ts'
 import { createOnion, type Onion } from './onion.ts'
+import { loadPrefixSkills, PREFIX_FILE } from './prefix-skills.ts'
 
 /** A skill that could not be loaded. `kept`: the version from before the change still answers. */
 export type BrokenSkill = { name: string; path: string; reason: string; kept: boolean }
@@ -75,9 +77,30 @@ export function createRegistry(options: RegistryOptions): Registry {
     middleware = [...own.values()]
   }
 
-  const forgetMissing = (found: Map<string, FoundSkill>) => {
+  /** Folders win over `skills.json`; a file that cannot be read keeps the entries that it had. */
+  const registerPrefixes = async (taken: ReadonlySet<string>): Promise<Set<string>> => {
+    const names = new Set<string>()
+    for (const folder of folders) {
+      const path = join(folder, PREFIX_FILE)
+      try {
+        for (const skill of await loadPrefixSkills(folder)) {
+          if (taken.has(skill.name) || names.has(skill.name)) continue
+          const source: FoundSkill = { name: skill.name, kind: 'prefix', path, folder }
+          skills.set(skill.name, { onion: createOnion(skill, middleware), source })
+          names.add(skill.name)
+        }
+        failures.delete(path)
+      } catch (error) {
+        fail(path, path, error)
+        for (const [name, { source }] of skills) if (source?.path === path) names.add(name)
+      }
+    }
+    return names
+  }
+
+  const forgetMissing = (found: ReadonlySet<string>) => {
     for (const name of [...skills.keys(), ...failures.keys()]) {
-      if (found.has(name) || name.startsWith('middleware/')) continue
+      if (found.has(name) || name.includes('/')) continue
       skills.delete(name)
       failures.delete(name)
     }
@@ -97,7 +120,8 @@ export function createRegistry(options: RegistryOptions): Registry {
     async reload(name) {
       if (name === undefined) await reloadMiddleware()
       const found = await discoverSkills(folders)
-      forgetMissing(found)
+      const folderNames = new Set(found.keys())
+      forgetMissing(folderNames.union(await registerPrefixes(folderNames)))
       const chosen = name === undefined ? [...found.values()] : [found.get(name)]
       await Promise.all(chosen.map((one) => one && register(one)))
     },

@@ -11,10 +11,11 @@ export function renderHistory(entries: readonly SessionEntry[]): string {
 
 function renderEntry(entry: SessionEntry): string {
   const lines = [`[${new Date(entry.at).toISOString()}]`]
-  const said = entry.args === undefined ? undefined : textOfArgs(entry.args)
+  const { 'args.text': captured, ...values } = entry.values ?? {}
+  const said = entry.args === undefined ? asText(captured ?? '') : textOfArgs(entry.args)
   if (said) lines.push(`user: ${said}`)
+  for (const [path, value] of Object.entries(values)) lines.push(`${path}: ${asText(value)}`)
   if (entry.result !== undefined && entry.result !== null) lines.push(`you: ${asText(entry.result)}`)
-  for (const [path, value] of Object.entries(entry.values ?? {})) lines.push(`${path}: ${asText(value)}`)
   const onlyAgent = entry.args === undefined && entry.result === undefined && entry.agent !== undefined
   if (onlyAgent) lines.push(`trace: ${asText(entry.agent ?? null)}`)
   return lines.join('\n')

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { createMcpServer, type McpOptions } from './mcp-server.ts'
+
+/** MCP over streamable HTTP. */
+export type McpHttp = {
+  /**
+   * Answers one request to `/mcp`: POST, GET or DELETE. `body` is the parsed JSON body where a framework has
+   * read it already. The caller has checked the token.
+   */
+  handle(request: IncomingMessage, response: ServerResponse, body?: unknown): Promise<void>
+  /** Ends all sessions. */
+  close(): Promise<void>
+}
+
+/** A session that was not used for that long is forgotten. */
+const IDLE = 30 * 60_000
+const MAX_SESSIONS = 1000
+
+type Session = { transport: StreamableHTTPServerTransport; usedAt: number; running: number }
+
+/** Sessions live in this process: a client that reaches another daemon is told 404 and begins anew. */
+export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () => number }): McpHttp {
+  const { now = Date.now } = options
+  const sessions = new Map<string, Session>()
+
+  const open = async (): Promise<Session> => {
+    const id = randomUUID()
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessioninitialized: () => {
+        sessions.set(id, session)
+      },
+      onsessionclosed: () => {
+        sessions.delete(id)
+      },
+    })
+    const session: Session = { transport, usedAt: now(), running: 0 }
+    const server = createMcpServer({ ...options, rootId: `mcp-${id}` })
+    server.onclose = () => sessions.delete(id)
+    await server.connect(asTransport(transport))
+    return session
+  }
+
+  const dropIdle = async () => {
+    for (const [id, session] of sessions) {
+      if (session.running > 0) continue
+      if (session.usedAt + IDLE > now() && sessions.size <= MAX_SESSIONS) continue
+      sessions.delete(id)
+      await session.transport.close()
+    }
+  }
+
+  return {
+    async handle(request, response, body) {
+      await dropIdle()
+      const id = request.headers['mcp-session-id']
+      const known = typeof id === 'string' ? sessions.get(id) : undefined
+      if (id !== undefined && !known) return refuse(response, 404, 'Session not found')
+      if (!known && request.method !== 'POST') return refuse(response, 400, 'Initialize a session first')
+      const session = known ?? (await open())
+      session.usedAt = now()
+      session.running += 1
+      response.once('close', () => {
+        session.running -= 1
+        session.usedAt = now()
+      })
+      await session.transport.handleRequest(request, response, body)
+    },
+    async close() {
+      const all = [...sessions.values()]
+      sessions.clear()
+      await Promise.all(all.map(({ transport }) => transport.close()))
+    },
+  }
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }))
+}
+
+/** The SDK's class does not fit the SDK's interface under exactOptionalPropertyTypes; this passes everything on. */
+function asTransport(inner: StreamableHTTPServerTransport): Transport {
+  const outer: Transport = {
+    start: () => inner.start(),
+    send: (message, { relatedRequestId } = {}) =>
+      inner.send(message, relatedRequestId === undefined ? {} : { relatedRequestId }),
+    close: () => inner.close(),
+  }
+  inner.onclose = () => outer.onclose?.()
+  inner.onerror = (error) => outer.onerror?.(error)
+  inner.onmessage = (message, extra) => outer.onmessage?.(message, extra)
+  return outer
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { type JsonObject, pathGet } from '../../src/core/json.ts'
+import { createMarkdownLoader } from '../../src/skills/markdown/loader.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
+import { messageOf } from './support/message.ts'
+import { SHIPPED, startRuntime } from './support/runtime.ts'
+
+async function startWithOutbox(t: TestContext) {
+  const sent: string[] = []
+  const runtime = await startRuntime(t, {
+    services: {
+      send: {
+        async send({ text, key = '' }) {
+          sent.push(text)
+          return { key, sent: true, duplicate: false }
+        },
+      },
+    },
+  })
+  return { ...runtime, sent }
+}
+
+describe('what ships', () => {
+  test('loads whole, each with a description and described arguments', async (t) => {
+    const { manager } = await startRuntime(t, {
+      manager: { loadMarkdown: createMarkdownLoader({ env: {} }) },
+    })
+    assert.deepEqual(manager.errors(), [])
+    for (const { name, kind } of manager.list()) {
+      const { description, args } = manager.describe(name)
+      assert.ok(description.length > 10, name)
+      if (kind !== 'code') continue
+      for (const [arg, schema] of Object.entries(Object(args.properties ?? {}))) {
+        assert.ok(pathGet(schema, 'description'), `${name} --${arg} has no description`)
+      }
+    }
+  })
+
+  test('has the defaults of the contract', async (t) => {
+    const { manager } = await startRuntime(t)
+    const defaultsOf = (name: string) => {
+      const properties: object = Object(manager.describe(name).args.properties)
+      const pairs = Object.entries(properties).map(([arg, schema]) => [arg, pathGet(schema, 'default')])
+      return Object.fromEntries(pairs.filter(([, value]) => value !== undefined))
+    }
+    assert.deepEqual(defaultsOf('event-wait'), { timeout: 60_000, ack: true, max: 100 })
+    assert.deepEqual(defaultsOf('gateway-receive'), { timeout: 60_000 })
+    assert.deepEqual(defaultsOf('state-wait'), { timeout: 60_000, store: 'file' })
+    assert.deepEqual(defaultsOf('state-get'), { store: 'file' })
+  })
+})
+
+describe('echo', () => {
+  test('answers with the text', async (t) => {
+    const { manager } = await startRuntime(t)
+    assert.equal(await manager.invoke('echo', { text: 'hello' }), 'You said: hello')
+    assert.match(String(await manager.invoke('echo', { text: ' ' })), /without text/)
+  })
+})
+
+describe('summarize-push', () => {
+  const push = {
+    ref: 'refs/heads/main',
+    pusher: { name: 'ada' },
+    repository: { full_name: 'ada/engine' },
+    compare: 'https://github.example/compare',
+    commits: [
+      { id: '0123456789', message: 'Add gears\n\nLong story', author: { name: 'Ada' } },
+      { id: 'abcdef0123', message: 'Oil them' },
+    ],
+  }
+  const summarize = async (t: TestContext, body: JsonObject) => {
+    const { manager } = await startRuntime(t)
+    return manager.invoke('summarize-push', {}, { message: messageOf({ data: { event: 'push', body } }) })
+  }
+
+  test('tells who pushed what where', async (t) => {
+    assert.equal(
+      await summarize(t, push),
+      'ada pushed 2 commits to main of ada/engine:\n- 0123456 Add gears (Ada)\n- abcdef0 Oil them\nhttps://github.example/compare',
+    )
+  })
+
+  test('shows the last five of many commits', async (t) => {
+    const commits = Array.from({ length: 8 }, (_, n) => ({ id: `${n}`, message: `m${n}` }))
+    assert.match(String(await summarize(t, { ...push, commits })), /8 commits.*:\n… 3 more before\n- 3 m3\n/)
+  })
+
+  test('answers any message with text', async (t) => {
+    const { manager } = await startRuntime(t)
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), async (commits, rest) => {
+        const body = JSON.parse(JSON.stringify({ ...rest, commits }))
+        const message = messageOf({ data: { body } })
+        assert.equal(typeof (await manager.invoke('summarize-push', {}, { message })), 'string')
+      }),
+      { numRuns: 50 },
+    )
+  })
+})
+
+describe('ask-person', () => {
+  test('sends the question with a ref, waits, and returns what the person answers', async (t) => {
+    const { manager, sent } = await startWithOutbox(t)
+    const asking = manager.invoke('ask-person', { question: 'Which colour?' })
+    const question = await until(() => sent[0], 'the question')
+    assert.match(question, /^Which colour\?/)
+    const ref = /ask-[0-9a-f]{8}/.exec(question)?.[0] ?? ''
+    assert.equal(await manager.invoke(ref, { answer: 'blue' }), 'Thank you.')
+    assert.deepEqual(await asking, { answered: true, text: 'blue' })
+    await assert.rejects(manager.invoke(ref, { answer: 'late' }), /was released/)
+  })
+
+  test('says so when nobody answers', async (t) => {
+    const { manager } = await startWithOutbox(t)
+    const result = await manager.invoke('ask-person', { question: 'Anyone?', timeout: 20 })
+    assert.deepEqual(result, { answered: false, text: 'Nobody answered: Anyone?' })
+  })
+})
+
+describe('support-triage', () => {
+  test('remembers the conversation, and its comment never reaches the model', async (t) => {
+    const server = await startOpenAiServer([{ text: '[today/billing]\n\nHi Ada' }, { text: '[later/other]' }])
+    t.after(() => server.close())
+    const loadMarkdown = createMarkdownLoader({
+      env: {},
+      providers: { local: { baseURL: server.url } },
+      defaultModel: () => 'local:m',
+    })
+    const { manager } = await startRuntime(t, { manager: { folders: [SHIPPED], loadMarkdown } })
+    const turn = (text: string) => {
+      const message = messageOf({ text })
+      return manager.invoke('support-triage', { text, message, sessionId: 'c1' }, { message })
+    }
+    await turn('I was billed twice, says Ada')
+    await turn('Any news?')
+    const prompt = JSON.stringify(server.requests[1]?.messages)
+    assert.match(prompt, /billed twice[\s\S]*today\/billing[\s\S]*Any news/)
+    assert.match(await readFile(join(SHIPPED, 'support-triage/SKILL.md'), 'utf8'), /<!--/)
+    assert.doesNotMatch(prompt, /<!--|Needs a model/)
+    assert.deepEqual(server.requests[0]?.tools.toSorted(), ['ask-person', 'state-get', 'state-set'])
+  })
+
+  test('without a model says what to set', async (t) => {
+    const { manager } = await startRuntime(t, {
+      manager: { loadMarkdown: createMarkdownLoader({ env: {} }) },
+    })
+    await assert.rejects(manager.invoke('support-triage', { text: 'hi' }), /needs a model: set `model`/)
+  })
+})
