@@ -4,13 +4,23 @@ import { ImapFlow } from 'imapflow'
 import type { TokenSource } from './oauth.ts'
 import type { ServerOptions } from './options.ts'
 
-/** A login to the IMAP server. `closed` is aborted, with the reason, as soon as the connection is gone. */
-export type ImapConnection = { client: ImapFlow; closed: AbortSignal; end(): Promise<void> }
+/** A login to the IMAP server. */
+export type ImapConnection = {
+  client: ImapFlow
+  /** Aborted, with the reason, as soon as the connection is gone. */
+  closed: AbortSignal
+  /**
+   * Runs commands on the client. Rejects, and closes the connection, when the server sends nothing at all for too
+   * long while they run; imapflow itself waits for ever on a connection that died just as it began to IDLE.
+   */
+  run<T>(commands: (client: ImapFlow) => Promise<T>): Promise<T>
+  end(): Promise<void>
+}
 
 /** Opens one more connection to the mailbox's server. Rejects where it cannot log in. */
 export type ConnectImap = () => Promise<ImapConnection>
 
-/** A command that takes longer than this is taken for a dead connection. */
+/** A server that says nothing for this long, while it owes an answer, is taken for dead. */
 const SOCKET_TIMEOUT = 60_000
 const CONNECT_TIMEOUT = 30_000
 const LOGOUT_TIMEOUT = 2000
@@ -69,7 +79,47 @@ async function open(
     client.close()
     throw readable(error)
   }
-  return { client, closed: gone.signal, end: () => end(client) }
+  const watchdog = watch(client, timeout, gone)
+  return {
+    client,
+    closed: gone.signal,
+    run: watchdog.run,
+    end() {
+      watchdog.stop()
+      return end(client)
+    },
+  }
+}
+
+/** Closes the connection when commands run and nothing comes in for `timeout` ms. */
+function watch(client: ImapFlow, timeout: number, gone: AbortController) {
+  let running = 0
+  let received = 0
+  let progressAt = 0
+  const failed = new Promise<never>((_, reject) => {
+    gone.signal.addEventListener('abort', () => reject(gone.signal.reason), { once: true })
+  })
+  failed.catch(() => {})
+  const timer = setInterval(() => {
+    const now = client.stats().received
+    if (running === 0 || now !== received) progressAt = performance.now()
+    received = now
+    if (running === 0 || performance.now() - progressAt < timeout) return
+    gone.abort(new Error(`the IMAP server did not answer for ${Math.round(timeout / 1000)} s`))
+    client.close()
+  }, timeout / 4)
+  timer.unref()
+  return {
+    stop: () => clearInterval(timer),
+    async run<T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> {
+      if (running++ === 0) progressAt = performance.now()
+      try {
+        return await Promise.race([commands(client), failed])
+      } finally {
+        running--
+      }
+    },
+  }
 }
 
 /** The TLS settings of a server, for IMAP and SMTP alike. */

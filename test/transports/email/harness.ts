@@ -1,6 +1,7 @@
 import { ImapFlow } from 'imapflow'
 import type { Message } from '../../../src/core/message.ts'
 import type { Reply, Transport } from '../../../src/core/transport.ts'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import type { ReaderTiming } from '../../../transports/email/inbound/reader.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
 import { createEmailTransport, type EmailWorld } from '../../../transports/email/transport.ts'
@@ -175,4 +176,10 @@ export function replyTo(message: Message, text: string, key = `${message.id}:tes
     text,
     inReplyTo: message.id,
   }
+}
+
+/** The mails in a mailbox, parsed. */
+export async function readMails(world: World, user: string, folder = 'INBOX') {
+  const raw = await world.mailbox(user, folder)
+  return Promise.all(raw.map((each) => parseMail(Buffer.from(each))))
 }

@@ -1,6 +1,7 @@
 import type { ImapFlow } from 'imapflow'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
+import type { ImapConnection } from '../imap-connection.ts'
 import type { AfterAccept } from '../options.ts'
 import { range } from './fetch.ts'
 import type { Incoming, Ingested } from './ingest.ts'
@@ -11,7 +12,7 @@ import type { Incoming, Ingested } from './ingest.ts'
  * accepted, and that counts. Rejects only where the connection is gone.
  */
 export async function afterwards(
-  client: ImapFlow,
+  connection: ImapConnection,
   parts: { folder: string; after: AfterAccept; quarantine: string | undefined; log: Log },
   incoming: readonly Incoming[],
   results: readonly Ingested[],
@@ -21,10 +22,11 @@ export async function afterwards(
   const done = uids('accepted', 'known', 'bounce')
   const refused = uids('refused')
   try {
-    if (done.length > 0) await apply(client, parts.after, done)
-    if (refused.length > 0 && parts.quarantine) await move(client, refused, parts.quarantine)
+    if (done.length > 0) await connection.run((client) => apply(client, parts.after, done))
+    const { quarantine } = parts
+    if (refused.length > 0 && quarantine) await connection.run((client) => move(client, refused, quarantine))
   } catch (error) {
-    if (!client.usable) throw error
+    if (!connection.client.usable) throw error
     parts.log.error(
       { folder: parts.folder, reason: reasonOf(error) },
       'mails could not be put away; they stay',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ImapFlow } from 'imapflow'
+import type { ImapConnection } from '../imap-connection.ts'
 import type { Incoming } from './ingest.ts'
 import { parseMail } from './parse.ts'
 import type { Spool } from './spool.ts'
@@ -14,11 +14,9 @@ const BATCH_BYTES = 4 * 1024 * 1024
 const BATCH_COUNT = 200
 
 /** Sizes and dates of the mails with these UIDs, in order of UID. Mails that are gone are left out. */
-export async function list(client: ImapFlow, uids: readonly number[]): Promise<Listed[]> {
-  const found = await client.fetchAll(
-    range(uids),
-    { uid: true, size: true, internalDate: true },
-    { uid: true },
+export async function list(connection: ImapConnection, uids: readonly number[]): Promise<Listed[]> {
+  const found = await connection.run((client) =>
+    client.fetchAll(range(uids), { uid: true, size: true, internalDate: true }, { uid: true }),
   )
   return found
     .map(({ uid, size = 0, internalDate }) => ({ uid, size, internalDate: timeOf(internalDate) }))
@@ -41,16 +39,19 @@ export function batches(listed: readonly Listed[]): Listed[][] {
 
 /** Fetches one batch. Nothing on the server changes: the mails stay unseen. */
 export async function fetchBatch(
-  client: ImapFlow,
+  connection: ImapConnection,
   folder: string,
   batch: readonly Listed[],
   options: { maxSize: number; spool: Spool },
 ): Promise<Incoming[]> {
   const [first] = batch
-  if (first && first.size > options.maxSize) return [await headersOf(client, folder, first, options.maxSize)]
-  if (first && first.size > SMALL) return [await options.spool.fetch(client, folder, first)]
+  if (first && first.size > options.maxSize)
+    return [await headersOf(connection, folder, first, options.maxSize)]
+  if (first && first.size > SMALL) return [await options.spool.fetch(connection, folder, first)]
   const dates = new Map(batch.map((each) => [each.uid, each.internalDate]))
-  const found = await client.fetchAll(range([...dates.keys()]), { uid: true, source: true }, { uid: true })
+  const found = await connection.run((client) =>
+    client.fetchAll(range([...dates.keys()]), { uid: true, source: true }, { uid: true }),
+  )
   return found.flatMap(({ uid, source }) =>
     source ? [inMemory(folder, { uid, size: source.length, internalDate: dates.get(uid) ?? 0 }, source)] : [],
   )
@@ -67,8 +68,15 @@ function inMemory(folder: string, listed: Listed, raw: Buffer): Incoming {
 }
 
 /** A mail over the limit is told of by its headers; its content stays where it is. */
-async function headersOf(client: ImapFlow, folder: string, listed: Listed, limit: number): Promise<Incoming> {
-  const found = await client.fetchOne(String(listed.uid), { uid: true, headers: true }, { uid: true })
+async function headersOf(
+  connection: ImapConnection,
+  folder: string,
+  listed: Listed,
+  limit: number,
+): Promise<Incoming> {
+  const found = await connection.run((client) =>
+    client.fetchOne(String(listed.uid), { uid: true, headers: true }, { uid: true }),
+  )
   const raw = (found ? found.headers : undefined) ?? Buffer.alloc(0)
   return {
     ...inMemory(folder, listed, raw),

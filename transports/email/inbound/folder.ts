@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import type { ImapFlow } from 'imapflow'
 import type { Log } from '../../../src/core/log.ts'
 import type { ImapConnection } from '../imap-connection.ts'
 import type { AfterAccept, EmailOptions } from '../options.ts'
@@ -33,6 +32,8 @@ const LISTED_AT_ONCE = 1000
 const CONCURRENCY = 32
 /** A mail that was delivered late carries an earlier date than one read before it. */
 const OVERLAP = 2 * 86_400_000
+/** Clocks differ, and the server's dates are whole seconds. */
+const SKEW = 300_000
 /** Without IDLE, looks come this often at least. */
 const POLL = 30_000
 
@@ -41,12 +42,13 @@ const POLL = 30_000
  * the cursor passes it. Rejects when the connection fails; called again, it goes on where the cursor stands.
  */
 export async function readFolder(
-  { client, closed }: ImapConnection,
+  connection: ImapConnection,
   parts: FolderParts,
   signal: AbortSignal,
 ): Promise<void> {
   const readOnly = parts.after === 'keep' && !parts.quarantine
-  const box = await client.mailboxOpen(parts.folder, { readOnly })
+  const { client, closed } = connection
+  const box = await connection.run(() => client.mailboxOpen(parts.folder, { readOnly }))
   const either = AbortSignal.any([signal, closed])
   setMaxListeners(0, either)
   let changed = false
@@ -56,11 +58,11 @@ export async function readFolder(
     wake()
   })
 
-  let cursor = await openCursor(client, parts, String(box.uidValidity), box.uidNext, either)
+  let cursor = await openCursor(connection, parts, String(box.uidValidity), box.uidNext, either)
   const sweep = client.capabilities.has('IDLE') ? parts.sweep : Math.min(parts.sweep, POLL)
   while (!either.aborted) {
     changed = false
-    cursor = await drain(client, parts, cursor, await newUids(client, cursor.uid), either)
+    cursor = await drain(connection, parts, cursor, await newUids(connection, cursor.uid), either)
     parts.onCaughtUp()
     if (changed || either.aborted) continue
     const nap = new AbortController()
@@ -73,7 +75,7 @@ export async function readFolder(
 }
 
 async function openCursor(
-  client: ImapFlow,
+  connection: ImapConnection,
   parts: FolderParts,
   uidValidity: string,
   uidNext: number,
@@ -87,48 +89,64 @@ async function openCursor(
       { folder, was: stored.uidValidity, is: uidValidity },
       'the folder was renumbered; reconciling by Message-ID',
     )
-    const floor = Math.max(stored.floor, stored.newest - OVERLAP)
-    return takeSince(client, parts, { ...stored, uidValidity, uid: 0 }, { floor, uidNext, signal })
+    return reconcile(connection, parts, { ...stored, uidValidity }, uidNext, signal)
   }
-  const first: Cursor = { uidValidity, uid: 0, newest: 0, floor: 0 }
-  if (since === 'all') return first
-  if (since === 'now') {
-    const start = { ...first, uid: uidNext - 1, newest: now(), floor: now() }
-    await cursors.save(start, [])
-    return start
-  }
-  const floor = Date.parse(since)
-  return takeSince(client, parts, { ...first, floor, newest: floor }, { floor, uidNext, signal })
+  const first = await firstCursor(connection, since, uidValidity, uidNext, now())
+  await cursors.save(first, [])
+  return first
 }
 
-/** Takes what came since `floor` and is not known by its key, then stands at the folder's end. */
-async function takeSince(
-  client: ImapFlow,
-  parts: FolderParts,
-  cursor: Cursor,
-  { floor, uidNext, signal }: { floor: number; uidNext: number; signal: AbortSignal },
+async function firstCursor(
+  connection: ImapConnection,
+  since: EmailOptions['since'],
+  uidValidity: string,
+  uidNext: number,
+  now: number,
 ): Promise<Cursor> {
+  if (since === 'all') return { uidValidity, uid: 0, newest: 0, floor: 0 }
+  if (since === 'now') return { uidValidity, uid: uidNext - 1, newest: now, floor: now }
+  const floor = Date.parse(since)
+  const [oldest = uidNext] = await uidsSince(connection, floor)
+  return { uidValidity, uid: oldest - 1, newest: floor, floor }
+}
+
+/** Takes what came lately and is not known by its key, then stands at the folder's end. */
+async function reconcile(
+  connection: ImapConnection,
+  parts: FolderParts,
+  stored: Cursor,
+  uidNext: number,
+  signal: AbortSignal,
+): Promise<Cursor> {
+  const floor = Math.max(stored.floor - SKEW, stored.newest - OVERLAP)
   const known = await parts.cursors.recent()
   // SEARCH knows days only, in the server's time zone; the exact time is compared below.
-  const uids = numbers(await client.search({ since: new Date(floor - 86_400_000) }, { uid: true }))
-  let newest = cursor.newest
+  const uids = await uidsSince(connection, floor - 86_400_000)
+  let { newest } = stored
   const keys: string[] = []
-  for await (const [batch, results] of takeAll(client, parts, uids, { floor, known, signal })) {
+  for await (const [batch, results] of takeAll(connection, parts, uids, { floor, known, signal })) {
     newest = Math.max(newest, ...batch.map((each) => each.internalDate))
     keys.push(...results.map(({ key }) => key))
   }
-  const done = { ...cursor, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0), newest }
+  const done = { ...stored, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0), newest }
   await parts.cursors.save(done, keys)
   return done
 }
 
-async function newUids(client: ImapFlow, after: number): Promise<number[]> {
+async function uidsSince(connection: ImapConnection, time: number): Promise<number[]> {
+  return numbers(
+    await connection.run((client) => client.search({ since: new Date(Math.max(0, time)) }, { uid: true })),
+  )
+}
+
+async function newUids(connection: ImapConnection, after: number): Promise<number[]> {
   // `n:*` always gives the last mail, also when its UID is lower (RFC 3501, section 6.4.8).
-  return numbers(await client.search({ uid: `${after + 1}:*` }, { uid: true })).filter((uid) => uid > after)
+  const found = await connection.run((client) => client.search({ uid: `${after + 1}:*` }, { uid: true }))
+  return numbers(found).filter((uid) => uid > after)
 }
 
 async function drain(
-  client: ImapFlow,
+  connection: ImapConnection,
   parts: FolderParts,
   start: Cursor,
   uids: number[],
@@ -136,7 +154,7 @@ async function drain(
 ): Promise<Cursor> {
   let cursor = start
   const none: ReadonlySet<string> = new Set()
-  for await (const [batch, results] of takeAll(client, parts, uids, { floor: 0, known: none, signal })) {
+  for await (const [batch, results] of takeAll(connection, parts, uids, { floor: 0, known: none, signal })) {
     cursor = {
       ...cursor,
       uid: Math.max(cursor.uid, ...batch.map((each) => each.uid)),
@@ -154,19 +172,21 @@ type Taking = { floor: number; known: ReadonlySet<string>; signal: AbortSignal }
 
 /**
  * Deals with mails batch by batch, in order of UID; the next batch is fetched while one is worked on. Yields a batch
- * when every mail of it is durable and moved away as configured.
+ * when every mail of it is durable and moved away as configured. Rejects when `signal` aborts.
  */
 async function* takeAll(
-  client: ImapFlow,
+  connection: ImapConnection,
   parts: FolderParts,
   uids: number[],
   { floor, known, signal }: Taking,
 ): AsyncGenerator<[Listed[], Ingested[]]> {
-  for (let start = 0; start < uids.length && !signal.aborted; start += LISTED_AT_ONCE) {
-    const listed = await list(client, uids.slice(start, start + LISTED_AT_ONCE))
+  for (let start = 0; start < uids.length; start += LISTED_AT_ONCE) {
+    // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
+    signal.throwIfAborted()
+    const listed = await list(connection, uids.slice(start, start + LISTED_AT_ONCE))
     const wanted = batches(listed.filter((each) => each.internalDate >= floor))
     const fetch = (batch: Listed[] | undefined) => {
-      const fetching = batch ? fetchBatch(client, parts.folder, batch, parts) : Promise.resolve([])
+      const fetching = batch ? fetchBatch(connection, parts.folder, batch, parts) : Promise.resolve([])
       // Awaited one round later; until then a failure must not count as unhandled.
       fetching.catch(() => {})
       return fetching
@@ -174,9 +194,10 @@ async function* takeAll(
     let ahead = fetch(wanted[0])
     for (const [index, batch] of wanted.entries()) {
       const incoming = await ahead
+      signal.throwIfAborted()
       ahead = fetch(wanted[index + 1])
       const results = await ingestAll(incoming, parts.ingest, known, signal)
-      await afterwards(client, parts, incoming, results)
+      await afterwards(connection, parts, incoming, results)
       yield [batch, results]
     }
   }

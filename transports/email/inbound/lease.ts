@@ -27,11 +27,15 @@ export async function holdLease(options: {
       return undefined
     }
   }
+  // A store that does not answer must not keep a daemon from stopping.
+  const stopped = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
 
-  let first = await acquire()
+  let first = await Promise.race([acquire(), stopped])
   while (!first && !signal.aborted) {
     await delay(ttl / 3, signal)
-    if (!signal.aborted) first = await acquire()
+    if (!signal.aborted) first = await Promise.race([acquire(), stopped])
   }
   if (!first) return undefined
 

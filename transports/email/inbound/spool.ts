@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { ImapFlow } from 'imapflow'
 import type { Artifacts } from '../../../src/core/transport.ts'
+import type { ImapConnection } from '../imap-connection.ts'
 import type { Listed } from './fetch.ts'
 import type { Incoming } from './ingest.ts'
 import { parseBigMail } from './parse-big.ts'
@@ -13,7 +13,7 @@ import { parseBigMail } from './parse-big.ts'
 /** Where big mails wait on disk while they are read, so that their size never is memory. */
 export type Spool = {
   /** Downloads one mail, in pieces, to a file that lives until the next one is fetched. */
-  fetch(client: ImapFlow, folder: string, listed: Listed): Promise<Incoming>
+  fetch(connection: ImapConnection, folder: string, listed: Listed): Promise<Incoming>
   close(): Promise<void>
 }
 
@@ -24,13 +24,15 @@ export function createSpool(artifacts: Artifacts, maxSize: number): Spool {
   let dir: string | undefined
   let slot = 0
   return {
-    async fetch(client, folder, listed) {
+    async fetch(connection, folder, listed) {
       dir ??= await mkdtemp(join(tmpdir(), 'trivium-mail-'))
       slot = (slot + 1) % SLOTS
       const path = join(dir, `${slot}.eml`)
-      const { content } = await client.download(String(listed.uid), undefined, { uid: true })
-      if (!content) throw new Error(`mail ${listed.uid} of ${folder} is gone`)
-      await pipeline(content, createWriteStream(path, { mode: 0o600 }))
+      await connection.run(async (client) => {
+        const { content } = await client.download(String(listed.uid), undefined, { uid: true })
+        if (!content) throw new Error(`mail ${listed.uid} of ${folder} is gone`)
+        await pipeline(content, createWriteStream(path, { mode: 0o600 }))
+      })
       return {
         folder,
         ...listed,

@@ -42,7 +42,6 @@ export function markdownToHtml(text: string): string {
     ],
     allowedAttributes: { a: ['href', 'title'], ol: ['start'], '*': ['style'] },
     allowedSchemes: ['http', 'https', 'mailto', 'tel'],
-    allowedStyles: {},
     parseStyleAttributes: false,
     transformTags: { '*': (tagName, attribs) => ({ tagName, attribs: styled(tagName, attribs) }) },
   })

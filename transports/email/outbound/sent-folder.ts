@@ -16,10 +16,12 @@ export function createSentFolder(
 ): SentFolder {
   return {
     async has(messageId) {
-      const { client, end } = await connect()
+      const { run, end } = await connect()
       try {
-        await client.mailboxOpen(options.folder, { readOnly: true })
-        const found = await client.search({ header: { 'message-id': messageId } }, { uid: true })
+        const found = await run(async (client) => {
+          await client.mailboxOpen(options.folder, { readOnly: true })
+          return client.search({ header: { 'message-id': messageId } }, { uid: true })
+        })
         if (!found) throw new Error(`the IMAP server refused to search ${options.folder}`)
         return found.length > 0
       } finally {
@@ -29,16 +31,16 @@ export function createSentFolder(
     async keep(mail) {
       if (options.copy === 'server') return
       const raw = await bytesOf(mail)
-      const { client, end } = await connect()
+      const { run, end } = await connect()
       try {
-        const done = (await client.append(options.folder, raw, ['\\Seen'])) || (await appendToNew(raw))
-        if (!done) throw new Error(`the IMAP server refused a copy for ${options.folder}`)
+        const append = () => run((client) => client.append(options.folder, raw, ['\\Seen']))
+        // The folder may be missing; making one that is there does no harm.
+        const kept = await append().catch(() => false)
+        if (kept) return
+        await run((client) => client.mailboxCreate(options.folder))
+        if (!(await append())) throw new Error(`the IMAP server refused a copy for ${options.folder}`)
       } finally {
         await end()
-      }
-      async function appendToNew(content: Buffer) {
-        await client.mailboxCreate(options.folder)
-        return client.append(options.folder, content, ['\\Seen'])
       }
     },
   }

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { until } from '../../fixtures/until.ts'
+import { type Daemon, mail, replyTo, startWorld, type World } from './harness.ts'
+
+describe('mail is never answered in a loop', () => {
+  let world: World
+  before(async () => {
+    world = await startWorld()
+  })
+  after(() => world.close())
+  beforeEach(() => {
+    world.smtp.taken.length = 0
+  })
+
+  /** Answers every message, as the most careless skill would. */
+  const answerAll = (daemon: Daemon) => {
+    let answered = 0
+    const errors: unknown[] = []
+    const accept = daemon.deps.accept
+    daemon.deps.accept = async (message) => {
+      const accepted = await accept(message)
+      const stored = daemon.store.messages.find(({ id }) => id === accepted.id)
+      if (stored && !accepted.duplicate) {
+        answered++
+        daemon.transport.send(replyTo(stored, 'I got your mail.')).catch((error) => errors.push(error))
+      }
+      return accepted
+    }
+    return { count: () => answered, errors }
+  }
+
+  const autoresponder = async (user: string, options: object = {}) => {
+    const daemon = await world.daemon(
+      {
+        address: user,
+        imap: {
+          host: '127.0.0.1',
+          port: world.dovecot.imapPort,
+          tls: 'none',
+          user,
+          pass: world.dovecot.password,
+        },
+        ...options,
+      },
+      { gateway: user, start: 'later' },
+    )
+    const answers = answerAll(daemon)
+    await daemon.transport.start()
+    await until(async () => (await daemon.deps.kv.list(`email/${user}/cursor/`, 1)).length > 0, 'the cursor')
+    return { ...daemon, answers }
+  }
+
+  test('two that answer everything and face each other stop after one answer', async () => {
+    const one = await autoresponder('one@example.com')
+    const two = await autoresponder('two@example.org')
+    await world.deliver(mail({ from: 'two@example.org', to: 'one@example.com' }), 'one@example.com')
+    // One answers; two accepts the answer, tries to answer it, and keeps silent.
+    await until(() => two.refused.length > 0, 'the silence of the second')
+    assert.deepEqual(two.refused, ['reply:auto-submitted'])
+    assert.equal(world.smtp.taken.length, 1)
+    assert.equal(one.store.messages.length, 1)
+    await one.stop()
+    await two.stop()
+  })
+
+  test('against a peer that hides that it is a machine, the budget ends it and says so', async () => {
+    const one = await autoresponder('budget@example.com', { 'reply-budget': '3/h' })
+    for (let round = 0; round < 5; round++) {
+      await world.deliver(mail({ from: 'liar@example.org', text: `round ${round}` }), 'budget@example.com')
+    }
+    await until(() => one.answers.errors.length === 2, 'the two answers over the budget')
+    await until(() => world.smtp.taken.length >= 3, 'the answers within the budget')
+    assert.deepEqual(one.refused, ['reply:budget', 'reply:budget'])
+    assert.match(String(one.answers.errors[0]), /budget of automatic replies to liar@example\.org is used up/)
+    await world.deliver(mail({ from: 'other@example.org' }), 'budget@example.com')
+    await until(() => world.smtp.taken.length >= 4, 'the answer to somebody else')
+    assert.equal(world.smtp.taken.length, 4)
+    await one.stop()
+  })
+
+  test('a copy of its own mail, as a list or a rule sends it back, is not a message', async () => {
+    const one = await autoresponder('copy@example.com')
+    await world.deliver(mail({ from: 'anna@example.net' }), 'copy@example.com')
+    const own = await until(() => world.smtp.taken[0], 'the answer')
+    await world.deliver(own.raw, 'copy@example.com')
+    await world.deliver(mail({ from: 'bob@example.net', text: 'next' }), 'copy@example.com')
+    await until(() => one.store.messages.length === 2, 'the next message')
+    assert.deepEqual(
+      one.store.messages.map(({ from }) => from.address),
+      ['anna@example.net', 'bob@example.net'],
+    )
+    await one.stop()
+  })
+
+  test('its own address, aliases included, and those of robots get no answer, wherever Reply-To leads', async () => {
+    const one = await autoresponder('own@example.com', { aliases: ['Info@example.com'] })
+    await world.deliver(mail({ from: 'own@example.com' }), 'own@example.com')
+    await world.deliver(mail({ from: 'INFO@example.com' }), 'own@example.com')
+    await world.deliver(mail({ headers: { 'Reply-To': 'info@example.com' } }), 'own@example.com')
+    await world.deliver(mail({ headers: { 'Reply-To': 'noreply@example.net' } }), 'own@example.com')
+    await until(() => one.refused.length === 4, 'four silences')
+    assert.deepEqual(one.refused.sort(), [
+      'reply:own-address',
+      'reply:own-address',
+      'reply:own-address',
+      'reply:robot-address',
+    ])
+    assert.equal(world.smtp.taken.length, 0)
+    await one.stop()
+  })
+
+  test('old mail gets no automatic answer', async () => {
+    const one = await autoresponder('old@example.com')
+    const yesterday = new Date(Date.now() - 25 * 3_600_000).toUTCString()
+    await world.deliver(mail({ headers: { Date: yesterday } }), 'old@example.com')
+    await until(() => one.refused.length === 1, 'the silence')
+    assert.deepEqual(one.refused, ['reply:too-old'])
+    assert.equal(one.store.messages.length, 1)
+    await one.stop()
+  })
+
+  test('automatic mail is a message like any other, with the reason on it', async () => {
+    const one = await autoresponder('auto@example.com')
+    await world.deliver(mail({ headers: { 'List-Id': '<news.example.org>' } }), 'auto@example.com')
+    const message = await until(() => one.store.messages[0], 'the message')
+    assert.equal(message.data.auto, 'list')
+    await one.stop()
+  })
+})
