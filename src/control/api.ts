@@ -166,9 +166,9 @@ const answerError: ErrorRequestHandler = (error, _request, response, next) => {
 
 /** Express' own errors (a body that is no JSON, or too large) carry a status below 500. */
 function asTriviumError(error: unknown): TriviumError {
-  const isClientError = error instanceof Error && 'status' in error && typeof error.status === 'number'
-  if (isClientError && Number(error.status) < 500) {
-    return new TriviumError('bad_request', { reason: error.message }, { cause: error })
-  }
-  return error instanceof TriviumError ? error : toTriviumError(error)
+  if (error instanceof TriviumError || !(error instanceof Error)) return toTriviumError(error)
+  const isClientError = 'status' in error && typeof error.status === 'number' && error.status < 500
+  return isClientError
+    ? new TriviumError('bad_request', { reason: error.message }, { cause: error })
+    : toTriviumError(error)
 }
