@@ -1,3 +1,4 @@
+import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
@@ -50,7 +51,16 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   const roots = createRoots(prefix)
   const names = createTopicNames(client, address, roots.main)
   const signals = createSignals({ subscriber: connection.subscriber, channel, log })
-  await signals.ready
+  const close = async () => {
+    signals.close()
+    client.disconnect()
+  }
+  try {
+    await within(signals.ready, connectTimeout, `no subscription to ${channel}: timed out`)
+  } catch (error) {
+    await close()
+    throw toStoreError(error, address)
+  }
   await warn(connection, log)
 
   return {
@@ -68,16 +78,27 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     },
     stats: createStats(run, roots),
     trim: createTrim(run, { roots, names }),
-    close: async () => {
-      signals.close()
-      client.disconnect()
-    },
+    close,
   }
 }
 
+async function within(ready: Promise<void>, timeout: number, reason: string): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(reason)), timeout)
+  try {
+    await Promise.race([ready, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Says at the start what `trivium doctor` would; a server that does not tell is no reason not to start. */
 async function warn({ client, address }: Connection, log: Log): Promise<void> {
-  const checks = await checkServers(client).catch((error) => Promise.reject(toStoreError(error, address)))
-  for (const { name, ok, detail } of checks) {
-    if (!ok) log.warn({ store: address, check: name }, detail)
+  try {
+    for (const { name, ok, detail } of await checkServers(client)) {
+      if (!ok) log.warn({ store: address, check: name }, detail)
+    }
+  } catch (error) {
+    log.warn({ store: address, reason: reasonOf(error) }, 'the settings of the store cannot be checked')
   }
 }

@@ -49,7 +49,10 @@ export function createSignals({ subscriber, channel, log }: SignalDeps): Signals
     })
     connection.on('ready', () => {
       // A failure closes the connection, and its reconnect comes back here.
-      connection.subscribe(channel).then(onSubscribed, () => connection.disconnect(true))
+      connection.subscribe(channel).then(onSubscribed, (error: Error) => {
+        log.debug({ channel, reason: error.message }, 'the subscription was refused')
+        connection.disconnect(true)
+      })
     })
     connection.on('end', () => {
       if (!closed) retry = setTimeout(open, backoff(attempts++))

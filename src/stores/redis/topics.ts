@@ -13,6 +13,8 @@ import type { TopicNames } from './topic-names.ts'
 
 /** How many requests, or ids, one call carries. */
 const MAX_REQUESTS = 256
+/** How many events a group gets from one call at most, however many it asks for. */
+const MAX_EVENTS = 500
 
 export type TopicDeps = { toEvent: (message: Message) => Event; names: TopicNames; now: () => number }
 
@@ -29,7 +31,12 @@ export function createTopics(run: Run, roots: Roots, { toEvent, names, now }: To
   }
 
   async function readSome(topic: string, requests: readonly GroupRead[]) {
-    const args = requests.flatMap(({ group, max, mode, lease }) => [group, max, mode, lease ?? 0])
+    const args = requests.flatMap(({ group, max, mode, lease }) => [
+      group,
+      Math.min(max, MAX_EVENTS),
+      mode,
+      lease ?? 0,
+    ])
     const reply = await handOverOf(topic).call((handing) =>
       run('topic-read', roots.topic(topic), ...handing, ...args),
     )

@@ -118,6 +118,23 @@ describe('a Redis that fails', () => {
     assert.ok(performance.now() - began < 3_000)
   })
 
+  test('a user who may not subscribe is refused at the start, one who may not look is warned', async () => {
+    const admin = new Redis(server.url)
+    const user = (name: string, ...rules: string[]) =>
+      admin.acl('SETUSER', name, 'on', '>pw', '~*', '&*', '+@all', ...rules)
+    await user('deaf', '-subscribe')
+    await user('blind', '-info')
+    admin.disconnect()
+    const as = (name: string) => server.url.replace('//', `//${name}:pw@`)
+    await assert.rejects(openStore(as('deaf'), { connectTimeout: 500 }), {
+      code: 'store_unavailable',
+      message: /^(?!.*pw@)/,
+    })
+    const blind = await openStore(as('blind'))
+    await blind.ping()
+    await blind.close()
+  })
+
   test('a claim whose answer was lost is given back, and is neither failed nor lost', async () => {
     await store.jobs.add('heard', [{ id: 'a', lane: 'l', group: 'g' }])
     server.freeze()
