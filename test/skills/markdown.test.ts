@@ -69,6 +69,20 @@ describe('a markdown skill', () => {
     assert.deepEqual(words, ['one ', 'two ', 'three'])
   })
 
+  test('that serves another model as a tool streams nothing to the listener', async (t) => {
+    const { manager, folder } = await start(t, skillFile('Ask.', 'model: local:m\nallowed-tools: expert'), [
+      { calls: [{ name: 'expert', args: {} }] },
+      { text: 'inner text' },
+      { text: 'outer text' },
+    ])
+    const expert = skillFile('Know.').replace('name: helper', 'name: expert')
+    await writeIn(folder, 'expert/SKILL.md', expert)
+    await manager.reload()
+    const words: string[] = []
+    await manager.invoke('helper', {}, { onText: (word) => words.push(word) })
+    assert.equal(words.join(''), 'outer text')
+  })
+
   test('remembers the conversation with `session: args.sessionId` and no more wiring', async (t) => {
     const { manager, server } = await start(
       t,

@@ -44,6 +44,8 @@ export function createMarkdownLoader(
       const modelId = settings.id ?? ctx.call.model ?? options.defaultModel?.()
       if (!modelId) throw new TriviumError('model_missing', { name })
       const model = await resolveModel(modelId, options)
+      // A model that serves another model as a tool speaks to that one, not to whoever listens.
+      const onText = ctx.call.toolDepth === undefined ? ctx.call.onText : undefined
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
       const outcome = await runModel({
         skill: name,
@@ -54,7 +56,7 @@ export function createMarkdownLoader(
         tools: (stop) => createTools({ name, metadata }, ctx, catalog, stop),
         signal: ctx.signal,
         log: ctx.log,
-        ...(ctx.call.onText ? { onText: ctx.call.onText } : {}),
+        ...(onText ? { onText } : {}),
       })
       const { text, trace, ...usage } = outcome
       ctx.locals.agent = { trace, ...usage }
