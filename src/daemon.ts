@@ -27,6 +27,7 @@ import { createRouter } from './gateway/router.ts'
 import { waitUntilSettled } from './gateway/settled.ts'
 import { createSkillManager, type SkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
+import { createMcpHttp } from './skills/mcp/mcp-http.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
 import { createRuntimeServices } from './skills/services.ts'
 import { createArtifacts } from './state/artifacts.ts'
@@ -170,9 +171,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     reload,
     draining: () => draining,
   })
+  const mcp = createMcpHttp({ manager, version: options.version, now })
   const control = createServer(
     createControlApi({
       ...operator,
+      mcp: (request, response) => void mcp.handle(request, response, request.body),
       token: controlToken(dataDir, config.daemon.token),
       async metrics() {
         try {
@@ -226,6 +229,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         () => publicHttp.close(grace),
         () => gateways.close(),
         () => manager.close(),
+        () => mcp.close(),
         () => closeServer(control),
         () => housekeeping.stop(),
         async () => runtime.close(),

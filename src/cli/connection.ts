@@ -25,9 +25,15 @@ export type Connection = {
 
 /** Connects to the running daemon. Throws `not_running`. */
 export async function connect(environs: Environs): Promise<Connection> {
-  const found = await findDaemon(environs)
-  if (found.control === undefined) throw new TriviumError('not_running', { path: found.dataDir })
-  return remote(found.control, found.token)
+  const { control, token } = await controlOf(environs)
+  return remote(control, token)
+}
+
+/** The control address (`host:port`) and token of the running daemon. Throws `not_running`. */
+export async function controlOf(environs: Environs): Promise<{ control: string; token: string }> {
+  const { dataDir, control, token } = await findDaemon(environs)
+  if (control === undefined) throw new TriviumError('not_running', { path: dataDir })
+  return { control, token }
 }
 
 /** Connects to the running daemon, or opens the store in this process; there is one writer in either case. */

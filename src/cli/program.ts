@@ -5,6 +5,7 @@ import { addConfig } from './commands/config.ts'
 import { addDeadLetters } from './commands/dead-letters.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addInit } from './commands/init.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addMessage } from './commands/message.ts'
 import { addReload } from './commands/reload.ts'
 import { addRoutes } from './commands/routes.ts'
@@ -27,6 +28,7 @@ const COMMANDS: readonly AddCommand[] = [
   addReload,
   addDeadLetters,
   addSkill,
+  addMcp,
 ]
 
 /** Runs one command line and resolves with the exit code: 0 fine, 1 failed, 2 usage or configuration, 3 no daemon, 4 nothing came. */

@@ -5,7 +5,7 @@ import { type DaemonConfig, daemonConfig, daemonSchema } from './daemon-section.
 import { type Environment, readEnvironment } from './environment.ts'
 import { type GatewayConfig, parseGateways, type TransportSchemas } from './gateways.ts'
 import { hint, type Problem, quote, throwErrors } from './problem.ts'
-import { addedRoutes, parseRoutes } from './routes.ts'
+import { parseRoutes, withSkillRoutes } from './routes.ts'
 import { secretsOf } from './secrets.ts'
 import { type AccessConfig, accessSchema, type ModelConfig, modelSchema, skillsSchema } from './sections.ts'
 import type { RoutedSkill } from './skill-routes.ts'
@@ -19,7 +19,7 @@ export type Config = {
   readonly file: string
   readonly daemon: DaemonConfig
   readonly gateways: readonly GatewayConfig[]
-  /** The file's, then those that skills bring. */
+  /** The file's, then those that skills bring; a final route of the file that takes everything comes last. */
   readonly routes: readonly Route[]
   readonly access: AccessConfig
   readonly model?: ModelConfig
@@ -115,7 +115,7 @@ function assemble(
   const names = skills?.map((skill) => skill.name)
   const world = { gateways, transports: kinds, ...(names ? { skills: names } : {}) }
   const own = parseRoutes(sections.routes, world, check)
-  const routes = [...own, ...addedRoutes(own, skills ?? [], world, check)]
+  const routes = withSkillRoutes(own, skills ?? [], world, check)
   warnOfIdleness(gateways, routes, check)
 
   const access = check.section(accessSchema, sections.access ?? {}, ['access']) ?? { roles: {} }

@@ -176,11 +176,28 @@ function checkReach(
 }
 
 /**
- * The routes that skills bring, to come after the file's `own`. What is broken, has the name of a route that
- * is there, or can never run, is a warning: a skill must not stop the daemon.
+ * All routes in their order: the file's, then those that skills bring, and last the file's final route where that
+ * one takes everything; before it, because after it none of them could ever run.
  */
-export function addedRoutes(
+export function withSkillRoutes(
   own: readonly Route[],
+  skills: readonly RoutedSkill[],
+  world: RouteWorld,
+  check: Checker,
+): Route[] {
+  const last = own.at(-1)
+  const rest = last && Object.keys(last.match).length === 0 ? [last] : []
+  const first = own.slice(0, own.length - rest.length)
+  return [...first, ...addedRoutes(first, rest, skills, world, check), ...rest]
+}
+
+/**
+ * The routes that skills bring. What is broken, has the name of a route that is there, or can never run, is a
+ * warning: a skill must not stop the daemon.
+ */
+function addedRoutes(
+  first: readonly Route[],
+  rest: readonly Route[],
   skills: readonly RoutedSkill[],
   world: RouteWorld,
   check: Checker,
@@ -191,8 +208,8 @@ export function addedRoutes(
   const warn = (route: Route, message: string) =>
     problems.push({ severity: 'warning', file: `skill ${route.skill}`, message })
   for (const route of routes) {
-    const before = [...own, ...added]
-    if (before.some(({ name }) => name === route.name)) {
+    const before = [...first, ...added]
+    if ([...before, ...rest].some(({ name }) => name === route.name)) {
       warn(route, `its route ${quote(route.name)} is left out: there is a route with that name`)
       continue
     }

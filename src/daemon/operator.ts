@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express'
 import type { ControlCaller, ControlDeps, Submission } from '../control/api.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
@@ -12,7 +11,7 @@ import type { SkillManager } from '../skills/manager.ts'
 import type { Roads } from './roads.ts'
 
 /** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
-export type Operator = Omit<ControlDeps, 'token' | 'metrics' | 'mcp'> & { mcp?: RequestHandler }
+export type Operator = Omit<ControlDeps, 'token' | 'metrics' | 'mcp'>
 
 export function createOperator(deps: {
   version: string
