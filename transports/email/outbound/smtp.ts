@@ -33,20 +33,37 @@ export function createSmtp(options: {
   const handedOver = new Set<string>()
   let pool: Promise<ReturnType<typeof createPool>> | undefined
 
-  const open = () => {
+  const open = async () => {
     pool ??= tlsOptions(server).then((tls) =>
       createPool(server, tls, tokens, options.timeouts ?? TIMEOUTS, handedOver),
     )
-    return pool
+    try {
+      return await pool
+    } catch (error) {
+      pool = undefined
+      throw error
+    }
+  }
+
+  /** Servers that refuse a token without asking for another: the next attempt logs in with a fresh one. */
+  const renewToken = async (error: unknown) => {
+    if (!tokens || details(error).code !== 'EAUTH') return
+    const old = pool
+    pool = undefined
+    await tokens('renew')
+    const transporter = await old
+    transporter?.close()
   }
 
   return {
     async send(mail, key) {
-      const transporter = await open()
       try {
+        const transporter = await open()
         const sent = await transporter.sendMail(mail)
         return { response: sent.response ?? '' }
       } catch (error) {
+        // That the token cannot be renewed shows at the next login; what is told now is why this send failed.
+        await renewToken(error).catch(() => {})
         throw failure(gateway, key, error, handedOver.has(mail.messageId ?? ''))
       } finally {
         handedOver.delete(mail.messageId ?? '')

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { type DNSResolver, dkimSign } from 'mailauth'
+import { until } from '../../fixtures/until.ts'
+import { mail, startWorld, type World } from './harness.ts'
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'der' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+
+/** example.net signs and asks to reject the rest; other domains publish nothing. */
+const records: Record<string, string> = {
+  'TXT s1._domainkey.example.net': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
+  'TXT _dmarc.example.net': 'v=DMARC1; p=reject',
+}
+const resolver: DNSResolver = async (domain, type) => {
+  const found = records[`${type} ${domain.toLowerCase()}`]
+  if (!found) throw Object.assign(new Error(`no ${type} ${domain}`), { code: 'ENOTFOUND' })
+  return [[found]]
+}
+
+async function signed(raw: string): Promise<string> {
+  const key = { signingDomain: 'example.net', selector: 's1', privateKey }
+  const { signatures } = await dkimSign(raw, { ...key, signatureData: [key] })
+  return signatures + raw
+}
+
+describe('who may write', () => {
+  let world: World
+  before(async () => {
+    world = await startWorld()
+  })
+  after(() => world.close())
+
+  const guarded = (user: string, options: object) =>
+    world.daemon(
+      {
+        address: user,
+        imap: {
+          host: '127.0.0.1',
+          port: world.dovecot.imapPort,
+          tls: 'none',
+          user,
+          pass: world.dovecot.password,
+        },
+        authentication: 'prefer',
+        ...options,
+      },
+      { world: { resolver } },
+    )
+
+  test('allowed senders get in; the others are counted, logged, put into quarantine, and seen by nobody', async () => {
+    const user = 'list@example.com'
+    const daemon = await guarded(user, {
+      'allowed-senders': ['*@example.org', 'anna@*'],
+      authentication: 'off',
+      quarantine: 'Refused',
+    })
+    await world.deliver(mail({ from: 'eve@evil.example', text: 'let me in' }), user)
+    await world.deliver(mail({ from: '"bob@example.org" <eve@evil.example>', text: 'let me in' }), user)
+    await world.deliver(mail({ from: 'BOB@Example.ORG', text: 'hello' }), user)
+    await until(() => daemon.store.messages.length === 1, 'the message')
+    await until(() => daemon.refused.length === 2, 'the refusals')
+    assert.deepEqual(daemon.refused, ['sender', 'sender'])
+    assert.equal(daemon.store.messages[0]?.from.address, 'bob@example.org')
+    assert.equal(daemon.store.calls, 1)
+    await until(
+      async () => (await world.mailbox(user, 'Refused').catch(() => [])).length === 2,
+      'the quarantine',
+    )
+    assert.ok(daemon.logs.some(({ fields }) => JSON.stringify(fields).includes('eve@evil.example')))
+    assert.doesNotMatch(JSON.stringify(daemon.logs), /let me in/)
+    await daemon.stop()
+  })
+
+  test('a signature proves the sender; a forged name of a domain that signs is refused', async () => {
+    const user = 'signed@example.com'
+    const daemon = await guarded(user, { 'allowed-senders': ['anna@example.net'] })
+    await world.deliver(mail({ text: 'forged' }), user)
+    await until(() => daemon.refused.length === 1, 'the refusal')
+    assert.deepEqual(daemon.refused, ['authentication'])
+    await world.deliver(await signed(mail({ text: 'genuine' })), user)
+    const message = await until(() => daemon.store.messages[0], 'the message')
+    assert.equal(message.text, 'genuine')
+    const { authentication } = message.data
+    assert.ok(typeof authentication === 'object' && authentication && !Array.isArray(authentication))
+    assert.deepEqual([authentication.result, authentication.by], ['pass', 'dmarc'])
+    await daemon.stop()
+  })
+
+  test('a signed mail that was changed on the way is refused', async () => {
+    const user = 'changed@example.com'
+    const daemon = await guarded(user, { 'allowed-senders': ['anna@example.net'] })
+    const raw = await signed(mail({ text: 'pay 10' }))
+    await world.deliver(raw.replace('pay 10', 'pay 99'), user)
+    await until(() => daemon.refused.length === 1, 'the refusal')
+    assert.equal(daemon.store.messages.length, 0)
+    await daemon.stop()
+  })
+
+  test('prefer lets in whom nobody can vouch for, and require does not', async () => {
+    const prefer = await guarded('prefer@example.com', { 'allowed-senders': ['*@example.org'] })
+    const require = await guarded('require@example.com', { authentication: 'require' })
+    for (const user of ['prefer@example.com', 'require@example.com']) {
+      await world.deliver(mail({ from: 'bob@example.org' }), user)
+    }
+    await until(() => prefer.store.messages.length === 1, 'the message')
+    await until(() => require.refused.length === 1, 'the refusal')
+    assert.equal(require.store.messages.length, 0)
+    await world.deliver(await signed(mail({})), 'require@example.com')
+    await until(() => require.store.messages.length === 1, 'the proven message')
+    await prefer.stop()
+    await require.stop()
+  })
+
+  test('a forged sender without a list gets in, and no answer', async () => {
+    const user = 'open@example.com'
+    const daemon = await guarded(user, {})
+    await world.deliver(mail({}), user)
+    const message = await until(() => daemon.store.messages[0], 'the message')
+    const target = message.data.replyTarget
+    assert.ok(typeof target === 'object' && target && !Array.isArray(target))
+    assert.equal(target.suppress, 'unauthenticated')
+    await daemon.stop()
+  })
+
+  test('the results of your own server are believed where it is named', async () => {
+    const user = 'trusting@example.com'
+    const daemon = await guarded(user, { trust: 'mx.example.com', authentication: 'require' })
+    await world.deliver(mail({ text: 'unproven' }), user)
+    await until(() => daemon.refused.length === 1, 'the refusal')
+    await world.deliver(
+      mail({
+        text: 'proven',
+        headers: { 'Authentication-Results': 'mx.example.com; dmarc=pass header.from=example.net' },
+      }),
+      user,
+    )
+    await until(() => daemon.store.messages.length === 1, 'the message')
+    await daemon.stop()
+  })
+
+  test('a Reply-To that leads to somebody who may not write is not followed', async () => {
+    const user = 'reply-to@example.com'
+    const daemon = await guarded(user, { 'allowed-senders': ['*@example.org'], authentication: 'off' })
+    await world.deliver(mail({ from: 'bob@example.org', headers: { 'Reply-To': 'eve@evil.example' } }), user)
+    const message = await until(() => daemon.store.messages[0], 'the message')
+    const target = message.data.replyTarget
+    assert.ok(typeof target === 'object' && target && !Array.isArray(target))
+    assert.equal(target.to, 'bob@example.org')
+    await daemon.stop()
+  })
+})
