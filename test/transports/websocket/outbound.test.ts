@@ -32,7 +32,7 @@ describe('following a reply log', () => {
     // Both signals of the log come while the read that saw nothing is still under way.
     await new Promise(setImmediate)
     await new Promise(setImmediate)
-    const opening = setInterval(() => gates.shift()?.(), 1)
+    const opening = setInterval(() => gates.shift()?.(), 1).unref()
     await until(() => written.length === 1, 'the reply')
     clearInterval(opening)
     follower.stop()
