@@ -13,6 +13,8 @@ export type ReadOptions = {
   accept?: (entry: LogEntry) => boolean
   /** Only the newest so many that `accept` takes; still given oldest first. */
   limit?: number
+  /** With `limit`: entries before this time (ISO 8601) end the search backwards. */
+  oldest?: string
   /** Goes on with what is appended, until `signal` aborts. */
   follow?: boolean
   signal?: AbortSignal
@@ -29,7 +31,12 @@ export async function* readLog(path: string, options: ReadOptions = {}): AsyncGe
   try {
     const files = fullFiles(path)
     const size = current ? (await current.stat()).size : 0
-    if (options.limit !== undefined) yield* await newest(files, current, size, options.limit, accept)
+    if (options.limit !== undefined)
+      yield* await newest(files, current, size, {
+        limit: options.limit,
+        oldest: options.oldest ?? '',
+        accept,
+      })
     else {
       for (const file of files) yield* wholeFile(file, accept)
     }
@@ -152,17 +159,16 @@ async function newest(
   files: readonly string[],
   current: FileHandle | undefined,
   size: number,
-  limit: number,
-  accept: Accept,
+  wanted: Wanted,
 ): Promise<LogEntry[]> {
   const found: LogEntry[] = []
-  if (current) await backwards(current, size, limit, accept, found)
+  let isDone = current ? await backwards(current, size, wanted, found) : false
   for (const file of files.toReversed()) {
-    if (found.length >= limit) break
+    if (isDone) break
     const handle = await openIfThere(file)
     if (!handle) continue
     try {
-      await backwards(handle, (await handle.stat()).size, limit, accept, found)
+      isDone = await backwards(handle, (await handle.stat()).size, wanted, found)
     } finally {
       await handle.close()
     }
@@ -170,25 +176,33 @@ async function newest(
   return found.reverse()
 }
 
-async function backwards(handle: FileHandle, size: number, limit: number, accept: Accept, found: LogEntry[]) {
+type Wanted = { limit: number; oldest: string; accept: Accept }
+
+/** Adds entries newest first; true when there are enough, or the rest is too old. */
+async function backwards(
+  handle: FileHandle,
+  size: number,
+  wanted: Wanted,
+  found: LogEntry[],
+): Promise<boolean> {
   let rest: Buffer = Buffer.alloc(0)
-  for (let end = size; end > 0 && found.length < limit; ) {
+  for (let end = size; end > 0; ) {
     const start = Math.max(0, end - CHUNK)
     const chunk = Buffer.alloc(end - start)
     await handle.read(chunk, 0, chunk.length, start)
     const bytes = Buffer.concat([chunk, rest])
     const first = start === 0 ? 0 : bytes.indexOf(NEWLINE) + 1
-    if (start > 0 && first === 0) {
-      rest = bytes
-    } else {
-      rest = bytes.subarray(0, first)
-      for (const line of bytes.toString('utf8', first).split('\n').reverse()) {
-        const entry = found.length < limit ? parse(line) : undefined
-        if (entry && accept(entry)) found.push(entry)
-      }
+    const isInside = start > 0 && first === 0
+    rest = isInside ? bytes : bytes.subarray(0, first)
+    for (const line of isInside ? [] : bytes.toString('utf8', first).split('\n').reverse()) {
+      if (found.length >= wanted.limit) return true
+      const entry = parse(line)
+      if (entry && entry.time < wanted.oldest) return true
+      if (entry && wanted.accept(entry)) found.push(entry)
     }
     end = start
   }
+  return found.length >= wanted.limit
 }
 
 /** Where the last line begins that is not whole yet; the end of the file where all are. */

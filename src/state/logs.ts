@@ -67,10 +67,12 @@ export function createLogs(
 }
 
 function read(path: string, query: LogQuery, textOf: (entry: LogEntry) => string): AsyncIterable<LogEntry> {
-  const { limit, follow, signal } = query
+  const { limit, follow, signal, since } = query
   return readLog(path, {
     accept: filterOf(query, textOf),
     ...(limit === undefined ? {} : { limit }),
+    // Processes append in order but stamp before; a minute is far more than they differ.
+    ...(since === undefined ? {} : { oldest: new Date(since - 60_000).toISOString() }),
     ...(follow === undefined ? {} : { follow }),
     ...(signal === undefined ? {} : { signal }),
   })

@@ -1,0 +1,210 @@
+import { TriviumError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import { type AssistantState, type Delegation, type Note, nextId, type Search } from './assistant-state.ts'
+import type { ActivityEntry, Logs } from './logs.ts'
+import type { StateDocument } from './manager.ts'
+import type { SearchIndex } from './search-index.ts'
+
+/** What the assistant can do with its durable state. Each method is durable when it resolves, and in events.jsonl. */
+export type Assistant = {
+  /** Keeps a note, `memory-1` and so on; the same text again is another note. */
+  remember(args: { text: string; channel: string }): Promise<Note>
+  /** Notes oldest first; with `query` those that contain each of its words. */
+  recall(args: { query?: string; channel?: string; limit?: number }): Promise<Note[]>
+  /** Throws `not_found`. */
+  forget(args: { id: string; channel: string }): Promise<Note>
+  /** Full text over notes and transcripts; the result is kept under `searches` (the last 100). */
+  search(args: { query: string; channel: string; in?: string; limit?: number }): Promise<Search>
+  /** Gives work to a worker, to be taken by it. */
+  delegate(args: { worker: string; task: string; channel: string }): Promise<Delegation>
+  /** Queues a digest of what happened, for the worker `digest`; one that waits already is returned instead. */
+  queueDigest(args: { topic?: string; channel: string }): Promise<Delegation>
+  /** A worker takes its oldest queued work; undefined where there is none. Nobody else gets it. */
+  take(args: { worker: string; by: string }): Promise<Delegation | undefined>
+  /** Accepts a worker's result, once; a repeated one returns what stands. Throws `not_found`. */
+  accept(args: { id: string; result: Json; failed?: boolean }): Promise<Delegation>
+  delegations(args: { status?: Delegation['status']; worker?: string }): Promise<Delegation[]>
+  /** For `trivium status`. */
+  overview(): Promise<Overview>
+}
+
+export type Overview = {
+  assistant_name: string
+  revision: number
+  memory: number
+  searches: number
+  delegations: { [status: string]: number }
+  schedules: number
+}
+
+const KEPT_SEARCHES = 100
+
+/** Makes the assistant over `state.json`, its logs and its search index. `now` is Unix ms. */
+export function createAssistant(deps: {
+  state: StateDocument<AssistantState>
+  logs: Pick<Logs, 'event'>
+  index: SearchIndex
+  now?: () => number
+}): Assistant {
+  const { state, logs, index } = deps
+  const now = deps.now ?? Date.now
+  const time = () => new Date(now()).toISOString()
+
+  /** Changes the state, then notes it; the entry says only what has become durable. */
+  const change = async <T>(
+    mutate: (draft: AssistantState) => T,
+    entry: (made: T) => ActivityEntry | undefined,
+  ) => {
+    const made = await updateWith(state, mutate)
+    const line = entry(made)
+    if (line) await logs.event(line)
+    return made
+  }
+
+  const queue = (draft: AssistantState, kind: Delegation['kind'], args: Omit<Asked, 'kind'>): Delegation => {
+    const made: Delegation = {
+      id: nextId(draft, 'delegation'),
+      kind,
+      ...args,
+      status: 'queued',
+      time: time(),
+    }
+    draft.delegations.push(made)
+    return made
+  }
+
+  return {
+    remember: ({ text, channel }) =>
+      change(
+        (draft) => {
+          const note = { id: nextId(draft, 'memory'), text, channel, time: time() }
+          draft.memory.push(note)
+          return note
+        },
+        ({ id }) => ({ event: 'note_stored', channel, id }),
+      ),
+    async recall({ query, channel, limit }) {
+      const { document } = await state.load()
+      const words = query?.toLowerCase().split(/\s+/).filter(Boolean) ?? []
+      const found = document.memory.filter(
+        (note) =>
+          (channel === undefined || note.channel === channel) &&
+          words.every((word) => note.text.toLowerCase().includes(word)),
+      )
+      return limit === undefined ? found : found.slice(Math.max(0, found.length - limit))
+    },
+    forget: ({ id, channel }) =>
+      change(
+        (draft) => {
+          const place = draft.memory.findIndex((note) => note.id === id)
+          const [note] = place < 0 ? [] : draft.memory.splice(place, 1)
+          return found(note, id)
+        },
+        () => ({ event: 'note_forgotten', channel, id }),
+      ),
+    async search({ query, channel, in: within, limit = 10 }) {
+      const { document } = await state.load()
+      const options = { limit, ...(within === undefined ? {} : { channel: within }) }
+      const results = await index.search(query, document.memory, options)
+      return await change(
+        (draft) => {
+          const made = { id: nextId(draft, 'search'), query, channel, time: time(), results }
+          draft.searches = [...draft.searches, made].slice(-KEPT_SEARCHES)
+          return made
+        },
+        ({ id }) => ({ event: 'search_recorded', channel, id, query, results: results.length }),
+      )
+    },
+    delegate: ({ worker, task, channel }) =>
+      change(
+        (draft) => queue(draft, 'task', { worker, task, channel }),
+        ({ id }) => ({ event: 'work_delegated', channel, id, worker }),
+      ),
+    async queueDigest({ topic = 'what happened since the last digest', channel }) {
+      const made = await change(
+        (draft) => {
+          const waiting = draft.delegations.find(
+            (one) =>
+              one.kind === 'digest' &&
+              one.status === 'queued' &&
+              one.task === topic &&
+              one.channel === channel,
+          )
+          return {
+            digest: waiting ?? queue(draft, 'digest', { worker: 'digest', task: topic, channel }),
+            isNew: !waiting,
+          }
+        },
+        ({ digest, isNew }) => (isNew ? { event: 'digest_queued', channel, id: digest.id } : undefined),
+      )
+      return made.digest
+    },
+    take: ({ worker, by }) =>
+      change(
+        (draft) => {
+          const next = draft.delegations.find((one) => one.worker === worker && one.status === 'queued')
+          if (next) Object.assign(next, { status: 'working', takenBy: by })
+          return next && { ...next }
+        },
+        (next) => next && { event: 'work_taken', channel: next.channel, id: next.id, worker, by },
+      ),
+    async accept({ id, result, failed = false }) {
+      const accepted = await change(
+        (draft) => {
+          const one = found(
+            draft.delegations.find((delegation) => delegation.id === id),
+            id,
+          )
+          const isNew = one.status === 'queued' || one.status === 'working'
+          if (isNew) Object.assign(one, { status: failed ? 'failed' : 'done', finished: time(), result })
+          return { one: { ...one }, isNew }
+        },
+        ({ one, isNew }) =>
+          isNew
+            ? { event: 'result_accepted', channel: one.channel, id, worker: one.worker, ok: !failed }
+            : undefined,
+      )
+      return accepted.one
+    },
+    async delegations({ status, worker }) {
+      const { document } = await state.load()
+      return document.delegations.filter(
+        (one) =>
+          (status === undefined || one.status === status) && (worker === undefined || one.worker === worker),
+      )
+    },
+    async overview() {
+      const { document, revision } = await state.load()
+      const delegations: Record<string, number> = {}
+      for (const { status } of document.delegations) delegations[status] = (delegations[status] ?? 0) + 1
+      return {
+        assistant_name: document.assistant_name,
+        revision,
+        memory: document.memory.length,
+        searches: document.searches.length,
+        delegations,
+        schedules: document.schedules.length,
+      }
+    },
+  }
+}
+
+type Asked = Pick<Delegation, 'kind' | 'worker' | 'task' | 'channel'>
+
+/** Updates a document and gives what the mutation made, of the run that counted. */
+export async function updateWith<S extends AssistantState, T>(
+  state: StateDocument<S>,
+  mutate: (draft: S) => T,
+): Promise<T> {
+  let made: { value: T } | undefined
+  await state.update((draft) => {
+    made = { value: mutate(draft) }
+  })
+  if (!made) throw new TriviumError('internal', { reason: 'an update ended without running its mutation' })
+  return made.value
+}
+
+function found<T>(value: T | undefined, id: string): T {
+  if (value === undefined) throw new TriviumError('not_found', { path: id })
+  return value
+}

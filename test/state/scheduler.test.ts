@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { parseDuration } from '../../src/core/units.ts'
+import { assistantDocument } from '../../src/state/assistant-state.ts'
+import type { ActivityEntry } from '../../src/state/logs.ts'
+import { createStateManager } from '../../src/state/manager.ts'
+import { plannedTimes } from '../../src/state/planned-times.ts'
+import { createScheduler, type NewSchedule, type Occasion, parseMisfire } from '../../src/state/scheduler.ts'
+import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
+import { quiet, toEvent } from './store-parts.ts'
+import { temporaryDir } from './temporary.ts'
+import { until } from './until.ts'
+
+const MINUTE = 60_000
+const START = Date.UTC(2026, 0, 1, 12)
+const hourly: NewSchedule = { name: 'hourly', cron: '0 * * * *', skill: 'digest', channel: 'cli' }
+
+async function make(t: TestContext) {
+  const dir = temporaryDir(t)
+  let time = START
+  const now = () => time
+  const store = await createEmbeddedStore({ dir, log: quiet, toEvent, now })
+  const manager = createStateManager({ dir, documents: [assistantDocument], now })
+  t.after(async () => {
+    await manager.close()
+    await store.close()
+  })
+  const fired: Occasion[] = []
+  const events: ActivityEntry[] = []
+  const scheduler = (
+    owner = 'a',
+    fire: (occasion: Occasion) => Promise<void> = async (one) => void fired.push(one),
+  ) =>
+    createScheduler({
+      store,
+      state: manager.document(assistantDocument),
+      fire,
+      record: async (entry) => void events.push(entry),
+      owner,
+      log: quiet,
+      now,
+    })
+  const pass = (ms: number) => {
+    time += ms
+  }
+  return {
+    scheduler,
+    pass,
+    fired,
+    events,
+    times: () => fired.map(({ planned }) => new Date(planned).toISOString()),
+  }
+}
+
+describe('schedules', () => {
+  test('fire once per planned time', async (t) => {
+    const { scheduler, pass, times, events } = await make(t)
+    const one = scheduler()
+    await one.create(hourly)
+    for (let i = 0; i < 3 * 60; i += 1) {
+      pass(MINUTE)
+      await one.tick()
+      await one.tick()
+    }
+    assert.deepEqual(times(), [
+      '2026-01-01T13:00:00.000Z',
+      '2026-01-01T14:00:00.000Z',
+      '2026-01-01T15:00:00.000Z',
+    ])
+    assert.deepEqual(
+      events.map(({ event }) => event),
+      ['schedule_created', 'schedule_fired', 'schedule_fired', 'schedule_fired'],
+    )
+  })
+
+  test('of several processes one fires, and another goes on when it stops', async (t) => {
+    const { scheduler, pass, times } = await make(t)
+    const [one, two] = [scheduler('one'), scheduler('two')]
+    await one.create(hourly)
+    pass(60 * MINUTE)
+    await Promise.all([one.tick(), two.tick()])
+    assert.equal(times().length, 1)
+    await one.stop()
+    pass(60 * MINUTE)
+    await two.tick()
+    assert.equal(times().length, 2)
+  })
+
+  test('when the holder of the lease dies, another fires what is due, in seconds', async (t) => {
+    const { scheduler, pass, times } = await make(t)
+    const [one, two] = [scheduler('one'), scheduler('two')]
+    await one.create(hourly)
+    pass(60 * MINUTE - 1000)
+    await one.tick()
+    pass(1000)
+    await two.tick()
+    assert.equal(times().length, 0)
+    pass(15_000)
+    await two.tick()
+    assert.equal(times().length, 1)
+  })
+
+  test('a crash between firing and noting it repeats the same key', async (t) => {
+    const { scheduler, pass, fired } = await make(t)
+    let calls = 0
+    const keys: string[] = []
+    const dying = scheduler('one', async ({ key }) => {
+      keys.push(key)
+      calls += 1
+      if (calls === 1) throw new Error('killed')
+    })
+    await dying.create(hourly)
+    pass(60 * MINUTE)
+    await dying.tick()
+    await dying.tick()
+    await dying.tick()
+    assert.equal(keys.length, 2)
+    assert.equal(keys[0], keys[1])
+    assert.equal(fired.length, 0)
+  })
+
+  for (const [misfire, minutes, count, missed] of [
+    ['skip', 190, 0, 3],
+    ['once', 190, 1, 2],
+    [{ within: 5 * MINUTE }, 190, 0, 3],
+    [{ within: 5 * MINUTE }, 184, 1, 2],
+  ] as const) {
+    const policy = typeof misfire === 'string' ? misfire : `within ${misfire.within / MINUTE} minutes`
+    test(`after a pause of ${minutes} minutes, "${policy}" fires ${count} and notes ${missed} as missed`, async (t) => {
+      const { scheduler, pass, fired, events } = await make(t)
+      const one = scheduler()
+      await one.create({ ...hourly, misfire })
+      pass(minutes * MINUTE)
+      await one.tick()
+      await one.tick()
+      assert.equal(fired.length, count)
+      assert.equal(events.find(({ event }) => event === 'schedule_missed')?.count, missed)
+      pass(60 * MINUTE - (minutes % 60) * MINUTE)
+      await one.tick()
+      assert.equal(fired.length, count + 1)
+    })
+  }
+
+  test('an interval counts from its creation and survives a restart', async (t) => {
+    const { scheduler, pass, times } = await make(t)
+    await scheduler().create({ name: 'often', every: 10 * MINUTE, skill: 'digest', channel: 'cli' })
+    for (let i = 0; i < 5; i += 1) {
+      pass(5 * MINUTE)
+      await scheduler().tick()
+    }
+    assert.deepEqual(times(), ['2026-01-01T12:10:00.000Z', '2026-01-01T12:20:00.000Z'])
+  })
+
+  test('can be listed with their next time, and deleted', async (t) => {
+    const { scheduler, pass, fired } = await make(t)
+    const one = scheduler()
+    const { id } = await one.create({ ...hourly, timezone: 'Europe/Berlin' })
+    assert.deepEqual(
+      (await one.list()).map(({ id, next }) => [id, next]),
+      [['schedule-1', START + 60 * MINUTE]],
+    )
+    assert.equal(await one.delete(id), true)
+    assert.equal(await one.delete(id), false)
+    pass(120 * MINUTE)
+    await one.tick()
+    assert.deepEqual([await one.list(), fired], [[], []])
+  })
+
+  test('an expression or time zone that cannot be read is refused with its reason', async (t) => {
+    const one = (await make(t)).scheduler()
+    await assert.rejects(one.create({ ...hourly, cron: '61 * * * *' }), { code: 'usage' })
+    await assert.rejects(one.create({ ...hourly, timezone: 'Mars/Base' }), { code: 'usage' })
+    await assert.rejects(one.create({ ...hourly, every: 5000 }), /either/)
+    assert.throws(() => parseMisfire('never', parseDuration), /skip, once or within/)
+    assert.deepEqual(parseMisfire('within: 5m', parseDuration), { within: 300_000 })
+  })
+
+  test('a running scheduler fires by itself and stops', async (t) => {
+    const { scheduler, pass, times } = await make(t)
+    const one = scheduler()
+    await one.create(hourly)
+    one.start()
+    pass(60 * MINUTE)
+    await until(() => times().length === 1)
+    await one.stop()
+  })
+})
+
+describe('daylight saving', () => {
+  const from = (cron: string, start: string, count: number) => {
+    const planned = plannedTimes({ cron, timezone: 'Europe/Berlin', created: start })
+    const times: string[] = []
+    for (let time = Date.parse(start); times.length < count; ) {
+      time = planned.next(time) ?? Number.NaN
+      times.push(new Date(time).toISOString().slice(0, 16))
+    }
+    return times
+  }
+
+  test('a daily time that does not exist in spring is due once, when the gap is over', () => {
+    const expected = ['2026-03-28T01:30', '2026-03-29T01:00', '2026-03-30T00:30']
+    assert.deepEqual(from('30 2 * * *', '2026-03-28T00:00:00Z', 3), expected)
+  })
+
+  test('a daily time that comes twice in autumn is due once', () => {
+    const expected = ['2026-10-24T00:30', '2026-10-25T00:30', '2026-10-26T01:30']
+    assert.deepEqual(from('30 2 * * *', '2026-10-24T00:00:00Z', 3), expected)
+  })
+
+  test('every hour is every real hour, also in those nights', () => {
+    const spring = ['2026-03-29T00:00', '2026-03-29T01:00', '2026-03-29T02:00']
+    const autumn = ['2026-10-25T00:00', '2026-10-25T01:00', '2026-10-25T02:00']
+    assert.deepEqual(from('0 * * * *', '2026-03-28T23:30:00Z', 3), spring)
+    assert.deepEqual(from('0 * * * *', '2026-10-24T23:30:00Z', 3), autumn)
+  })
+
+  test('a daily time stays at its local hour over the change', () => {
+    assert.deepEqual(from('0 9 * * *', '2026-03-28T00:00:00Z', 2), ['2026-03-28T08:00', '2026-03-29T07:00'])
+  })
+
+  test('a schedule that is years behind finds its newest time at once', () => {
+    const planned = plannedTimes({ cron: '* * * * *', timezone: 'UTC', created: '2020-01-01T00:00:00Z' })
+    const due = planned.due(Date.UTC(2020, 0, 1), Date.UTC(2026, 0, 1, 0, 0, 30))
+    assert.deepEqual(due, { newest: Date.UTC(2026, 0, 1), count: 1000 })
+  })
+})
