@@ -45,7 +45,7 @@ export type DispatchOptions = {
 }
 
 /** Milliseconds after which the lane of a dead daemon goes on elsewhere. */
-const CLAIM_LEASE = 15_000
+const CLAIM_LEASE = 10_000
 const PUMP_BATCH = 256
 
 /**

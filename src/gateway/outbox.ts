@@ -46,7 +46,7 @@ export type OutboxOptions = {
 
 /** A send is tried for about a day: 1 s, 2 s, 4 s, … up to an hour apart. */
 const RETRY: RetryPolicy = { attempts: 32, backoff: 'exponential', delay: 1000, maxDelay: 3_600_000 }
-const CLAIM_LEASE = 30_000
+const CLAIM_LEASE = 10_000
 /** A gateway that is disabled or gone now may be back after a reload; until then its replies wait. */
 const GATEWAY_AWAY = 30_000
 

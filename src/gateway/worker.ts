@@ -51,6 +51,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const running = new Map<string, Running>()
   const perGroup = new Map<string, number>()
   let stopping = false
+  /** The grace of a drain is over. */
+  let hurried = false
   let awake: () => void = () => {}
   let poked = false
   let loop: Promise<void> = Promise.resolve()
@@ -132,16 +134,22 @@ export function createWorker(options: WorkerOptions): Worker {
     await settle({ ...outcome, id: job.id, token: job.token })
   }
 
+  /** Tries again while the store is away: the claim is ours and renewed meanwhile, so the job need not run twice. */
   const settle = async (settled: Settled) => {
-    try {
-      if (!(await settler.add(settled))) {
-        log.warn({ queue, job: settled.id }, 'the claim had run out; the job is with another worker')
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if (!(await settler.add(settled))) {
+          log.warn({ queue, job: settled.id }, 'the claim had run out; the job is with another worker')
+        }
+        return
+      } catch (error) {
+        const fields = { queue, job: settled.id, err: error }
+        if (hurried || !(error instanceof TriviumError && error.retryable)) {
+          return log.error(fields, 'the outcome could not be stored; the job will run again')
+        }
+        if (attempt === 1) log.warn(fields, 'the outcome could not be stored yet; trying again')
+        await new Promise((resolve) => setTimeout(resolve, STORE_PAUSE))
       }
-    } catch (error) {
-      log.error(
-        { queue, job: settled.id, err: error },
-        'the outcome could not be stored; the job will run again',
-      )
     }
   }
 
@@ -173,6 +181,7 @@ export function createWorker(options: WorkerOptions): Worker {
       await loop
       const ended = Promise.all([...running.values()].map((one) => one.ended))
       const timer = setTimeout(() => {
+        hurried = true
         const reason = new TriviumError('cancelled', { what: 'The work', reason: 'the daemon is stopping' })
         for (const one of running.values()) one.abort.abort(reason)
       }, grace)

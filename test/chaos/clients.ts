@@ -1,0 +1,146 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import { until } from '../fixtures/until.ts'
+import type { Random } from './random.ts'
+import type { Stage } from './stage.ts'
+
+/** What a client was promised: the ids that it was given for one message, and how it got them. */
+export type Promised = { gateway: string; conversation: string; n: number; ids: Set<string>; poison: boolean }
+
+/** What clients hold against the daemon, besides the promises themselves. */
+export type Complaints = string[]
+
+/** How long clients go on. */
+export type Load = { isOver(): boolean }
+
+type ClientOptions = {
+  stage: Stage
+  name: string
+  load: Load
+  random: Random
+  promised: Promised[]
+  complaints: Complaints
+}
+
+/**
+ * Posts messages one after the other, each again under the same key until it gets a 2xx, as providers do; a few
+ * once more after that.
+ */
+export async function runWebhookClient(options: ClientOptions & { gateway: string }): Promise<void> {
+  const { name, gateway, load, random, promised } = options
+  for (let n = 0; !load.isOver(); n++) {
+    const poison = random.chance(0.01)
+    const body = { conversation: name, n, poison, ...trouble(random) }
+    const key = `${name}-${n}`
+    const ids = new Set([await deliver(options, gateway, key, body)])
+    if (random.chance(0.1)) ids.add(await deliver(options, gateway, key, body))
+    promised.push({ gateway, conversation: name, n, ids, poison })
+    await pause(random.between(0, 20))
+  }
+}
+
+/** Some messages make the skill fail a few times, some make it slow. */
+function trouble(random: Random): { failures: number; slow: number } {
+  return {
+    failures: random.chance(0.05) ? random.between(1, 2) : 0,
+    slow: random.chance(0.1) ? random.between(20, 200) : 0,
+  }
+}
+
+async function deliver(options: ClientOptions, gateway: string, key: string, body: object): Promise<string> {
+  for (;;) {
+    const daemon = await options.stage.daemon()
+    const headers = { 'content-type': 'application/json', 'webhook-id': key }
+    const answer = await daemon
+      .post(`/hooks/${gateway}`, JSON.stringify(body), headers)
+      .catch(() => undefined)
+    if (answer?.status === 202 || answer?.status === 200) return String(Object(answer.body).id)
+    if (answer && !(answer.status === 503 && answer.headers.has('retry-after'))) {
+      options.complaints.push(`${key} was answered ${answer.status} ${JSON.stringify(answer.body)}`)
+    }
+    await pause(20)
+  }
+}
+
+/** Messages that may be under way at once on one connection. */
+const WINDOW = 4
+
+/**
+ * Talks over WebSocket: repeats what was not acknowledged, resumes after each break where it was, and ends when it
+ * has a reply to each of its messages.
+ */
+export async function runChatClient(options: ClientOptions): Promise<void> {
+  const { stage, name, load, random, promised, complaints } = options
+  const unacknowledged = new Map<string, JsonObject>()
+  const unanswered = new Set<string>()
+  const answered = new Set<string>()
+  let conversation = ''
+  let seq = 0
+  let n = 0
+
+  const onAck = (frame: JsonObject) => {
+    const said = unacknowledged.get(String(frame.id))
+    const id = String(frame.messageId)
+    if (!said || !unacknowledged.delete(String(frame.id))) return
+    promised.push({
+      gateway: 'chat',
+      conversation: name,
+      n: Number(said.n),
+      ids: new Set([id]),
+      poison: false,
+    })
+    if (!answered.has(id)) unanswered.add(id)
+  }
+  const onReply = (frame: JsonObject) => {
+    const id = String(frame.inReplyTo)
+    if (frame.seq !== seq + 1) complaints.push(`${name}: reply ${frame.seq} came after ${seq}`)
+    if (answered.has(id)) complaints.push(`${name}: ${id} was answered twice`)
+    seq = Number(frame.seq)
+    answered.add(id)
+    unanswered.delete(id)
+  }
+  const take = (socket: WebSocket, frame: JsonObject) => {
+    if (frame.type === 'welcome') {
+      conversation = String(frame.conversation)
+      for (const said of unacknowledged.values()) socket.send(JSON.stringify(said))
+    } else if (frame.type === 'ack') onAck(frame)
+    else if (frame.type === 'message') onReply(frame)
+    else if (frame.code !== 'store_unavailable') complaints.push(`${name}: ${JSON.stringify(frame)}`)
+    else {
+      const said = unacknowledged.get(String(frame.id))
+      if (said) setTimeout(() => trySend(socket, said), 20)
+    }
+  }
+  const isDone = () => load.isOver() && unacknowledged.size === 0 && unanswered.size === 0
+
+  while (!isDone()) {
+    const { url } = await stage.daemon()
+    const query = conversation === '' ? '' : `?conversation=${encodeURIComponent(conversation)}&after=${seq}`
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/ws${query}`)
+    let open = true
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      open = false
+    })
+    socket.on('message', (data) => {
+      const frame: unknown = JSON.parse(String(data))
+      if (isJsonObject(frame)) take(socket, frame)
+    })
+    while (open && !isDone()) {
+      await pause(random.between(1, 20))
+      if (socket.readyState !== socket.OPEN || conversation === '') continue
+      if (load.isOver() || unacknowledged.size >= WINDOW) continue
+      const frame = { type: 'message', id: `${name}-${n}`, text: `${name} ${n}`, n, ...trouble(random) }
+      unacknowledged.set(frame.id, frame)
+      n += 1
+      socket.send(JSON.stringify(frame))
+    }
+    socket.terminate()
+    await until(() => !open, 'the end of a connection')
+  }
+}
+
+function trySend(socket: WebSocket, frame: JsonObject) {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(frame))
+}

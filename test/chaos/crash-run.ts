@@ -1,0 +1,224 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { MESSAGE_TOPIC } from '../../src/core/event.ts'
+import { until } from '../fixtures/until.ts'
+import { type Promised, runChatClient, runWebhookClient } from './clients.ts'
+import type { Random } from './random.ts'
+import {
+  type Mode,
+  type Reading,
+  runGroupReader,
+  runLeaseTaker,
+  runPlainTaker,
+  type TakenMessage,
+} from './readers.ts'
+import { createStage, type Stage, type StoreKind } from './stage.ts'
+
+/** Everything that happened, for the promises in `promises.ts` to be held against. */
+export type CrashRun = {
+  crashes: { daemon: number; redis: number }
+  promised: Promised[]
+  complaints: string[]
+  /** Message ids in the order of their successful dispatches. */
+  dispatched: string[]
+  /** What the takers with leases got, and the one without. */
+  taken: TakenMessage[]
+  plain: Reading
+  groups: Record<Mode, Reading>
+  /** Ids of all messages that the journal holds. */
+  journal: string[]
+  deadLetters: string[]
+  /** From the end of the load until every road was drained, in ms. */
+  drainedIn: number
+  output: string
+}
+
+export type CrashOptions = {
+  store: StoreKind
+  random: Random
+  /** How long clients send and things crash, in ms. */
+  duration: number
+  daemons?: number
+  appendfsync?: 'always' | 'everysec'
+}
+
+const ROUTES = `
+gateways:
+  orders: { transport: webhook, path: /hooks/orders, verify: { scheme: none }, conversation: data.body.conversation }
+  single: { transport: webhook, path: /hooks/single, verify: { scheme: none } }
+  chat:   { transport: websocket, path: /ws }
+routes:
+  - name: poison
+    match: { transport: webhook, data.body.poison: "true" }
+    skill: record
+    retry: { attempts: 2, delay: 20ms }
+    args: { hopeless: true }
+  - name: rest
+    skill: record
+    retry: { attempts: 50, delay: 20ms, backoff: fixed }
+`
+
+/** Each attempt leaves a byte behind, so that a message can fail as often as it asks for; success leaves a line. */
+const RECORD = `
+import { appendFileSync, statSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+export default {
+  description: 'records what is dispatched',
+  async run({ args, message, signal }) {
+    const { failures, slow } = message.transport === 'websocket' ? message.data : message.data.body
+    const attempts = 'attempts/' + message.id
+    appendFileSync(attempts, '.')
+    if (args.hopeless) throw new Error('this message is poison')
+    if (statSync(attempts).size <= failures) throw new Error('not yet')
+    if (slow > 0) await pause(slow, undefined, { signal })
+    appendFileSync('dispatched', message.id + '\\n')
+    return 'done ' + message.text.slice(0, 20)
+  },
+}`
+
+/** Lets clients send and readers read while processes die, and waits until every road is drained. */
+export async function runCrashes(options: CrashOptions): Promise<CrashRun> {
+  const { store, daemons = 1, appendfsync = 'everysec' } = options
+  const stage = await createStage({ store, routes: ROUTES, skills: { record: RECORD }, daemons, appendfsync })
+  stage.site.write('attempts/.keep', '')
+  stage.site.write('dispatched', '')
+  try {
+    return await runOn(stage, options)
+  } catch (error) {
+    throw new Error(`${error instanceof Error ? error.message : error}\n${stage.output().slice(-8_000)}`, {
+      cause: error,
+    })
+  } finally {
+    await stage.close()
+  }
+}
+
+async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptions): Promise<CrashRun> {
+  const promised: Promised[] = []
+  const complaints: string[] = []
+  const taken: TakenMessage[] = []
+  const plain = emptyReading()
+  const groups: Record<Mode, Reading> = {
+    peek: emptyReading(),
+    lease: emptyReading(),
+    consume: emptyReading(),
+  }
+  let loadIsOver = false
+  let isRead = false
+  const modes = ['peek', 'lease', 'consume'] as const
+  for (const queue of modes) await stage.invoke('event-subscribe', { topic: MESSAGE_TOPIC, queue })
+
+  const client = (name: string) => {
+    const load = { isOver: () => loadIsOver }
+    return { stage, name, load, random: random.fork(), promised, complaints }
+  }
+  const clients = Promise.all([
+    runWebhookClient({ ...client('alice'), gateway: 'orders' }),
+    runWebhookClient({ ...client('bob'), gateway: 'orders' }),
+    runWebhookClient({ ...client('carol'), gateway: 'single' }),
+    runChatClient(client('dave')),
+    runChatClient(client('erin')),
+  ])
+  const reader = { stage, isOver: () => isRead }
+  const readers = Promise.all([
+    runLeaseTaker(reader, 'orders', taken),
+    runLeaseTaker(reader, 'orders', taken),
+    runLeaseTaker(reader, 'chat', taken),
+    runPlainTaker(reader, 'single', plain),
+    ...modes.map((mode) => runGroupReader(reader, mode, groups[mode])),
+    runGroupReader(reader, 'lease', groups.lease),
+  ])
+
+  const crashes = await crashFor(stage, random.fork(), duration, daemons)
+  loadIsOver = true
+  const ended = performance.now()
+  await within(clients, 60_000, 'clients that have what they were promised')
+  await until(() => isDrained(stage), 'roads that are drained', 90_000)
+  const drainedIn = performance.now() - ended
+  isRead = true
+  await within(readers, 30_000, 'readers that have ended')
+
+  return {
+    crashes,
+    promised,
+    complaints,
+    dispatched: readFileSync(join(stage.site.dir, 'dispatched'), 'utf8').split('\n').slice(0, -1),
+    taken,
+    plain,
+    groups,
+    journal: await allMessages(stage),
+    deadLetters: idsOf((await stage.invoke('dead-letter-list', { limit: 1000 })).result),
+    drainedIn,
+    output: stage.output(),
+  }
+}
+
+/** Kills a daemon, or redis-server where there is one, or both at once, until the time is up; things run a while between. */
+async function crashFor(stage: Stage, random: Random, duration: number, daemons: number) {
+  const crashes = { daemon: 0, redis: 0 }
+  const deadline = performance.now() + duration
+  while (performance.now() < deadline) {
+    await pause(random.between(100, 1_000))
+    const draw = random.next()
+    const crashing: Promise<void>[] = []
+    if (stage.redis && draw < 0.5) {
+      crashing.push(stage.crashRedis(random.between(0, 500)))
+      crashes.redis += 1
+    }
+    if (!stage.redis || draw > 0.35) {
+      crashing.push(stage.crashDaemon(random.between(0, daemons - 1)))
+      crashes.daemon += 1
+    }
+    await Promise.all(crashing)
+  }
+  return crashes
+}
+
+async function isDrained(stage: Stage): Promise<boolean> {
+  const status = await stage
+    .daemon()
+    .then((daemon) => daemon.get('/v1/status'))
+    .catch(() => undefined)
+  const { stats, groups } = Object(Object(status).result)
+  if (!stats) return false
+  const jobs = Object.values(stats.jobs).map((queue) => Object(queue))
+  const lags = Object.values(groups).map((group) => Object(group))
+  return (
+    stats.dispatch.unpumped === 0 &&
+    stats.receive.ready + stats.receive.leased === 0 &&
+    jobs.every(({ waiting, running }) => waiting + running === 0) &&
+    lags.every(({ lag, pending }) => lag + pending === 0)
+  )
+}
+
+async function allMessages(stage: Stage): Promise<string[]> {
+  const all: string[] = []
+  for (;;) {
+    const before = all.at(-1)
+    const args = { limit: 500, ...(before === undefined ? {} : { before }) }
+    const page = idsOf((await stage.invoke('message-list', args)).result)
+    if (page.length === 0) return all.reverse()
+    all.push(...page)
+  }
+}
+
+function idsOf(list: unknown): string[] {
+  return Object.values(Object(list)).map((one) => String(Object(one).id))
+}
+
+function emptyReading(): Reading {
+  return { seen: [], cuts: 0, seenAfterAck: [] }
+}
+
+async function within<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`waited ${ms} ms in vain for: ${what}`)), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

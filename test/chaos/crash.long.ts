@@ -1,0 +1,33 @@
+import { before, describe, test } from 'node:test'
+import { type CrashOptions, type CrashRun, runCrashes } from './crash-run.ts'
+import { promises } from './promises.ts'
+import { createRandom, seedOf } from './random.ts'
+
+const MINUTE = 60_000
+
+/** `CHAOS_SEED=… npm run test:chaos` repeats a run; `CHAOS_MINUTES` sets how long each goes on. */
+const seed = seedOf(Date.now() % 1_000_000)
+const duration = Number(process.env.CHAOS_MINUTES ?? 2) * MINUTE
+console.log(`seed ${seed}: CHAOS_SEED=${seed} npm run test:chaos`)
+
+const runs: Record<string, Pick<CrashOptions, 'store' | 'daemons' | 'appendfsync'>> = {
+  'on the embedded store': { store: 'embedded' },
+  'on Redis that syncs every second': { store: 'redis' },
+  'on Redis that syncs always, with two daemons': { store: 'redis', daemons: 2, appendfsync: 'always' },
+  'on Redis that syncs every second, with three daemons': { store: 'redis', daemons: 3 },
+}
+
+for (const [where, options] of Object.entries(runs)) {
+  describe(`what holds after many crashes ${where}, seed ${seed}`, { timeout: duration + 5 * MINUTE }, () => {
+    let run: CrashRun
+    before(async () => {
+      run = await runCrashes({ ...options, random: createRandom(seed), duration })
+      const { crashes, journal, dispatched, drainedIn } = run
+      console.log(
+        `${where}: ${journal.length} messages, ${dispatched.length} dispatches, ${crashes.daemon} crashes of a daemon, ` +
+          `${crashes.redis} of Redis, drained ${Math.round(drainedIn)} ms after the last`,
+      )
+    })
+    for (const [promise, holds] of Object.entries(promises)) test(promise, () => holds(run))
+  })
+}

@@ -1,0 +1,128 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+export type StoreKind = 'embedded' | 'redis'
+
+/** Daemons and their store, which crash on request and come back as a supervisor brings them back. */
+export type Stage = {
+  site: Site
+  redis: RedisServer | undefined
+  /** A daemon that runs; while none does, the next one. Of several, each call gives another. */
+  daemon(): Promise<DaemonProcess>
+  /**
+   * Invokes a skill on whichever daemon runs, again until one answers. `tries` is how many calls there were before,
+   * `cuts` how many of those broke off without an answer. Throws what the skill refused for good.
+   */
+  invoke(name: string, args?: object): Promise<{ result: unknown; tries: number; cuts: number }>
+  /** Kills a daemon with SIGKILL; resolves when it runs again. `index` picks one of several. */
+  crashDaemon(index?: number): Promise<void>
+  /** Kills redis-server with SIGKILL and starts it again after `downFor` ms. */
+  crashRedis(downFor: number): Promise<void>
+  /** What the daemons wrote, those that are gone too. */
+  output(): string
+  close(): Promise<void>
+}
+
+type Slot = { env: Record<string, string>; running: DaemonProcess | undefined }
+
+const RETRY = 20
+const STARTS = 20
+
+export async function createStage(options: {
+  store: StoreKind
+  routes: string
+  skills: Record<string, string>
+  /** Daemons that share the store; more than one only on Redis. */
+  daemons?: number
+  env?: Record<string, string>
+  appendfsync?: 'always' | 'everysec'
+}): Promise<Stage> {
+  const { appendfsync = 'everysec' } = options
+  const redis = options.store === 'redis' ? await startRedisServer({ appendfsync }) : undefined
+  const site = createSite({
+    routes: options.routes,
+    skills: options.skills,
+    env: { ...(redis ? { REDIS_URL: redis.url } : {}), ...options.env },
+  })
+  const gone: string[] = []
+  let turn = 0
+  let closed = false
+  const slots: Slot[] = Array.from({ length: options.daemons ?? 1 }, (_, index) => ({
+    env: index === 0 ? {} : { TRIVIUM_DATA_DIR: `.trivium-${index}` },
+    running: undefined,
+  }))
+
+  /** As a supervisor: a start that fails, for example because the store is just away, is tried again. */
+  const start = async (slot: Slot) => {
+    for (let attempt = 1; !closed; attempt++) {
+      try {
+        slot.running = await site.start(slot.env)
+        return
+      } catch (error) {
+        if (attempt === STARTS) throw error
+        await pause(RETRY)
+      }
+    }
+  }
+
+  const daemon = async () => {
+    const next = () => {
+      turn += 1
+      const upright = slots.flatMap(({ running }) => running ?? [])
+      return upright[turn % upright.length]
+    }
+    return next() ?? (await until(next, 'a daemon that runs', 60_000))
+  }
+
+  await Promise.all(slots.map(start))
+  return {
+    site,
+    redis,
+    daemon,
+    async invoke(name, args = {}) {
+      let cuts = 0
+      for (let tries = 0; ; tries++) {
+        try {
+          return { result: await (await daemon()).invoke(name, args), tries, cuts }
+        } catch (error) {
+          if (closed || !(isCut(error) || isRefusal(error))) throw error
+          if (isCut(error)) cuts += 1
+          await pause(RETRY)
+        }
+      }
+    },
+    async crashDaemon(index = 0) {
+      const slot = slots[index]
+      const victim = slot?.running
+      if (!slot || !victim) return
+      slot.running = undefined
+      await victim.end('SIGKILL')
+      gone.push(victim.output())
+      await start(slot)
+    },
+    async crashRedis(downFor) {
+      await redis?.kill()
+      await pause(downFor)
+      await redis?.start()
+    },
+    output: () => [...gone, ...slots.map(({ running }) => running?.output() ?? '')].join('\n--- crash ---\n'),
+    async close() {
+      closed = true
+      await Promise.all(slots.map(({ running }) => running?.end('SIGKILL')))
+      site.remove()
+      await redis?.stop()
+    },
+  }
+}
+
+/** A connection that broke: whether the call did something is unknown. */
+function isCut(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof SyntaxError
+}
+
+/** A store that is away, a daemon that stops: the same call may succeed later. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && /^(store_unavailable|overloaded|cancelled):/.test(error.message)
+}
