@@ -39,7 +39,7 @@ function configure(db: DatabaseSync): void {
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 0;
     PRAGMA journal_size_limit = 67108864;
-    PRAGMA cache_size = -32768;
+    PRAGMA cache_size = -16384;
     PRAGMA temp_store = MEMORY;
     PRAGMA foreign_keys = OFF;
   `)

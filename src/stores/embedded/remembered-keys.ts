@@ -1,6 +1,7 @@
 import { hash as digest } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { timeOf } from '../../core/message-id.ts'
+import { createKeyFilter } from './key-filter.ts'
 import { createKeyTable, type KeyTable } from './key-table.ts'
 import { blob, int, prepareAll, type Row } from './sql.ts'
 import type { Writer } from './writer.ts'
@@ -10,6 +11,8 @@ export const KEY_AGE = 7 * 24 * 60 * 60 * 1_000
 
 /** Rows of the index that one sweep looks at. */
 const SWEEP = 2_000
+/** Rows of the index that go into the filter with one transaction. */
+const FILL = 256
 /** Rows of the tail that are read or moved at once at most. */
 const PAGE = 4_096
 
@@ -47,10 +50,14 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, bits = 19
   let moved: Moving | undefined
   let added = 0
   let swept = Buffer.alloc(0)
+  /** What the index may have. It is filled beside the traffic; until then every look-up goes to the index. */
+  let filter = createKeyFilter()
+  let filledTo: Uint8Array | undefined = Buffer.alloc(0)
   load()
 
   writer.follow({
     beforeCommit: () => {
+      if (filledTo) filledTo = fill(filledTo)
       // Twice as much as came in: done long before the next table is full.
       moved = moving && step(moving, Math.max(4, added * 2))
       // Only transactions nearly as large as a table come this far.
@@ -114,7 +121,9 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, bits = 19
     const { rows, next, end } = table.walk(slot, share)
     for (const row of rows) {
       const key = tailAt.get(row)
-      if (key) store.run(blob(key.hash), blob(key.id))
+      if (!key) continue
+      store.run(blob(key.hash), blob(key.id))
+      filter.add(blob(key.hash))
     }
     return { table, slot: next, phase: end ? 'cut' : 'move', lastRow: last }
   }
@@ -129,7 +138,15 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, bits = 19
     return undefined
   }
 
+  /** Adds the next slice of the index to the filter. Undefined: it has all. */
+  function fill(after: Uint8Array): Uint8Array | undefined {
+    const rows = sql('slice').all(after, FILL)
+    for (const row of rows) filter.add(blob(row.hash))
+    return rows.length < FILL ? undefined : blob(rows.at(-1)?.hash)
+  }
+
   function findInIndex(hash: Buffer): string | undefined {
+    if (!filledTo && !filter.mayHave(hash)) return undefined
     const row = findStored.get(hash)
     return row && toId(blob(row.id))
   }
@@ -152,6 +169,9 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, bits = 19
       const end = sql('sweepEnd').get(swept, SWEEP)?.hash
       if (end === null || end === undefined) {
         swept = Buffer.alloc(0)
+        // The filter cannot forget, so it is made anew after each round.
+        filter = createKeyFilter()
+        filledTo = Buffer.alloc(0)
         return 0
       }
       const cutoff = Buffer.alloc(6)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { makeId } from '../../../src/core/message-id.ts'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
+import { createKeyFilter } from '../../../src/stores/embedded/key-filter.ts'
 import { createKeyTable } from '../../../src/stores/embedded/key-table.ts'
 import { createRememberedKeys, KEY_AGE } from '../../../src/stores/embedded/remembered-keys.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
@@ -112,6 +114,18 @@ describe('remembered keys', () => {
       db.close()
     })
   })
+})
+
+test('the filter knows every key that was added, and hardly any other', () => {
+  const filter = createKeyFilter(20)
+  const hashOf = (n: number) => hash('sha256', `${n}`, 'buffer').subarray(0, 16)
+  for (let n = 0; n < 10_000; n++) filter.add(hashOf(n))
+  let wrong = 0
+  for (let n = 0; n < 10_000; n++) {
+    assert.ok(filter.mayHave(hashOf(n)))
+    if (filter.mayHave(hashOf(n + 1_000_000))) wrong++
+  }
+  assert.ok(wrong < 20, `${wrong} of 10,000`)
 })
 
 describe('the table of keys', () => {

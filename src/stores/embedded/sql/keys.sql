@@ -28,3 +28,6 @@ SELECT max(hash) AS hash FROM (SELECT hash FROM key_index WHERE hash > ? ORDER B
 -- name: sweep
 -- Removes the expired keys of a slice. The first six bytes of an id are its time.
 DELETE FROM key_index WHERE hash > ? AND hash <= ? AND substr(id, 1, 6) <= ?;
+
+-- name: slice
+SELECT hash FROM key_index WHERE hash > ? ORDER BY hash LIMIT ?;
