@@ -1,0 +1,92 @@
+import { startRedisServer } from '../../../test/fixtures/redis-server.ts'
+import { CORE, type Figures, pin } from './peer.ts'
+import type { Spread } from './statistics.ts'
+
+export type StoreName = 'embedded' | 'redis everysec' | 'redis always'
+
+/** One line of the table. */
+export type Line = {
+  row: string
+  store: string
+  figure: string
+  unit: string
+  value: Spread
+  /** What the figure should reach: at least, or at most, this much. */
+  reach?: { least: number } | { most: number }
+}
+
+/** One row of the benchmark: measures a thing on every store, beside what it is compared with. */
+export type Row = { name: string; title: string; run(bench: Bench): Promise<Line[]> }
+
+/** What a row works with. */
+export type Bench = {
+  stores: readonly StoreName[]
+  quick: boolean
+  /** Rounds that count; one to warm up comes before them. */
+  rounds: number
+  /** How long one contender is under load in one round. */
+  seconds: number
+  progress(text: string): void
+  /** Runs at the end of the row, last first. */
+  defer(cleanUp: () => Promise<void> | void): void
+  /** Starts a Redis for this row, one for each `use`, on the core of the load. Undefined for the embedded store. */
+  redis(store: StoreName, use?: string): Promise<string | undefined>
+}
+
+export type Contender = { name: string; measure(seconds: number): Promise<Figures> }
+
+/** Makes the tools of one row, and the function that ends what the row started. */
+export function createBench(options: Pick<Bench, 'stores' | 'quick' | 'rounds' | 'seconds' | 'progress'>): {
+  bench: Bench
+  cleanUp(): Promise<void>
+} {
+  const cleanUps: (() => Promise<void> | void)[] = []
+  const urls = new Map<string, Promise<string>>()
+  const start = async (store: StoreName) => {
+    const server = await startRedisServer({
+      appendfsync: store === 'redis always' ? 'always' : 'everysec',
+    })
+    cleanUps.push(() => server.stop())
+    pin(server.pid(), CORE.load)
+    return server.url
+  }
+  const bench: Bench = {
+    ...options,
+    defer: (cleanUp) => cleanUps.push(cleanUp),
+    async redis(store, use = '') {
+      if (store === 'embedded') return undefined
+      const name = `${store} ${use}`
+      const url = urls.get(name) ?? start(store)
+      urls.set(name, url)
+      return url
+    },
+  }
+  return {
+    bench,
+    async cleanUp() {
+      for (const cleanUp of cleanUps.reverse()) await cleanUp()
+    },
+  }
+}
+
+/**
+ * Measures contenders by turns: a round to warm up, then the rounds that count, each in another order, so that
+ * what disturbs the machine for a while disturbs all of them. Figures by contender, by round.
+ */
+export async function interleave(
+  bench: Pick<Bench, 'rounds' | 'seconds' | 'progress'>,
+  contenders: readonly Contender[],
+): Promise<(name: string) => Figures[]> {
+  const measured = new Map<string, Figures[]>(contenders.map(({ name }) => [name, []]))
+  for (let round = 0; round <= bench.rounds; round++) {
+    const order = contenders.map((_, index) => contenders[(index + round) % contenders.length])
+    for (const contender of order) {
+      if (!contender) continue
+      bench.progress(`${round === 0 ? 'warm-up' : `round ${round}/${bench.rounds}`}: ${contender.name}`)
+      const figures = await contender.measure(bench.seconds)
+      if (figures.bad) throw new Error(`${contender.name}: ${figures.bad} bad answers of ${figures.done}`)
+      if (round > 0) measured.get(contender.name)?.push(figures)
+    }
+  }
+  return (name) => measured.get(name) ?? []
+}

@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { SECRET } from './github-webhook.ts'
+import { CORE, endChild, pinned } from './peer.ts'
+
+const ROOT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
+
+export type BenchDaemon = {
+  pid: number
+  /** The port of the public listener. */
+  port: number
+  /** Milliseconds from its start until it said that it is ready. */
+  readyAfter: number
+  dir: string
+  /** Invokes a skill over the control API. */
+  invoke(skill: string, args?: object): Promise<unknown>
+  /** Stops the process and keeps its data. */
+  stop(): Promise<void>
+}
+
+/** Gateways that all rows use; `routes` says what becomes of the messages. */
+const GATEWAYS = `gateways:
+  github: { transport: webhook, path: /hooks/github, verify: { scheme: github, secret: '${SECRET}' } }
+  plain: { transport: webhook, path: /hooks/plain }
+  chat: { transport: websocket, path: /ws }
+daemon: { grace: 200ms }
+`
+
+/** Makes a folder where a daemon runs: configuration, skills and, for the embedded store, its data. */
+export function createSite(options: { routes: string; skills?: Record<string, string> }): string {
+  const dir = mkdtempSync(join(tmpdir(), 'trivium-bench-'))
+  writeFileSync(join(dir, 'routes.yaml'), GATEWAYS + options.routes)
+  for (const [name, source] of Object.entries(options.skills ?? {})) {
+    mkdirSync(join(dir, 'skills', name), { recursive: true })
+    writeFileSync(join(dir, 'skills', name, 'index.ts'), source)
+  }
+  return dir
+}
+
+export function removeSite(dir: string): void {
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** Runs `trivium start` as a user does, on the core of the server. `node` are flags for Node. */
+export async function startDaemon(
+  dir: string,
+  redisUrl: string | undefined,
+  node: readonly string[] = profileFlags(dir),
+): Promise<BenchDaemon> {
+  const file = join(dir, '.trivium', 'daemon.json')
+  rmSync(file, { force: true })
+  const [command, args] = pinned(CORE.server, [...node, join(ROOT, 'bin', 'trivium.js'), 'start'])
+  const began = performance.now()
+  const child = spawn(command, args, {
+    cwd: dir,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: dir,
+      TRIVIUM_LISTEN: '127.0.0.1:0',
+      TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
+      ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    },
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    output = (output + chunk).slice(-5_000)
+  })
+  const onExit = () => child.kill('SIGKILL')
+  process.on('exit', onExit)
+  while (!existsSync(file)) {
+    if (child.exitCode !== null) throw new Error(`the daemon ended at once:\n${output}`)
+    await pause(2)
+  }
+  const readyAfter = performance.now() - began
+  const { listen, control } = JSON.parse(readFileSync(file, 'utf8'))
+  const token = readFileSync(join(dir, '.trivium', 'control-token'), 'utf8').trim()
+  return {
+    pid: child.pid ?? 0,
+    port: Number(new URL(`http://${listen}`).port),
+    readyAfter,
+    dir,
+    async invoke(skill, params = {}) {
+      const response = await fetch(`http://${control}/v1/skills/${skill}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(params),
+      })
+      const { result, error } = answerSchema.parse(await response.json())
+      if (error) throw new Error(`${skill}: ${error.message}`)
+      return result
+    },
+    async stop() {
+      process.off('exit', onExit)
+      await endChild(child)
+    },
+  }
+}
+
+const answerSchema = z.object({ result: z.unknown(), error: z.object({ message: z.string() }).optional() })
+
+/** `TRIVIUM_BENCH_PROFILE=dir` writes a processor profile of every daemon there. */
+function profileFlags(dir: string): string[] {
+  const into = process.env.TRIVIUM_BENCH_PROFILE
+  if (!into) return []
+  return ['--cpu-prof', `--cpu-prof-dir=${into}`, `--cpu-prof-name=${dir.slice(-6)}-${Date.now()}.cpuprofile`]
+}

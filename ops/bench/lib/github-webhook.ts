@@ -1,0 +1,77 @@
+import { createHmac } from 'node:crypto'
+
+export const SECRET = 'a secret of the benchmark'
+
+const BODY_BYTES = 1024
+const ID_LENGTH = 36
+
+/** A push as GitHub sends it, cut to exactly 1,024 bytes. */
+export function githubBody(): string {
+  const push = {
+    ref: 'refs/heads/main',
+    before: '6113728f27ae82c7b1a177c8d03f9e96e0adf246',
+    after: '0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c',
+    repository: { id: 186853002, name: 'trivium', full_name: 'example/trivium', private: false },
+    pusher: { name: 'ada', email: 'ada@example.com' },
+    sender: { login: 'ada', id: 21031067, type: 'User' },
+    commits: [
+      {
+        id: '0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c',
+        message: '',
+        timestamp: '2026-11-21T11:05:33+01:00',
+        author: { name: 'Ada', email: 'ada@example.com', username: 'ada' },
+        added: ['src/gateway/accept.ts'],
+        removed: [],
+        modified: ['README.md', 'CHANGELOG.md'],
+      },
+    ],
+    forced: false,
+  }
+  const missing = BODY_BYTES - JSON.stringify(push).length
+  for (const commit of push.commits) commit.message = 'Accept once, by key. '.repeat(60).slice(0, missing)
+  return JSON.stringify(push)
+}
+
+/**
+ * Makes signed requests that differ in their delivery id only, which GitHub's signature does not cover. The bytes
+ * are valid until the next call.
+ */
+export function createDeliveries(path: string, worker: string): () => Buffer {
+  const body = githubBody()
+  const signature = createHmac('sha256', SECRET).update(body).digest('hex')
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    'User-Agent: GitHub-Hookshot/044aadd',
+    'Accept: */*',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'X-GitHub-Event: push',
+    'X-GitHub-Hook-ID: 292430182',
+    `X-Hub-Signature-256: sha256=${signature}`,
+    `X-GitHub-Delivery: ${'0'.repeat(ID_LENGTH)}`,
+    '',
+    '',
+  ].join('\r\n')
+  const request = Buffer.from(head + body)
+  const at = head.length - 4 - ID_LENGTH
+  request.write(worker.padStart(ID_LENGTH - 10, '0'), at, 'latin1')
+  let serial = 0
+  return () => {
+    request.write(String(serial++).padStart(10, '0'), at + ID_LENGTH - 10, 'latin1')
+    return request
+  }
+}
+
+/** The length of the HTTP answer at the start of the bytes; 0 where it is not complete. */
+export function httpAnswerLength(bytes: Buffer): number {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return 0
+  const [, length = '0'] = /content-length: (\d+)/i.exec(bytes.toString('latin1', 0, end)) ?? []
+  const whole = end + 4 + Number(length)
+  return bytes.length >= whole ? whole : 0
+}
+
+export function isHttpSuccess(bytes: Buffer): boolean {
+  return bytes[9] === 0x32
+}

@@ -1,0 +1,87 @@
+// `npm run bench`: Trivium beside what it is compared with, in one run. See docs/performance.md.
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { createBench, type Line, type StoreName } from './lib/bench.ts'
+import { rows } from './rows/index.ts'
+import { isReached, renderTable } from './table.ts'
+
+const USAGE = `Usage: npm run bench -- [row …] [options]
+
+  --quick            shorter rounds and smaller backlogs: one to three minutes
+  --rounds <n>       rounds that count (default 5)
+  --seconds <n>      how long a round loads each contender (default 3, quick 0.6)
+  --store <name>     only this store; may be repeated: embedded, everysec, always
+  --json             figures for machines on standard output
+  --list             name the rows
+
+Rows: ${rows.map(({ name }) => name).join(', ')}`
+
+const STORES: Record<string, StoreName> = {
+  embedded: 'embedded',
+  everysec: 'redis everysec',
+  always: 'redis always',
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string' },
+    store: { type: 'string', multiple: true, default: Object.keys(STORES) },
+    json: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+})
+const unknown = [
+  ...positionals.filter((name) => !rows.some((row) => row.name === name)),
+  ...values.store.filter((name) => !Object.hasOwn(STORES, name)),
+]
+if (unknown.length > 0 || values.help) {
+  console.error(unknown.length > 0 ? `There is no ${unknown.join(', no ')}.\n\n${USAGE}` : USAGE)
+  process.exit(unknown.length > 0 ? 2 : 0)
+}
+if (values.list) {
+  for (const { name, title } of rows) console.log(`${name.padEnd(16)} ${title}`)
+  process.exit(0)
+}
+
+const options = {
+  stores: values.store.flatMap((name) => STORES[name] ?? []),
+  quick: values.quick,
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds ?? (values.quick ? 0.6 : 3)),
+}
+const chosen = rows.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+const lines: Line[] = []
+const failures: string[] = []
+for (const [index, row] of chosen.entries()) {
+  const progress = (text: string) => showProgress(`${index + 1}/${chosen.length} ${row.name}: ${text}`)
+  const { bench, cleanUp } = createBench({ ...options, progress })
+  try {
+    lines.push(...(await row.run(bench)))
+  } catch (error) {
+    failures.push(`${row.name}: ${error instanceof Error ? (error.stack ?? error.message) : error}`)
+  } finally {
+    progress('cleaning up')
+    await cleanUp()
+  }
+}
+showProgress('')
+
+const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'processor'}, Node ${process.versions.node}`
+if (values.json) {
+  const withVerdict = lines.map((line) => ({ ...line, reached: isReached(line) }))
+  console.log(JSON.stringify({ machine, options, lines: withVerdict, failures }, null, 2))
+} else {
+  console.log(renderTable(lines))
+  console.log(`${machine}; medians of ${options.rounds} interleaved rounds; server and load on a core each.`)
+}
+for (const failure of failures) console.error(failure)
+process.exit(failures.length > 0 ? 1 : 0)
+
+function showProgress(text: string) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text.slice(0, process.stderr.columns - 1)}`)
+  else if (text !== '') process.stderr.write(`${text}\n`)
+}

@@ -1,0 +1,16 @@
+import { createServer } from 'node:http'
+import { listening } from '../lib/listening.ts'
+import { servePeer } from '../lib/serve-peer.ts'
+
+// The yardstick: reads the body and answers 202 with as many bytes as Trivium does.
+const answer = JSON.stringify({ id: '01234567-89ab-7def-8123-456789abcdef' })
+
+const server = createServer((request, response) => {
+  request.on('data', () => {})
+  request.on('end', () => {
+    response.writeHead(202, ['Content-Type', 'application/json', 'Content-Length', String(answer.length)])
+    response.end(answer)
+  })
+})
+
+servePeer({ listen: () => listening(server) })

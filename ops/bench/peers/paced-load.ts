@@ -1,0 +1,59 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { httpAnswerLength, isHttpSuccess } from '../lib/github-webhook.ts'
+import { servePeer } from '../lib/serve-peer.ts'
+
+const schema = z.object({ port: z.number(), rate: z.number(), seconds: z.number() })
+const CONNECTIONS = 64
+const BODY_BYTES = 1024
+
+servePeer({
+  /**
+   * Webhooks of 1 KB at a steady rate, whether or not the server keeps up. Each says when it was due, in nanoseconds
+   * of the clock that all processes share.
+   */
+  async run(params) {
+    const { port, rate, seconds } = schema.parse(params)
+    const idle: ((request: string) => void)[] = []
+    const queue: string[] = []
+    const ends: (() => void)[] = []
+    let bad = 0
+    for (let i = 0; i < CONNECTIONS; i++) {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      await once(socket, 'connect')
+      const send = (request: string) => void socket.write(request)
+      socket.on('data', (chunk: Buffer) => {
+        if (httpAnswerLength(chunk) === 0 || !isHttpSuccess(chunk)) bad++
+        const next = queue.shift()
+        if (next === undefined) idle.push(send)
+        else send(next)
+      })
+      idle.push(send)
+      ends.push(() => socket.destroy())
+    }
+    const began = performance.now()
+    let done = 0
+    while (done < rate * seconds) {
+      const due = Math.min(rate * seconds, ((performance.now() - began) * rate) / 1000)
+      for (; done < due; done++) {
+        const request = requestNow()
+        const send = idle.pop()
+        if (send) send(request)
+        else queue.push(request)
+      }
+      await pause(1)
+    }
+    for (const deadline = Date.now() + 10_000; idle.length < CONNECTIONS && Date.now() < deadline; )
+      await pause(5)
+    for (const end of ends) end()
+    return { done, bad }
+  },
+})
+
+function requestNow(): string {
+  const start = `{"sentAt":"${process.hrtime.bigint()}","text":"`
+  const body = `${start}${'x'.repeat(BODY_BYTES - start.length - 2)}"}`
+  return `POST /hooks/plain HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+}

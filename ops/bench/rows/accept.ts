@@ -1,0 +1,108 @@
+import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
+import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { CORE, cpuMicros, type Figures, type Peer, startPeer } from '../lib/peer.ts'
+import { ALL_TO_BENCH, BUSY_SKILL, NO_OP_SKILL } from '../lib/skills.ts'
+import { ratio, spread } from '../lib/statistics.ts'
+
+/**
+ * Signed 1 KB webhooks, accepted onto three roads, against a bare server and against what a user would write
+ * instead. The skills of the route are busy meanwhile, as skills that ask a model are: what this measures is
+ * accepting, and `accept+dispatch` measures it with the work that follows.
+ */
+export const accept: Row = {
+  name: 'accept',
+  title: 'signed 1 KB webhook accepted onto three roads',
+  run: (bench) => run(bench, 'accept', BUSY_SKILL),
+}
+
+/** The same while every message is also dispatched to a skill that does nothing. */
+export const acceptAndDispatch: Row = {
+  name: 'accept+dispatch',
+  title: 'the same while each message is dispatched to a no-op skill',
+  run: (bench) => run(bench, 'accept+dispatch', NO_OP_SKILL),
+}
+
+async function run(bench: Bench, row: string, source: string): Promise<Line[]> {
+  const load = await startPeer('http-load', CORE.load)
+  bench.defer(load.end)
+  const bare = await server(bench, load, 'bare-http', 'bare node:http', undefined)
+  const contenders = [bare]
+  for (const store of bench.stores) {
+    const redis = await bench.redis(store)
+    contenders.push(await trivium(bench, load, store, redis, source))
+    if (redis === undefined || row !== 'accept') continue
+    contenders.push(await server(bench, load, 'express-bullmq', `Express + BullMQ, ${store}`, redis))
+    contenders.push(await server(bench, load, 'http-xadd', `HTTP + XADD, ${store}`, redis))
+  }
+  const rounds = await interleave(bench, contenders)
+  return bench.stores.flatMap((store) => lines(row, store, bench, rounds))
+}
+
+function lines(row: string, store: StoreName, bench: Bench, rounds: (name: string) => Figures[]): Line[] {
+  const mine = rounds(store)
+  const bare = rounds('bare node:http')
+  // On the embedded store the alternatives are those on Redis as most run it.
+  const redis = store === 'embedded' ? bench.stores.find((one) => one !== 'embedded') : store
+  const line = (figure: string, unit: string, value: Line['value'], reach?: Line['reach']): Line => ({
+    row,
+    store,
+    figure,
+    unit,
+    value,
+    ...(reach ? { reach } : {}),
+  })
+  const least = store === 'embedded' ? 0.4 : 0.5
+  const isAccept = row === 'accept'
+  const found = [
+    line('rate / bare node:http', 'x', ratio(mine, bare, 'rate'), isAccept ? { least } : undefined),
+    line('p99 / bare p99', 'x', ratio(mine, bare, 'p99'), isAccept ? { most: 2 } : undefined),
+    line('rate', 'msg/s', spread(mine, 'rate')),
+    line('p99', 'ms', spread(mine, 'p99')),
+    line('processor time a message', 'µs', spread(mine, 'cpu')),
+    line('processor time a message, bare', 'µs', spread(bare, 'cpu')),
+  ]
+  if (!isAccept || redis === undefined) return found
+  const express = ratio(mine, rounds(`Express + BullMQ, ${redis}`), 'rate')
+  const xadd = ratio(mine, rounds(`HTTP + XADD, ${redis}`), 'rate')
+  found.splice(1, 0, line(`rate / Express + BullMQ add, ${redis}`, 'x', express, { least: 2.5 }))
+  found.splice(2, 0, line(`rate / HTTP + XADD, ${redis}`, 'x', xadd))
+  return found
+}
+
+async function trivium(
+  bench: Bench,
+  load: Peer,
+  store: StoreName,
+  redis: string | undefined,
+  source: string,
+): Promise<Contender> {
+  const dir = createSite({ routes: ALL_TO_BENCH, skills: { bench: source } })
+  bench.defer(() => removeSite(dir))
+  const daemon = await startDaemon(dir, redis)
+  bench.defer(daemon.stop)
+  return contender(load, store, daemon.pid, daemon.port)
+}
+
+async function server(
+  bench: Bench,
+  load: Peer,
+  peer: string,
+  name: string,
+  redis: string | undefined,
+): Promise<Contender> {
+  const started = await startPeer(peer, CORE.server, redis === undefined ? {} : { env: { REDIS_URL: redis } })
+  bench.defer(started.end)
+  const { port = 0 } = await started.call('listen')
+  return contender(load, name, started.pid, port)
+}
+
+function contender(load: Peer, name: string, pid: number, port: number): Contender {
+  return {
+    name,
+    async measure(seconds) {
+      const before = cpuMicros(pid)
+      const figures = await load.call('run', { port, path: '/hooks/github', seconds })
+      return { ...figures, cpu: (cpuMicros(pid) - before) / (figures.done ?? 1) }
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
+import { createSite, removeSite } from '../lib/daemon.ts'
+import { CORE, startPeer } from '../lib/peer.ts'
+import { ratio, spread } from '../lib/statistics.ts'
+
+const COUNT = 1_000
+
+/** What accepting, and taking with an acknowledgement, costs while ever more messages wait. */
+export const backlog: Row = {
+  name: 'backlog',
+  title: 'cost per message at a backlog of 10³ to 10⁶ (quick: 10⁵)',
+  async run(bench) {
+    const sizes = bench.quick ? [1e3, 1e4, 1e5] : [1e3, 1e4, 1e5, 1e6]
+    const stores = bench.stores.filter(
+      (store) => store !== 'redis always' || !bench.stores.includes('redis everysec'),
+    )
+    const contenders: Contender[] = []
+    for (const store of stores) {
+      for (const size of sizes) contenders.push(await filled(bench, store, size))
+    }
+    const rounds = await interleave(bench, contenders)
+    return stores.flatMap((store) => {
+      const smallest = rounds(nameOf(store, sizes[0] ?? 0))
+      return sizes.flatMap((size): Line[] => {
+        const mine = rounds(nameOf(store, size))
+        const line = { row: 'backlog', store }
+        const at = `at ${size.toLocaleString('en')}`
+        if (size === sizes[0]) {
+          return [
+            { ...line, figure: `accept, ${at}`, unit: 'µs', value: spread(mine, 'accept') },
+            { ...line, figure: `take + ack, ${at}`, unit: 'µs', value: spread(mine, 'take') },
+          ]
+        }
+        const flat = { unit: 'x', reach: { most: 1.2 } }
+        const [accept, take] = [ratio(mine, smallest, 'accept'), ratio(mine, smallest, 'take')]
+        return [
+          { ...line, ...flat, figure: `accept, ${at} / at 1,000`, value: accept },
+          { ...line, ...flat, figure: `take + ack, ${at} / at 1,000`, value: take },
+        ]
+      })
+    })
+  },
+}
+
+async function filled(bench: Bench, store: StoreName, size: number): Promise<Contender> {
+  bench.progress(`filling ${nameOf(store, size)}`)
+  const redis = await bench.redis(store, `backlog ${size}`)
+  const dir = createSite({ routes: '' })
+  bench.defer(() => removeSite(dir))
+  const client = await startPeer('store-client', CORE.server)
+  bench.defer(client.end)
+  await client.call('open', { dir, redis })
+  await client.call('fill', { count: size })
+  return {
+    name: nameOf(store, size),
+    // What is accepted is taken again, so that the backlog stays as it is.
+    async measure() {
+      const { micros: accept = 0 } = await client.call('fill', { count: COUNT, batch: 64 })
+      const { micros: take = 0 } = await client.call('takeAndAck', { count: COUNT })
+      return { accept, take }
+    },
+  }
+}
+
+function nameOf(store: StoreName, size: number): string {
+  return `${store}, ${size.toLocaleString('en')} waiting`
+}

@@ -1,0 +1,95 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
+import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { CORE, startPeer } from '../lib/peer.ts'
+import { ALL_TO_BENCH, skillSource } from '../lib/skills.ts'
+import { ratio, spread } from '../lib/statistics.ts'
+
+const BARE = 'bare BullMQ worker'
+
+/**
+ * How fast a backlog is dispatched to a skill that does nothing: pump, match, lane, invocation, history. Against a
+ * BullMQ worker that works off as many jobs, 64 at once each. The first tenth warms up and does not count.
+ */
+export const dispatch: Row = {
+  name: 'dispatch',
+  title: 'dispatch of a no-op skill end to end, against a bare BullMQ worker',
+  async run(bench) {
+    const count = Math.round(bench.seconds * 5_000)
+    const contenders: Contender[] = []
+    for (const store of bench.stores) {
+      const redis = await bench.redis(store)
+      contenders.push(await trivium(bench, store, redis, count))
+      if (redis === undefined) continue
+      const worker = await startPeer('bullmq-worker', CORE.server, { env: { REDIS_URL: redis } })
+      bench.defer(worker.end)
+      contenders.push({ name: `${BARE}, ${store}`, measure: () => worker.call('drain', { count }) })
+    }
+    const rounds = await interleave(bench, contenders)
+    return bench.stores.flatMap((store): Line[] => {
+      const line = { row: 'dispatch', store }
+      const mine = rounds(store)
+      const redis = store === 'embedded' ? bench.stores.find((one) => one !== 'embedded') : store
+      const absolute: Line[] = [
+        { ...line, figure: 'rate', unit: 'msg/s', value: spread(mine, 'rate') },
+        { ...line, figure: 'processor time a message', unit: 'µs', value: spread(mine, 'cpu') },
+      ]
+      if (redis === undefined) return absolute
+      const value = ratio(mine, rounds(`${BARE}, ${redis}`), 'rate')
+      const reach = { least: store === 'embedded' ? 1 : 0.5 }
+      return [{ ...line, figure: `rate / ${BARE}, ${redis}`, unit: 'x', value, reach }, ...absolute]
+    })
+  },
+}
+
+const figuresSchema = z.object({ rate: z.number(), cpu: z.number() })
+
+async function trivium(
+  bench: Bench,
+  store: StoreName,
+  redis: string | undefined,
+  count: number,
+): Promise<Contender> {
+  const dir = createSite({ routes: ALL_TO_BENCH, skills: { bench: countingSkill(count) } })
+  bench.defer(() => removeSite(dir))
+  const result = join(dir, 'drained.json')
+  return {
+    name: store,
+    // A fresh process per round, as an own client of the store fills it meanwhile.
+    async measure() {
+      rmSync(result, { force: true })
+      const client = await startPeer('store-client', CORE.server)
+      await client.call('open', { dir: join(dir, '.trivium'), redis })
+      await client.call('fill', { count })
+      await client.end()
+      const daemon = await startDaemon(dir, redis)
+      const deadline = Date.now() + 120_000
+      while (!existsSync(result)) {
+        if (Date.now() > deadline) throw new Error('the backlog was not dispatched within two minutes')
+        await pause(20)
+      }
+      await daemon.stop()
+      return figuresSchema.parse(JSON.parse(readFileSync(result, 'utf8')))
+    },
+  }
+}
+
+function countingSkill(count: number): string {
+  const first = Math.floor(count / 10)
+  return skillSource(
+    `run() {
+      done++
+      if (done === ${first}) [began, used] = [performance.now(), process.cpuUsage()]
+      if (done !== ${count}) return
+      const rate = ${count - first} / ((performance.now() - began) / 1000)
+      const { user, system } = process.cpuUsage(used)
+      const cpu = (user + system) / ${count - first}
+      writeFileSync('drained.tmp', JSON.stringify({ rate, cpu }))
+      renameSync('drained.tmp', 'drained.json')
+    }`,
+    `import { renameSync, writeFileSync } from 'node:fs'\nlet done = 0, began = 0, used`,
+  )
+}

@@ -1,0 +1,24 @@
+import type { Row } from '../lib/bench.ts'
+import { accept, acceptAndDispatch } from './accept.ts'
+import { backlog } from './backlog.ts'
+import { dispatch } from './dispatch.ts'
+import { latency } from './latency.ts'
+import { memory } from './memory.ts'
+import { ready } from './ready.ts'
+import { receive } from './receive.ts'
+import { storeSize } from './store-size.ts'
+import { websocket } from './websocket.ts'
+
+/** All rows, in the order of the table. */
+export const rows: readonly Row[] = [
+  accept,
+  acceptAndDispatch,
+  websocket,
+  dispatch,
+  receive,
+  latency,
+  storeSize,
+  memory,
+  ready,
+  backlog,
+]

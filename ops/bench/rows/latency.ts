@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
+import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { CORE, type Figures, startPeer } from '../lib/peer.ts'
+import { NO_OP_SKILL, skillSource } from '../lib/skills.ts'
+import { spread } from '../lib/statistics.ts'
+
+const RATE = 1_000
+const GROUPS = [1, 50]
+
+/**
+ * From the moment a sender writes its webhook to the moment a waiter of `event-wait` holds the event: 1,000 messages
+ * a second, each read by 1 and by 50 consumer groups, and dispatched to a skill that does nothing.
+ */
+export const latency: Row = {
+  name: 'latency',
+  title: 'publish to event-wait at 1,000 messages a second, 1 and 50 groups',
+  async run(bench) {
+    const load = await startPeer('paced-load', CORE.load)
+    bench.defer(load.end)
+    const contenders: Contender[] = []
+    for (const store of bench.stores) {
+      const redis = await bench.redis(store)
+      const skills = { bench: NO_OP_SKILL, 'bench-wait': WAITERS }
+      const dir = createSite({ routes: 'routes: [{ name: all, skill: bench, concurrency: 64 }]\n', skills })
+      bench.defer(() => removeSite(dir))
+      const daemon = await startDaemon(dir, redis)
+      bench.defer(daemon.stop)
+      for (const groups of GROUPS) {
+        contenders.push({
+          name: nameOf(store, groups),
+          async measure(seconds) {
+            const span = Math.max(2, seconds)
+            const waiting = daemon.invoke('bench-wait', { groups, total: RATE * span * groups })
+            const sent = await load.call('run', { port: daemon.port, rate: RATE, seconds: span })
+            return { ...sent, ...figuresSchema.parse(await waiting) }
+          },
+        })
+      }
+    }
+    const rounds = await interleave(bench, contenders)
+    return bench.stores.flatMap((store) =>
+      GROUPS.flatMap((groups) => lines(store, groups, rounds(nameOf(store, groups)))),
+    )
+  },
+}
+
+const figuresSchema = z.record(z.string(), z.number())
+
+function nameOf(store: string, groups: number): string {
+  return `${store}, ${groups} ${groups === 1 ? 'group' : 'groups'}`
+}
+
+function lines(store: string, groups: number, mine: Figures[]): Line[] {
+  const line = { row: 'latency', store, unit: 'ms' }
+  const what = groups === 1 ? '1 group' : `${groups} groups`
+  return [
+    { ...line, figure: `p50, ${what}`, value: spread(mine, 'p50') },
+    { ...line, figure: `p99, ${what}`, value: spread(mine, 'p99'), reach: { most: 5 } },
+  ]
+}
+
+/** Waits in each group until every group has had every event; the first half second warms up. */
+const WAITERS = skillSource(`async run({ args, manager }) {
+    const latencies = []
+    const topic = 'gateway-message'
+    const queues = Array.from({ length: args.groups }, (_, i) => 'bench-' + args.groups + '-' + i)
+    for (const queue of queues) await manager.invoke('event-subscribe', { topic, queue })
+    let seen = 0
+    await Promise.all(queues.map(async (queue) => {
+      for (let mine = 0; mine < args.total / args.groups; ) {
+        const events = await manager.invoke('event-wait', { topic, queue, timeout: 15000 })
+        if (events.length === 0) throw new Error('an event did not come: ' + mine + ' of ' + args.total / args.groups)
+        const now = process.hrtime.bigint()
+        mine += events.length
+        for (const { data } of events) {
+          if (++seen > 500 * args.groups) latencies.push(Number(now - BigInt(data.body.sentAt)) / 1e6)
+        }
+      }
+    }))
+    for (const queue of queues) await manager.invoke('event-unsubscribe', { topic, queue })
+    latencies.sort((a, b) => a - b)
+    const at = (share) => latencies[Math.floor(latencies.length * share)]
+    return { p50: at(0.5), p99: at(0.99), events: seen }
+  }`).replaceAll("name: 'bench'", "name: 'bench-wait'")

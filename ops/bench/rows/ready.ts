@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
+import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { CORE, startPeer } from '../lib/peer.ts'
+import { ALL_TO_BENCH, BUSY_SKILL } from '../lib/skills.ts'
+import { spread } from '../lib/statistics.ts'
+
+/** From the start of the process until it listens, with nothing stored and with a million messages that wait. */
+export const ready: Row = {
+  name: 'ready',
+  title: 'time to ready with a backlog of 1,000,000 (quick: 50,000)',
+  async run(bench) {
+    const backlog = bench.quick ? 50_000 : 1_000_000
+    const contenders: Contender[] = []
+    for (const store of bench.stores) {
+      if (store === 'redis always' && bench.stores.includes('redis everysec')) continue
+      for (const count of [0, backlog]) {
+        bench.progress(`filling ${store} with ${count.toLocaleString('en')}`)
+        const redis = await bench.redis(store, `ready ${count}`)
+        const dir = createSite({ routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
+        bench.defer(() => removeSite(dir))
+        const client = await startPeer('store-client', CORE.server)
+        await client.call('open', { dir: join(dir, '.trivium'), redis })
+        await client.call('fill', { count })
+        await client.end()
+        contenders.push({
+          name: `${store}, ${count}`,
+          async measure() {
+            const daemon = await startDaemon(dir, redis)
+            await daemon.stop()
+            return { readyAfter: daemon.readyAfter }
+          },
+        })
+      }
+    }
+    const rounds = await interleave(bench, contenders)
+    return contenders.map(({ name }): Line => {
+      const [store = '', count] = name.split(', ')
+      const figure = `ready with a backlog of ${Number(count).toLocaleString('en')}`
+      const value = spread(rounds(name), 'readyAfter')
+      return { row: 'ready', store, figure, unit: 'ms', value, reach: { most: 2_000 } }
+    })
+  },
+}

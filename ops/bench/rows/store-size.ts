@@ -1,0 +1,51 @@
+import { globSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import type { Bench, Line, Row, StoreName } from '../lib/bench.ts'
+import { createSite, removeSite } from '../lib/daemon.ts'
+import { CORE, startPeer } from '../lib/peer.ts'
+import { spreadOf } from '../lib/statistics.ts'
+
+/** What a message of 1 KB costs on the store once it is on the three roads: on disk, and in the memory of Redis. */
+export const storeSize: Row = {
+  name: 'store-size',
+  title: 'bytes of store per 1 KB message',
+  async run(bench) {
+    const lines: Line[] = []
+    for (const store of bench.stores) {
+      // How often Redis flushes its file changes nothing about its size.
+      if (store === 'redis always' && bench.stores.includes('redis everysec')) continue
+      bench.progress(store)
+      lines.push({
+        row: 'store-size',
+        store,
+        figure: store === 'embedded' ? 'file bytes a message' : 'memory bytes a message',
+        unit: 'B',
+        value: spreadOf([await measure(bench, store, bench.quick ? 20_000 : 200_000)]),
+        reach: { most: 1.6 * 1024 },
+      })
+    }
+    return lines
+  },
+}
+
+async function measure(bench: Bench, store: StoreName, count: number): Promise<number> {
+  const redis = await bench.redis(store)
+  const dir = createSite({ routes: '' })
+  bench.defer(() => removeSite(dir))
+  const before = redis === undefined ? 0 : await usedMemory(redis)
+  const client = await startPeer('store-client', CORE.server)
+  await client.call('open', { dir, redis })
+  await client.call('fill', { count })
+  await client.end()
+  if (redis !== undefined) return ((await usedMemory(redis)) - before) / count
+  const files = globSync('trivium.db*', { cwd: dir })
+  return files.reduce((sum, file) => sum + statSync(join(dir, file)).size, 0) / count
+}
+
+async function usedMemory(url: string): Promise<number> {
+  const client = new Redis(url)
+  const info = await client.info('memory')
+  client.disconnect()
+  return Number(/^used_memory:(\d+)/m.exec(info)?.[1])
+}
