@@ -20,6 +20,7 @@ import { modelSources } from './daemon/model-sources.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator, type Operator } from './daemon/operator.ts'
 import { createRoads } from './daemon/roads.ts'
+import { createTranscript } from './daemon/transcript.ts'
 import { resumeDispatch } from './gateway/dispatch.ts'
 import { createGateways, createToEvent, type Gateways } from './gateway/gateways.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
@@ -31,6 +32,7 @@ import { createMcpHttp } from './skills/mcp/mcp-http.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
 import { createRuntimeServices } from './skills/services.ts'
 import { createArtifacts } from './state/artifacts.ts'
+import { createLogs } from './state/logs.ts'
 
 /** Where a running daemon is reached, as `host:port`. */
 export type Addresses = { listen: string; control: string }
@@ -85,6 +87,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const metrics = createMetrics()
   const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
   const artifacts = createArtifacts(dataDir)
+  const logs = createLogs({ dir: dataDir, now })
   const publicHttp = createPublicHttp({ log })
   let draining = false
 
@@ -98,6 +101,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     gateways: () => gateways,
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
     callerOf: (message) => callerOf(message, config.access),
+    transcript: createTranscript(logs, log),
     metrics,
     log,
     now,
@@ -233,6 +237,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         () => closeServer(control),
         () => housekeeping.stop(),
         async () => runtime.close(),
+        () => logs.close(),
         () => store.close(),
       ]
       for (const step of steps) {

@@ -4,6 +4,7 @@ import type { AddCommand, CommandContext } from './command.ts'
 import { addConfig } from './commands/config.ts'
 import { addDeadLetters } from './commands/dead-letters.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addHistory } from './commands/history.ts'
 import { addInit } from './commands/init.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addMessage } from './commands/message.ts'
@@ -23,6 +24,7 @@ const COMMANDS: readonly AddCommand[] = [
   addStatus,
   addDoctor,
   addMessage,
+  addHistory,
   addRoutes,
   addConfig,
   addReload,

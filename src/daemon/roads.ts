@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Metrics } from '../control/metrics.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
@@ -17,6 +18,7 @@ import { createReplyLog } from '../gateway/replies.ts'
 import type { Router } from '../gateway/router.ts'
 import { createSend } from '../gateway/send.ts'
 import { isLogTarget, logSender } from '../gateway/submit.ts'
+import type { Transcript } from './transcript.ts'
 
 /** What the roads need besides the store; gateways and skills come later than the roads, so they are asked. */
 export type RoadsDeps = {
@@ -30,6 +32,7 @@ export type RoadsDeps = {
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   /** Who asks when a message starts a skill. */
   callerOf(message: Message): Caller
+  transcript: Transcript
   metrics: Metrics
   log: Log
   now(): number
@@ -42,7 +45,7 @@ const MAX_PENDING = 20_000
 
 /** Wires the three roads and the outbox onto a store. Nothing runs before `start`. */
 export function createRoads(deps: RoadsDeps) {
-  const { store, owner, metrics, log, now } = deps
+  const { store, owner, transcript, metrics, log, now } = deps
 
   const accept: Accept = createAccept({
     journal: store.journal,
@@ -57,7 +60,10 @@ export function createRoads(deps: RoadsDeps) {
     concurrency: deps.concurrency,
     sender: (reply) =>
       isLogTarget(reply) ? logSender(replies(reply.gateway)) : deps.gateways().get(reply.gateway),
-    sent: metrics.sent,
+    async sent(reply, outcome) {
+      metrics.sent(reply.gateway, outcome)
+      if (outcome === 'sent') await transcript.replied(reply)
+    },
     log,
     now,
   })
@@ -75,11 +81,23 @@ export function createRoads(deps: RoadsDeps) {
     owner,
     concurrency: deps.concurrency,
     routes: deps.routes,
-    invoke: (dispatched) =>
-      deps.invoke(dispatched.route.skill, skillArgs(dispatched), {
-        ...invokeOptions(dispatched),
-        caller: deps.callerOf(dispatched.message),
-      }),
+    async invoke(dispatched) {
+      const { message, route, attempt } = dispatched
+      const { skill } = route
+      if (attempt === 1) await transcript.received(message)
+      try {
+        const result = await deps.invoke(skill, skillArgs(dispatched), {
+          ...invokeOptions(dispatched),
+          caller: deps.callerOf(message),
+        })
+        await transcript.processed(message, { skill, ok: true, approvalRequired: false })
+        return result
+      } catch (error) {
+        const approvalRequired = error instanceof TriviumError && error.code === 'approval_pending'
+        await transcript.processed(message, { skill, ok: false, error: reasonOf(error), approvalRequired })
+        throw error
+      }
+    },
     ended: (message) =>
       void events.releaseOwn(message.id).catch((err) => log.warn({ err }, 'groups were left behind')),
     outbox,

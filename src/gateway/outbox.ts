@@ -39,7 +39,8 @@ export type OutboxOptions = {
   concurrency: number
   /** Who sends this reply; undefined while the gateway is not running. */
   sender(reply: Reply): Sender | undefined
-  sent(gateway: string, outcome: 'sent' | 'retry' | 'dead'): void
+  /** Called after each attempt, before its outcome is stored. */
+  sent(reply: Reply, outcome: 'sent' | 'retry' | 'dead'): Promise<void> | void
   log: Log
   now(): number
 }
@@ -74,7 +75,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     if (!transport) return waitForGateway(job, reply)
     try {
       const receipt = (await alreadySent(transport, job, reply)) ?? (await transport.send(reply))
-      options.sent(reply.gateway, 'sent')
+      await options.sent(reply, 'sent')
       return { outcome: 'done', result: toJson({ receipt }), notes: [note('sent', receipt)] }
     } catch (thrown) {
       if (signal.aborted) throw thrown
@@ -109,11 +110,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
     }
     if (!ambiguous && !permanent && attempt < RETRY.attempts) {
       const delay = backoffDelay(RETRY, attempt)
-      options.sent(reply.gateway, 'retry')
+      void options.sent(reply, 'retry')
       log.warn({ ...fields, delay, err: toTriviumError(thrown) }, 'the reply was not sent; trying again')
       return { outcome: 'retry', delay, error, notes: [note('send failed', { error: error.message })] }
     }
-    options.sent(reply.gateway, 'dead')
+    void options.sent(reply, 'dead')
     log.error({ ...fields, err: toTriviumError(thrown) }, 'the reply became a dead letter')
     const reason = ambiguous ? 'ambiguous' : permanent ? 'permanent' : 'attempts'
     return { outcome: 'dead', error, reason, notes: [note('dead', { error: error.message, reason })] }

@@ -1,0 +1,48 @@
+import { TriviumError } from '../../core/errors.ts'
+import { createLogs, type LogQuery } from '../../state/logs.ts'
+import type { AddCommand } from '../command.ts'
+import { loadFor } from '../environs.ts'
+
+type Options = { channel?: string; grep?: string; events?: boolean; follow?: boolean; limit: string }
+
+/** `trivium history`: reads the files themselves, so it works with and without a daemon. */
+export const addHistory: AddCommand = (program, context) => {
+  program
+    .command('history')
+    .description('what was said, on every channel; with --events what was done about it')
+    .option('--channel <glob>', 'only these channels (gateways)')
+    .option('--grep <text>', 'only lines with this text, or /regex/')
+    .option('--events', 'the operational trace (events.jsonl) instead of the conversation (messages.jsonl)')
+    .option('--follow', 'go on with what comes, until interrupted')
+    .option('--limit <n>', 'the newest so many', '50')
+    .action(async ({ channel, grep, events, follow, limit }: Options) => {
+      const { dataDir } = (await loadFor(context.environs())()).daemon
+      const logs = createLogs({ dir: dataDir })
+      const interrupted = new AbortController()
+      process.once('SIGINT', () => interrupted.abort())
+      const query: LogQuery = {
+        limit: count(limit),
+        signal: interrupted.signal,
+        ...(channel === undefined ? {} : { channel }),
+        ...(grep === undefined ? {} : { grep }),
+        ...(follow === undefined ? {} : { follow }),
+      }
+      const terminal = context.terminal()
+      for await (const entry of events ? logs.events(query) : logs.history(query)) {
+        terminal.out(`${terminal.json ? JSON.stringify(entry) : readable(entry)}\n`)
+      }
+      await logs.close()
+    })
+}
+
+function count(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value > 0) return value
+  throw new TriviumError('usage', { details: `--limit is a whole number above 0, not ${text}` })
+}
+
+function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {
+  const head = `${String(time).slice(0, 19).replace('T', ' ')}  ${String(channel ?? '-')}`
+  if (event !== undefined) return `${head}  ${event}  ${JSON.stringify(rest)}`
+  return `${head}  ${role === 'assistant' ? '→' : '←'} ${String(content).replaceAll('\n', `\n${' '.repeat(head.length + 4)}`)}`
+}

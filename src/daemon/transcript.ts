@@ -1,0 +1,80 @@
+import type { Log } from '../core/log.ts'
+import type { Message } from '../core/message.ts'
+import type { Reply } from '../core/transport.ts'
+import type { Logs } from '../state/logs.ts'
+
+/** Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) for every chat-like gateway. */
+export type Transcript = {
+  /** A message is about to be dispatched for the first time. */
+  received(message: Message): Promise<void>
+  /** A skill is done with a message, well or not. */
+  processed(
+    message: Message,
+    result: { skill: string; ok: boolean; error?: string; approvalRequired: boolean },
+  ): Promise<void>
+  /** A reply has been sent. */
+  replied(reply: Reply): Promise<void>
+}
+
+/**
+ * Machines talk by webhook, in volumes that no one reads as a conversation; the journal keeps those. A log that
+ * cannot be written is reported and holds nothing up: the journal is the truth.
+ */
+export function createTranscript(logs: Pick<Logs, 'message' | 'event'>, log: Log): Transcript {
+  const attempt = async (write: () => Promise<void>) => {
+    try {
+      await write()
+    } catch (err) {
+      log.error({ err }, 'the transcript could not be written')
+    }
+  }
+
+  return {
+    received: (message) =>
+      attempt(async () => {
+        if (!isConversation(message)) return
+        await logs.message({
+          channel: message.gateway,
+          role: 'user',
+          content: message.text,
+          time: message.receivedAt,
+          meta: {
+            messageId: message.id,
+            conversation: message.conversation,
+            from: message.from.address ?? message.from.id,
+          },
+        })
+      }),
+    processed: (message, { skill, ok, error, approvalRequired }) =>
+      attempt(async () => {
+        if (!isConversation(message)) return
+        await logs.event({
+          event: approvalRequired ? 'approval_required' : 'message_processed',
+          channel: message.gateway,
+          text: message.text,
+          skill,
+          ok,
+          approval_required: approvalRequired,
+          messageId: message.id,
+          ...(error === undefined ? {} : { error }),
+        })
+      }),
+    replied: ({ gateway, text, inReplyTo, conversation, to }) =>
+      attempt(() =>
+        logs.message({
+          channel: gateway,
+          role: 'assistant',
+          content: text,
+          meta: {
+            conversation,
+            ...(inReplyTo === undefined ? {} : { inReplyTo }),
+            ...(to === undefined ? {} : { to }),
+          },
+        }),
+      ),
+  }
+}
+
+function isConversation(message: Message): boolean {
+  return message.transport !== 'webhook'
+}
