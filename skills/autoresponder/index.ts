@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { isJsonObject, type Json } from '../../src/core/json.ts'
+import type { Message } from '../../src/core/message.ts'
+import { defineSkill, type SkillContext } from '../../src/core/skill.ts'
+import { duration } from '../../src/core/units.ts'
+import { officeHours } from './hours.ts'
+
+const args = z.object({
+  from: z.string().default('').describe('Who wrote; default: the sender of the message'),
+  subject: z.string().default('').describe('What about'),
+  route: z.string().default('').describe('Each route answers a correspondent on its own'),
+  hours: z.string().default('Mon-Fri 09:00-17:00').describe('When somebody is there, or 24/7'),
+  timezone: z
+    .string()
+    .default(Intl.DateTimeFormat().resolvedOptions().timeZone)
+    .describe('Such as Europe/Berlin'),
+  holidays: z.array(z.iso.date()).default([]).describe('Days on which nobody is there'),
+  when: z
+    .enum(['always', 'outside-hours'])
+    .default('always')
+    .describe('Whether to answer within the hours too'),
+  period: duration.default(86_400_000).describe('Each correspondent is answered once in this time'),
+  away: z.string().optional().describe('Markdown for outside the hours; default: templates/away.md'),
+  received: z.string().optional().describe('Markdown for within the hours; default: templates/received.md'),
+  locale: z.string().default('en-GB').describe('How dates are written'),
+})
+
+type Args = z.output<typeof args>
+
+/**
+ * Answers mail that comes while nobody is there, or says that it has arrived: once per correspondent and period, and
+ * never to a machine. Returns the answer in markdown, or null for no answer.
+ */
+export default defineSkill({
+  name: 'autoresponder',
+  description: 'Answers by office hours, once per correspondent and period, with a template in markdown.',
+  args,
+  async run(ctx) {
+    const { args, message } = ctx
+    if (isAutomatic(message)) return null
+    const at = new Date(message?.receivedAt ?? Date.now())
+    const office = officeHours(args.hours, args.timezone, args.holidays)
+    const open = office.isOpen(at)
+    if (open && args.when === 'outside-hours') return null
+    const from = (message?.from.address ?? (args.from || (message?.from.id ?? ''))).toLowerCase()
+    if (!(await isFirst(ctx, `autoresponder/${args.route}/${from}`))) return null
+    const template = open ? (args.received ?? (await file('received'))) : (args.away ?? (await file('away')))
+    return fill(template, {
+      name: message?.from.name ?? from,
+      from,
+      subject: message?.subject ?? (args.subject || 'your question'),
+      opens: formatDate(office.nextOpening(at), args),
+    })
+  },
+})
+
+/** What a transport knows to be written by a machine; it would not send an answer either. */
+function isAutomatic(message: Message | undefined): boolean {
+  return typeof message?.data.auto === 'string'
+}
+
+/**
+ * True once per correspondent and period, on all daemons together. The message that was answered stands in the state,
+ * so that a retry of the same message gives the same answer, which the outbox then recognises.
+ */
+async function isFirst(ctx: SkillContext<Args>, key: string): Promise<boolean> {
+  const id = ctx.message?.id ?? null
+  const value: Json = { messageId: id }
+  const set = await ctx.manager.invoke('state-set', {
+    key,
+    value,
+    store: 'shared',
+    ttl: ctx.args.period,
+    ifVersion: 0,
+  })
+  if (isJsonObject(set) && set.ok === true) return true
+  const before = await ctx.manager.invoke('state-get', { key, store: 'shared' })
+  return id !== null && isJsonObject(before) && before.messageId === id
+}
+
+function file(name: 'away' | 'received'): Promise<string> {
+  return readFile(join(import.meta.dirname, 'templates', `${name}.md`), 'utf8')
+}
+
+/** Puts values into `{{name}}`, as text: markdown in them stays what it looks like. */
+function fill(template: string, values: Record<string, string>): string {
+  return template
+    .replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, key: string) => escapeMarkdown(values[key] ?? ''))
+    .trim()
+}
+
+function escapeMarkdown(text: string): string {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, 200)
+    .replaceAll(/[\\`*_[\]<>#|~]/g, '\\$&')
+}
+
+function formatDate(date: Date | undefined, { locale, timezone }: Args): string {
+  if (!date) return 'another day'
+  return date.toLocaleString(locale, { timeZone: timezone, dateStyle: 'full', timeStyle: 'short' })
+}

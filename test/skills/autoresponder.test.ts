@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { officeHours } from '../../skills/autoresponder/hours.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Message } from '../../src/core/message.ts'
+import { startRuntime } from './support/runtime.ts'
+
+const message = (id: string, at: string, more: Partial<Message> = {}): Message => ({
+  id,
+  gateway: 'support',
+  transport: 'email',
+  conversation: 'c',
+  receivedAt: Date.parse(at),
+  from: { id: 'anna@example.net', address: 'Anna@example.net', name: 'Anna' },
+  subject: 'My *parcel*',
+  text: 'Where is it?',
+  data: {},
+  attachments: [],
+  trace: '0'.repeat(32),
+  ...more,
+})
+
+/** Runs the skill as a route does, on a state of its own. */
+async function startSkill(t: TestContext) {
+  const { manager } = await startRuntime(t)
+  return (message: Message, args: JsonObject = {}) =>
+    manager.invoke('autoresponder', { timezone: 'Europe/Berlin', route: 'r', ...args }, { message })
+}
+
+describe('the autoresponder', () => {
+  const SUNDAY = '2026-11-22T10:00:00Z'
+  const MONDAY = '2026-11-23T10:00:00Z'
+
+  test('outside the hours says when somebody is back, within them that the mail has arrived', async (t) => {
+    const run = await startSkill(t)
+    const away = await run(message('m1', SUNDAY))
+    assert.match(String(away), /Hello Anna,/)
+    assert.match(String(away), /My \\\*parcel\\\*/)
+    assert.match(String(away), /Monday,? 23 November 2026 at 09:00/)
+    const received = await (await startSkill(t))(message('m2', MONDAY))
+    assert.match(String(received), /has arrived/)
+    assert.equal(await (await startSkill(t))(message('m3', MONDAY), { when: 'outside-hours' }), null)
+  })
+
+  test('answers a correspondent once in a period, a retry of the same message the same, and others too', async (t) => {
+    const run = await startSkill(t)
+    const first = await run(message('m1', SUNDAY))
+    assert.ok(first)
+    assert.equal(await run(message('m2', SUNDAY)), null)
+    assert.equal(await run(message('m1', SUNDAY)), first)
+    assert.ok(await run(message('m3', SUNDAY, { from: { id: 'bob', address: 'bob@example.org' } })))
+    assert.ok(await run(message('m4', SUNDAY), { route: 'another' }))
+  })
+
+  test('never answers automatic mail, and does not count it', async (t) => {
+    const run = await startSkill(t)
+    assert.equal(await run(message('m1', SUNDAY, { data: { auto: 'list' } })), null)
+    assert.ok(await run(message('m2', SUNDAY)))
+  })
+
+  test('takes its own templates and holidays', async (t) => {
+    const answer = await (await startSkill(t))(message('m1', MONDAY), {
+      away: 'Back {{ opens }}, {{name}}. {{nothing}}',
+      holidays: ['2026-11-23'],
+      locale: 'de-DE',
+    })
+    assert.equal(answer, 'Back Dienstag, 24. November 2026 um 09:00, Anna.')
+  })
+})
+
+describe('office hours', () => {
+  test('know the time zone, ranges over the weekend, and the change of the clock', () => {
+    const hours = officeHours('Sat-Mon 08:00-12:00, Wed 22:00-24:00', 'Europe/Berlin', [])
+    assert.equal(hours.isOpen(new Date('2026-11-22T07:00:00Z')), true)
+    assert.equal(hours.isOpen(new Date('2026-11-22T06:59:00Z')), false)
+    assert.equal(hours.isOpen(new Date('2026-11-25T22:59:00Z')), true)
+    assert.equal(hours.isOpen(new Date('2026-11-24T09:00:00Z')), false)
+    // The clock goes forward on 29 March 2026.
+    const spring = officeHours('Sun 08:00-12:00', 'Europe/Berlin', [])
+    assert.equal(
+      spring.nextOpening(new Date('2026-03-28T12:00:00Z'))?.toISOString(),
+      '2026-03-29T06:00:00.000Z',
+    )
+  })
+
+  test('that open at all do so at a moment that is open, with the one before closed', () => {
+    fc.assert(
+      fc.property(fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }), (at) => {
+        const hours = officeHours('Mon-Fri 09:00-17:00', 'America/New_York', ['2026-12-25'])
+        const next = hours.nextOpening(at)
+        assert.ok(next && next >= at && hours.isOpen(next))
+        if (next.getTime() - at.getTime() > 600_000)
+          assert.equal(hours.isOpen(new Date(next.getTime() - 60_000)), false)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('say what is wrong with them', () => {
+    assert.throws(() => officeHours('always', 'UTC', []), /is not like "Mon-Fri 09:00-17:00"/)
+    assert.throws(() => officeHours('Mon 17:00-09:00', 'UTC', []), /must end after it starts/)
+    assert.throws(() => officeHours('Moo 09:00-10:00', 'UTC', []), /is no day/)
+    assert.throws(() => officeHours('24/7', 'Mars/Olympus', []), /is no time zone/)
+  })
+})
