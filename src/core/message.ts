@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type JsonObject, jsonObjectSchema } from './json.ts'
+import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
 
 /**
  * Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to.
@@ -77,7 +77,7 @@ export function encodeMessage(message: NewMessage): string {
 export function decodeMessage(head: MessageHead, payload: string): Message {
   const stored = JSON.parse(payload) as Omit<NewMessage, 'gateway' | 'receivedAt'>
   if (stored.data.format === 'json' && stored.data.body === undefined) {
-    stored.data.body = JSON.parse(stored.text) as JsonObject
+    stored.data.body = bodyOf(stored.text)
   }
   return {
     ...stored,
@@ -87,6 +87,15 @@ export function decodeMessage(head: MessageHead, payload: string): Message {
     conversation: stored.conversation ?? head.id,
     attachments: stored.attachments ?? [],
     trace: stored.trace ?? head.id.replaceAll('-', ''),
+  }
+}
+
+/** A text that is no JSON after all, whoever stored it, must not make its message unreadable: it is its own body. */
+function bodyOf(text: string): Json {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
   }
 }
 

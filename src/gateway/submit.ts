@@ -72,7 +72,8 @@ export async function submit(
     gateway,
     transport,
     conversation,
-    from: { id: submitted.from ?? 'cli', name: submitted.from ?? 'cli' },
+    // Whoever holds the control token may say who writes.
+    from: { id: submitted.from ?? 'cli', verified: true },
     text,
     data: { ...submitted.data, respond: 'result', replyTarget: LOG_TARGET },
     ...(subject === undefined ? {} : { subject }),

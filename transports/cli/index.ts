@@ -2,8 +2,6 @@ import type { TransportKind } from '../../src/core/transport.ts'
 import { type CliOptions, cliOptions } from './config.ts'
 import { sendToConversation } from './outbound.ts'
 
-export { type CliInput, cliMessage } from './inbound.ts'
-
 /** The cli transport: messages of the command line and of programs on the control API. It listens nowhere. */
 export const cli: TransportKind<CliOptions> = {
   kind: 'cli',

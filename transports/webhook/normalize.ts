@@ -14,6 +14,7 @@ export type Normalizer = (request: IncomingMessage, decoded: DecodedBody) => New
 export function createNormalizer(gateway: string, options: WebhookOptions, carriers: string[]): Normalizer {
   const useful = createHeaderFilter(carriers)
   const respond = options.respond === 'result' ? { respond: 'result' } : undefined
+  const verified = options.verify.scheme === 'none' ? undefined : { verified: true }
   return (request, decoded) => {
     const headers = request.headers
     const body = 'body' in decoded ? decoded.body : undefined
@@ -29,7 +30,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions, carri
     return {
       gateway,
       transport: 'webhook',
-      from: senderOf(lookUp(options.from), request, body),
+      from: { ...senderOf(lookUp(options.from), request, body), ...verified },
       text: 'text' in decoded ? decoded.text : '',
       data,
       ...(key ? { key: bounded(key) } : {}),
@@ -148,7 +149,7 @@ function senderOf(configured: string | undefined, request: IncomingMessage, body
     (isJsonObject(body) && body.type === 'event_callback' && asText(pathGet(body, 'event.user'))) ||
     asText(pathGet(body, 'user_username'))
   const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
-  return id ? { id: bounded(id), address: peer } : { id: peer, address: peer }
+  return { id: id ? bounded(id) : peer }
 }
 
 /** The trace id of a W3C `traceparent`. */

@@ -102,7 +102,7 @@ function messageOf(gateway: string, { conversation, peer }: Speaker, frame: Clie
     gateway,
     transport: 'websocket',
     conversation,
-    from: { id: peer.subject ?? peer.address, address: peer.address },
+    from: peer.subject === undefined ? { id: peer.address } : { id: peer.subject, verified: true },
     text: frame.text,
     data: frame.extra,
     // Two clients may both call their first message `1`.

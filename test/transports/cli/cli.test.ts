@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { NewMessage } from '../../../src/core/message.ts'
 import { cliOptions } from '../../../transports/cli/config.ts'
-import { cli, cliMessage } from '../../../transports/cli/index.ts'
+import { cli } from '../../../transports/cli/index.ts'
 import { transportContract } from '../../contract/transport.contract.ts'
 import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 
@@ -24,27 +25,20 @@ transportContract({
 })
 
 describe('messages of the command line', () => {
-  test('say who is at the terminal, and can continue a conversation and be repeated', async () => {
+  test('show who wrote and what, as an event', async () => {
     const fixture = await startTransportFixture({ gateway: 'cli' })
     try {
-      const input = { text: 'hi', user: 'jo', conversation: 'c', key: 'k' }
-      const first = await fixture.deps.accept(cliMessage('cli', input))
-      assert.deepEqual(await fixture.deps.accept(cliMessage('cli', input)), { id: first.id, duplicate: true })
-      const [message] = fixture.store.messages
-      assert.ok(message)
-      assert.equal(message.conversation, 'c')
-      assert.deepEqual(cli.eventData(message), { from: 'jo', body: 'hi' })
-    } finally {
-      await fixture.close()
-    }
-  })
-
-  test('without more than a text are from cli, and a conversation of their own', async () => {
-    const fixture = await startTransportFixture({ gateway: 'cli' })
-    try {
-      const { id } = await fixture.deps.accept(cliMessage('cli', { text: 'hi' }))
-      const [message] = fixture.store.messages
-      assert.deepEqual([message?.conversation, message?.from.id], [id, 'cli'])
+      const message: NewMessage = {
+        gateway: 'cli',
+        transport: 'cli',
+        from: { id: 'jo' },
+        text: 'hi',
+        data: {},
+      }
+      await fixture.deps.accept(message)
+      const [accepted] = fixture.store.messages
+      assert.ok(accepted)
+      assert.deepEqual(cli.eventData(accepted), { from: 'jo', body: 'hi' })
     } finally {
       await fixture.close()
     }
