@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { createSite, type DaemonProcess, type HttpAnswer, type Site } from '../fixtures/daemon.ts'
+import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+  chat: { transport: websocket, path: /ws }
+routes:
+  - name: chat
+    match: { gateway: chat }
+    skill: echo
+`
+
+/** A command that Redis does not answer counts as failed after 2 s. */
+const QUICKLY = 3_500
+
+type Frame = { type: string; [key: string]: unknown }
+
+const outages: Record<string, { begin(redis: RedisServer): unknown; end(redis: RedisServer): unknown }> = {
+  frozen: { begin: (redis) => redis.freeze(), end: (redis) => redis.resume() },
+  killed: { begin: (redis) => redis.kill(), end: (redis) => redis.start() },
+}
+
+for (const [what, outage] of Object.entries(outages)) {
+  describe(`while Redis is ${what}`, { timeout: 60_000 }, () => {
+    let redis: RedisServer
+    let site: Site
+    let daemon: DaemonProcess
+    let socket: WebSocket
+    const frames: Frame[] = []
+
+    before(async () => {
+      redis = await startRedisServer()
+      site = createSite({ routes: ROUTES, env: { REDIS_URL: redis.url } })
+      daemon = await site.start()
+      socket = new WebSocket(`${daemon.url.replace('http', 'ws')}/ws`)
+      socket.on('message', (data) => frames.push(JSON.parse(String(data))))
+      await until(() => frames.length, 'the welcome')
+      assert.equal((await post('before')).status, 202)
+      await outage.begin(redis)
+    })
+    after(async () => {
+      socket.terminate()
+      redis.resume()
+      await daemon.end()
+      site.remove()
+      await redis.stop()
+    })
+
+    const post = (key: string) =>
+      daemon.post('/hooks/demo', `{"key":"${key}"}`, {
+        'content-type': 'application/json',
+        'webhook-id': key,
+      })
+    const say = (id: string) => socket.send(JSON.stringify({ type: 'message', id, text: id }))
+    const frame = (type: string, id: string) => () => frames.find((one) => one.type === type && one.id === id)
+
+    test('a webhook gets 503 with Retry-After, quickly, and never a 2xx', async () => {
+      for (const key of ['one', 'two', 'three']) {
+        const began = performance.now()
+        const answer = await post(key)
+        assert.ok(performance.now() - began < QUICKLY, `it took ${performance.now() - began} ms`)
+        assert.equal(answer.status, 503)
+        assert.ok(Number(answer.headers.get('retry-after')) > 0)
+        assert.equal(errorOf(answer), 'store_unavailable')
+      }
+    })
+
+    test('a WebSocket gets an error frame that says so and names its message, and stays open', async () => {
+      say('one')
+      const error = await until(frame('error', 'one'), 'the error frame', QUICKLY)
+      assert.equal(error.code, 'store_unavailable')
+      assert.equal(error.retryable, true)
+      assert.equal(socket.readyState, socket.OPEN)
+    })
+
+    test('/readyz and a skill say what is wrong, and /healthz that the daemon lives', async () => {
+      const ready = await fetch(`${daemon.control}/readyz`)
+      assert.equal(ready.status, 503)
+      const { ok, detail } = Object(await ready.json())
+      assert.equal(ok, false)
+      assert.match(detail.store.reason, /cannot be reached/)
+      assert.equal((await fetch(`${daemon.control}/healthz`)).status, 200)
+      assert.equal((await fetch(`${daemon.control}/metrics`)).status, 200)
+      await assert.rejects(daemon.invoke('gateway-receive', { timeout: 0 }), /store_unavailable/)
+    })
+
+    test('it recovers by itself, and what is sent again under its key is accepted once', async () => {
+      await outage.end(redis)
+      await until(async () => (await post('one')).status < 300, 'a webhook that is accepted', 15_000)
+      for (const key of ['one', 'two', 'three']) assert.ok((await post(key)).status < 300)
+      await until(async () => (await fetch(`${daemon.control}/readyz`)).ok, 'a daemon that is ready')
+      say('one')
+      const ack = await until(frame('ack', 'one'), 'the ack')
+      await until(() => frames.find((one) => one.inReplyTo === ack.messageId), 'the reply')
+      const keys = Object.values(Object(await daemon.invoke('message-list', { gateway: 'demo', limit: 100 })))
+      assert.deepEqual(keys.map((one) => Object(one).key).sort(), ['before', 'one', 'three', 'two'])
+    })
+  })
+}
+
+describe('while the disk of the embedded store is full', { timeout: 60_000, skip: whyNoMount() }, () => {
+  let site: Site
+  let daemon: DaemonProcess
+  let disk: string
+  const accepted: string[] = []
+
+  before(async () => {
+    site = createSite({ routes: ROUTES, env: { TRIVIUM_DATA_DIR: 'disk' } })
+    disk = join(site.dir, 'disk')
+    mkdirSync(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk])
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon?.end('SIGKILL')
+    execFileSync('umount', [disk])
+    site.remove()
+  })
+
+  const post = async () => {
+    const answer = await daemon.post('/hooks/demo', JSON.stringify({ fill: 'x'.repeat(50_000) }))
+    if (answer.status === 202) accepted.push(String(Object(answer.body).id))
+    return answer
+  }
+
+  test('a webhook gets 503 with Retry-After, and the daemon lives', async () => {
+    const refused = await until(async () => {
+      const answer = await post()
+      return answer.status !== 202 && answer
+    }, 'a refusal')
+    assert.equal(Object(refused).status, 503)
+    assert.ok(accepted.length > 10)
+    for (let round = 0; round < 20; round++) {
+      const answer = await post()
+      if (answer.status === 202) continue
+      assert.equal(answer.status, 503)
+      assert.ok(Number(answer.headers.get('retry-after')) > 0)
+      assert.equal(errorOf(answer), 'store_unavailable')
+    }
+    assert.equal((await fetch(`${daemon.control}/healthz`)).status, 200)
+  })
+
+  test('with room again it accepts again, and has all that it accepted before, also after a crash', async () => {
+    execFileSync('mount', ['-o', 'remount,size=64m', disk])
+    await until(async () => (await post()).status === 202, 'a message that is accepted')
+    for (const crash of [false, true]) {
+      if (crash) {
+        await daemon.end('SIGKILL')
+        daemon = await site.start()
+      }
+      const list = Object.values(
+        Object(await daemon.invoke('message-list', { gateway: 'demo', limit: 1000 })),
+      )
+      const ids = new Set(list.map((one) => Object(one).id))
+      assert.deepEqual(
+        accepted.filter((id) => !ids.has(id)),
+        [],
+      )
+    }
+  })
+})
+
+function errorOf(answer: HttpAnswer): string {
+  return Object(Object(answer.body).error).code
+}
+
+/** Why a small file system cannot be mounted here; false where it can. */
+function whyNoMount(): string | false {
+  const site = createSite({ routes: '' })
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', site.dir], { stdio: 'pipe' })
+    execFileSync('umount', [site.dir])
+    return false
+  } catch (error) {
+    return `a small file system cannot be mounted here: ${error instanceof Error ? error.message.split('\n')[0] : error}`
+  } finally {
+    site.remove()
+  }
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  work: { transport: webhook, path: /hooks/work, verify: { scheme: none }, conversation: data.body.conversation }
+  idle: { transport: webhook, path: /hooks/idle, verify: { scheme: none } }
+  chat: { transport: websocket, path: /ws }
+routes:
+  - name: idle
+    match: { gateway: idle }
+    skill: echo
+    reply: none
+  - name: rest
+    skill: work
+`
+
+/** Says which process runs it; waits in the one that the message calls to wait, so that it can be killed there. */
+const WORK = `
+import { appendFileSync, existsSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+export default {
+  description: 'works',
+  async run({ message, signal }) {
+    const { n, hold } = message.transport === 'websocket' ? message.data : message.data.body
+    appendFileSync('log', 'start ' + n + ' ' + process.pid + '\\n')
+    while (hold && !existsSync('go')) await pause(10, undefined, { signal })
+    appendFileSync('log', 'end ' + n + ' ' + process.pid + '\\n')
+    return 'done ' + n
+  },
+}`
+
+/** A claim runs out 10 s after its last renewal; this is that and a margin for a busy machine. */
+const TAKE_OVER = 20_000
+
+describe('two daemons on one Redis, one of which is killed', { timeout: 120_000 }, () => {
+  let redis: RedisServer
+  let site: Site
+  let daemons: DaemonProcess[]
+
+  before(async () => {
+    redis = await startRedisServer()
+    site = createSite({ routes: ROUTES, skills: { work: WORK }, env: { REDIS_URL: redis.url } })
+    site.write('log', '')
+    daemons = [await site.start(), await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })]
+  })
+  after(async () => {
+    await Promise.all(daemons.map((daemon) => daemon.end('SIGKILL')))
+    site.remove()
+    await redis.stop()
+  })
+
+  const lines = (start: string) =>
+    readFileSync(join(site.dir, 'log'), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith(start))
+  const post = (daemon: DaemonProcess, path: string, body: object) => daemon.post(path, JSON.stringify(body))
+  /** Kills one and gives the other. */
+  const kill = async (pid: number) => {
+    const victim = daemons.find((daemon) => daemon.pid === pid)
+    const survivor = daemons.find((daemon) => daemon.pid !== pid)
+    assert.ok(victim && survivor)
+    await victim.end('SIGKILL')
+    return survivor
+  }
+
+  test('what it ran, held and had leased goes on with the other, in order and nothing twice', async () => {
+    const [one, two] = daemons
+    assert.ok(one && two)
+    const socket = await connect(`${one.url}/ws`)
+    const lane = (n: string, hold: boolean) => post(two, '/hooks/work', { conversation: 'lane', n, hold })
+    assert.equal((await lane('first', true)).status, 202)
+    assert.equal((await lane('second', false)).status, 202)
+    const [running] = await until(() => lines('start first')[0] && lines('start first'), 'a running skill')
+    const pid = Number(running?.split(' ')[2])
+    const doomed = daemons.find((daemon) => daemon.pid === pid)
+    assert.ok(doomed)
+
+    await post(two, '/hooks/idle', { n: 'leased' })
+    const lease = { gateway: 'idle', timeout: 5_000, lease: 2_000 }
+    const taken = Object(await doomed.invoke('gateway-receive', lease))
+    await doomed.invoke('event-subscribe', { topic: 'news', queue: 'readers' })
+    const { id } = Object(await doomed.invoke('event-emit', { topic: 'news', data: 1 }))
+    const read = { topic: 'news', queue: 'readers', ack: false, lease: 2_000, timeout: 10_000 }
+    assert.equal(Object(await doomed.invoke('event-wait', read))[0].id, id)
+
+    const survivor = await kill(pid)
+    const began = performance.now()
+    assert.equal(Object(await survivor.invoke('gateway-receive', { ...lease, timeout: 10_000 })).id, taken.id)
+    assert.equal(Object(await survivor.invoke('event-wait', read))[0].id, id)
+    site.write('go', '')
+    await until(() => lines('end second')[0], 'the lane to go on', TAKE_OVER)
+    assert.ok(performance.now() - began < TAKE_OVER)
+    assert.deepEqual(lines('end'), [`end first ${survivor.pid}`, `end second ${survivor.pid}`])
+    assert.deepEqual(await survivor.invoke('dead-letter-list'), [])
+
+    socket.close()
+    const again = await connect(`${survivor.url}/ws?conversation=${socket.conversation}&after=0`)
+    again.say({ type: 'message', id: 'a', text: 'hello', n: 'chat' })
+    const reply = await until(() => again.frames.find(({ type }) => type === 'message'), 'a reply')
+    assert.deepEqual([reply.text, reply.seq], ['done chat', 1])
+    again.close()
+  })
+})
+
+type Frame = { type: string; [key: string]: unknown }
+
+async function connect(url: string) {
+  const socket = new WebSocket(url.replace('http', 'ws'))
+  const frames: Frame[] = []
+  socket.on('error', () => {})
+  socket.on('message', (data) => frames.push(JSON.parse(String(data))))
+  const welcome = await until(() => frames.find(({ type }) => type === 'welcome'), 'the welcome')
+  return {
+    frames,
+    conversation: String(welcome.conversation),
+    say: (frame: object) => socket.send(JSON.stringify(frame)),
+    close: () => socket.terminate(),
+  }
+}
