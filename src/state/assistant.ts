@@ -4,6 +4,7 @@ import { type AssistantState, type Delegation, type Note, nextId, type Search } 
 import type { ActivityEntry, Logs } from './logs.ts'
 import type { StateDocument } from './manager.ts'
 import type { SearchIndex } from './search-index.ts'
+import { updateWith } from './update-with.ts'
 
 /** What the assistant can do with its durable state. Each method is durable when it resolves, and in events.jsonl. */
 export type Assistant = {
@@ -190,19 +191,6 @@ export function createAssistant(deps: {
 }
 
 type Asked = Pick<Delegation, 'kind' | 'worker' | 'task' | 'channel'>
-
-/** Updates a document and gives what the mutation made, of the run that counted. */
-export async function updateWith<S extends AssistantState, T>(
-  state: StateDocument<S>,
-  mutate: (draft: S) => T,
-): Promise<T> {
-  let made: { value: T } | undefined
-  await state.update((draft) => {
-    made = { value: mutate(draft) }
-  })
-  if (!made) throw new TriviumError('internal', { reason: 'an update ended without running its mutation' })
-  return made.value
-}
 
 function found<T>(value: T | undefined, id: string): T {
   if (value === undefined) throw new TriviumError('not_found', { path: id })

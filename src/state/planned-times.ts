@@ -50,12 +50,15 @@ function fromCron(expression: string, timezone: string): PlannedTimes {
   return {
     next: (time) => cron.nextRun(new Date(time))?.getTime(),
     due(after, time) {
-      const runs = cron.nextRuns(MOST, new Date(after)).filter((run) => run.getTime() <= time)
-      const last = runs.at(-1)?.getTime()
-      if (last === undefined) return undefined
-      if (runs.length < MOST) return { newest: last, count: runs.length }
+      let newest = after
+      let count = 0
+      for (; count < MOST; count += 1) {
+        const next = cron.nextRun(new Date(newest))?.getTime()
+        if (next === undefined || next > time) return count > 0 ? { newest, count } : undefined
+        newest = next
+      }
       // Far behind: the newest is found from the other end.
-      return { newest: cron.previousRuns(1, new Date(time + 1))[0]?.getTime() ?? last, count: MOST }
+      return { newest: cron.previousRuns(1, new Date(time + 1))[0]?.getTime() ?? newest, count }
     },
   }
 }

@@ -3,11 +3,11 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { KeyValues, Leases } from '../core/store.ts'
-import { updateWith } from './assistant.ts'
 import { type AssistantState, nextId, type Schedule } from './assistant-state.ts'
 import type { ActivityEntry } from './logs.ts'
 import type { StateDocument } from './manager.ts'
 import { plannedTimes } from './planned-times.ts'
+import { updateWith } from './update-with.ts'
 
 /** One firing. `key` is the same however often it is given, and other for every planned time. */
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }

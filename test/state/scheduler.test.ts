@@ -57,8 +57,8 @@ describe('schedules', () => {
     const { scheduler, pass, times, events } = await make(t)
     const one = scheduler()
     await one.create(hourly)
-    for (let i = 0; i < 3 * 60; i += 1) {
-      pass(MINUTE)
+    for (let i = 0; i < 3 * 4; i += 1) {
+      pass(15 * MINUTE)
       await one.tick()
       await one.tick()
     }

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import type { Actor } from '../../src/state/document.ts'
+import { createStateManager } from '../../src/state/manager.ts'
+import { createSqliteBackend } from '../../src/state/sqlite-backend.ts'
+import { createWorkbench, workbenchDocuments } from '../../src/state/workbench.ts'
+import { initWorkbench } from '../../src/state/workbench-init.ts'
+import { openWorkbench } from '../../src/state/workbench-project.ts'
+import { temporaryDir } from './temporary.ts'
+
+const agent: Actor = { kind: 'agent', name: 'builder' }
+const person: Actor = { kind: 'human', name: 'ada' }
+
+async function make(t: TestContext, dir = temporaryDir(t)) {
+  // Ahead of the disk's clock until a test edits a file.
+  let shift = 3_600_000
+  const { workbench, manager } = await openWorkbench({ dir, now: () => Date.now() + shift })
+  t.after(() => manager.close())
+  const read = (name: string) => readFileSync(join(dir, name), 'utf8')
+  const setShift = (ms: number) => {
+    shift = ms
+  }
+  return { dir, workbench, manager, read, setShift }
+}
+
+const withCode = (code: string) => (error: Error & { code?: string }) => error.code === code
+
+describe('Repo memory: the workbench stores agent state in versioned files', () => {
+  test('the next session reads what the last one wrote', async (t) => {
+    const { dir, workbench } = await make(t)
+    await workbench.update(
+      {
+        set: { active_task_id: 'task-1', next_action: 'run the tests' },
+        add: { touched_files: ['a.ts', 'a.ts'], assumptions: ['Node 26'], risks: ['slow disk'] },
+      },
+      agent,
+    )
+    await workbench.update({ add: { touched_files: ['b.ts', 'a.ts'] } }, agent)
+    const next = await make(t, dir)
+    const { state } = await next.workbench.get()
+    assert.deepEqual(state.document, {
+      schema_version: 2,
+      active_task_id: 'task-1',
+      touched_files: ['a.ts', 'b.ts'],
+      assumptions: ['Node 26'],
+      risks: ['slow disk'],
+      next_action: 'run the tests',
+      last_human_touch: null,
+    })
+  })
+
+  test('a bad write is a refused write', async (t) => {
+    const { workbench, read } = await make(t)
+    await workbench.get()
+    const before = read('agent_state.json')
+    const drift: { next_action?: string } = Object.assign({}, { mood: 'The user seemed frustrated' })
+    await assert.rejects(
+      workbench.update({ set: drift }, agent),
+      /\/mood must NOT have additional properties/,
+    )
+    assert.equal(read('agent_state.json'), before)
+  })
+
+  test('two turns against a revision that has passed do not overwrite each other', async (t) => {
+    const { workbench } = await make(t)
+    const { state } = await workbench.get()
+    await workbench.update({ set: { next_action: 'one' }, expect: state.revision }, agent)
+    await assert.rejects(
+      workbench.update({ set: { next_action: 'two' }, expect: state.revision }, agent),
+      withCode('document_conflict'),
+    )
+  })
+})
+
+describe('Exercise 1: last_human_touch', () => {
+  test('an agent’s write within five seconds of a person’s edit in an editor is refused', async (t) => {
+    const { dir, workbench, read, setShift } = await make(t)
+    await workbench.get()
+    setShift(0)
+    const edited = read('agent_state.json').replace('"next_action": ""', '"next_action": "wait for me"')
+    writeFileSync(join(dir, 'agent_state.json'), edited)
+    await assert.rejects(
+      workbench.update({ set: { next_action: 'mine' } }, agent),
+      withCode('state_human_touch'),
+    )
+    assert.equal(read('agent_state.json'), edited)
+    setShift(5001)
+    const { document } = await workbench.update({ add: { risks: ['late'] } }, agent)
+    assert.equal(document.next_action, 'wait for me')
+    assert.ok(Math.abs(Date.parse(document.last_human_touch ?? '') - Date.now()) < 60_000)
+  })
+
+  test('an agent’s write within five seconds of a person’s command is refused, another person’s is not', async (t) => {
+    const { workbench, setShift } = await make(t)
+    await workbench.update({ set: { next_action: 'person' } }, person)
+    await assert.rejects(
+      workbench.update({ set: { next_action: 'agent' } }, agent),
+      /edited by a person .* agents wait 5 s/,
+    )
+    await workbench.update({ set: { next_action: 'person again' } }, { kind: 'human', name: 'bob' })
+    setShift(3_600_000 + 6000)
+    await workbench.update({ set: { next_action: 'agent' } }, agent)
+  })
+
+  test('an agent’s own writes hold up no agent', async (t) => {
+    const { workbench } = await make(t)
+    for (let i = 0; i < 3; i += 1) await workbench.update({ set: { next_action: `${i}` } }, agent)
+    assert.equal((await workbench.get()).state.document.last_human_touch, null)
+  })
+})
+
+describe('Exercise 2: oneOf, a task is either a build task or a review task', () => {
+  test('each kind has required fields of its own', async (t) => {
+    const { workbench, manager } = await make(t)
+    await workbench.addTask({ kind: 'build', title: 'Make it', acceptance: ['it runs'] }, agent)
+    await workbench.addTask({ kind: 'review', title: 'Look', target: 'src/', reviewer: 'ada' }, agent)
+    const broken = (task: object) =>
+      manager.update('task_board', (draft) => ({
+        ...draft,
+        tasks: [{ id: 'x', title: 'x', status: 'open', ...task }],
+      }))
+    await assert.rejects(
+      broken({ kind: 'build', target: 'src/' }),
+      /\/tasks\/0\/acceptance must have required/,
+    )
+    await assert.rejects(
+      broken({ kind: 'review', acceptance: ['x'] }),
+      /\/tasks\/0\/target must have required/,
+    )
+    await assert.rejects(broken({ kind: 'party' }), /\/tasks\/0 value of tag "kind" must be in oneOf/)
+    assert.equal((await workbench.get()).board.document.tasks.length, 2)
+  })
+
+  test('a task is claimed by one and finished by that one', async (t) => {
+    const { workbench } = await make(t)
+    await workbench.addTask({ kind: 'build', title: 'One', acceptance: ['a'] }, agent)
+    const claims = await Promise.all(['a', 'b'].map((owner) => workbench.claim({ owner }, agent)))
+    assert.deepEqual(
+      claims.map((task) => task?.owner),
+      ['a', undefined],
+    )
+    await assert.rejects(workbench.claim({ id: 'task-1', owner: 'b' }, agent), /a has it/)
+    await assert.rejects(workbench.finish({ id: 'task-1', owner: 'b' }, agent), withCode('forbidden'))
+    await workbench.finish({ id: 'task-1', owner: 'a', result: 'done' }, agent)
+    const again = await workbench.finish({ id: 'task-1', owner: 'a', result: 'other' }, agent)
+    assert.deepEqual([again.status, again.result], ['done', 'done'])
+    await assert.rejects(workbench.claim({ id: 'task-7', owner: 'a' }, agent), withCode('not_found'))
+  })
+})
+
+describe('Exercise 3: migration from v1 to v2', () => {
+  test('blockers become risks, at start-up, with a backup, and once', async (t) => {
+    const dir = temporaryDir(t)
+    const v1 = {
+      schema_version: 1,
+      active_task_id: 'task-1',
+      touched_files: [],
+      assumptions: [],
+      blockers: ['no key'],
+      next_action: 'ask',
+    }
+    writeFileSync(join(dir, 'agent_state.json'), JSON.stringify(v1))
+    const { manager, workbench } = await make(t, dir)
+    assert.deepEqual(await manager.migrate(), [{ name: 'agent_state', from: 1, to: 2 }])
+    const { document } = (await workbench.get()).state
+    assert.deepEqual(document.risks, ['no key'])
+    assert.equal('blockers' in document, false)
+    assert.deepEqual(await manager.migrate(), [])
+    assert.equal(readdirSync(dir).filter((file) => file.endsWith('.backup.json')).length, 1)
+  })
+})
+
+describe('Exercise 4: the storage backend moves to SQLite and the API stays', () => {
+  test('the same workbench runs over SQLite', async (t) => {
+    const backend = createSqliteBackend({ path: join(temporaryDir(t), 'workbench.db') })
+    const { agentState, taskBoard } = workbenchDocuments
+    const manager = createStateManager({ backend, documents: [agentState, taskBoard] })
+    t.after(() => manager.close())
+    const workbench = createWorkbench(manager)
+    await workbench.addTask({ kind: 'build', title: 'One', acceptance: ['a'] }, agent)
+    assert.equal((await workbench.claim({ owner: 'a' }, agent))?.id, 'task-1')
+  })
+})
+
+describe('state init', () => {
+  test('writes a project’s own schema pair, first documents and a migration scaffold, and overwrites nothing', async (t) => {
+    const dir = temporaryDir(t)
+    assert.deepEqual((await initWorkbench(dir)).sort(), [
+      '.gitignore',
+      'agent_state.json',
+      'agent_state.schema.json',
+      'migrations/agent_state.v2-to-v3.mjs',
+      'task_board.json',
+      'task_board.schema.json',
+    ])
+    writeFileSync(join(dir, '.gitignore'), 'mine')
+    assert.deepEqual(await initWorkbench(dir), [])
+    const { workbench, read } = await make(t, dir)
+    await workbench.update({ set: { next_action: 'go' } }, agent)
+    assert.equal(read('.gitignore'), 'mine')
+  })
+
+  test('an agent may write at once after it', async (t) => {
+    const dir = temporaryDir(t)
+    await initWorkbench(dir)
+    const { workbench, setShift } = await make(t, dir)
+    setShift(0)
+    await workbench.update({ set: { next_action: 'go' } }, agent)
+  })
+
+  test('a project’s next schema bump does not break the workbench', async (t) => {
+    const dir = temporaryDir(t)
+    await initWorkbench(dir)
+    const before = await make(t, dir)
+    await before.workbench.update({ set: { next_action: 'kept' } }, agent)
+    const path = join(dir, 'agent_state.schema.json')
+    const schema = JSON.parse(readFileSync(path, 'utf8'))
+    schema.properties.schema_version.const = 3
+    schema.properties.branch = { type: 'string' }
+    schema.required.push('branch')
+    writeFileSync(path, JSON.stringify(schema))
+    const migration = 'export default (document) => ({ ...document, branch: "main" })'
+    writeFileSync(join(dir, 'migrations/agent_state.v2-to-v3.mjs'), migration)
+    const { manager, workbench } = await make(t, dir)
+    assert.deepEqual(await manager.migrate(), [{ name: 'agent_state', from: 2, to: 3 }])
+    const { document } = await manager.load('agent_state')
+    assert.deepEqual([document.branch, document.next_action], ['main', 'kept'])
+    await workbench.update({ set: { next_action: 'on' } }, agent)
+  })
+})
