@@ -7,6 +7,7 @@ import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import { createMarkdownLoader } from '../../src/skills/markdown/loader.ts'
 import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
+import { cleanup } from './support/cleanup.ts'
 import { messageOf } from './support/message.ts'
 import { SHIPPED, startRuntime } from './support/runtime.ts'
 
@@ -126,7 +127,7 @@ describe('ask-person', () => {
 describe('support-triage', () => {
   test('remembers the conversation, and its comment never reaches the model', async (t) => {
     const server = await startOpenAiServer([{ text: '[today/billing]\n\nHi Ada' }, { text: '[later/other]' }])
-    t.after(() => server.close())
+    cleanup(t, () => server.close())
     const loadMarkdown = createMarkdownLoader({
       env: {},
       providers: { local: { baseURL: server.url } },

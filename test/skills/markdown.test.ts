@@ -8,6 +8,7 @@ import type { Skill } from '../../src/core/skill.ts'
 import { createMarkdownLoader, type ModelUsage } from '../../src/skills/markdown/loader.ts'
 import { type ModelAnswer, type ModelRequest, startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
+import { cleanup } from './support/cleanup.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
@@ -26,7 +27,7 @@ async function start(
   options: { skills?: Skill[]; env?: Record<string, string>; defaultModel?: string } = {},
 ) {
   const server = await startOpenAiServer(answers)
-  t.after(() => server.close())
+  cleanup(t, () => server.close())
   const folder = await createFolder(t, { 'helper/SKILL.md': text })
   const usage: ModelUsage[] = []
   const runtime = await startRuntime(t, {

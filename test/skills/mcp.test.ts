@@ -13,6 +13,7 @@ import type { Skill } from '../../src/core/skill.ts'
 import { createMcpHttp } from '../../src/skills/mcp/mcp-http.ts'
 import { serveMcpStdio } from '../../src/skills/mcp/mcp-stdio.ts'
 import { until } from '../fixtures/until.ts'
+import { cleanup } from './support/cleanup.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
@@ -28,7 +29,7 @@ const overHttp: Connect = async (t, skills, tools) => {
   const client = new Client({ name: 'test', version: '1' })
   const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
   await client.connect(adapt(transport))
-  t.after(async () => {
+  cleanup(t, async () => {
     await client.close()
     await mcp.close()
     server.closeAllConnections()
@@ -44,7 +45,7 @@ const overStdio: Connect = async (t, skills, tools) => {
   const served = serveMcpStdio({ manager, version: '1', ...(tools ? { tools } : {}) }, toServer, toClient)
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(streamTransport(toClient, toServer))
-  t.after(async () => {
+  cleanup(t, async () => {
     await client.close()
     toServer.end()
     await served
@@ -135,7 +136,7 @@ describe('MCP over HTTP', () => {
     const { manager } = await startRuntime(t)
     const mcp = createMcpHttp({ manager, version: '1' })
     const server = createServer((request, response) => void mcp.handle(request, response))
-    t.after(() => server.close())
+    cleanup(t, () => server.close())
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { fileNameOf } from '../../src/skills/files/file-name.ts'
 import { createFileBackend } from '../../src/skills/state/file-backend.ts'
+import { cleanup } from './support/cleanup.ts'
 import { createFolder } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
@@ -173,7 +174,7 @@ describe('state in files', () => {
   test('a write in another process wakes state-wait, and concurrent writers lose no increment', async (t) => {
     const dir = await createFolder(t)
     const backend = createFileBackend(dir, Date.now)
-    t.after(() => backend.close())
+    cleanup(t, () => backend.close())
     const woken = new Promise<void>((resolve) => {
       const stop = backend.onChange('n', () => {
         stop()
@@ -181,7 +182,7 @@ describe('state in files', () => {
       })
     })
     const children = [startIncrementer(dir, 25), startIncrementer(dir, 25)]
-    t.after(() => children.forEach((child) => void child.kill()))
+    cleanup(t, () => children.forEach((child) => void child.kill()))
     const exits = await Promise.all(children.map((child) => once(child, 'exit')))
     await woken
     assert.deepEqual(

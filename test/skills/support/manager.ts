@@ -6,6 +6,7 @@ import {
   type SkillManager,
   type SkillManagerOptions,
 } from '../../../src/skills/manager.ts'
+import { cleanup } from './cleanup.ts'
 import { createMemoryLog, type LogLine } from './log.ts'
 import { servicesWith } from './services.ts'
 
@@ -16,7 +17,7 @@ export async function startManager(
 ): Promise<SkillManager & { lines: LogLine[] }> {
   const log = createMemoryLog()
   const manager = await createSkillManager({ folders: [], services: servicesWith({}), log, ...options })
-  t.after(() => manager.close())
+  cleanup(t, () => manager.close())
   return { ...manager, lines: log.lines }
 }
 

@@ -6,6 +6,7 @@ import type { Store } from '../../../src/core/store.ts'
 import type { SkillManager, SkillManagerOptions } from '../../../src/skills/manager.ts'
 import { createMiddleware } from '../../../src/skills/middleware/index.ts'
 import { createRuntimeServices, type RuntimeServices } from '../../../src/skills/services.ts'
+import { cleanup } from './cleanup.ts'
 import { createFolder } from './folder.ts'
 import type { LogLine } from './log.ts'
 import { startManager } from './manager.ts'
@@ -47,6 +48,6 @@ export async function startRuntime(
     middleware: createMiddleware(),
     ...options.manager,
   })
-  t.after(() => services.close())
+  cleanup(t, () => services.close())
   return { manager, services, dataDir }
 }

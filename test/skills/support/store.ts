@@ -6,6 +6,7 @@ import type { Store } from '../../../src/core/store.ts'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
 import { createRedisStore } from '../../../src/stores/redis/index.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
+import { cleanup } from './cleanup.ts'
 import { createFolder } from './folder.ts'
 import { createMemoryLog } from './log.ts'
 
@@ -38,7 +39,7 @@ export function storeKinds(): StoreKind[] {
       place: async (t) => join(await createFolder(t), 'store'),
       async open(t, dir) {
         const store = await createEmbeddedStore({ dir, toEvent, log: createMemoryLog() })
-        t.after(() => store.close())
+        cleanup(t, () => store.close())
         return store
       },
     },
@@ -54,7 +55,7 @@ export function storeKinds(): StoreKind[] {
         redis ??= startRedisServer()
         const { url } = await redis
         const store = await createRedisStore({ url, prefix, toEvent, log: createMemoryLog() })
-        t.after(() => store.close())
+        cleanup(t, () => store.close())
         return store
       },
     },
@@ -65,6 +66,6 @@ export function storeKinds(): StoreKind[] {
 export async function openStore(t: TestContext): Promise<Store> {
   const dir = join(await createFolder(t), 'store')
   const store = await createEmbeddedStore({ dir, toEvent, log: createMemoryLog() })
-  t.after(() => store.close())
+  cleanup(t, () => store.close())
   return store
 }
