@@ -2,7 +2,7 @@ import { after } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { TransportKind } from '../../../src/core/transport.ts'
-import { emailTransport } from '../../../transports/email/index.ts'
+import { email } from '../../../transports/email/index.ts'
 import { type EmailOptions, emailOptions } from '../../../transports/email/options.ts'
 import { transportContract } from '../../contract/transport.contract.ts'
 import { until } from '../../fixtures/until.ts'
@@ -15,9 +15,9 @@ after(() => world.close())
 const targets = new Map<string, JsonObject>()
 
 const kind: TransportKind<EmailOptions> = {
-  ...emailTransport,
+  ...email,
   create(options, deps) {
-    const transport = emailTransport.create(options, deps)
+    const transport = email.create(options, deps)
     return {
       ...transport,
       send: (reply) => {

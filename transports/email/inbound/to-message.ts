@@ -52,6 +52,7 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
       id: address || 'unknown',
       ...(sender?.name ? { name: sender.name } : {}),
       ...(address ? { address } : {}),
+      ...(known.identity.result === 'pass' ? { verified: true } : {}),
     },
     ...(to ? { to } : {}),
     ...(mail.subject ? { subject: mail.subject.slice(0, 1000) } : {}),

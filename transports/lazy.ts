@@ -1,0 +1,26 @@
+import type { Transport } from '../src/core/transport.ts'
+
+/**
+ * A transport whose code is loaded when it is first needed: mail and chat libraries take longer to load than
+ * everything else together, and most daemons and commands use none of them.
+ */
+export function lazyTransport(load: () => Promise<Transport>): Transport {
+  let loading: Promise<Transport> | undefined
+  let loaded: Transport | undefined
+
+  const get = async (): Promise<Transport> => {
+    loading ??= load()
+    loaded = await loading
+    return loaded
+  }
+
+  return {
+    start: async () => (await get()).start(),
+    send: async (reply) => (await get()).send(reply),
+    probe: async (reply) => (await (await get()).probe?.(reply)) ?? { sent: 'unknown' },
+    stop: async () => loaded?.stop(),
+    close: async () => loaded?.close(),
+    health: () => loaded?.health() ?? { ok: false, detail: 'it is being loaded' },
+    check: async () => (await get()).check(),
+  }
+}
