@@ -1,5 +1,4 @@
-import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { TriviumError } from '../core/errors.ts'
 import type { Change } from './document.ts'
 
@@ -42,21 +41,35 @@ export async function* readChanges(path: string, name: string, after: number): A
   if (!statSync(path, { throwIfNoEntry: false })?.size) return
   const { end } = readTail(path, name)
   if (end === 0) return
-  const input = createReadStream(path, { end: end - 1, highWaterMark: 1024 * 1024 })
   let line = 0
   let expected: number | undefined
+  for (const text of linesOf(path, end)) {
+    line += 1
+    const change = parseChange(text, { path, name }, line)
+    if (expected !== undefined && change.seq !== expected) {
+      throw corrupt({ path, name }, `line ${line} is event ${change.seq}, not ${expected}`)
+    }
+    expected = change.seq + 1
+    if (change.seq > after) yield change
+  }
+}
+
+/** The lines of the first `end` bytes, a chunk at a time. */
+function* linesOf(path: string, end: number): Generator<string> {
+  const fd = openSync(path, 'r')
   try {
-    for await (const text of createInterface({ input })) {
-      line += 1
-      const change = parseChange(text, { path, name }, line)
-      if (expected !== undefined && change.seq !== expected) {
-        throw corrupt({ path, name }, `line ${line} is event ${change.seq}, not ${expected}`)
-      }
-      expected = change.seq + 1
-      if (change.seq > after) yield change
+    let rest = Buffer.alloc(0)
+    const chunk = Buffer.alloc(CHUNK)
+    for (let at = 0; at < end; ) {
+      const length = readSync(fd, chunk, 0, Math.min(CHUNK, end - at), at)
+      at += length
+      const bytes = Buffer.concat([rest, chunk.subarray(0, length)])
+      const whole = bytes.lastIndexOf(NEWLINE) + 1
+      if (whole > 0) yield* bytes.toString('utf8', 0, whole - 1).split('\n')
+      rest = bytes.subarray(whole)
     }
   } finally {
-    input.destroy()
+    closeSync(fd)
   }
 }
 

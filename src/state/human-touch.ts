@@ -2,7 +2,7 @@ import { TriviumError } from '../core/errors.ts'
 import type { Actor } from './document.ts'
 
 /** How long agents stay away from what a person edited, in ms. */
-export const HUMAN_GRACE = 5000
+const HUMAN_GRACE = 5000
 
 /**
  * A document's guard: refuses an agent's write within five seconds of a person's edit, with `state_human_touch`

@@ -8,7 +8,7 @@ export type FaultDisk = Disk & {
   losePower(random: () => number): void
 }
 
-export class Crash extends Error {}
+class Crash extends Error {}
 
 /**
  * The real disk until step `at`. `crash`: that step is done by half, and nothing works after it, as when the

@@ -33,12 +33,16 @@ const increment = (document: JsonObject) => {
   document.count = Number(document.count) + 1
 }
 
+// Named, because they are of the system and no package brings them.
+const MOUNT = 'mount'
+const UNMOUNT = 'umount'
+
 /** A small file system of its own; undefined, and the test is skipped, where it cannot be mounted. */
 function smallDisk(t: TestContext, options: string): string | undefined {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-small-'))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dir], { stdio: 'ignore' })
-    t.after(() => execFileSync('umount', ['-l', dir]))
+    execFileSync(MOUNT, ['-t', 'tmpfs', '-o', options, 'tmpfs', dir], { stdio: 'ignore' })
+    t.after(() => execFileSync(UNMOUNT, ['-l', dir]))
   } catch {
     t.skip('mounting a small disk needs root')
     return undefined
@@ -230,7 +234,7 @@ describe('Documents in files', () => {
     const before = createStateManager({ dir: place, documents: [notes] })
     await before.update('notes', increment)
     await before.close()
-    execFileSync('mount', ['-o', 'remount,ro', place])
+    execFileSync(MOUNT, ['-o', 'remount,ro', place])
     const manager = createStateManager({ dir: place, documents: [notes] })
     assert.equal((await manager.load('notes')).document.count, 1)
     await assert.rejects(manager.update('notes', increment), { code: 'state_unwritable' })
@@ -263,7 +267,7 @@ describe('Documents in files', () => {
     const again = createStateManager({ dir: place, documents: [notes] })
     const { document } = await again.load('notes')
     assert.equal(Array.isArray(document.notes) && document.notes.length, done)
-    execFileSync('mount', ['-o', 'remount,size=4m', place])
+    execFileSync(MOUNT, ['-o', 'remount,size=4m', place])
     await again.update('notes', fill)
     assert.deepEqual(await again.replay('notes', Date.now() + 1000), await again.load('notes'))
     await Promise.all([again.close(), manager.close()])

@@ -38,7 +38,7 @@ export const notes: DocumentSpec<Notes> = {
 }
 
 /** The same document as an older program knows it. */
-export const notesV1: DocumentSpec = {
+const notesV1: DocumentSpec = {
   name: 'notes',
   version: 1,
   schema: {

@@ -4,13 +4,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { createFileLock } from '../../src/state/file-lock.ts'
 import { createStateManager } from '../../src/state/manager.ts'
 import { notes } from './manager.contract.ts'
 import { temporaryDir } from './temporary.ts'
 import { until } from './until.ts'
 
-const script = join(import.meta.dirname, 'race-writer.ts')
+const script = fileURLToPath(import.meta.resolve('./race-writer.ts'))
 
 function writer(
   dir: string,

@@ -55,7 +55,7 @@ describe('Repo memory: the workbench stores agent state in versioned files', () 
     const { workbench, read } = await make(t)
     await workbench.get()
     const before = read('agent_state.json')
-    const drift: { next_action?: string } = Object.assign({}, { mood: 'The user seemed frustrated' })
+    const drift = JSON.parse('{"mood":"The user seemed frustrated"}')
     await assert.rejects(
       workbench.update({ set: drift }, agent),
       /\/mood must NOT have additional properties/,
