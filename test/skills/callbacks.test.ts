@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createCallbackRef } from '../../src/core/callback-ref.ts'
 import { TriviumError } from '../../src/core/errors.ts'
+import { invocationsPrefix } from '../../src/skills/callbacks/records.ts'
 import { skillOf } from './support/manager.ts'
 import { type Runtime, startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
@@ -85,16 +86,16 @@ for (const kind of storeKinds()) {
       })
     })
 
-    test('a second response to the same invocation changes nothing', async (t) => {
-      const runtime = await start(t)
+    test('a response to an invocation that was answered already changes nothing', async (t) => {
+      const store = await kind.open(t, await kind.place(t))
+      const runtime = await startRuntime(t, { store })
       const ref = await createRef(runtime)
-      const result = runtime.manager.invoke(ref)
-      const { id } = await nextCall(runtime, ref)
-      const respond = (value: number) =>
-        runtime.manager.invoke('callback-respond', { ref, id, result: value })
-      assert.deepEqual(await respond(1), { ok: true })
-      assert.deepEqual(await respond(2), { ok: false })
-      assert.equal(await result, 1)
+      const key = `${invocationsPrefix(ref)}id-1`
+      const answered = { id: 'id-1', args: null, status: 'answered', result: 'first' }
+      await store.kv.set(key, answered)
+      const late = { ref, id: 'id-1', result: 'second' }
+      assert.deepEqual(await runtime.manager.invoke('callback-respond', late), { ok: false })
+      assert.deepEqual((await store.kv.get(key))?.value, answered)
     })
 
     test('release ends those who wait for an answer and those who wait for invocations', async (t) => {

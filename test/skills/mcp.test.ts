@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
 import { createMcpHttp } from '../../src/skills/mcp/mcp-http.ts'
@@ -102,6 +103,14 @@ for (const [name, connect] of [
       ]
       assert.match(String(ids[0]), /^mcp-/)
       assert.equal(ids[0], ids[1])
+    })
+
+    test('a wait ends before clients give up, unless the call says how long', async (t) => {
+      const args = z.object({ timeout: z.number().default(60_000) })
+      const client = await connect(t, [skillOf((ctx) => ctx.args, { args })])
+      const call = (given: object) => client.callTool({ name: 'subject', arguments: { ...given } })
+      assert.deepEqual((await call({})).structuredContent, { timeout: 50_000 })
+      assert.deepEqual((await call({ timeout: 90_000 })).structuredContent, { timeout: 90_000 })
     })
 
     test('a cancelled call aborts the skill', async (t) => {

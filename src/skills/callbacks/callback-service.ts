@@ -93,7 +93,7 @@ export function createCallbackService(deps: {
       let ok = false
       await updateKv(kv, records.invocationsPrefix(ref) + id, (current) => {
         const call = records.invocationRecord.safeParse(current)
-        ok = call.success && call.data.result === null && isOpen(call.data.status)
+        ok = call.success && isOpen(call.data.status)
         return call.success && ok ? { value: { ...call.data, ...outcome }, ttl: LEFTOVER } : undefined
       })
       return { ok }
