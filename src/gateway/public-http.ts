@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -59,6 +59,8 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
       keepAliveTimeout: options.keepAliveTimeout ?? 65_000,
       maxHeaderSize: options.maxHeaderSize ?? 16_384,
       connectionsCheckingInterval: options.checkInterval ?? 1_000,
+      // Checked below, where the answer says what is wrong.
+      requireHostHeader: false,
       // Some clients offer `Upgrade: h2c` with every POST; only a WebSocket that we serve may leave HTTP.
       shouldUpgradeCallback: (request) => isWebSocket(request) && upgrades.has(pathOf(request.url)),
     },
@@ -77,6 +79,8 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
   }
 
   function serve(request: IncomingMessage, response: ServerResponse) {
+    if (request.headers.host === undefined && request.httpVersion === '1.1')
+      return refuseWithoutHost(response)
     const path = pathOf(request.url)
     const handler = mounts.get(path)
     if (draining) response.setHeader('connection', 'close')
@@ -211,9 +215,24 @@ const UNREADABLE: Record<string, [status: number, reason: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'it did not arrive in time'],
 }
 
+/** RFC 9112, 3.2: nobody knows what such a request means, nor what stands behind it. */
+function refuseWithoutHost(response: ServerResponse) {
+  response.setHeader('connection', 'close')
+  answerError(response, new TriviumError('bad_request', { reason: 'it has no Host header' }))
+}
+
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex) {
+  const waiting = unanswered(socket)
+  // Answers stand in the order of the requests: what was read before the bad bytes is answered first.
+  if (waiting) return void waiting.once('close', () => answerUnreadable(error, socket))
   const [status, reason] = UNREADABLE[error.code ?? ''] ?? [400, 'it is not valid HTTP']
   answerRaw(socket, status, new TriviumError('bad_request', { reason }))
+}
+
+/** The answer that a socket waits for to a request that was read whole, where there is one. */
+function unanswered(socket: Duplex): ServerResponse | undefined {
+  const current = '_httpMessage' in socket ? socket._httpMessage : undefined
+  return current instanceof ServerResponse && current.req.complete && !current.closed ? current : undefined
 }
 
 /** Answers on a socket that has no ServerResponse, and hangs up. */
