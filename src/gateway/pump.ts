@@ -1,5 +1,5 @@
 import type { Message } from '../core/message.ts'
-import type { Journal, NewJob } from '../core/store.ts'
+import type { Journal, NewJob, Note } from '../core/store.ts'
 
 /** The little that the pump needs to know of a route. */
 type Routed = { name: string }
@@ -31,10 +31,10 @@ export async function pumpOnce(options: {
     else unmatched.push(message)
   }
   if (!(await options.journal.pumped(cursor, last.position, jobs))) return undefined
-  for (const message of unmatched) {
-    options.unrouted(message)
-    await options.journal.note(message.id, [{ at: options.now(), road: 'dispatch', what: 'unrouted' }])
-  }
+  const note: Note = { at: options.now(), road: 'dispatch', what: 'unrouted' }
+  for (const message of unmatched) options.unrouted(message)
+  // Asked for in one turn, so that the store makes one step of them.
+  await Promise.all(unmatched.map((message) => options.journal.note(message.id, [note])))
   return messages.length
 }
 

@@ -58,7 +58,7 @@ export async function startDaemon(
   const began = performance.now()
   const child = spawn(command, args, {
     cwd: dir,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', process.env.PROBE ? 'inherit' : 'pipe'],
     env: {
       PATH: process.env.PATH,
       HOME: dir,
@@ -68,10 +68,10 @@ export async function startDaemon(
     },
   })
   let output = ''
-  child.stdout.on('data', (chunk) => {
+  child.stdout?.on('data', (chunk) => {
     output += chunk
   })
-  child.stderr.on('data', (chunk) => {
+  child.stderr?.on('data', (chunk) => {
     output = (output + chunk).slice(-5_000)
   })
   const onExit = () => child.kill('SIGKILL')
@@ -105,7 +105,10 @@ export async function startDaemon(
   }
 }
 
-const answerSchema = z.object({ result: z.unknown(), error: z.object({ message: z.string() }).optional() })
+const answerSchema = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ message: z.string() }).optional(),
+})
 
 /** `TRIVIUM_BENCH_PROFILE=dir` writes a processor profile of every daemon there. */
 function profileFlags(dir: string): string[] {

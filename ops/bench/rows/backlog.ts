@@ -4,6 +4,7 @@ import { CORE, startPeer } from '../lib/peer.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
 const COUNT = 1_000
+const WARM_UP = 10_000
 
 /** What accepting, and taking with an acknowledgement, costs while ever more messages wait. */
 export const backlog: Row = {
@@ -50,6 +51,9 @@ async function filled(bench: Bench, store: StoreName, size: number): Promise<Con
   const client = await startPeer('store-client', CORE.server)
   bench.defer(client.end)
   await client.call('open', { dir, redis })
+  // All clients work the same before they are measured, so that all their code is equally hot.
+  await client.call('fill', { count: WARM_UP })
+  await client.call('takeAndAck', { count: WARM_UP })
   await client.call('fill', { count: size })
   return {
     name: nameOf(store, size),

@@ -31,6 +31,7 @@ export const latency: Row = {
           name: nameOf(store, groups),
           async measure(seconds) {
             const span = Math.max(2, seconds)
+            await daemon.invoke('bench-wait', { groups, subscribe: true })
             const waiting = daemon.invoke('bench-wait', { groups, total: RATE * span * groups })
             const sent = await load.call('run', { port: daemon.port, rate: RATE, seconds: span })
             return { ...sent, ...figuresSchema.parse(await waiting) }
@@ -65,7 +66,10 @@ const WAITERS = skillSource(`async run({ args, manager }) {
     const latencies = []
     const topic = 'gateway-message'
     const queues = Array.from({ length: args.groups }, (_, i) => 'bench-' + args.groups + '-' + i)
-    for (const queue of queues) await manager.invoke('event-subscribe', { topic, queue })
+    if (args.subscribe) {
+      for (const queue of queues) await manager.invoke('event-subscribe', { topic, queue })
+      return
+    }
     let seen = 0
     await Promise.all(queues.map(async (queue) => {
       for (let mine = 0; mine < args.total / args.groups; ) {
