@@ -90,6 +90,7 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: maxDepth })
     }
     const onion = find(call.skill)
+    call.given = args
     const ctx = createContext(shared, call, parseArgs(onion.skill, args), nonlocals, (outer) => ({
       invoke: (name, nestedArgs) => run(nestedCall(outer, name), nestedArgs, nonlocals),
     }))

@@ -104,6 +104,15 @@ describe('session settings', () => {
     assert.equal(line?.level, 'debug')
   })
 
+  test('an argument that the schema does not name may be the key', async (t) => {
+    const { manager } = await startRuntime(t, {
+      skills: [recall('args.sessionId', { args: z.object({ n: z.number() }) })],
+    })
+    await manager.invoke('subject', { sessionId: 's', n: 1 })
+    assert.deepEqual(await manager.invoke('subject', { sessionId: 's', n: 2 }), [1])
+    assert.equal(await manager.invoke('subject', { n: 3 }), undefined)
+  })
+
   test('the same conversation id on two gateways is two sessions', async (t) => {
     const { manager } = await startRuntime(t, { skills: [recall('args.sessionId')] })
     const from = (gateway: string) => ({ message: messageOf({ gateway, conversation: 'c' }) })

@@ -45,11 +45,12 @@ export const sessionMiddleware = defineMiddleware({
 })
 
 /**
- * Only text, numbers and booleans name a session. Conversations of two gateways may have the same name, so
+ * Only text, numbers and booleans name a session. Arguments count that the skill's schema drops: `sessionId` is
+ * given to every dispatched skill, whatever it declares. Conversations of two gateways may have the same name, so
  * the key of a conversation is told apart by its gateway.
  */
 function sessionKey(ctx: SkillContext, path: string): string | undefined {
-  const value = pathGet(ctx, path)
+  const value = pathGet(ctx, path) ?? pathGet({ args: ctx.call.given }, path)
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
     if (value !== undefined && value !== null) {
       ctx.log.warn({ session: path }, 'no session: its key is neither text nor a number')
