@@ -2,7 +2,7 @@
 // Runs the sources in a clone and the built files in an installed package (Node strips no types under
 // node_modules). On a Node that is too old it hands over to the one that the clone brings.
 import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { handOver } from './hand-over.js'
 
@@ -11,7 +11,7 @@ const main = existsSync(source) ? source : new URL('../dist/src/main.js', import
 const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
-  enableCompileCache()
+  module.enableCompileCache?.()
   await import(main.href)
 } else if (existsSync(own)) {
   handOver(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)])
