@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express'
 import { z } from 'zod'
-import { TriviumError, toTriviumError } from '../core/errors.ts'
+import { reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { type Json, jsonObjectSchema } from '../core/json.ts'
 import type { Caller } from '../core/skill.ts'
 import { sameToken } from './token.ts'
@@ -75,7 +75,7 @@ export function createControlApi(deps: ControlDeps): Express {
 
   app.use(requireToken(deps.token))
   if (deps.mcp) app.all('/mcp', express.json({ limit: BODY_LIMIT }), deps.mcp)
-  app.use(express.json({ limit: BODY_LIMIT, strict: false }))
+  app.use(express.json({ limit: BODY_LIMIT, strict: false }), refuseDeep)
   app.get('/v1/status', async (_request, response) => {
     response.json({ result: await deps.status() })
   })
@@ -145,6 +145,22 @@ function requireToken(token: string): RequestHandler {
   }
 }
 
+/** Deeper JSON is parsed, but overflows the stack of whoever validates or writes it later. */
+const MAX_DEPTH = 1_000
+
+const refuseDeep: RequestHandler = (request, _response, next) => {
+  let level: unknown[] = [request.body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) {
+      throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
+    }
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    )
+  }
+  next()
+}
+
 const securityHeaders: RequestHandler = (_request, response, next) => {
   response.set({
     'content-security-policy':
@@ -158,17 +174,18 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 
 const answerError: ErrorRequestHandler = (error, _request, response, next) => {
   if (response.headersSent) return next(error)
-  const found = asTriviumError(error)
+  const refused = clientStatus(error)
+  const found =
+    refused === undefined
+      ? toTriviumError(error)
+      : new TriviumError('bad_request', { reason: reasonOf(error) }, { cause: error })
   if (found.status === 401) response.set('www-authenticate', 'Bearer realm="trivium"')
   if (found.retryable && found.status === 503) response.set('retry-after', '1')
-  response.status(found.status).json({ error: { code: found.code, message: found.message } })
+  response.status(refused ?? found.status).json({ error: { code: found.code, message: found.message } })
 }
 
 /** Express' own errors (a body that is no JSON, or too large) carry a status below 500. */
-function asTriviumError(error: unknown): TriviumError {
-  if (error instanceof TriviumError || !(error instanceof Error)) return toTriviumError(error)
-  const isClientError = 'status' in error && typeof error.status === 'number' && error.status < 500
-  return isClientError
-    ? new TriviumError('bad_request', { reason: error.message }, { cause: error })
-    : toTriviumError(error)
+function clientStatus(error: unknown): number | undefined {
+  if (error instanceof TriviumError || !(error instanceof Error) || !('status' in error)) return undefined
+  return typeof error.status === 'number' && error.status < 500 ? error.status : undefined
 }
