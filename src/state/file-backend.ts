@@ -1,29 +1,13 @@
 import { readFileSync, statSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { isJsonObject, type JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { Commit, DocumentBackend, Stored } from './backend.ts'
-import { type LoggedChange, type LogTail, readChanges, readTail } from './change-log.ts'
+import type { Commit, DocumentBackend } from './backend.ts'
+import { type LogTail, readChanges } from './change-log.ts'
 import { type Disk, disk, syncDir, temporaryName, writeWhole } from './disk.ts'
-import { fingerprint, formatDocument, parseDocument } from './document.ts'
-import { createFileLock, type FileLock } from './file-lock.ts'
-import { applyPatch } from './patch.ts'
-
-/** What one document's files were when we last looked; the same stamp means the same content. */
-type Seen = { stamp: string; stored: Stored; base: number; textTime: string; tail: LogTail }
-
-type Files = {
-  name: string
-  document: string
-  events: string
-  lock: FileLock
-  log?: { fd: number; inode: string }
-  seen?: Seen
-  /** Set while a rename may not be durable; the next commit makes it so before its own. */
-  isDirty: boolean
-  syncTimer?: NodeJS.Timeout
-}
+import { fingerprint, formatDocument } from './document.ts'
+import { type DocumentFiles, look, type Seen, stampOf, textStamp } from './document-files.ts'
+import { createFileLock } from './file-lock.ts'
 
 const SYNC_DELAY = 10
 
@@ -35,13 +19,13 @@ const SYNC_DELAY = 10
 export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log }): DocumentBackend {
   const { dir } = options
   const target = options.disk ?? disk
-  const open = new Map<string, Files>()
+  const open = new Map<string, DocumentFiles>()
 
-  const filesOf = (name: string): Files => {
+  const filesOf = (name: string): DocumentFiles => {
     const known = open.get(name)
     if (known) return known
     makeDir(target, dir)
-    const files: Files = {
+    const files: DocumentFiles = {
       name,
       document: join(dir, `${name}.json`),
       events: join(dir, `${name}.events.jsonl`),
@@ -52,7 +36,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     return files
   }
 
-  const locked = async <T>(name: string, work: (files: Files) => Promise<T>): Promise<T> => {
+  const locked = async <T>(name: string, work: (files: DocumentFiles) => Promise<T>): Promise<T> => {
     const files = filesOf(name)
     const release = await files.lock.acquire()
     try {
@@ -122,7 +106,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
   }
 
   /** False: a person saved the file in between; nothing was written and `work` must look again. */
-  async function write(files: Files, seen: Seen, commit: Commit): Promise<boolean> {
+  async function write(files: DocumentFiles, seen: Seen, commit: Commit): Promise<boolean> {
     try {
       setTornAside(files, seen.tail)
       return commit.keepText ? await record(files, seen, commit) : await replace(files, seen, commit)
@@ -137,7 +121,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     }
   }
 
-  async function replace(files: Files, seen: Seen, commit: Commit): Promise<boolean> {
+  async function replace(files: DocumentFiles, seen: Seen, commit: Commit): Promise<boolean> {
     const text = formatDocument(commit.document)
     const temporary = temporaryName(files.document)
     const log = openLog(target, files)
@@ -176,7 +160,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     }
   }
 
-  async function record(files: Files, seen: Seen, commit: Commit): Promise<boolean> {
+  async function record(files: DocumentFiles, seen: Seen, commit: Commit): Promise<boolean> {
     const log = openLog(target, files)
     let isDone = false
     try {
@@ -192,7 +176,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
   }
 
   /** Takes back the events of a commit that failed, so that what was refused does not come back later. */
-  async function undo(files: Files, seen: Seen, temporary?: string): Promise<void> {
+  async function undo(files: DocumentFiles, seen: Seen, temporary?: string): Promise<void> {
     delete files.seen
     if (temporary) target.remove(temporary)
     const log = openLog(target, files)
@@ -204,7 +188,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
    * Makes the rename durable. The first one before the answer; a later text is also in the events, so its
    * sync may wait a moment for the next commit, which then does it beside its own.
    */
-  async function settle(files: Files, isFirst: boolean): Promise<void> {
+  async function settle(files: DocumentFiles, isFirst: boolean): Promise<void> {
     files.isDirty = true
     if (isFirst) {
       await syncDir(target, dir)
@@ -212,7 +196,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     } else files.syncTimer ??= setTimeout(() => void syncLater(files), SYNC_DELAY).unref()
   }
 
-  async function syncLater(files: Files): Promise<void> {
+  async function syncLater(files: DocumentFiles): Promise<void> {
     delete files.syncTimer
     if (!files.isDirty) return
     const { seen } = files
@@ -227,7 +211,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     }
   }
 
-  function setTornAside(files: Files, tail: LogTail): void {
+  function setTornAside(files: DocumentFiles, tail: LogTail): void {
     if (tail.torn === 0) return
     const torn = readFileSync(files.events).subarray(tail.end)
     const kept = `${files.events}.torn`
@@ -242,56 +226,12 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
   }
 }
 
-/** Reads what is there, unless nothing changed since the last time. */
-function look(files: Files): Seen {
-  const stamp = stampOf(files)
-  if (files.seen?.stamp === stamp) return files.seen
-  const tail = readTail(files.events, files.name)
-  const found = statSync(files.document, { bigint: true, throwIfNoEntry: false })
-  const text = found ? readFileSync(files.document, 'utf8') : undefined
-  const textTime = String(found?.mtimeNs ?? '')
-  const { stored, base } = interpret(text, textTime, Number(found?.mtimeMs ?? 0), tail.changes)
-  files.isDirty = true
-  files.seen = { stamp, stored, base, textTime, tail }
-  return files.seen
-}
-
-/** Tells apart: up to date, cut off by a crash before the rename, edited by a person, and not there. */
-function interpret(
-  text: string | undefined,
-  textTime: string,
-  at: number,
-  changes: readonly LoggedChange[],
-): { stored: Stored; base: number } {
-  const last = changes.at(-1)
-  const revision = last?.seq ?? 0
-  if (text === undefined) {
-    // Only the event log is left: a new document continues its numbers.
-    return { stored: { revision, missing: true }, base: revision }
-  }
-  const sha = fingerprint(text)
-  if (last?.sha === sha) {
-    return { stored: { revision, document: last.document ?? parseDocument(text) }, base: revision }
-  }
-  const index = changes.findLastIndex(
-    (change, at) =>
-      change.sha === sha && changes[at + 1]?.base === change.seq && changes[at + 1]?.baseTime === textTime,
-  )
-  const start = changes[index]
-  if (start) {
-    const document = changes.slice(index + 1).reduce(after, start.document ?? parseDocument(text))
-    return { stored: { revision, document }, base: start.seq }
-  }
-  return { stored: { revision, edited: { text, at } }, base: revision }
-}
-
-function after(document: JsonObject, change: LoggedChange): JsonObject {
-  if (change.document) return change.document
-  const next = applyPatch(document, change.patch ?? [])
-  return isJsonObject(next) ? next : {}
-}
-
-function remember(files: Files, commit: Commit, written: { stamp: string; time: string }, end: number): void {
+function remember(
+  files: DocumentFiles,
+  commit: Commit,
+  written: { stamp: string; time: string },
+  end: number,
+): void {
   const revision = commit.changes.at(-1)?.seq ?? 0
   files.seen = {
     stamp: `${textStamp(files.events)}|${written.stamp}`,
@@ -310,17 +250,7 @@ function encode(commit: Commit, seen: Seen, sha: string): Buffer {
   return Buffer.from(`${lines.join('\n')}\n`)
 }
 
-function stampOf(files: Files): string {
-  return `${textStamp(files.events)}|${textStamp(files.document)}`
-}
-
-/** Inode, time and size: a rename brings another inode, an append another size. */
-function textStamp(path: string): string {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found ? `${found.ino}:${found.mtimeNs}:${found.size}` : ''
-}
-
-function openLog(target: Disk, files: Files): number {
+function openLog(target: Disk, files: DocumentFiles): number {
   const inode = String(statSync(files.events, { throwIfNoEntry: false })?.ino ?? '')
   if (files.log && files.log.inode === inode) return files.log.fd
   closeLog(target, files)
@@ -329,7 +259,7 @@ function openLog(target: Disk, files: Files): number {
   return fd
 }
 
-function closeLog(target: Disk, files: Files): void {
+function closeLog(target: Disk, files: DocumentFiles): void {
   if (files.log) target.close(files.log.fd)
   delete files.log
   delete files.seen
