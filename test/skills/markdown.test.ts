@@ -263,6 +263,32 @@ describe('tools of a model', () => {
     assert.deepEqual(server.requests[2]?.tools, [], 'another invocation does not see them')
   })
 
+  test('include a reader for the files that came with the skill, and for no others', async (t) => {
+    const { manager, server, folder } = await start(
+      t,
+      skillFile('Go.', 'model: local:m\nallowed-tools: none'),
+      [
+        { text: 'no files yet' },
+        { calls: [{ name: 'read_skill_file', args: { path: 'references/tone.md' } }] },
+        { calls: [{ name: 'read_skill_file', args: { path: '../../secret.txt' } }] },
+        { text: 'done' },
+      ],
+    )
+    await manager.invoke('helper')
+    await writeIn(folder, 'helper/references/tone.md', 'Be kind.')
+    await writeIn(folder, 'secret.txt', 'hunter2')
+    await manager.reload('helper')
+    await manager.invoke('helper')
+    assert.deepEqual(
+      server.requests.map(({ tools }) => tools),
+      [[], ['read_skill_file'], ['read_skill_file'], ['read_skill_file']],
+    )
+    assert.match(JSON.stringify(server.requests[2]?.messages.at(-1)), /Be kind\./)
+    const refused = JSON.stringify(server.requests[3]?.messages.at(-1))
+    assert.match(refused, /has no file \.\.\/\.\.\/secret\.txt/)
+    assert.doesNotMatch(refused, /hunter2/)
+  })
+
   test('that need an approval park the dispatched skill', async (t) => {
     const guarded = skillOf(() => 'done', { name: 'guarded', metadata: { approval: true } })
     const { manager, server } = await start(

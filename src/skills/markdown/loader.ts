@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
@@ -12,6 +13,7 @@ import { parseSettings } from '../settings.ts'
 import { parseSkillFile } from './front-matter.ts'
 import { compilePrompt, type Prompt } from './prompt.ts'
 import { renderPrompt } from './render.ts'
+import { findSkillFiles } from './skill-files.ts'
 
 /** What one run of a model cost. */
 export type ModelUsage = Omit<ModelOutcome, 'text' | 'trace'> & {
@@ -38,6 +40,7 @@ export function createMarkdownLoader(
       throw new Error(`the name ${name} needs lower-case letters, digits and dashes`)
     if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
     const prompt = compilePrompt(file.body, file.bodyLine)
+    const files = await findSkillFiles(dirname(found.path))
     const settings = parseSettings(modelSettings, metadata.model ?? {})
 
     const run = async (ctx: SkillContext) => {
@@ -53,7 +56,7 @@ export function createMarkdownLoader(
         model,
         settings,
         ...renderPrompt(prompt, ctx),
-        tools: (stop) => createTools({ name, metadata }, ctx, catalog, stop),
+        tools: (stop) => createTools({ name, metadata, files }, ctx, catalog, stop),
         signal: ctx.signal,
         log: ctx.log,
         ...(onText ? { onText } : {}),

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { reasonOf } from '../../core/errors.ts'
 import { createMcpServer, type McpOptions } from './mcp-server.ts'
 
 /** MCP over streamable HTTP. */
 export type McpHttp = {
   /**
    * Answers one request to `/mcp`: POST, GET or DELETE. `body` is the parsed JSON body where a framework has
-   * read it already. The caller has checked the token.
+   * read it already. The caller has checked the token. Never rejects.
    */
   handle(request: IncomingMessage, response: ServerResponse, body?: unknown): Promise<void>
   /** Ends all sessions. */
@@ -67,7 +68,12 @@ export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () =
         session.running -= 1
         session.usedAt = now()
       })
-      await session.transport.handleRequest(request, response, body)
+      try {
+        await session.transport.handleRequest(request, response, body)
+      } catch (error) {
+        if (response.headersSent) response.destroy()
+        else refuse(response, 500, reasonOf(error))
+      }
     },
     async close() {
       const all = [...sessions.values()]

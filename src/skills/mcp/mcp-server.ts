@@ -7,12 +7,22 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { reasonOf, TriviumError, toTriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
-import { type Caller, skillJsonSchema } from '../../core/skill.ts'
-import type { SkillManager } from '../manager.ts'
+import type { Caller, InvokeOptions } from '../../core/skill.ts'
+import { isCallbackName } from '../callback-skill.ts'
 import { createNameMatcher } from '../names.ts'
 
+/** What MCP needs of the skills: a SkillManager, or a client of a running daemon. */
+export type McpSkills = {
+  /** With `args` (JSON Schema) a skill need not be described one by one. */
+  list(): MaybePromise<readonly { name: string; description: string; args?: JsonObject }[]>
+  describe(name: string): MaybePromise<{ args: JsonObject }>
+  invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+}
+
+type MaybePromise<T> = T | Promise<T>
+
 export type McpOptions = {
-  manager: Pick<SkillManager, 'invoke' | 'list' | 'get'>
+  manager: McpSkills
   version: string
   /** Who asks; default: `{ kind: 'mcp' }`, an operator. */
   caller?: Caller
@@ -36,12 +46,14 @@ export function createMcpServer(options: McpOptions): Server {
   const offered = createNameMatcher(options.tools ?? '*')
   const server = new Server({ name: 'trivium', version: options.version }, { capabilities: { tools: {} } })
 
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: manager
-      .list()
-      .filter(({ name }) => offered.matches(name))
-      .map(({ name, description }): Tool => ({ name, description, inputSchema: schemaOf(manager, name) })),
-  }))
+  server.setRequestHandler(ListToolsRequestSchema, async () => {
+    const skills = (await manager.list()).filter(({ name }) => offered.matches(name))
+    const tools = skills.map(async ({ name, description, args }): Promise<Tool> => {
+      const schema = args ?? (await manager.describe(name)).args
+      return { name, description, inputSchema: { ...schema, type: 'object' } }
+    })
+    return { tools: await Promise.all(tools) }
+  })
 
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
     const { name, arguments: args = {} } = params
@@ -58,7 +70,8 @@ export function createMcpServer(options: McpOptions): Server {
       if (!offered.matches(name)) {
         throw new TriviumError('forbidden', { what: `Skill ${name}`, reason: 'it is not offered over MCP' })
       }
-      const result = await manager.invoke(name, patient(manager, name, args), { caller, rootId, signal })
+      const given = await patient(manager, name, args)
+      const result = await manager.invoke(name, given, { caller, rootId, signal })
       return asResult(result)
     } catch (error) {
       const { code } = toTriviumError(error)
@@ -70,18 +83,17 @@ export function createMcpServer(options: McpOptions): Server {
   return server
 }
 
-function schemaOf(manager: McpOptions['manager'], name: string): Tool['inputSchema'] {
-  const skill = manager.get(name)
-  const schema: JsonObject = skill ? skillJsonSchema(skill) : {}
-  return { ...schema, type: 'object' }
-}
-
 /** Where a call does not say how long to wait and the skill would wait as long as clients do, it waits less. */
-function patient(manager: McpOptions['manager'], name: string, args: Record<string, unknown>): unknown {
-  const { properties } = schemaOf(manager, name)
+async function patient(
+  manager: McpSkills,
+  name: string,
+  args: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  if (args.timeout !== undefined || isCallbackName(name)) return args
+  const { properties } = (await manager.describe(name)).args
   const timeout = isJsonObject(properties) ? properties.timeout : undefined
   const waits = isJsonObject(timeout) && timeout.default === DEFAULT_WAIT
-  return waits && args.timeout === undefined ? { ...args, timeout: LONGEST_WAIT } : args
+  return waits ? { ...args, timeout: LONGEST_WAIT } : args
 }
 
 function asResult(result: unknown): CallToolResult {

@@ -1,7 +1,8 @@
 import type { JSONSchema7, ToolSet } from 'ai'
 import { TriviumError } from '../../core/errors.ts'
-import { type JsonObject, toJson } from '../../core/json.ts'
+import { type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
+import type { SkillFiles } from '../markdown/skill-files.ts'
 import { createNameMatcher } from '../names.ts'
 
 /** The skills that there are, for models. */
@@ -9,11 +10,11 @@ export type Catalog = { names(): string[]; get(name: string): Skill | undefined 
 
 /**
  * The tools of a markdown skill's model: every other skill that `allowed-tools` names (all without it),
- * and the callbacks of this invocation. Calling one is `ctx.manager.invoke`, with the same permission check. A
+ * the callbacks of this invocation, and a reader for the files that came with the skill, where there are any. Calling one is `ctx.manager.invoke`, with the same permission check. A
  * throw is an error to the model, except those after which nothing more should happen: they go to `stop`.
  */
 export async function createTools(
-  skill: { name: string; metadata: JsonObject },
+  skill: { name: string; metadata: JsonObject; files: SkillFiles },
   ctx: SkillContext,
   catalog: Catalog,
   stop: (error: Error) => void,
@@ -45,8 +46,23 @@ export async function createTools(
     if (allowed.matches(ref))
       add(ref, 'Calls back whoever made it and returns the answer', { type: 'object' })
   }
+  if (skill.files.names.length > 0) {
+    tools[FILE_TOOL] = dynamicTool({
+      description: `Reads a file of this skill. There are: ${skill.files.names.join(', ')}`,
+      inputSchema: jsonSchema({
+        type: 'object',
+        properties: { path: { type: 'string', enum: [...skill.files.names] } },
+        required: ['path'],
+        additionalProperties: false,
+      }),
+      execute: (input) => skill.files.read(String(pathGet(input, 'path'))),
+    })
+  }
   return tools
 }
+
+/** No skill has this name: theirs have no underscore. */
+const FILE_TOOL = 'read_skill_file'
 
 function allowedSpec(metadata: JsonObject): string | string[] {
   const spec = metadata['allowed-tools']
