@@ -37,7 +37,7 @@ export function abortError(signal: AbortSignal, what = 'The invocation'): Error 
 }
 
 /** Settles like `promise`, or rejects when the signal aborts, whichever is first. */
-export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(abortError(signal))
     if (signal.aborted) onAbort()

@@ -32,7 +32,7 @@ export async function discoverSkills(folders: readonly string[]): Promise<Map<st
 }
 
 /** Looks for one skill by name. */
-export async function findSkill(folder: string, name: string): Promise<FoundSkill | undefined> {
+async function findSkill(folder: string, name: string): Promise<FoundSkill | undefined> {
   const files = await entriesOf(join(folder, name))
   const code = CODE_FILES.find((file) => files.includes(file))
   if (code) return { name, kind: 'code', path: join(folder, name, code), folder }

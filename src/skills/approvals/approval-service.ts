@@ -10,6 +10,8 @@ import { abortError } from '../bounded.ts'
 import { updateKv } from '../update-kv.ts'
 
 const PREFIX = 'approval:'
+/** Names what is not settled yet, so that a sweep costs what is open and not what was ever asked. */
+const OPEN = 'approval-open:'
 /** How long a decision is remembered after the request would have ended. */
 const KEPT = 7 * 86_400_000
 
@@ -72,6 +74,7 @@ export function createApprovalService(deps: {
     if (approval.resumed || approval.status === 'pending') return
     if (approval.message) await deps.resume(approval)
     await change(approval.id, (current) => (current.resumed ? undefined : { ...current, resumed: true }))
+    await kv.delete(OPEN + approval.id)
   }
   const endIfDue = async (approval: Stored): Promise<Stored> => {
     if (approval.status !== 'pending' || approval.expiresAt > now()) return approval
@@ -79,9 +82,9 @@ export function createApprovalService(deps: {
       current.status === 'pending' ? { ...current, status: outcomeOf(current), decidedAt: now() } : undefined,
     )
   }
-  const all = async (): Promise<Stored[]> => {
-    const keys = await kv.list(PREFIX, 10_000)
-    const found = await Promise.all(keys.map((key) => load(key.slice(PREFIX.length))))
+  const all = async (prefix: string): Promise<Stored[]> => {
+    const keys = await kv.list(prefix, 10_000)
+    const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
     return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
   }
 
@@ -97,6 +100,7 @@ export function createApprovalService(deps: {
         expiresAt: at + request.timeout,
         resumed: false,
       }
+      if (!(await load(id))) await kv.set(OPEN + id, id, { ttl: request.timeout + KEPT })
       await kv.set(PREFIX + id, asJson(fresh), { ifVersion: 0, ttl: request.timeout + KEPT })
       const standing = await load(id)
       return endIfDue(standing ?? fresh)
@@ -126,7 +130,7 @@ export function createApprovalService(deps: {
     },
 
     async list({ status, limit }) {
-      const found = await Promise.all((await all()).map(endIfDue))
+      const found = await Promise.all((await all(status === 'pending' ? OPEN : PREFIX)).map(endIfDue))
       return found.filter((one) => status === undefined || one.status === status).slice(0, limit)
     },
 
@@ -147,7 +151,7 @@ export function createApprovalService(deps: {
     },
 
     async sweep() {
-      for (const approval of await all()) await resumeOnce(await endIfDue(approval))
+      for (const approval of await all(OPEN)) await resumeOnce(await endIfDue(approval))
     },
   }
 }

@@ -5,7 +5,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 let count = 0
 
 /** How temporary files end; a crash may leave one behind, and nobody reads it. */
-export const TEMPORARY = '.tmp'
+const TEMPORARY = '.tmp'
 
 /**
  * Writes a file so that a crash at any moment leaves the old one or the new one, whole: a temporary file in the

@@ -7,7 +7,7 @@ import { updateKv } from '../update-kv.ts'
 const VERSION = 1
 
 /** A file under `<data dir>/sessions/`, and what the other stores keep. Times are Unix ms. */
-export const sessionDocument = z.object({
+const sessionDocument = z.object({
   schema_version: z.literal(VERSION),
   /** `name` and `session` in one: what the document is found by. */
   key: z.string(),
