@@ -50,6 +50,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const { queue, store, log, now } = options
   const running = new Map<string, Running>()
   const perGroup = new Map<string, number>()
+  /** Jobs whose work is under way; those in `running` beyond it only wait until their outcome is stored. */
+  let active = 0
   let stopping = false
   /** The grace of a drain is over. */
   let hurried = false
@@ -76,6 +78,14 @@ export function createWorker(options: WorkerOptions): Worker {
     return limits
   }
 
+  /** Storing outcomes overlaps with the next jobs, but only so far: a slow store must not pile them up. */
+  const freePlaces = () => Math.min(options.concurrency - active, 2 * options.concurrency - running.size)
+
+  const occupy = (group: string, change: 1 | -1) => {
+    active += change
+    perGroup.set(group, (perGroup.get(group) ?? 0) + change)
+  }
+
   const sleep = (ms: number | undefined) =>
     new Promise<void>((resolve) => {
       const timer = ms === undefined ? undefined : setTimeout(resolve, Math.min(2 ** 31 - 1, Math.max(0, ms)))
@@ -90,8 +100,8 @@ export function createWorker(options: WorkerOptions): Worker {
     while (!stopping) {
       poked = false
       try {
-        const free = options.concurrency - running.size
-        if (free === 0) {
+        const free = freePlaces()
+        if (free <= 0) {
           await sleep(undefined)
           continue
         }
@@ -102,7 +112,7 @@ export function createWorker(options: WorkerOptions): Worker {
           limits: room(),
         })
         for (const job of jobs) begin(job)
-        if (jobs.length > 0 && running.size < options.concurrency) continue
+        if (jobs.length > 0 && freePlaces() > 0) continue
         if (jobs.length === 0 && (await options.refill?.())) continue
         if (!poked && !stopping) await sleep(nextDue === undefined ? undefined : nextDue - now())
       } catch (error) {
@@ -114,10 +124,9 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const begin = (job: ClaimedJob) => {
     const abort = new AbortController()
-    perGroup.set(job.group, (perGroup.get(job.group) ?? 0) + 1)
+    occupy(job.group, 1)
     const ended = perform(job, abort).finally(() => {
       running.delete(job.id)
-      perGroup.set(job.group, (perGroup.get(job.group) ?? 1) - 1)
       wake()
     })
     running.set(job.id, { job, abort, ended })
@@ -130,6 +139,8 @@ export function createWorker(options: WorkerOptions): Worker {
     } catch (error) {
       outcome = { outcome: 'retry', delay: STORE_PAUSE, error: attemptError(error, now()) }
     }
+    occupy(job.group, -1)
+    wake()
     if (abort.signal.aborted && outcome.outcome !== 'done') outcome = { outcome: 'release' }
     await settle({ ...outcome, id: job.id, token: job.token })
   }
