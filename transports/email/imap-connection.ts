@@ -115,6 +115,8 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController) {
       if (running++ === 0) progressAt = performance.now()
       try {
         return await Promise.race([commands(client), failed])
+      } catch (error) {
+        throw readable(error)
       } finally {
         running--
       }

@@ -36,7 +36,7 @@ export type DaemonOptions = {
   gateway?: string
 }
 
-export const FAST: ReaderTiming = { lease: 600, retry: 20, maxRetry: 200 }
+const FAST: ReaderTiming = { lease: 600, retry: 20, maxRetry: 200 }
 
 /** DNS that knows nothing, so that no test asks the network. */
 const noDns = async () => {

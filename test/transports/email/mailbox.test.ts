@@ -99,6 +99,25 @@ describe('a mailbox', () => {
     await daemon.stop()
   })
 
+  test('with a backlog is taken in the order of the mailbox, also where one mail takes longer to read', async () => {
+    const user = 'order@example.com'
+    const texts = Array.from({ length: 40 }, (_, at) => `mail ${at}`)
+    await world.as(user, async (client) => {
+      for (const [at, text] of texts.entries()) {
+        const attachment = `--B\n\n${text}\n--B\nContent-Type: application/x-slow\n\n${'x'.repeat(50_000)}\n--B--`
+        const headers = { 'Content-Type': 'multipart/mixed; boundary=B' }
+        await client.append('INBOX', at % 5 ? mail({ text }) : mail({ text: attachment, headers }))
+      }
+    })
+    const daemon = await world.daemon({ ...optionsFor(user), since: 'all' })
+    await until(() => daemon.store.messages.length === texts.length, 'the backlog')
+    assert.deepEqual(
+      daemon.store.messages.map((message) => message.text),
+      texts,
+    )
+    await daemon.stop()
+  })
+
   test('gives attachments and inline images as artifacts, with the text on its own', async () => {
     const user = 'parts@example.com'
     const daemon = await world.daemon(optionsFor(user))

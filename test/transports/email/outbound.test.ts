@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { Message } from '../../../src/core/message.ts'
 import { header } from '../../../transports/email/inbound/parse.ts'
+import { startDovecot } from '../../fixtures/dovecot.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -196,6 +197,49 @@ describe('answering by mail', () => {
     assert.equal(copy?.messageId, receipt.id)
     assert.equal(copy?.text.trim(), 'kept')
     await daemon.stop()
+  })
+
+  test('a copy for which the quota leaves no room is told of, and the mail is not sent again for it', async () => {
+    const full = await startDovecot({
+      config:
+        'mail_plugins = quota\nplugin {\n quota = count:User\n quota_vsizes = yes\n quota_rule = *:storage=2K\n quota_grace = 0\n}',
+    })
+    const daemon = await world.daemon({
+      imap: {
+        host: '127.0.0.1',
+        port: full.imapPort,
+        tls: 'none',
+        user: 'support@example.com',
+        pass: full.password,
+      },
+      sent: { folder: 'Sent' },
+    })
+    const text = 'a long answer '.repeat(300)
+    await daemon.transport.send({
+      key: 'q1',
+      gateway: 'support',
+      conversation: 'c',
+      to: 'quota@example.net',
+      text,
+    })
+    assert.ok(
+      daemon.logs.some(({ level, fields }) => level === 'error' && /quota/i.test(JSON.stringify(fields))),
+    )
+    assert.equal(
+      (
+        await daemon.transport.send({
+          key: 'q1',
+          gateway: 'support',
+          conversation: 'c',
+          to: 'quota@example.net',
+          text,
+        })
+      ).id.startsWith('<trivium.'),
+      true,
+    )
+    assert.equal(world.smtp.taken.length, 1)
+    await daemon.stop()
+    await full.close()
   })
 
   test('a send of a key that was sent is answered and not sent, by any daemon', async () => {

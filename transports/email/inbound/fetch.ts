@@ -8,10 +8,10 @@ import type { Spool } from './spool.ts'
 export type Listed = { uid: number; size: number; internalDate: number }
 
 /** Mails up to this size are fetched together and live in memory; larger ones go by way of the disk. */
-export const SMALL = 1024 * 1024
+const SMALL = 1024 * 1024
 /** One fetch brings at most this much. */
-const BATCH_BYTES = 4 * 1024 * 1024
-const BATCH_COUNT = 200
+const BATCH_BYTES = 1024 * 1024
+const BATCH_COUNT = 100
 
 /** Sizes and dates of the mails with these UIDs, in order of UID. Mails that are gone are left out. */
 export async function list(connection: ImapConnection, uids: readonly number[]): Promise<Listed[]> {

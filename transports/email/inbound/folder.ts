@@ -6,7 +6,7 @@ import { afterwards } from './afterwards.ts'
 import type { Cursor, CursorStore } from './cursor.ts'
 import { delay } from './delay.ts'
 import { batches, fetchBatch, type Listed, list } from './fetch.ts'
-import type { Incoming, Ingest, Ingested } from './ingest.ts'
+import type { Incoming, Ingest, Ingested, Turn } from './ingest.ts'
 import type { Spool } from './spool.ts'
 
 /** What a folder's reader works with. */
@@ -29,7 +29,7 @@ export type FolderParts = {
 
 const LISTED_AT_ONCE = 1000
 /** Mails of one batch that are worked on at once; each may wait for DNS or the disk. */
-const CONCURRENCY = 32
+const CONCURRENCY = 16
 /** A mail that was delivered late carries an earlier date than one read before it. */
 const OVERLAP = 2 * 86_400_000
 /** Clocks differ, and the server's dates are whole seconds. */
@@ -210,15 +210,34 @@ async function ingestAll(
   signal: AbortSignal,
 ): Promise<Ingested[]> {
   const results: Ingested[] = new Array(incoming.length)
+  const turns = takeTurns(incoming.length, signal)
   let next = 0
   const work = async () => {
     for (let at = next++; at < incoming.length; at = next++) {
       const each = incoming[at]
-      if (each) results[at] = await ingest(each, known, signal)
+      const turn = turns[at]
+      if (each && turn) results[at] = await ingest(each, { known, turn, signal })
     }
   }
-  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, incoming.length) }, work))
+  const workers = Array.from({ length: Math.min(CONCURRENCY, incoming.length) }, work)
+  // All of them have ended when this does, so that nothing is accepted after a stop.
+  const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
   return results
+}
+
+function takeTurns(count: number, signal: AbortSignal): Turn[] {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  aborted.catch(() => {})
+  let last = Promise.resolve()
+  return Array.from({ length: count }, () => {
+    const before = last
+    const passed = Promise.withResolvers<void>()
+    last = before.then(() => passed.promise)
+    return { wait: () => Promise.race([before, aborted]), pass: passed.resolve }
+  })
 }
 
 /** imapflow answers false, and does not throw, where a search failed. */

@@ -32,11 +32,18 @@ export type Incoming = {
 export type Ingested = { outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce'; key: string }
 
 /** Takes one mail in; resolves when everything that follows from it is durable. Rejects only when aborted. */
-export type Ingest = (
-  incoming: Incoming,
-  known: ReadonlySet<string>,
-  signal: AbortSignal,
-) => Promise<Ingested>
+export type Ingest = (incoming: Incoming, work: Work) => Promise<Ingested>
+
+export type Work = {
+  /** Hashes of keys that were dealt with before. */
+  known: ReadonlySet<string>
+  /** Mails are read side by side, and accepted in the order of the mailbox: a thread must not be shuffled. */
+  turn: Turn
+  signal: AbortSignal
+}
+
+/** `wait` resolves when every mail before this one was handed to accept; `pass` lets the next one go on. */
+export type Turn = { wait(): Promise<void>; pass(): void }
 
 const RETRY = { base: 500, max: 30_000 }
 
@@ -53,7 +60,7 @@ export function createIngest(options: {
   const { deps, own, allowed, authentication, verify, conversations, sent } = options
   const { log } = deps
 
-  const once = async (incoming: Incoming, known: ReadonlySet<string>): Promise<Ingested> => {
+  const once = async (incoming: Incoming, { known, turn }: Work): Promise<Ingested> => {
     const mail = await incoming.parse()
     const key = mail.messageId ? `mid:${mail.messageId}` : `sha256:${await incoming.hash()}`
     if (known.has(keyHash(key))) return { outcome: 'known', key }
@@ -69,7 +76,7 @@ export function createIngest(options: {
     const forged = authentication === 'prefer' && allowed && identity.result === 'fail'
     if (unproven || forged) return refuse(mail, key, 'authentication', identity)
 
-    await accept(mail, incoming, key, identity)
+    await accept(mail, incoming, key, identity, turn)
     return { outcome: 'accepted', key }
   }
 
@@ -110,9 +117,8 @@ export function createIngest(options: {
     return { outcome: 'refused', key }
   }
 
-  const accept = async (mail: Mail, incoming: Incoming, key: string, identity: Identity) => {
+  const accept = async (mail: Mail, incoming: Incoming, key: string, identity: Identity, turn: Turn) => {
     const auto = automaticReason(mail, own)
-    const conversation = await conversations.find(mail)
     const target = replyTarget(mail, {
       own,
       auto,
@@ -120,31 +126,25 @@ export function createIngest(options: {
       allowed: allowed ?? (() => true),
       receivedAt: incoming.internalDate,
     })
-    const message = await toMessage(
-      mail,
-      {
-        gateway: deps.gateway,
-        key,
-        conversation,
-        folder: incoming.folder,
-        uid: incoming.uid,
-        size: incoming.size,
-        identity,
-        ...(auto ? { auto } : {}),
-        target,
-        own,
-      },
-      deps.artifacts,
-    )
-    const { id, duplicate } = await deps.accept(message)
-    await conversations.remember(mail, conversation)
+    const { folder, uid, size } = incoming
+    const facts = { gateway: deps.gateway, key, folder, uid, size, identity, auto, target, own }
+    const draft = await toMessage(mail, facts, deps.artifacts)
+    await turn.wait()
+    const conversation = await conversations.find(mail)
+    const accepting = deps.accept({ ...draft, conversation })
+    const remembering = conversations.remember(mail, conversation)
+    turn.pass()
+    const [{ id, duplicate }] = await Promise.all([accepting, remembering])
     log.debug({ messageId: id, conversation, duplicate, ...(auto ? { auto } : {}) }, 'a mail was accepted')
   }
 
-  return async (incoming, known, signal) => {
+  return async (incoming, work) => {
+    const { turn, signal } = work
     for (let attempt = 0; ; attempt++) {
       try {
-        return await once(incoming, known)
+        const result = await once(incoming, work)
+        turn.pass()
+        return result
       } catch (error) {
         signal.throwIfAborted()
         const { folder, uid } = incoming
@@ -152,6 +152,7 @@ export function createIngest(options: {
         if (permanent) {
           deps.refused(error.code)
           log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
+          turn.pass()
           return { outcome: 'refused', key: '' }
         }
         log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail could not be accepted yet; trying again')

@@ -68,7 +68,7 @@ export function header(mail: Mail, name: string): string | undefined {
 }
 
 /** The message ids in a header value, with angle brackets, in order; hostile lengths are cut off. */
-export function messageIds(value: string | undefined): string[] {
+function messageIds(value: string | undefined): string[] {
   if (!value) return []
   const ids = value.slice(0, 100_000).match(/<[^<>\s]{1,900}>/g) ?? []
   return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids

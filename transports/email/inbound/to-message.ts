@@ -12,13 +12,12 @@ import { newPart } from './reply-text.ts'
 export type Circumstances = {
   gateway: string
   key: string
-  conversation: string
   folder: string
   uid: number
   size: number
   identity: Identity
   /** Why it is automatic, where it is. */
-  auto?: string
+  auto: string | undefined
   target: ReplyTarget
   own: ReadonlySet<string>
 }
@@ -31,7 +30,7 @@ const MAX_HEADER = 2000
 const TRANSPORT_HEADERS =
   /^(received|dkim-signature|arc-.*|authentication-results|x-google-.*|x-ms-exchange.*|x-microsoft-antispam.*|domainkey-signature|content-.*|mime-version)$/
 
-/** Makes the message that is accepted. Attachments and long texts are artifacts when it resolves. */
+/** Makes the message that is accepted, but for its conversation. Attachments and long texts are artifacts when it resolves. */
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
   const [sender] = mail.from
   const address = sender?.address ?? ''
@@ -46,7 +45,6 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
   return {
     gateway: known.gateway,
     transport: 'email',
-    conversation: known.conversation,
     key: known.key,
     from: {
       id: address || 'unknown',
