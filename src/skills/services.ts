@@ -10,9 +10,12 @@ import { createMemoryBackend } from './state/memory-backend.ts'
 import { createSharedBackend } from './state/shared-backend.ts'
 import { createStateService } from './state/state-service.ts'
 
+/** Looking through files takes time, and what has expired is not seen anyway. */
+const SWEEP_EVERY = 3_600_000
+
 /** The services that the skill runtime brings itself. */
 export type RuntimeServices = Pick<Services, 'state' | 'callbacks' | 'approvals' | 'sessions'> & {
-  /** Ends approvals nobody decided, resumes what waits for one, forgets old sessions. Call it every few seconds. */
+  /** Ends approvals nobody decided, resumes what waits for one, removes expired files. Call it every few seconds. */
   maintain(): Promise<void>
   close(): void
 }
@@ -45,6 +48,7 @@ export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeSe
     now,
   )
   const approvals = createApprovalService({ store, resume, now })
+  let sweptAt = Number.NEGATIVE_INFINITY
   return {
     state,
     callbacks: createCallbackService({ store, now }),
@@ -52,7 +56,10 @@ export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeSe
     sessions,
     async maintain() {
       await approvals.sweep()
+      if (now() - sweptAt < SWEEP_EVERY) return
+      sweptAt = now()
       await sessions.sweep()
+      await state.sweep()
     },
     close() {
       state.close()

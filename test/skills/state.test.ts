@@ -171,6 +171,17 @@ describe('state in files', () => {
     }
   })
 
+  test('upkeep removes the files of expired values, and no others', async (t) => {
+    let now = 1000
+    const { manager, services, dataDir } = await startRuntime(t, { now: () => now })
+    await manager.invoke('state-set', { key: 'brief', value: 1, ttl: 500 })
+    await manager.invoke('state-set', { key: 'lasting', value: 1 })
+    now = 2000
+    await services.maintain()
+    const files = (await readdir(join(dataDir, 'state'))).filter((name) => !name.startsWith('.'))
+    assert.deepEqual(files, ['lasting.json'])
+  })
+
   test('a write in another process wakes state-wait, and concurrent writers lose no increment', async (t) => {
     const dir = await createFolder(t)
     const backend = createFileBackend(dir, Date.now)

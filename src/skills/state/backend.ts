@@ -10,5 +10,7 @@ export type StateBackend = {
   list(prefix: string, limit: number): Promise<string[]>
   /** A hint that the key may have changed. */
   onChange(key: string, listener: () => void): () => void
+  /** Removes what has expired. */
+  sweep(): Promise<void>
   close(): void
 }

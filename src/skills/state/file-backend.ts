@@ -54,6 +54,15 @@ export function createFileBackend(path: string, now: () => number): StateBackend
         .slice(0, limit)
     },
     onChange: (_key, listener) => folder.onChange(listener),
+    async sweep() {
+      for (const { key } of (await folder.all()).filter((doc) => !live(doc))) {
+        // Somebody may have written it meanwhile: look again under the lock.
+        await folder.update(key, (current) => ({
+          ...(current && !live(current) ? { write: null } : {}),
+          result: undefined,
+        }))
+      }
+    },
     close: folder.close,
   }
 }

@@ -47,6 +47,9 @@ export function createMemoryBackend(now: () => number): StateBackend {
         if (set.size === 0 && listeners.get(key) === set) listeners.delete(key)
       }
     },
+    async sweep() {
+      for (const key of [...entries.keys()]) live(key)
+    },
     close: () => listeners.clear(),
   }
 }

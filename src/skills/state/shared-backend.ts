@@ -12,6 +12,8 @@ export function createSharedBackend({ kv, onSignal }: Pick<Store, 'kv' | 'onSign
     list: async (prefix, limit) =>
       (await kv.list(PREFIX + prefix, limit)).map((key) => key.slice(PREFIX.length)),
     onChange: (key, listener) => onSignal(`kv:${PREFIX}${key}`, listener),
+    // The store forgets by itself.
+    async sweep() {},
     close() {},
   }
 }

@@ -6,7 +6,7 @@ import type { StateBackend } from './backend.ts'
 /** The service behind `state-get`, `-set`, `-delete`, `-list` and `-wait`, over its three stores. */
 export function createStateService(
   backends: Record<StateStoreName, StateBackend>,
-): StateService & { close(): void } {
+): StateService & { sweep(): Promise<void>; close(): void } {
   return {
     get: async ({ store, key }) => (await backends[store].get(key))?.value ?? null,
     async set({ store, key, value, ...options }) {
@@ -31,6 +31,9 @@ export function createStateService(
       })
       if (found === undefined && signal.aborted) throw abortError(signal, `Waiting for ${key}`)
       return found ?? null
+    },
+    async sweep() {
+      for (const backend of Object.values(backends)) await backend.sweep()
     },
     close() {
       for (const backend of Object.values(backends)) backend.close()
