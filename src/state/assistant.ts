@@ -22,7 +22,7 @@ export type Assistant = {
   queueDigest(args: { topic?: string; channel: string }): Promise<Delegation>
   /** A worker takes its oldest queued work; undefined where there is none. Nobody else gets it. */
   take(args: { worker: string; by: string }): Promise<Delegation | undefined>
-  /** Accepts a worker's result, once; a repeated one returns what stands. Throws `not_found`. */
+  /** Accepts a worker's result, once; a repeated one returns what stands. The newest 500 finished stay. Throws `not_found`. */
   accept(args: { id: string; result: Json; failed?: boolean }): Promise<Delegation>
   delegations(args: { status?: Delegation['status']; worker?: string }): Promise<Delegation[]>
   /** For `trivium status`. */
@@ -39,6 +39,7 @@ export type Overview = {
 }
 
 const KEPT_SEARCHES = 100
+const KEPT_FINISHED = 500
 
 /** Makes the assistant over `state.json`, its logs and its search index. `now` is Unix ms. */
 export function createAssistant(deps: {
@@ -158,6 +159,7 @@ export function createAssistant(deps: {
           )
           const isNew = one.status === 'queued' || one.status === 'working'
           if (isNew) Object.assign(one, { status: failed ? 'failed' : 'done', finished: time(), result })
+          draft.delegations = withoutOldest(draft.delegations)
           return { one: { ...one }, isNew }
         },
         ({ one, isNew }) =>
@@ -191,6 +193,13 @@ export function createAssistant(deps: {
 }
 
 type Asked = Pick<Delegation, 'kind' | 'worker' | 'task' | 'channel'>
+
+/** Finished work stays in the event log; the state keeps the newest of it. */
+function withoutOldest(delegations: Delegation[]): Delegation[] {
+  const finished = delegations.filter(({ status }) => status === 'done' || status === 'failed')
+  const dropped = new Set(finished.slice(0, Math.max(0, finished.length - KEPT_FINISHED)))
+  return delegations.filter((one) => !dropped.has(one))
+}
 
 function found<T>(value: T | undefined, id: string): T {
   if (value === undefined) throw new TriviumError('not_found', { path: id })

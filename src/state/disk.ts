@@ -10,6 +10,7 @@ export type Disk = {
   write(fd: number, bytes: Uint8Array): void
   fsync(fd: number): Promise<void>
   truncate(fd: number, length: number): void
+  chmod(fd: number, mode: number): void
   close(fd: number): void
   rename(from: string, to: string): void
   remove(path: string): void
@@ -26,6 +27,7 @@ export const disk: Disk = {
   },
   fsync,
   truncate: (fd, length) => fs.ftruncateSync(fd, length),
+  chmod: (fd, mode) => fs.fchmodSync(fd, mode & 0o777),
   close: (fd) => fs.closeSync(fd),
   rename: (from, to) => fs.renameSync(from, to),
   remove: (path) => fs.rmSync(path, { force: true }),

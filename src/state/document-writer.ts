@@ -3,14 +3,7 @@ import { isJsonObject, type JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { createCommitQueue } from './commit-queue.ts'
-import {
-  type Actor,
-  type Change,
-  type DocumentSpec,
-  formatDocument,
-  parseDocument,
-  type Snapshot,
-} from './document.ts'
+import { type Actor, type Change, type DocumentSpec, parseDocument, type Snapshot } from './document.ts'
 import { migrationOf, versionOf } from './migration.ts'
 import { diff } from './patch.ts'
 import { compileSchema } from './schema.ts'
@@ -71,7 +64,7 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
   return {
     async load() {
       const { document, revision } = await ready()
-      return { document: structuredClone(document), revision }
+      return { document: copyOf(document), revision }
     },
     update: (mutate, options = {}) =>
       new Promise((resolve, reject) => queue.push({ mutate, options, resolve, reject })),
@@ -118,7 +111,7 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
   }
 
   function prepared(stored: Stored): Commit | undefined {
-    if ('missing' in stored) return whole(stored.revision, 'bootstrap', normalised(spec.initial()))
+    if ('missing' in stored) return whole(stored.revision, 'bootstrap', copyOf(spec.initial()))
     if ('edited' in stored) return adopted(stored)
     return undefined
   }
@@ -189,7 +182,7 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
           document = next
           changes.push(changeOf(revision, 'update', job.options.actor ?? SYSTEM, { patch }))
         }
-        const updated = { document: structuredClone(next), revision, changed: patch.length > 0 }
+        const updated = { document: copyOf(next), revision, changed: patch.length > 0 }
         settle.push(() => job.resolve(updated))
       } catch (error) {
         settle.push(() => job.reject(error))
@@ -204,9 +197,9 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
       throw new TriviumError('document_conflict', { name, found: revision, expected: expect })
     }
     spec.guard?.(document, { actor, now: deps.now() })
-    const draft = structuredClone(document)
+    const draft = copyOf(document)
     const returned = mutate(draft)
-    const next = normalised(isJsonObject(returned) ? returned : draft)
+    const next = copyOf(isJsonObject(returned) ? returned : draft)
     const details =
       versionOf(next) === spec.version ? problem(next) : `/schema_version must stay ${spec.version}`
     if (details !== undefined) throw new TriviumError('state_invalid', { name, details })
@@ -223,9 +216,9 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
   }
 }
 
-/** What JSON makes of it: dates as text, undefined left out. */
-function normalised(document: JsonObject): JsonObject {
-  return parseDocument(formatDocument(document))
+/** What JSON makes of it: dates as text, undefined left out. Faster here than `structuredClone`. */
+function copyOf(document: JsonObject): JsonObject {
+  return parseDocument(JSON.stringify(document))
 }
 
 function stamp(time: number): string {

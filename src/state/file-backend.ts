@@ -1,4 +1,4 @@
-import { readFileSync, statSync, watch } from 'node:fs'
+import { type FSWatcher, readFileSync, statSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -10,6 +10,7 @@ import { type DocumentFiles, look, type Seen, stampOf, textStamp } from './docum
 import { createFileLock } from './file-lock.ts'
 
 const SYNC_DELAY = 10
+const POLL = 1000
 
 /**
  * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit appends and
@@ -88,11 +89,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
       }),
     watch(name, listener) {
       makeDir(target, dir)
-      const watcher = watch(dir, { persistent: false }, (_, file) => {
-        if (file === `${name}.json` || file === `${name}.events.jsonl` || file === null) listener()
-      })
-      watcher.on('error', (error) => options.log?.warn({ dir, error: reasonOf(error) }, 'watching stopped'))
-      return () => watcher.close()
+      return watchFiles([`${name}.json`, `${name}.events.jsonl`], listener)
     },
     async close() {
       for (const files of open.values()) {
@@ -103,6 +100,31 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
       }
       open.clear()
     },
+  }
+
+  /** By the system's notices; where it gives none (its limit is reached), by a look every second. */
+  function watchFiles(names: readonly string[], listener: () => void): () => void {
+    let timer: NodeJS.Timeout | undefined
+    const poll = (error: unknown) => {
+      options.log?.warn(
+        { dir, error: reasonOf(error) },
+        'files are looked at every second instead of watched',
+      )
+      timer ??= setInterval(listener, POLL).unref()
+    }
+    let watcher: FSWatcher | undefined
+    try {
+      watcher = watch(dir, { persistent: false }, (_, file) => {
+        if (file === null || names.includes(file)) listener()
+      })
+      watcher.on('error', poll)
+    } catch (error) {
+      poll(error)
+    }
+    return () => {
+      watcher?.close()
+      clearInterval(timer)
+    }
   }
 
   /** False: a person saved the file in between; nothing was written and `work` must look again. */
@@ -128,7 +150,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     let isRenamed = false
     try {
       const lines = encode(commit, seen, fingerprint(text))
-      await writeBoth(temporary, Buffer.from(text), log, lines, files.isDirty)
+      await writeBoth(temporary, Buffer.from(text), log, lines, files)
       if (textStamp(files.document) !== seen.stamp.split('|')[1]) return false
       // Of the file before it is in its place, where a person could already have saved over it.
       const written = {
@@ -145,13 +167,15 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     return true
   }
 
-  /** The new text and its events, both on the disk before the rename; their syncs share one journal commit. */
-  async function writeBoth(path: string, text: Buffer, log: number, lines: Buffer, withDir: boolean) {
+  /** The new text and its events, both on the disk before the rename; their syncs share one journal commit. Keeps the file's mode. */
+  async function writeBoth(path: string, text: Buffer, log: number, lines: Buffer, files: DocumentFiles) {
+    const mode = statSync(files.document, { throwIfNoEntry: false })?.mode
     const fd = target.open(path, 'w')
     try {
+      if (mode !== undefined) target.chmod(fd, mode)
       target.write(fd, text)
       target.write(log, lines)
-      const syncs = [target.fsync(fd), target.fsync(log), ...(withDir ? [syncDir(target, dir)] : [])]
+      const syncs = [target.fsync(fd), target.fsync(log), ...(files.isDirty ? [syncDir(target, dir)] : [])]
       // All of them end before the file is closed, also where one fails.
       const failed = (await Promise.allSettled(syncs)).find((one) => one.status === 'rejected')
       if (failed) throw failed.reason

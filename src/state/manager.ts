@@ -88,7 +88,7 @@ export function createStateManager(options: Options): StateManager {
     names: () => [...entries.keys()],
     load: async (name) => await entry(name).writer.load(),
     update: async (name, mutate, how) => await entry(name).writer.update(mutate, how),
-    document: (spec) => typed(manager, spec),
+    document: (spec) => typed(manager, spec, entry(spec.name).spec === spec),
     watch: (name, listener) => watchDocument(name, entry(name).writer, listener),
     async replay(name, until) {
       entry(name)
@@ -172,12 +172,17 @@ export function createStateManager(options: Options): StateManager {
   }
 }
 
-function typed<T extends JsonObject>(manager: StateManager, spec: DocumentSpec<T>): StateDocument<T> {
+/** `isChecked`: the manager holds every document to this very schema, and once is enough. */
+function typed<T extends JsonObject>(
+  manager: StateManager,
+  spec: DocumentSpec<T>,
+  isChecked: boolean,
+): StateDocument<T> {
   const check = compileSchema<T>(spec.schema)
+  const isOfType = (document: JsonObject): document is T => isChecked || check(document).ok
   const narrow = (document: JsonObject): T => {
-    const checked = check(document)
-    if (checked.ok) return checked.document
-    throw new TriviumError('state_invalid', { name: spec.name, details: checked.details })
+    if (isOfType(document)) return document
+    throw new TriviumError('state_invalid', { name: spec.name, details: 'it has another schema here' })
   }
   return {
     async load() {

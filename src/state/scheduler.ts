@@ -106,7 +106,14 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       stopping?.abort()
       await loop
       stopping = undefined
-      await store.leases.release('scheduler', owner)
+      try {
+        await store.leases.release('scheduler', owner)
+      } catch (error) {
+        log.warn(
+          { error: reasonOf(error) },
+          'the scheduler could not give its lease back; it runs out in seconds',
+        )
+      }
     },
   }
 

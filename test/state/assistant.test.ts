@@ -147,6 +147,18 @@ describe('the assistant', () => {
     assert.deepEqual(await events(), ['work_delegated', 'work_taken', 'result_accepted'])
   })
 
+  test('keeps the newest 500 finished, and all that is open', async (t) => {
+    const { assistant } = run(t, temporaryDir(t))
+    const asked = await Promise.all(
+      Array.from({ length: 505 }, (_, i) =>
+        assistant.delegate({ worker: 'w', task: `${i}`, channel: 'cli' }),
+      ),
+    )
+    await assistant.delegate({ worker: 'w', task: 'open', channel: 'cli' })
+    await Promise.all(asked.map(({ id }) => assistant.accept({ id, result: null })))
+    assert.deepEqual((await assistant.overview()).delegations, { done: 500, queued: 1 })
+  })
+
   test('queues a digest once until it is taken', async (t) => {
     const { assistant } = run(t, temporaryDir(t))
     const one = await assistant.queueDigest({ channel: 'cli' })

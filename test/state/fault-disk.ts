@@ -62,6 +62,10 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
       step()
       disk.truncate(fd, length)
     },
+    chmod(fd, mode) {
+      step()
+      disk.chmod(fd, mode)
+    },
     // Also after the crash: the kernel closes what a dead process had open.
     close(fd) {
       paths.delete(fd)

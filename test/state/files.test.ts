@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
+  chmodSync,
   cpSync,
   mkdtempSync,
   readdirSync,
@@ -69,6 +70,15 @@ describe('Documents in files', () => {
     await open().update('notes', increment)
     assert.deepEqual(readdirSync(dir).sort(), ['notes.events.jsonl', 'notes.json', 'notes.lock'])
     assert.equal(statSync(join(dir, 'notes.json')).mode & 0o777, 0o600)
+  })
+
+  test('a file keeps the mode that a person gave it', async (t) => {
+    const { path, open } = make(t)
+    const manager = open()
+    await manager.load('notes')
+    chmodSync(path, 0o644)
+    await manager.update('notes', increment)
+    assert.equal(statSync(path).mode & 0o777, 0o644)
   })
 
   test('a reader at any moment sees a whole document', async (t) => {
