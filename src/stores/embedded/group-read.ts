@@ -23,7 +23,8 @@ export type ReadPlan = {
 
 export type GroupReader = {
   find(topic: TopicRow, name: string): Group | undefined
-  plan(topic: TopicRow, group: Group, request: GroupRead): ReadPlan
+  /** `after` is that of the log, or one that shares what it reads between groups. */
+  plan(topic: TopicRow, group: Group, request: GroupRead, after: TopicLog['after']): ReadPlan
   /** True where applying the plan writes: everything but a peek that found no gap. */
   changes(plan: ReadPlan): boolean
   /** Inside a transaction only. */
@@ -40,7 +41,7 @@ export function createGroupReader(parts: Parts, log: TopicLog): GroupReader {
   const [consumer, visible, expired] = [sql('consumer'), sql('visible'), sql('expired')]
   const [hide, consume, move, nextVisible] = [sql('hide'), sql('consume'), sql('move'), sql('nextVisible')]
 
-  function plan(topic: TopicRow, group: Group, request: GroupRead): ReadPlan {
+  function plan(topic: TopicRow, group: Group, request: GroupRead, after: TopicLog['after']): ReadPlan {
     const { max, mode } = request
     const back: number[] = []
     const gone: number[] = []
@@ -52,7 +53,7 @@ export function createGroupReader(parts: Parts, log: TopicLog): GroupReader {
       else gone.push(position)
     }
     const room = max - back.length
-    const read = room > 0 ? log.after(topic, group.next, room) : []
+    const read = room > 0 ? after(topic, group.next, room) : []
     events.push(...read.map(({ event }) => event))
     const fresh = read.map(({ position }) => position)
     // Fewer than asked for: nothing is left up to the end of the topic.

@@ -21,10 +21,11 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
 
   function readAll(name: string, requests: readonly GroupRead[]): (GroupBatch | undefined)[] {
     const topic = log.find(name)
+    const after = sharedAfter(log)
     return requests.map((request) => {
       const group = topic && reader.find(topic, request.group)
       if (!group) return undefined
-      const plan = reader.plan(topic, group, request)
+      const plan = reader.plan(topic, group, request, after)
       if (reader.changes(plan)) reader.apply(plan)
       return reader.batch(plan)
     })
@@ -33,10 +34,11 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
   /** The answers where no request changes anything, so that idle readers cost no transaction. */
   function readOnly(name: string, requests: readonly GroupRead[]): (GroupBatch | undefined)[] | undefined {
     const topic = log.find(name)
+    const after = sharedAfter(log)
     const batches: (GroupBatch | undefined)[] = []
     for (const request of requests) {
       const group = topic && reader.find(topic, request.group)
-      const plan = group && reader.plan(topic, group, request)
+      const plan = group && reader.plan(topic, group, request, after)
       if (plan && reader.changes(plan)) return undefined
       batches.push(plan && reader.batch(plan))
     }
@@ -121,6 +123,17 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
         return topic ? log.after(topic, after, max) : []
       }),
     end: (name) => read(() => log.find(name)?.last ?? 0),
+  }
+}
+
+/** For one call: groups that stand at the same place get the same events, fetched and parsed once. */
+function sharedAfter(log: TopicLog): TopicLog['after'] {
+  const known = new Map<string, ReturnType<TopicLog['after']>>()
+  return (topic, position, max) => {
+    const place = `${position} ${max}`
+    const found = known.get(place) ?? log.after(topic, position, max)
+    known.set(place, found)
+    return found
   }
 }
 
