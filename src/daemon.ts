@@ -17,6 +17,7 @@ import { closeServer, listenOn, textOf } from './daemon/addresses.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { modelSources } from './daemon/model-sources.ts'
+import { createUsageRecorder } from './daemon/model-usage.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator, type Operator } from './daemon/operator.ts'
 import { createRoads } from './daemon/roads.ts'
@@ -136,7 +137,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     loadMarkdown: createMarkdownLoader({
       ...modelSources(config.model, options.env),
       defaultModel: () => config.model?.name,
-      onUsage: ({ model, inputTokens, outputTokens }) => metrics.tokens(model, inputTokens, outputTokens),
+      onUsage: createUsageRecorder({ journal: store.journal, metrics, log, now }),
     }),
     log,
   })
@@ -216,8 +217,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     ],
     async start() {
       const checked = await options.load(routedSkills(manager))
-      await roads.start()
+      // Gateways first: a reply that finds none would wait for one, and a skill could not send.
       await apply(checked)
+      await roads.start()
       housekeeping.start()
       if (mode === 'local') return undefined
       const listen = await publicHttp.listen(textOf(config.daemon.listen))

@@ -17,6 +17,7 @@ export function lazyTransport(load: () => Promise<Transport>): Transport {
   return {
     start: async () => (await get()).start(),
     send: async (reply) => (await get()).send(reply),
+    stream: (piece) => loaded?.stream?.(piece),
     probe: async (reply) => (await (await get()).probe?.(reply)) ?? { sent: 'unknown' },
     stop: async () => loaded?.stop(),
     close: async () => loaded?.close(),

@@ -35,6 +35,11 @@ export type Transport = {
    * safe, because `send` itself recognises the key.
    */
   probe?(reply: Reply): Promise<{ sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown' }>
+  /**
+   * Shows a reply while a model is still writing it. Best effort: called for each piece, only on the daemon that
+   * runs the skill, and never awaited; the whole reply follows by `send`. Must not throw.
+   */
+  stream?(piece: ReplyPiece): void
   /** Stops taking messages in. After it resolves, `accept` is not called again; `send` still works until `close`. */
   stop(): Promise<void>
   /** Releases everything. */
@@ -67,6 +72,13 @@ export const replySchema = z.object({
 })
 
 export type Reply = z.infer<typeof replySchema>
+
+/** A piece of a reply that is being written: `delta` is new, `text` all there is so far. */
+export type ReplyPiece = Pick<Reply, 'conversation' | 'target'> & {
+  inReplyTo: string
+  delta: string
+  text: string
+}
 
 /** What is known after a send: the provider's id and anything worth keeping. */
 export type Receipt = { id: string; data?: Json }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Metrics } from '../control/metrics.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { isJsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { Caller, InvokeOptions } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
+import type { Transport } from '../core/transport.ts'
 import { type Accept, createAccept } from '../gateway/accept.ts'
 import { createDispatch, type Dispatch } from '../gateway/dispatch.ts'
 import { createRefSubscriptions } from '../gateway/event-refs.ts'
@@ -88,6 +90,7 @@ export function createRoads(deps: RoadsDeps) {
       try {
         const result = await deps.invoke(skill, skillArgs(dispatched), {
           ...invokeOptions(dispatched),
+          ...streaming(deps.gateways().get(message.gateway), dispatched),
           caller: deps.callerOf(message),
         })
         await transcript.processed(message, { skill, ok: true, approvalRequired: false })
@@ -157,5 +160,22 @@ function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptio
     rootId: message.id,
     sends,
     ...(route.model === undefined ? {} : { model: route.model }),
+  }
+}
+
+/** Lets the conversation see a model's answer grow, where the transport can show it. */
+function streaming(
+  transport: Transport | undefined,
+  { message, route }: Dispatch,
+): Pick<InvokeOptions, 'onText'> {
+  if (!transport?.stream || route.reply === 'none') return {}
+  const { id: inReplyTo, conversation, data } = message
+  const target = isJsonObject(data.replyTarget) ? { target: data.replyTarget } : {}
+  let text = ''
+  return {
+    onText(delta) {
+      text += delta
+      transport.stream?.({ conversation, inReplyTo, delta, text, ...target })
+    },
   }
 }

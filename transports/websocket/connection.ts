@@ -11,6 +11,9 @@ import { type Follower, followReplies } from './outbound.ts'
 export type Connection = {
   /** Called at every heartbeat: cuts a peer that did not answer the last one, and asks again. */
   beat(): void
+  readonly conversation: string
+  /** Sends a frame that the reply log does not hold; a reader that cannot keep up does without. */
+  show(frame: JsonObject): void
   /** Says goodbye with a close code, and cuts the line where the peer does not answer. */
   close(code: number, reason: string): void
 }
@@ -134,6 +137,10 @@ export function serveConnection(given: ConnectionOptions): Connection {
       if (socket.isPaused || socket.readyState !== socket.OPEN) return
       isAlive = false
       socket.ping()
+    },
+    conversation,
+    show(frame) {
+      if (!stalled) send(frame)
     },
     close,
   }

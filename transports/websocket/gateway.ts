@@ -108,6 +108,12 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
       }, options.heartbeat).unref()
     },
     send: (reply) => sendToConversation(deps.replies, reply),
+    stream({ conversation, inReplyTo, delta }) {
+      for (const connection of connections) {
+        if (connection.conversation === conversation)
+          connection.show({ type: 'delta', text: delta, inReplyTo })
+      }
+    },
     async stop() {
       stopping = true
       await inbound.stop()

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { type OpenAiServer, startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const MARKDOWN = `---
+name: helper
+description: Helps.
+allowed-tools: echo
+metadata:
+  session: args.sessionId
+---
+<!-- for developers only -->
+You help people.
+
+:session-history[]
+
+Answer :arg[text]
+`
+
+describe('a markdown skill on a chat', { timeout: 90_000 }, () => {
+  let model: OpenAiServer
+  let site: Site
+  let daemon: DaemonProcess
+
+  before(async () => {
+    model = await startOpenAiServer([
+      { text: 'It is four.', usage: { input: 11, output: 4 } },
+      { calls: [{ name: 'echo', args: { text: 'tool says' } }] },
+      { text: 'Still four.' },
+    ])
+    site = createSite({
+      routes: `
+gateways:
+  chat: { transport: websocket, path: /ws }
+model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: "test-key-123456" }
+routes:
+  - { name: chat, match: { gateway: chat }, skill: helper }
+`,
+    })
+    site.write('skills/helper/SKILL.md', MARKDOWN)
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon?.end()
+    site?.remove()
+    await model?.close()
+  })
+
+  test('streams its answer, remembers the conversation, uses its tools, and counts its tokens', async () => {
+    const socket = new WebSocket(`${daemon.url.replace('http', 'ws')}/ws`)
+    const frames: { type: string; [key: string]: unknown }[] = []
+    socket.on('message', (data) => frames.push(JSON.parse(String(data))))
+    await new Promise((resolve) => socket.once('open', resolve))
+    const replies = () => frames.filter((frame) => frame.type === 'message')
+
+    socket.send(JSON.stringify({ type: 'message', text: 'two and two?' }))
+    await until(() => replies().length === 1, 'the first reply')
+    socket.send(JSON.stringify({ type: 'message', text: 'are you sure?' }))
+    await until(() => replies().length === 2, 'the second reply')
+    socket.close()
+
+    assert.deepEqual(
+      replies().map(({ text }) => text),
+      ['It is four.', 'Still four.'],
+    )
+    const deltas = frames.filter(
+      ({ type, inReplyTo }) => type === 'delta' && inReplyTo === replies()[0]?.inReplyTo,
+    )
+    assert.equal(deltas.map(({ text }) => text).join(''), 'It is four.')
+    assert.ok(deltas.length > 1)
+
+    const prompts = model.requests.map(({ messages }) => JSON.stringify(messages))
+    assert.match(prompts[0] ?? '', /two and two/)
+    assert.doesNotMatch(prompts[0] ?? '', /for developers only/)
+    assert.match(prompts[1] ?? '', /It is four/, 'the second turn has the first one in its prompt')
+    assert.match(prompts[2] ?? '', /tool says/)
+    assert.deepEqual(model.requests[0]?.tools, ['echo'])
+    assert.equal(model.requests[0]?.authorization, 'Bearer test-key-123456')
+
+    const page = await (await fetch(`${daemon.control}/metrics`)).text()
+    assert.match(page, /trivium_model_tokens_total\{model="openai-compatible:tiny",direction="input"\} \d+/)
+    assert.doesNotMatch(daemon.output(), /test-key-123456/)
+  })
+})
