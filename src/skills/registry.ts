@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { closest, distance } from 'fastest-levenshtein'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
@@ -49,11 +50,23 @@ export function createRegistry(options: RegistryOptions): Registry {
     log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'skill cannot be loaded')
   }
 
+  /** Unknown keys of metadata are anyone's; one that is nearly a middleware's is probably a slip. */
+  const warnOfSlips = ({ name, metadata = {} }: Skill) => {
+    const known = middleware.map((one) => one.name)
+    for (const key of Object.keys(metadata)) {
+      if (known.length === 0 || known.includes(key)) continue
+      const nearest = closest(key, known)
+      if (distance(key, nearest) > 2) continue
+      log.warn({ skill: name, key, nearest }, `metadata.${key} does nothing; did you mean ${nearest}?`)
+    }
+  }
+
   const register = async (found: FoundSkill) => {
     try {
       const load = found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)
       const onion = createOnion(await load, middleware)
       skills.set(found.name, { onion, source: found })
+      warnOfSlips(onion.skill)
       failures.delete(found.name)
       log.debug({ skill: found.name, path: found.path }, 'skill loaded')
     } catch (error) {

@@ -56,6 +56,16 @@ for (const kind of storeKinds()) {
       assert.equal(pathGet(await manager.invoke('approval-list'), '0.status'), 'approved')
     })
 
+    test('a caller that is no route gets approval_denied', async (t) => {
+      const { runs, skill } = guarded()
+      const store = await kind.open(t, await kind.place(t))
+      const { manager } = await startRuntime(t, { skills: [skill], store })
+      const refused = assert.rejects(manager.invoke('subject', {}, operator), isCode('approval_denied'))
+      await manager.invoke('approval-decide', { id: await pendingId(manager), approve: false }, operator)
+      await refused
+      assert.deepEqual(runs, [])
+    })
+
     test('of two who decide at once in opposite ways, one is told that it was decided', async (t) => {
       const { skill } = guarded()
       const store = await kind.open(t, await kind.place(t))
@@ -123,7 +133,7 @@ describe('a dispatched skill that needs an approval', () => {
     )
   })
 
-  test('fails with the reason when it is denied', async (t) => {
+  test('replies with the reason when it is denied, and does not run', async (t) => {
     const { manager, runs } = await start(t)
     await assert.rejects(dispatch(manager), isCode('approval_pending'))
     await manager.invoke('approval-decide', {
@@ -131,7 +141,9 @@ describe('a dispatched skill that needs an approval', () => {
       approve: false,
       reason: 'not now',
     })
-    await assert.rejects(dispatch(manager), /was not approved: code denied it: not now/)
+    assert.deepEqual(await dispatch(manager), {
+      text: 'Skill subject was not approved: code denied it: not now.',
+    })
     assert.deepEqual(runs, [])
   })
 
@@ -164,7 +176,7 @@ describe('a dispatched skill that needs an approval', () => {
       await services.maintain()
       await services.maintain()
       assert.equal(resumed.length, 1)
-      await dispatch(manager).catch((error: unknown) => assert.ok(isCode('approval_denied')(error)))
+      await dispatch(manager)
       assert.equal(runs.length, runsAfter)
     })
   }

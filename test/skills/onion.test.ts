@@ -86,6 +86,17 @@ describe('the onion', () => {
   })
 })
 
+describe('metadata', () => {
+  test('with a key that is nearly a middleware is warned about; any other key is its own affair', async (t) => {
+    const folder = await createFolder(t, {
+      'one/index.ts': `export default { description: 'd', metadata: { sesion: 'args.id', author: 'me' }, run: () => 1 }`,
+    })
+    const manager = await startManager(t, { folders: [folder], middleware: createMiddleware() })
+    const warnings = manager.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    assert.deepEqual(warnings, ['metadata.sesion does nothing; did you mean session?'])
+  })
+})
+
 describe('timeout', () => {
   test('ends the skill and what it invokes after the time in its metadata', async (t) => {
     let reason: unknown

@@ -55,7 +55,10 @@ export function createApprovalMiddleware(
         if (asked.status === 'pending') await ask(asked, ctx)
         const decided = asked.status === 'pending' ? await decision(asked, ctx) : asked
         if (decided.status === 'approved') return next()
-        throw new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
+        const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
+        // Whoever wrote the message is told; a refusal is an outcome, not a failure to be kept as a dead letter.
+        if (call.caller.kind === 'route' && call.depth === 0) return { text: denied.message }
+        throw denied
       }
     },
   })
