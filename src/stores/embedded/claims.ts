@@ -136,7 +136,8 @@ export function createClaims(
     claim: (queue, request) => {
       const number = queues.find(queue)
       if (number === undefined) return Promise.resolve({ jobs: [] })
-      return writer.write(() => claim(number, request))
+      // A claim that is undone is made again; what came of it is flushed with its outcome.
+      return writer.writeRepeatable(() => claim(number, request))
     },
     settle: (queue, outcomes) =>
       writer.write(() => {
@@ -144,7 +145,7 @@ export function createClaims(
         return outcomes.map((outcome) => number !== undefined && settleOne(number, queue, outcome))
       }),
     renew: (queue, claims, lease) =>
-      writer.write(() => {
+      writer.writeRepeatable(() => {
         const until = parts.now() + lease
         const number = queues.find(queue) ?? 0
         return claims.map(

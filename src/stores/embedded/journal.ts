@@ -130,8 +130,9 @@ export function createJournal(parts: Parts, addJobs: (jobs: readonly NewJob[]) =
         const cursor = counters.get('pump')
         return { cursor, messages: after(cursor, max) }
       }),
+    // Cursor and jobs are undone together, and then the pump repeats them.
     pumped: (from, to, jobs) =>
-      writer.write(() => {
+      writer.writeRepeatable(() => {
         if (counters.get('pump') !== from) return false
         counters.set('pump', to)
         addJobs(jobs)

@@ -19,12 +19,17 @@ export type Writer = {
    * after the commit, when it is on the disk. A throw undoes this call alone and rejects its promise.
    */
   write<T>(work: () => T): Promise<T>
+  /**
+   * As `write`, but where only such calls share the transaction, it is not flushed: it outlives this process, and is
+   * on the disk with the next `write`. Only for what is repeated without harm where a power failure undoes it.
+   */
+  writeRepeatable<T>(work: () => T): Promise<T>
   follow(follower: Follower): void
   /** Commits what was asked for, then refuses everything. */
   close(): void
 }
 
-type Call = { run(): void; resolve(): void; reject(error: unknown): void }
+type Call = { flush: boolean; run(): void; resolve(): void; reject(error: unknown): void }
 
 /**
  * Group commit: the calls of one turn become one transaction, because a commit costs a disk flush and a
@@ -36,16 +41,18 @@ export function createWriter(db: DatabaseSync, address: string): Writer {
   const rollback = db.prepare('ROLLBACK')
   const followers: Follower[] = []
   const waiting: Call[] = []
+  let flushes: boolean | undefined
   let scheduled = false
   let closed = false
 
-  function write<T>(work: () => T): Promise<T> {
+  function enter<T>(work: () => T, flushIt: boolean): Promise<T> {
     if (closed) {
       return Promise.reject(new TriviumError('store_unavailable', { store: address, reason: 'it is closed' }))
     }
     return new Promise((resolve, reject) => {
       let result: T
       waiting.push({
+        flush: flushIt,
         run: () => {
           result = work()
         },
@@ -81,6 +88,7 @@ export function createWriter(db: DatabaseSync, address: string): Writer {
   function attempt(calls: Call[]): Call | undefined {
     let current: Call | undefined
     try {
+      synchronise(calls.some((call) => call.flush))
       begin.run()
       for (current of calls) current.run()
       current = undefined
@@ -101,6 +109,12 @@ export function createWriter(db: DatabaseSync, address: string): Writer {
     return undefined
   }
 
+  function synchronise(flushIt: boolean): void {
+    if (flushIt === flushes) return
+    db.exec(`PRAGMA synchronous = ${flushIt ? 'FULL' : 'NORMAL'}`)
+    flushes = flushIt
+  }
+
   function undo(): void {
     // SQLite has already rolled back by itself after some errors, such as a full disk.
     if (db.isTransaction) rollback.run()
@@ -108,7 +122,8 @@ export function createWriter(db: DatabaseSync, address: string): Writer {
   }
 
   return {
-    write,
+    write: (work) => enter(work, true),
+    writeRepeatable: (work) => enter(work, false),
     follow: (follower) => {
       followers.push(follower)
     },
