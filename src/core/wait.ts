@@ -24,10 +24,12 @@ export async function waitFor<T>(options: {
   options.signal?.addEventListener('abort', aborted)
   try {
     for (;;) {
+      // Whoever went away must not take anything: it would be lost.
+      if (options.signal?.aborted) return undefined
       woken = false
       const outcome = await options.attempt()
       if (outcome.value !== undefined) return outcome.value
-      if (options.signal?.aborted || now() >= deadline) return undefined
+      if (now() >= deadline) return undefined
       if (woken) continue
       const until = Math.min(deadline, outcome.retryAt ?? deadline)
       await new Promise<void>((resolve) => {

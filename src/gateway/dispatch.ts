@@ -66,7 +66,11 @@ export function createDispatch(options: DispatchOptions): Worker {
     const started = now()
     const attempt = job.failures + job.lost + 1
     if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
-    if (attempt > route.retry.attempts) return giveUp(lastErrorOf(job))
+    if (attempt > route.retry.attempts) {
+      options.ended?.(message)
+      metrics.dispatched(route.name, 'dead', 0)
+      return giveUp(lastErrorOf(job))
+    }
     const dispatch: Dispatch = { message, route, attempt, sends: createSendCounter(), signal }
     try {
       await sendResult(dispatch, await options.invoke(dispatch))
@@ -123,7 +127,8 @@ export function createDispatch(options: DispatchOptions): Worker {
     }
   }
 
-  const giveUp = (thrown: unknown): RunOutcome => {
+  const giveUp = (thrown: Error): RunOutcome => {
+    log.error({ err: thrown }, 'the message became a dead letter without another attempt')
     const error = attemptError(thrown, now())
     return { outcome: 'dead', error, reason: 'attempts', notes: [note('dead', { error: error.message })] }
   }

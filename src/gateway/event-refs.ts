@@ -6,6 +6,7 @@ import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
 import { waitFor } from '../core/wait.ts'
 import { backoffDelay, type RetryPolicy } from './backoff.ts'
+import { withGap } from './gap.ts'
 import { attemptError, createWorker, type Worker } from './worker.ts'
 
 export const SUBSCRIPTION_QUEUE = 'subscriptions'
@@ -16,8 +17,8 @@ export type RefSubscription = { topic: string; group: string; ref: string }
 /** Subscriptions with `ref`: durable, so that they go on after a restart and on any daemon. */
 export type RefSubscriptions = {
   add(subscription: RefSubscription): Promise<void>
-  /** Ends it; with `ref` only where it is that one. */
-  remove(subscription: { topic: string; group: string; ref?: string }): Promise<void>
+  /** Ends it; with `ref` only where it is that one. Tells whether there was one to end. */
+  remove(subscription: { topic: string; group: string; ref?: string }): Promise<boolean>
   /** Takes up what the store knows. */
   start(): Promise<void>
   stop(grace: number): Promise<void>
@@ -46,6 +47,7 @@ export function createRefSubscriptions(options: {
 }): RefSubscriptions {
   const { store, log, now } = options
   const pumps = new Map<string, AbortController>()
+  const ending = new Set<Promise<void>>()
 
   const worker: Worker = createWorker({
     queue: SUBSCRIPTION_QUEUE,
@@ -100,9 +102,8 @@ export function createRefSubscriptions(options: {
             const [batch] = await store.topics.read(topic, [
               { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE },
             ])
-            return batch && batch.events.length > 0
-              ? { value: batch.events }
-              : { retryAt: batch?.nextVisible }
+            const events = batch ? withGap(topic, batch, now()) : []
+            return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
           },
           watch: (wake) => store.onSignal(`topic:${topic}`, wake),
           timeout: 2 ** 31 - 1,
@@ -121,7 +122,8 @@ export function createRefSubscriptions(options: {
     if (pumps.has(key)) return
     const abort = new AbortController()
     pumps.set(key, abort)
-    void pump(subscription, abort.signal)
+    const ended = pump(subscription, abort.signal).finally(() => ending.delete(ended))
+    ending.add(ended)
   }
 
   const end = (key: string) => {
@@ -140,9 +142,10 @@ export function createRefSubscriptions(options: {
     async remove({ topic, group, ref }) {
       const key = keyOf({ topic, group })
       const known = await store.kv.get(key)
-      if (!known || (ref !== undefined && subscriptionSchema.parse(known.value).ref !== ref)) return
+      if (!known || (ref !== undefined && subscriptionSchema.parse(known.value).ref !== ref)) return false
       await store.kv.delete(key)
       end(key)
+      return true
     },
     async start() {
       worker.start()
@@ -153,7 +156,7 @@ export function createRefSubscriptions(options: {
     },
     async stop(grace) {
       for (const key of pumps.keys()) end(key)
-      await worker.stop(grace)
+      await Promise.all([worker.stop(grace), ...ending])
     },
   }
 }
@@ -163,11 +166,14 @@ function keyOf({ topic, group }: { topic: string; group: string }): string {
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const done = () => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', done)
       resolve()
-    })
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done)
   })
 }

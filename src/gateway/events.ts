@@ -1,12 +1,12 @@
 import { type Batcher, createBatcher } from '../core/batch.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, MESSAGE_TOPIC } from '../core/event.ts'
-import { makeId, randomTail } from '../core/message-id.ts'
 import type { EventService } from '../core/services.ts'
 import type { Call } from '../core/skill.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
 import { waitFor } from '../core/wait.ts'
 import type { RefSubscriptions } from './event-refs.ts'
+import { withGap } from './gap.ts'
 
 /** The events road, with the clean-up that only the daemon calls. */
 export type Events = EventService & {
@@ -90,24 +90,30 @@ export function createEvents(options: {
       return { id }
     },
     async subscribe({ topic, queue, replay, ref }, call) {
-      const group = queue ?? ownGroup(call.rootId)
+      const group = groupOf(queue, call)
       const { created } = await topics.subscribe(topic, group, replay ? 'start' : 'now')
-      if (queue === undefined && call.caller.kind === 'route') remember(call.rootId, topic)
+      // With a `ref` it goes on without its caller, until somebody ends it.
+      if (queue === undefined && ref === undefined && call.caller.kind === 'route') {
+        remember(call.rootId, topic)
+      }
       if (ref !== undefined) await refs.add({ topic, group, ref })
       return { topic, queue: group, created }
     },
     async unsubscribe({ topic, queue, ref }, call) {
-      const group = queue ?? ownGroup(call.rootId)
-      await refs.remove({ topic, group, ...(ref === undefined ? {} : { ref }) })
+      const group = groupOf(queue, call)
+      const removed = await refs.remove({ topic, group, ...(ref === undefined ? {} : { ref }) })
+      // The group serves another ref, or none: what was asked for is not there.
+      if (ref !== undefined && !removed) return { ok: false }
       return { ok: await topics.unsubscribe(topic, group) }
     },
     async wait(args, call) {
-      const group = args.queue ?? ownGroup(call.rootId)
+      const group = groupOf(args.queue, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
       const events = grouped ? await waitInGroup(args, group, call) : await waitForNext(args, call)
       return events ?? []
     },
-    async ack({ topic, queue, ids, nack, delay }) {
+    async ack({ topic, queue, ids, nack, delay }, call) {
+      groupOf(queue, call)
       const count = nack ? await topics.nack(topic, queue, ids, delay) : await topics.ack(topic, queue, ids)
       if (count === 0 && !(await hasGroup(topics, topic, queue))) {
         throw new TriviumError('group_not_found', { group: queue, topic })
@@ -125,9 +131,22 @@ export function createEvents(options: {
 
 type WaitArgs = Parameters<EventService['wait']>[0]
 
-/** A caller without a named group has one of its own; the name cannot be confused with a chosen one. */
+/** A caller without a named group has one of its own. */
 function ownGroup(rootId: string): string {
-  return `~${rootId}`
+  return `${OWN}${rootId}`
+}
+
+const OWN = '~'
+
+/** The group that a call means. Groups of another's own are reached by operators only; throws `forbidden`. */
+function groupOf(queue: string | undefined, { rootId, caller }: Call): string {
+  const own = ownGroup(rootId)
+  if (queue === undefined || queue === own || !queue.startsWith(OWN)) return queue ?? own
+  if (caller.roles?.includes('operator')) return queue
+  throw new TriviumError('forbidden', {
+    what: `The consumer group ${queue}`,
+    reason: 'names with ~ belong to their callers',
+  })
 }
 
 function readRequest({ ack, max, lease }: WaitArgs, group: string): GroupRead {
@@ -135,21 +154,7 @@ function readRequest({ ack, max, lease }: WaitArgs, group: string): GroupRead {
   return { group, max, mode: ack ? 'consume' : 'peek' }
 }
 
+/** By the list and not by a read: a read would swallow what is told once, the gap. */
 async function hasGroup(topics: Store['topics'], topic: string, group: string): Promise<boolean> {
-  const [batch] = await topics.read(topic, [{ group, max: 1, mode: 'peek' }])
-  return batch !== undefined
-}
-
-/** A group that fell behind retention is told so by an event of its own, before what is still there. */
-function withGap(topic: string, batch: GroupBatch, at: number): Event[] {
-  if (batch.missed === 0) return batch.events
-  const gap: Event = {
-    id: makeId(at, 0, randomTail()),
-    topic,
-    type: 'gap',
-    source: 'trivium',
-    data: { missed: batch.missed },
-    timestamp: at,
-  }
-  return [gap, ...batch.events]
+  return (await topics.groups(topic)).some((one) => one.group === group)
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -48,8 +49,12 @@ export type OutboxOptions = {
 /** A send is tried for about a day: 1 s, 2 s, 4 s, … up to an hour apart. */
 const RETRY: RetryPolicy = { attempts: 32, backoff: 'exponential', delay: 1000, maxDelay: 3_600_000 }
 const CLAIM_LEASE = 10_000
-/** A gateway that is disabled or gone now may be back after a reload; until then its replies wait. */
+/** A gateway that is disabled or gone now may be back after a reload; until then its replies wait, for a day. */
 const GATEWAY_AWAY = 30_000
+const LONGEST_WAIT = 86_400_000
+
+/** A reply as it lies in the outbox; `queuedAt` in Unix ms. */
+const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
 
 export function createOutbox(options: OutboxOptions): Outbox {
   const { store, log, now } = options
@@ -61,7 +66,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       id,
       lane,
       group: reply.gateway,
-      data: toJson(reply),
+      data: toJson({ ...reply, queuedAt: now() }),
       notify: true,
       ...(reply.inReplyTo ? { messageId: reply.inReplyTo } : {}),
     }
@@ -70,18 +75,30 @@ export function createOutbox(options: OutboxOptions): Outbox {
   }
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const reply = replySchema.parse(job.data)
+    const { queuedAt, ...reply } = queuedSchema.parse(job.data)
     const transport = options.sender(reply)
-    if (!transport) return waitForGateway(job, reply)
+    if (!transport) return waitForGateway(job, reply, queuedAt ?? now())
+    let receipt: Receipt
     try {
-      const receipt = (await alreadySent(transport, job, reply)) ?? (await transport.send(reply))
-      await options.sent(reply, 'sent')
-      return { outcome: 'done', result: toJson({ receipt }), notes: [note('sent', receipt)] }
+      const found = await alreadySent(transport, job, reply)
+      if (signal.aborted) throw signal.reason
+      receipt = found ?? (await untilAborted(transport.send(reply), reply, signal))
     } catch (thrown) {
+      if (thrown instanceof InterruptedSend) return interrupted(thrown)
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
+    await options.sent(reply, 'sent')
+    return { outcome: 'done', result: toJson({ receipt }), notes: [note('sent', receipt)] }
   }
+
+  /** Whoever takes it up next looks first whether it arrived. */
+  const interrupted = (thrown: InterruptedSend): RunOutcome => ({
+    outcome: 'retry',
+    delay: 0,
+    error: attemptError(thrown, now()),
+    notes: [note('send interrupted', { error: thrown.message })],
+  })
 
   /** Looks before sending again: only where an earlier attempt may have arrived without our knowing. */
   const alreadySent = async (
@@ -89,7 +106,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     job: ClaimedJob,
     reply: Reply,
   ): Promise<Receipt | undefined> => {
-    const unknown = job.lost > 0 || job.errors.at(-1)?.code === 'send_ambiguous'
+    const unknown = job.lost > 0 || job.errors.some(({ code }) => code === 'send_ambiguous')
     if (!unknown || !transport.probe) return undefined
     const found = await transport.probe(reply)
     if (found.sent === true) return found.receipt
@@ -120,10 +137,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
     return { outcome: 'dead', error, reason, notes: [note('dead', { error: error.message, reason })] }
   }
 
-  const waitForGateway = (job: ClaimedJob, reply: Reply): RunOutcome => {
-    const error = new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' })
-    if (job.failures + 1 >= RETRY.attempts) return failed({ ...job, failures: RETRY.attempts }, reply, error)
-    return { outcome: 'retry', delay: GATEWAY_AWAY, error: attemptError(error, now()) }
+  const waitForGateway = (job: ClaimedJob, reply: Reply, queuedAt: number): RunOutcome => {
+    if (now() - queuedAt < LONGEST_WAIT) return { outcome: 'release', delay: GATEWAY_AWAY }
+    return failed(job, reply, new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' }))
   }
 
   const note = (what: string, detail: unknown): Note => ({
@@ -165,6 +181,22 @@ export function createOutbox(options: OutboxOptions): Outbox {
       log,
       now,
     }),
+  }
+}
+
+/** Rejects once the signal aborts: a transport may hang for longer than a drain can wait. */
+function untilAborted<T>(sending: Promise<T>, reply: Reply, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const interrupt = () => reject(new InterruptedSend(reply))
+    signal.addEventListener('abort', interrupt, { once: true })
+    sending.then(resolve, reject).finally(() => signal.removeEventListener('abort', interrupt))
+  })
+}
+
+/** The send was left alone while it was under way. */
+class InterruptedSend extends TriviumError {
+  constructor({ gateway, key }: Reply) {
+    super('send_ambiguous', { gateway, key, reason: 'it was interrupted before the answer came' })
   }
 }
 

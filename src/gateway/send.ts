@@ -28,7 +28,10 @@ export function createSend(options: {
         : outbox.sendTo(...explicitTarget(args), sending))
       const state = args.wait === undefined ? undefined : await outbox.wait(id, args.wait, call.signal)
       if (state?.state === 'dead') {
-        throw new TriviumError('send_rejected', { gateway: args.gateway ?? '', reason: state.error.message })
+        throw new TriviumError('send_rejected', {
+          gateway: args.gateway ?? call.message?.gateway ?? '',
+          reason: state.error.message,
+        })
       }
       return { key: sending.key, sent: state?.state === 'done', duplicate: !queued, ...receiptOf(state) }
     },

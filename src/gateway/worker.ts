@@ -2,12 +2,17 @@ import { createBatcher } from '../core/batch.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { AttemptError, ClaimedJob, Settled, Store } from '../core/store.ts'
+import { backoffDelay, type RetryPolicy } from './backoff.ts'
 
-/** How one run of a job ended. A throw counts as a failed attempt. */
+/**
+ * How one run of a job ended. A throw after the abort gives the job back and is no attempt; any other throw counts
+ * as a failed attempt.
+ */
 export type RunOutcome =
   | Omit<Extract<Settled, { outcome: 'done' }>, 'id' | 'token'>
   | Omit<Extract<Settled, { outcome: 'retry' }>, 'id' | 'token'>
   | Omit<Extract<Settled, { outcome: 'dead' }>, 'id' | 'token'>
+  | Omit<Extract<Settled, { outcome: 'release' }>, 'id' | 'token'>
 
 /** Claims jobs of one queue, runs them, and settles them; it keeps no job in memory that the store does not hold. */
 export type Worker = {
@@ -46,8 +51,12 @@ type Running = { job: ClaimedJob; abort: AbortController; ended: Promise<void> }
 /** Pause after the store failed, so that a store that is away costs no spinning. */
 const STORE_PAUSE = 500
 
+/** For throws that nobody foresaw: without an end, one broken job would hold its lane for ever. */
+const UNFORESEEN: RetryPolicy = { attempts: 10, backoff: 'exponential', delay: STORE_PAUSE, maxDelay: 60_000 }
+
 export function createWorker(options: WorkerOptions): Worker {
   const { queue, store, log, now } = options
+  /** By token: a job that was given back may be claimed again before its first claim is forgotten here. */
   const running = new Map<string, Running>()
   const perGroup = new Map<string, number>()
   /** Jobs whose work is under way; those in `running` beyond it only wait until their outcome is stored. */
@@ -126,23 +135,30 @@ export function createWorker(options: WorkerOptions): Worker {
     const abort = new AbortController()
     occupy(job.group, 1)
     const ended = perform(job, abort).finally(() => {
-      running.delete(job.id)
+      running.delete(job.token)
       wake()
     })
-    running.set(job.id, { job, abort, ended })
+    running.set(job.token, { job, abort, ended })
   }
 
   const perform = async (job: ClaimedJob, abort: AbortController) => {
-    let outcome: RunOutcome | { outcome: 'release' }
+    let outcome: RunOutcome
     try {
       outcome = await options.run(job, abort.signal)
     } catch (error) {
-      outcome = { outcome: 'retry', delay: STORE_PAUSE, error: attemptError(error, now()) }
+      outcome = abort.signal.aborted ? { outcome: 'release' } : unforeseen(job, error)
     }
     occupy(job.group, -1)
     wake()
-    if (abort.signal.aborted && outcome.outcome !== 'done') outcome = { outcome: 'release' }
     await settle({ ...outcome, id: job.id, token: job.token })
+  }
+
+  const unforeseen = (job: ClaimedJob, thrown: unknown): RunOutcome => {
+    const attempt = job.failures + job.lost + 1
+    const error = attemptError(thrown, now())
+    log.error({ queue, job: job.id, attempt, err: thrown }, 'a job failed in a way that nothing handles')
+    if (attempt >= UNFORESEEN.attempts) return { outcome: 'dead', error, reason: 'attempts' }
+    return { outcome: 'retry', delay: backoffDelay(UNFORESEEN, attempt), error }
   }
 
   /** Tries again while the store is away: the claim is ours and renewed meanwhile, so the job need not run twice. */
@@ -172,7 +188,7 @@ export function createWorker(options: WorkerOptions): Worker {
       kept.forEach((ok, index) => {
         const claim = claims[index]
         if (!ok && claim)
-          running.get(claim.id)?.abort.abort(new TriviumError('cancelled', lostClaim(queue, claim.id)))
+          running.get(claim.token)?.abort.abort(new TriviumError('cancelled', lostClaim(queue, claim.id)))
       })
     } catch (error) {
       log.warn({ queue, err: error }, 'claims could not be renewed')
