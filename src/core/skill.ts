@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod'
-import type { JsonObject } from './json.ts'
+import { isJsonObject, type JsonObject, toJson } from './json.ts'
 import type { Log } from './log.ts'
 import type { Message } from './message.ts'
 import type { Services } from './services.ts'
@@ -121,7 +121,8 @@ export function createSendCounter(): SendCounter {
  * default are optional. The command line, model tools and MCP are made from it.
  */
 export function skillJsonSchema(skill: Pick<Skill, 'args'>): JsonObject {
-  return z.toJSONSchema(skill.args, { io: 'input', unrepresentable: 'any' }) as JsonObject
+  const schema = toJson(z.toJSONSchema(skill.args, { io: 'input', unrepresentable: 'any' }))
+  return isJsonObject(schema) ? schema : {}
 }
 
 /** One layer of the onion around a skill, switched on by its name in the skill's metadata. */

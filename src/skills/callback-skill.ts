@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Json } from '../core/json.ts'
+import { toJson } from '../core/json.ts'
 import type { Skill } from '../core/skill.ts'
 
 const REF = /^[a-z0-9][a-z0-9-]*-[0-9a-f]{8}$/
@@ -15,6 +15,6 @@ export function callbackSkill(ref: string): Skill {
     name: ref,
     description: `Callback ${ref}`,
     args: z.json(),
-    run: (ctx) => ctx.services.callbacks.invoke(ref, ctx.args as Json, ctx.signal),
+    run: (ctx) => ctx.services.callbacks.invoke(ref, toJson(ctx.args), ctx.signal),
   }
 }

@@ -10,6 +10,9 @@ export type FolderLock = {
   close(): void
 }
 
+/** `tail` settles when the last one in line is done. */
+type Stripe = { database: DatabaseSync; tail: Promise<unknown> }
+
 const STRIPES = 16
 const PATIENCE = 10_000
 const SQLITE_BUSY = 5
@@ -19,14 +22,14 @@ const SQLITE_BUSY = 5
  * moment its holder dies; Node has no call for such locks, SQLite takes them on an empty database.
  */
 export function createFolderLock(folder: string): FolderLock {
-  const stripes = new Map<number, { database: DatabaseSync; tail: Promise<unknown> }>()
+  const stripes = new Map<number, Stripe>()
 
   const stripeOf = (name: string) => {
     const index = hash(name) % STRIPES
     const existing = stripes.get(index)
     if (existing) return existing
     const path = join(folder, `.lock-${index.toString(16)}`)
-    const opened = { database: openDatabase(path), tail: Promise.resolve() as Promise<unknown>, path }
+    const opened: Stripe = { database: openDatabase(path), tail: Promise.resolve() }
     stripes.set(index, opened)
     return opened
   }

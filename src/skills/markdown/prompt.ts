@@ -1,4 +1,3 @@
-import type { Root } from 'mdast'
 import remarkDirective from 'remark-directive'
 import remarkParse from 'remark-parse'
 import { unified } from 'unified'
@@ -53,7 +52,7 @@ function readDirective(name: string, label: string, line: number): Prompt[number
 function stripComments(body: string, bodyLine: number): string {
   let out = ''
   let from = 0
-  visit(parser.parse(body) as Root, 'html', (node) => {
+  visit(parser.parse(body), 'html', (node) => {
     const { start, end, line } = placeOf(node.position)
     out += body.slice(from, start) + withoutComments(body.slice(start, end), bodyLine + line - 1)
     from = end

@@ -1,5 +1,4 @@
 import { pathGet } from '../../core/json.ts'
-import type { SessionEntry } from '../../core/services.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { renderHistory } from '../session/history.ts'
 import { createFence, type Fence } from './fence.ts'
@@ -30,7 +29,7 @@ export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = c
 function renderSession({ locals }: SkillContext, fence: Fence): string {
   const entries = pathGet(locals, 'session.entries')
   if (!Array.isArray(entries) || entries.length === 0) return ''
-  return `${HISTORY}\n${fence.wrap(renderHistory(entries as SessionEntry[]), 'history')}`
+  return `${HISTORY}\n${fence.wrap(renderHistory(entries), 'history')}`
 }
 
 /** An argument that is not there leaves nothing. */

@@ -25,6 +25,7 @@ export async function createTools(
   const add = (name: string, description: string, schema: JsonObject) => {
     tools[name] = dynamicTool({
       description,
+      // zod made it: it is JSON Schema, only typed as any JSON object.
       inputSchema: jsonSchema(schema as JSONSchema7),
       execute: async (input) => {
         try {
