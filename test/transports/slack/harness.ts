@@ -1,0 +1,111 @@
+import type { JsonObject } from '../../../src/core/json.ts'
+import { isJsonObject } from '../../../src/core/json.ts'
+import type { Message } from '../../../src/core/message.ts'
+import type { Reply, Transport } from '../../../src/core/transport.ts'
+import { slack } from '../../../transports/slack/index.ts'
+import { type SlackOptions, slackOptions } from '../../../transports/slack/options.ts'
+import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
+import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
+import { until } from '../../fixtures/until.ts'
+
+/** A running gateway and the Slack that it talks to. */
+export type World = {
+  server: SlackServer
+  fixture: TransportFixture
+  transport: Transport
+  /** Another gateway of the same app and store: a second daemon. */
+  another(): Promise<{ transport: Transport; fixture: TransportFixture }>
+  close(): Promise<void>
+}
+
+export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object = {}): SlackOptions {
+  return slackOptions.parse({
+    mode: 'socket',
+    botToken: 'xoxb-test',
+    appToken: 'xapp-test',
+    apiUrl: server.apiUrl,
+    progress: 'off',
+    ...more,
+  })
+}
+
+/** Starts a Slack and a gateway on it, connected. */
+export async function startWorld(more: object = {}): Promise<World> {
+  const server = await startSlackServer()
+  const fixture = await startTransportFixture({ gateway: 'team' })
+  const transport = slack.create(socketOptions(server, more), fixture.deps)
+  await transport.start()
+  const closing = [async () => end(transport), () => fixture.close()]
+  await until(() => /^connected|^listening/.test(transport.health().detail ?? ''), 'a connection')
+  return {
+    server,
+    fixture,
+    transport,
+    async another() {
+      const second = await startTransportFixture({ gateway: 'team', store: fixture.store })
+      const other = slack.create(socketOptions(server, more), second.deps)
+      await other.start()
+      await until(() => /^connected/.test(other.health().detail ?? ''), 'a second connection')
+      closing.unshift(
+        async () => end(other),
+        () => second.close(),
+      )
+      return { transport: other, fixture: second }
+    },
+    async close() {
+      for (const each of closing) await each()
+      await server.close()
+    },
+  }
+}
+
+async function end(transport: Transport) {
+  await transport.stop()
+  await transport.close()
+}
+
+let events = 0
+
+/** An Events API callback with this event; `message` unless it says otherwise. */
+export function callback(event: JsonObject, eventId = `Ev${++events}`): JsonObject {
+  return {
+    type: 'event_callback',
+    team_id: 'T0TEAM',
+    api_app_id: 'A0APP',
+    event_id: eventId,
+    event_time: 1_700_000_000,
+    authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
+    event: { type: 'message', channel: 'C0GEN', channel_type: 'channel', user: 'U1ANN', ...event },
+  }
+}
+
+/** The rich text block that Slack's own clients send for plain text. */
+export function richText(text: string): JsonObject[] {
+  const section = { type: 'rich_text_section', elements: [{ type: 'text', text }] }
+  return [{ type: 'rich_text', elements: [section] }]
+}
+
+/** A reply to a message, as the outbox makes it. */
+export function replyTo(message: Message, text: string, more: Partial<Reply> = {}): Reply {
+  const target = message.data.replyTarget
+  return {
+    key: `${message.id}:route:0`,
+    gateway: message.gateway,
+    conversation: message.conversation,
+    inReplyTo: message.id,
+    text,
+    ...(isJsonObject(target) ? { target } : {}),
+    ...more,
+  }
+}
+
+/** Delivers an event and resolves with the message that became of it. */
+export async function deliverEvent({ server, fixture }: World, event: JsonObject): Promise<Message> {
+  const before = fixture.store.messages.length
+  const ts = server.nextTs()
+  const outcome = await server.sockets.deliver('events_api', callback({ ts, ...event }))
+  if (!outcome.acked) throw new Error('the event was not acknowledged')
+  const message = fixture.store.messages[before]
+  if (!message) throw new Error('the event started nothing')
+  return message
+}

@@ -1,0 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { LogLevel, WebClient } from '@slack/web-api'
+import type { Log } from '../../src/core/log.ts'
+import { createTokenBucket, type TokenBucket } from '../token-bucket.ts'
+import { slackFailure } from './failure.ts'
+
+/** Slack's Web API under Slack's rate limits, with no retries but those after a 429. */
+export type SlackApi = {
+  /**
+   * Runs one call. `limit` names what Slack counts together: a method, or a method and a channel. Waits while that
+   * is over its limit, and once repeats a call that Slack refused with 429 after the time that Slack asked for.
+   * Rejects with what the client threw; `slackFailure` tells what it means.
+   */
+  call<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T>
+  /** As `call` for what is not worth waiting for: undefined while it is over its limit. */
+  tryCall<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T | undefined>
+  /** Waits for the turn of a post to a channel: about one a second, with short bursts. */
+  pace(channel: string): Promise<void>
+  close(): void
+}
+
+/** https://docs.slack.dev/apis/web-api/rate-limits: one message a second and channel, short bursts allowed. */
+const POSTS = { count: 5, per: 5000 }
+/** A longer wait is the outbox's business, which keeps the reply durably. */
+const LONGEST_WAIT = 30_000
+const MAX_BUCKETS = 1000
+
+export function createSlackApi(options: {
+  token: string
+  apiUrl: string
+  timeout: number
+  log: Log
+  now(): number
+}): SlackApi {
+  const { now } = options
+  const closing = new AbortController()
+  const blockedUntil = new Map<string, number>()
+  const buckets = new Map<string, TokenBucket>()
+  const web = new WebClient(options.token, {
+    slackApiUrl: options.apiUrl,
+    timeout: options.timeout,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    allowAbsoluteUrls: false,
+    logger: quietLogger(options.log),
+  })
+
+  const wait = (ms: number) => pause(ms, undefined, { signal: closing.signal })
+
+  const attempt = async <T>(limit: string, run: (client: WebClient) => Promise<T>): Promise<T> => {
+    try {
+      return await run(web)
+    } catch (error) {
+      const failure = slackFailure(error)
+      if (failure.kind === 'rate-limited') blockedUntil.set(limit, now() + failure.seconds * 1000)
+      throw error
+    }
+  }
+
+  const blockedFor = (limit: string): number => {
+    const left = (blockedUntil.get(limit) ?? 0) - now()
+    if (left <= 0) blockedUntil.delete(limit)
+    return Math.max(0, left)
+  }
+
+  return {
+    async call(limit, run) {
+      const before = blockedFor(limit)
+      if (before > 0) await wait(Math.min(before, LONGEST_WAIT))
+      try {
+        return await attempt(limit, run)
+      } catch (error) {
+        const left = blockedFor(limit)
+        if (left === 0 || left > LONGEST_WAIT) throw error
+        await wait(left)
+        return attempt(limit, run)
+      }
+    },
+    async tryCall(limit, run) {
+      return blockedFor(limit) > 0 ? undefined : attempt(limit, run)
+    },
+    async pace(channel) {
+      const bucket = buckets.get(channel) ?? createTokenBucket(POSTS, now)
+      // The longest unused goes first; a bucket made anew is full, as it would be after a pause.
+      buckets.delete(channel)
+      buckets.set(channel, bucket)
+      const [oldest] = buckets.keys()
+      if (buckets.size > MAX_BUCKETS && oldest !== undefined) buckets.delete(oldest)
+      for (let ms = bucket(); ms > 0; ms = bucket()) await wait(ms)
+    },
+    close: () => closing.abort(),
+  }
+}
+
+/** The client logs failures that it throws as well; ours are logged where they are handled. */
+function quietLogger(log: Log) {
+  const debug = (...parts: unknown[]) => log.debug({}, parts.map(String).join(' '))
+  return {
+    debug: () => {},
+    info: debug,
+    warn: debug,
+    error: debug,
+    setLevel: () => {},
+    getLevel: () => LogLevel.INFO,
+    setName: () => {},
+  }
+}

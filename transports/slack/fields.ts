@@ -1,0 +1,26 @@
+import { isJsonObject, type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
+
+/** The text at a dotted path; undefined where there is none, or something else. */
+export function textAt(value: unknown, path: string): string | undefined {
+  const found = pathGet(value, path)
+  return typeof found === 'string' && found !== '' ? found : undefined
+}
+
+/** The object at a dotted path, or an empty one. */
+export function objectAt(value: unknown, path: string): JsonObject {
+  const found = pathGet(value, path)
+  return isJsonObject(found) ? found : {}
+}
+
+/** The objects in the list at a dotted path; none where there is no list. */
+export function objectsAt(value: unknown, path: string): JsonObject[] {
+  const found = pathGet(value, path)
+  return Array.isArray(found) ? found.filter(isJsonObject) : []
+}
+
+/** The object without the keys that are undefined. */
+export function defined(fields: Record<string, Json | undefined>): JsonObject {
+  const present: JsonObject = {}
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) present[key] = value
+  return present
+}

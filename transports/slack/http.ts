@@ -1,0 +1,132 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import type { Health, TransportDeps } from '../../src/core/transport.ts'
+import { textAt } from './fields.ts'
+import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
+import type { HttpOptions } from './options.ts'
+
+/** Slack's requests are far smaller; a stranger's need not be read on. */
+const MAX_BODY = 2 * 1024 * 1024
+/** https://docs.slack.dev/authentication/verifying-requests-from-slack: older requests may be replayed. */
+const MAX_AGE = 5 * 60_000
+
+/** HTTP mode: events, interactions and commands on one path, each proved by its signature over the raw body. */
+export type HttpListener = { start(): void; stop(): Promise<void>; health(): Health }
+
+export function createHttpListener(
+  options: HttpOptions,
+  deps: TransportDeps,
+  inbound: Pick<SlackInbound, 'take'>,
+): HttpListener {
+  const { gateway } = deps
+  let unmount: (() => void) | undefined
+
+  function handle(request: IncomingMessage, response: ServerResponse) {
+    void serve(request)
+      .then((body) => answer(response, 200, body))
+      .catch((thrown: unknown) => {
+        const error = toTriviumError(thrown)
+        deps.log.debug({ err: error }, 'a request of Slack was refused')
+        const { code, message } = error
+        answer(response, error.status, JSON.stringify({ error: { code, message } }), error.retryable)
+      })
+  }
+
+  async function serve(request: IncomingMessage): Promise<string> {
+    if (request.method !== 'POST') {
+      const { method = '' } = request
+      throw new TriviumError('method_not_allowed', { method, path: options.path, allowed: 'POST' })
+    }
+    const raw = await readRaw(request, gateway)
+    const forged = forgery(request, raw, options.signingSecret, deps.now())
+    if (forged !== undefined) {
+      deps.refused('signature_invalid')
+      throw new TriviumError('signature_invalid', { gateway, reason: forged })
+    }
+    const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
+    if (payload.type === 'url_verification')
+      return JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' })
+    // Slack sends this now and then to see whether the certificate is good; there is nothing to do.
+    if (payload.ssl_check !== undefined) return ''
+    await inbound.take(kind, payload)
+    return ''
+  }
+
+  return {
+    start() {
+      unmount = deps.http.mount(options.path, handle)
+    },
+    async stop() {
+      unmount?.()
+      unmount = undefined
+    },
+    health: () =>
+      unmount ? { ok: true, detail: `listening at ${options.path}` } : { ok: false, detail: 'not listening' },
+  }
+}
+
+/** Why a request is not Slack's; undefined where it is. Takes constant time, whichever secret matches. */
+function forgery(
+  request: IncomingMessage,
+  raw: Buffer,
+  secrets: readonly string[],
+  now: number,
+): string | undefined {
+  const timestamp = request.headers['x-slack-request-timestamp']
+  const signature = request.headers['x-slack-signature']
+  if (typeof timestamp !== 'string' || typeof signature !== 'string') return 'it has no signature'
+  if (!/^\d{1,12}$/.test(timestamp)) return 'its timestamp is malformed'
+  if (Math.abs(now - Number(timestamp) * 1000) > MAX_AGE)
+    return 'its timestamp is more than 5 min away from now'
+  const given = Buffer.from(signature)
+  let genuine = false
+  for (const secret of secrets) {
+    const expected = Buffer.from(
+      `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:`).update(raw).digest('hex')}`,
+    )
+    if (given.length === expected.length && timingSafeEqual(given, expected)) genuine = true
+  }
+  return genuine ? undefined : 'the signature does not match'
+}
+
+/** Events come as JSON, interactions as JSON in a form field, commands as a form. */
+function readPayload(type: string, raw: string): { kind: PayloadKind; payload: JsonObject } {
+  if (!type.startsWith('application/x-www-form-urlencoded')) return { kind: 'event', payload: parse(raw) }
+  const form = new URLSearchParams(raw)
+  const payload = form.get('payload')
+  if (payload !== null) return { kind: 'interaction', payload: parse(payload) }
+  return { kind: 'command', payload: Object.fromEntries(form) }
+}
+
+function parse(text: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new TriviumError('bad_request', { reason: 'its body is not JSON' }, { cause })
+  }
+  if (isJsonObject(value)) return value
+  throw new TriviumError('bad_request', { reason: 'its body is no JSON object' })
+}
+
+async function readRaw(request: IncomingMessage, gateway: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size > MAX_BODY) throw new TriviumError('body_too_large', { limit: MAX_BODY, gateway })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function answer(response: ServerResponse, status: number, body: string, retry = false) {
+  response.writeHead(status, {
+    ...(body === '' ? {} : { 'content-type': 'application/json' }),
+    'content-length': Buffer.byteLength(body),
+    ...(retry ? { 'retry-after': '5' } : {}),
+  })
+  response.end(body)
+}

@@ -1,0 +1,186 @@
+import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts'
+import { conversationOf, type Target } from '../conversation.ts'
+import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
+import type { SlackOptions } from '../options.ts'
+import { APPROVAL_ACTIONS } from '../outbound/approval-blocks.ts'
+import type { Draft, Read } from './draft.ts'
+
+/** https://docs.slack.dev/interactivity/handling-user-interaction: a response URL works for 30 minutes. */
+const RESPONSE_URL_LIFE = 30 * 60_000
+
+type Place = Pick<Target, 'team' | 'channel' | 'thread'>
+
+/** Reads a slash command (https://docs.slack.dev/interactivity/implementing-slash-commands). */
+export function readCommand(payload: JsonObject, team: string, options: SlackOptions, now: number): Read {
+  const command = textAt(payload, 'command')
+  const user = textAt(payload, 'user_id')
+  const channel = textAt(payload, 'channel_id')
+  if (!command || !user || !channel) return { skip: 'it names no command, user or channel' }
+  const place: Place = { team, channel }
+  const responseUrl = options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined
+  const userName = textAt(payload, 'user_name')
+  const channelName = textAt(payload, 'channel_name')
+  return {
+    draft: {
+      ...plain(place, user),
+      key: `${team}:command:${textAt(payload, 'trigger_id') ?? `${user}:${now}`}`,
+      event: 'slash_command',
+      ...(userName === undefined ? {} : { userName }),
+      ...(channelName === undefined ? {} : { channelName }),
+      text: textAt(payload, 'text') ?? '',
+      // With and without the slash: both are natural in `match`.
+      extra: { command: [command, command.replace(/^\//, '')] },
+      // What one person asks in a channel, nobody else sees; so it is a conversation of its own.
+      conversation: `${conversationOf(place)}:${user}`,
+      target: {
+        ...place,
+        user,
+        ...(responseUrl === undefined ? {} : { responseUrl, responseUntil: now + RESPONSE_URL_LIFE }),
+      },
+    },
+  }
+}
+
+/** Reads an interaction: a button or select, a submitted or closed modal, a shortcut. */
+export function readInteraction(payload: JsonObject, team: string, options: SlackOptions): Read {
+  switch (payload.type) {
+    case 'block_actions':
+      return readAction(payload, team, options)
+    case 'view_submission':
+    case 'view_closed':
+      return readView(payload, team)
+    case 'shortcut':
+    case 'message_action':
+      return readShortcut(payload, team, options)
+    default:
+      return { skip: `interactions of type ${String(payload.type)} start nothing` }
+  }
+}
+
+function readAction(payload: JsonObject, team: string, options: SlackOptions): Read {
+  const [action] = objectsAt(payload, 'actions')
+  const user = textAt(payload, 'user.id')
+  if (!action || !user) return { skip: 'it names no action or user' }
+  const place = placeOf(payload, team, user, options)
+  const actionId = textAt(action, 'action_id') ?? ''
+  const value = chosenIn(action)
+  const decision = APPROVAL_ACTIONS[actionId]
+  const approval = decision === undefined || typeof value !== 'string' ? undefined : { id: value, decision }
+  return {
+    draft: {
+      ...plain(place, user),
+      ...named(payload),
+      key: `${team}:action:${textAt(payload, 'trigger_id') ?? ''}:${textAt(action, 'action_ts') ?? ''}`,
+      event: 'block_actions',
+      text: typeof value === 'string' ? value : '',
+      extra: defined({
+        action: actionId,
+        blockId: textAt(action, 'block_id'),
+        value,
+        values: payload.state === undefined ? undefined : objectAt(payload, 'state.values'),
+        messageTs: textAt(payload, 'container.message_ts'),
+        approval,
+      }),
+    },
+  }
+}
+
+function readView(payload: JsonObject, team: string): Read {
+  const user = textAt(payload, 'user.id')
+  const view = objectAt(payload, 'view')
+  if (!user) return { skip: 'it names no user' }
+  const place = placeOfView(view, team, user)
+  const ids = [textAt(view, 'id'), textAt(view, 'hash') ?? textAt(payload, 'trigger_id')]
+  return {
+    draft: {
+      ...plain(place, user),
+      ...named(payload),
+      key: `${team}:${String(payload.type)}:${ids.join(':')}`,
+      event: String(payload.type),
+      text: '',
+      extra: defined({
+        action: textAt(view, 'callback_id'),
+        values: objectAt(view, 'state.values'),
+        metadata: textAt(view, 'private_metadata'),
+      }),
+    },
+  }
+}
+
+function readShortcut(payload: JsonObject, team: string, options: SlackOptions): Read {
+  const user = textAt(payload, 'user.id')
+  if (!user) return { skip: 'it names no user' }
+  const ids = [textAt(payload, 'trigger_id'), textAt(payload, 'action_ts')]
+  return {
+    draft: {
+      ...plain(placeOf(payload, team, user, options), user),
+      ...named(payload),
+      key: `${team}:shortcut:${ids.join(':')}`,
+      event: String(payload.type),
+      text: textAt(payload, 'message.text') ?? '',
+      extra: defined({ action: textAt(payload, 'callback_id') }),
+    },
+  }
+}
+
+/** Where an interaction took place: the thread of the message it was on; without any, the user's direct messages. */
+function placeOf(payload: JsonObject, team: string, user: string, options: SlackOptions): Place {
+  const channel = textAt(payload, 'channel.id') ?? textAt(payload, 'container.channel_id')
+  if (channel === undefined) return { team, channel: user }
+  const mode = (channel.startsWith('D') ? options['direct-threads'] : undefined) ?? options.threads
+  const own =
+    mode === 'reply' ? (textAt(payload, 'message.ts') ?? textAt(payload, 'container.message_ts')) : undefined
+  const thread = textAt(payload, 'message.thread_ts') ?? textAt(payload, 'container.thread_ts') ?? own
+  return { team, channel, ...(thread === undefined ? {} : { thread }) }
+}
+
+/** Slack does not say where a modal was opened; whoever opened it may put `{"channel","thread"}` into private_metadata. */
+function placeOfView(view: JsonObject, team: string, user: string): Place {
+  const metadata = parsed(textAt(view, 'private_metadata'))
+  const channel = textAt(metadata, 'channel')
+  const thread = textAt(metadata, 'thread')
+  if (channel === undefined) return { team, channel: user }
+  return { team, channel, ...(thread === undefined ? {} : { thread }) }
+}
+
+function plain(place: Place, user: string): Omit<Draft, 'key' | 'event' | 'extra' | 'text'> {
+  return {
+    ...place,
+    user,
+    direct: /^[DUW]/.test(place.channel),
+    mention: false,
+    files: [],
+    conversation: conversationOf(place),
+    target: { ...place, user },
+  }
+}
+
+function named(payload: JsonObject): { userName?: string; channelName?: string } {
+  const userName = textAt(payload, 'user.name') ?? textAt(payload, 'user.username')
+  const channelName = textAt(payload, 'channel.name')
+  return {
+    ...(userName === undefined ? {} : { userName }),
+    ...(channelName === undefined ? {} : { channelName }),
+  }
+}
+
+/** What was chosen, whichever kind of element it was. */
+function chosenIn(action: JsonObject): Json | undefined {
+  const chosen = textAt(action, 'value') ?? textAt(action, 'selected_option.value')
+  if (chosen !== undefined) return chosen
+  const options = objectsAt(action, 'selected_options').flatMap((option) => option.value ?? [])
+  if (Array.isArray(action.selected_options)) return options
+  for (const [key, value] of Object.entries(action)) {
+    if (key.startsWith('selected_') && !isJsonObject(value)) return value
+  }
+  return undefined
+}
+
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { duration, size, timerDuration } from '../../src/core/units.ts'
+
+const secret = z.string().min(1)
+const oneOrMore = z
+  .union([secret, z.array(secret).min(1)])
+  .transform((value) => (typeof value === 'string' ? [value] : value))
+
+const emoji = z
+  .string()
+  .regex(/^:?[\w+'-]+:?$/, 'expected the name of an emoji, such as eyes')
+  .transform((name) => name.replaceAll(':', ''))
+
+const shared = {
+  botToken: oneOrMore.describe(
+    'The bot token (xoxb-…); a list where one app is installed in several workspaces.',
+  ),
+  apiUrl: z.url().default('https://slack.com/api/').describe("Slack's Web API; another one for tests."),
+  threads: z
+    .enum(['reply', 'channel'])
+    .default('reply')
+    .describe('reply: a message starts a thread, and that is its conversation. channel: the channel is.'),
+  'direct-threads': z
+    .enum(['reply', 'channel'])
+    .optional()
+    .describe('The same for direct messages; without it as `threads`.'),
+  'allow-bots': z.boolean().default(false).describe('Whether what other bots write is taken in.'),
+  commands: z
+    .enum(['ephemeral', 'channel'])
+    .default('ephemeral')
+    .describe('Who sees the answer to a slash command: only who typed it, or the channel.'),
+  progress: z
+    .union([
+      z.literal('off'),
+      // YAML 1.1 editors turn `off` into false; mean the same.
+      z.literal(false).transform((): 'off' => 'off'),
+      z.strictObject({
+        working: emoji.default('eyes'),
+        done: emoji.default('white_check_mark'),
+        failed: emoji.default('warning'),
+      }),
+    ])
+    .prefault({})
+    .describe('Reactions on a message that is being answered, or off.'),
+  'max-file-size': size.default(20 * 1024 * 1024).describe('Larger files are named but not downloaded.'),
+  'max-files': z.int().min(0).max(100).default(10).describe('How many files of one message are downloaded.'),
+  'name-cache': z.int().min(10).default(5_000).describe('How many user and channel names are remembered.'),
+  'fill-gaps': z
+    .union([z.literal('off'), z.literal(false).transform((): 'off' => 'off'), duration])
+    .default(3_600_000)
+    .describe('After a lost connection, how far back conversations are read for what was missed; or off.'),
+  'send-timeout': timerDuration.default(15_000).describe("How long one call of Slack's Web API may take."),
+  open: z.boolean().optional().describe('Whether skills may send to other channels than the one that wrote.'),
+}
+
+const socket = z.strictObject({
+  mode: z.literal('socket'),
+  appToken: secret.describe('The app-level token (xapp-…) with connections:write.'),
+  ping: timerDuration
+    .refine((ms) => ms >= 50, 'a ping takes at least 50ms')
+    .default(10_000)
+    .describe('How often the socket is asked whether it lives; one that was silent for three is replaced.'),
+  'max-silence': timerDuration
+    .default(1_800_000)
+    .describe('A socket that brought no event for this long is replaced, in case it has gone deaf.'),
+  ...shared,
+})
+
+const http = z.strictObject({
+  mode: z.literal('http'),
+  signingSecret: oneOrMore.describe("The app's signing secret; several while it is rotated."),
+  path: z
+    .string()
+    .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
+    .default('/slack/events')
+    .describe('The request URL of events, interactivity and slash commands on the public listener.'),
+  ...shared,
+})
+
+/** What a gateway with `transport: slack` takes in routes.yaml; `docs/slack.md` explains each. */
+export const slackOptions = z.discriminatedUnion('mode', [socket, http])
+
+export type SlackOptions = z.output<typeof slackOptions>
+export type SocketOptions = z.output<typeof socket>
+export type HttpOptions = z.output<typeof http>

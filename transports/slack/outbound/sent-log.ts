@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { KeyValues } from '../../../src/core/store.ts'
+
+/** The type under which our posts carry their key, so that they can be found again. */
+export const METADATA_TYPE = 'trivium_reply'
+
+const progressSchema = z.object({
+  /** The channel that Slack says it went to: for a user's id, their direct messages. */
+  channel: z.string().exactOptional(),
+  /** The timestamps of the parts that were posted. */
+  posted: z.array(z.string()),
+  /** The ids of files that were uploaded and maybe shared. */
+  files: z.array(z.string()).exactOptional(),
+  done: z.boolean(),
+})
+
+/** How far a send has come. */
+export type Progress = z.infer<typeof progressSchema>
+
+export type SentLog = {
+  read(key: string): Promise<Progress>
+  write(key: string, progress: Progress): Promise<void>
+}
+
+/** A little longer than the outbox knows a key. */
+const KEPT = 8 * 86_400_000
+
+/** Remembers on the store, per key, what of a reply has been sent, so that no daemon sends it twice. */
+export function createSentLog(kv: KeyValues, gateway: string): SentLog {
+  const nameOf = (key: string) => `slack/${gateway}/sent/${createHash('sha256').update(key).digest('hex')}`
+  return {
+    async read(key) {
+      const entry = await kv.get(nameOf(key))
+      return entry ? progressSchema.parse(entry.value) : { posted: [], done: false }
+    },
+    async write(key, progress) {
+      await kv.set(nameOf(key), { ...progress }, { ttl: KEPT })
+    },
+  }
+}

@@ -1,0 +1,267 @@
+import { WebClient } from '@slack/web-api'
+import { type RawData, WebSocket } from 'ws'
+import { z } from 'zod'
+import { reasonOf } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { jsonObjectSchema } from '../../src/core/json.ts'
+import type { Log } from '../../src/core/log.ts'
+import type { Health } from '../../src/core/transport.ts'
+import { formatDuration } from '../../src/core/units.ts'
+import { slackFailure } from './failure.ts'
+import { watchLiveness } from './liveness.ts'
+
+/** One thing that Slack delivers; `type` is events_api, slash_commands or interactive. */
+export type Envelope = { id: string; type: string; payload: JsonObject; retry: number }
+
+export type SocketModeOptions = {
+  appToken: string
+  apiUrl: string
+  /** How often the peer is pinged, and how long no event may come before the socket is replaced; in ms. */
+  ping: number
+  maxSilence: number
+  /** Resolves once the envelope is durable, with what the acknowledgement carries; rejects: it is not acknowledged. */
+  take(envelope: Envelope): Promise<JsonObject | undefined>
+  /** Called each time a socket is ready. `first` is true for the first one since `start`. */
+  connected(connection: { first: boolean }): void
+  log: Log
+  now(): number
+}
+
+export type SocketMode = {
+  start(): void
+  /** Ends the connection once what was taken is acknowledged. */
+  stop(): Promise<void>
+  health(): Health
+}
+
+const HANDSHAKE = 10_000
+/** How long an old socket may live on for the acknowledgements of what came over it. */
+const DRAIN = 3000
+const CLOSE = 1000
+const BACKOFF = { first: 250, longest: 30_000 }
+/** With wrong credentials, or Slack's ten sockets in use, asking often helps nobody. */
+const HOPELESS = 30_000
+const MAX_FRAME = 16 * 1024 * 1024
+
+const envelopeSchema = z.object({
+  envelope_id: z.string(),
+  type: z.string(),
+  payload: jsonObjectSchema,
+  retry_attempt: z.number().optional(),
+})
+
+const frameSchema = z.union([
+  z.object({ type: z.literal('hello'), num_connections: z.number().optional() }),
+  z.object({ type: z.literal('disconnect'), reason: z.string().optional() }),
+  envelopeSchema,
+])
+
+/** Why a connection ended, and how long to wait before the next (ms); without `wait`, as failures add up. */
+type Ending = { why: string; wait?: number; ready: boolean; fault?: string }
+
+/**
+ * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode), one socket at a time: the next
+ * one is asked for only after the last has gone. An envelope is acknowledged over the socket it came from, and
+ * only when it is durable; Slack delivers again whatever was not acknowledged.
+ */
+export function createSocketMode(options: SocketModeOptions): SocketMode {
+  const { log, now } = options
+  const web = new WebClient(undefined, {
+    slackApiUrl: options.apiUrl,
+    headers: { Authorization: `Bearer ${options.appToken}` },
+    timeout: HANDSHAKE,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+  })
+  const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '' }
+  const stopping = new AbortController()
+  let running: Promise<void> | undefined
+
+  const run = async () => {
+    let failures = 0
+    let first = true
+    while (!stopping.signal.aborted) {
+      const ending = await connectOnce(first)
+      if (ending.ready) {
+        first = false
+        failures = 0
+      } else failures++
+      if (stopping.signal.aborted) return
+      state.fault = ending.fault ?? (ending.ready ? '' : ending.why)
+      const wait = ending.wait ?? backoff(failures)
+      log[ending.ready ? 'info' : 'warn'](
+        { why: ending.why, wait },
+        'the Slack socket ended; connecting anew',
+      )
+      await sleep(wait)
+    }
+  }
+
+  const connectOnce = async (first: boolean): Promise<Ending> => {
+    let url: string
+    try {
+      url = (await web.apps.connections.open({})).url ?? ''
+    } catch (error) {
+      const failure = slackFailure(error)
+      const why = `apps.connections.open failed: ${failure.reason}`
+      if (failure.kind === 'rate-limited') return { why, wait: failure.seconds * 1000, ready: false }
+      return failure.kind === 'rejected' ? { why, wait: HOPELESS, ready: false } : { why, ready: false }
+    }
+    if (stopping.signal.aborted) return { why: 'stopped', ready: false }
+    try {
+      return await serve(url, first)
+    } catch (error) {
+      return { why: reasonOf(error), ready: false }
+    } finally {
+      lost()
+    }
+  }
+
+  const lost = () => {
+    if (state.ready) state.since = now()
+    state.ready = false
+  }
+
+  /** Resolves when the socket is closed, or given up where it does not close. */
+  const serve = (url: string, first: boolean) =>
+    new Promise<Ending>((resolve) => {
+      const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
+      const inFlight = new Set<Promise<void>>()
+      let ending: Ending | undefined
+      let ready = false
+      const liveness = watchLiveness({
+        socket,
+        ping: options.ping,
+        maxSilence: options.maxSilence,
+        helloWithin: HANDSHAKE,
+        now,
+        dead: (why) => {
+          ending ??= { why, ready, fault: why }
+          socket.terminate()
+        },
+      })
+
+      const leave = (why: string, more: Partial<Ending> = {}) => {
+        if (ending) return
+        ending = { why, ready, wait: 0, ...more }
+        lost()
+        void drained(inFlight).then(() => {
+          socket.close(1000)
+          setTimeout(() => socket.terminate(), CLOSE).unref()
+        })
+      }
+      const onStop = () => leave('stopped')
+      stopping.signal.addEventListener('abort', onStop)
+
+      socket.on('error', (error) => {
+        ending ??= { why: error.message, ready, fault: error.message }
+      })
+      socket.on('close', (code) => {
+        liveness.stop()
+        stopping.signal.removeEventListener('abort', onStop)
+        resolve(ending ?? { why: `Slack closed it (${code})`, ready })
+      })
+      socket.on('message', (raw: RawData) => {
+        const frame = readFrame(raw)
+        if (!frame) return log.warn({}, 'a frame of Slack could not be read')
+        if ('envelope_id' in frame) {
+          liveness.event()
+          const taken = receive(socket, frame).finally(() => inFlight.delete(taken))
+          inFlight.add(taken)
+          return
+        }
+        if (frame.type === 'disconnect') return disconnect(frame.reason ?? 'unknown', leave)
+        ready = true
+        liveness.hello()
+        Object.assign(state, {
+          ready: true,
+          connections: frame.num_connections ?? 1,
+          since: now(),
+          fault: '',
+        })
+        log.info({ connections: state.connections }, 'the Slack socket is ready')
+        options.connected({ first })
+      })
+    })
+
+  const receive = async (socket: WebSocket, frame: z.infer<typeof envelopeSchema>) => {
+    if (stopping.signal.aborted) return
+    state.lastEvent = now()
+    const { envelope_id: id, type, payload, retry_attempt: retry = 0 } = frame
+    try {
+      const answer = await options.take({ id, type, payload, retry })
+      if (socket.readyState !== WebSocket.OPEN) return
+      socket.send(JSON.stringify({ envelope_id: id, ...(answer ? { payload: answer } : {}) }))
+    } catch (error) {
+      // Not acknowledged, so Slack delivers it again.
+      log.debug({ err: error, type }, 'an envelope was refused')
+    }
+  }
+
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(done, ms)
+      stopping.signal.addEventListener('abort', done)
+      function done() {
+        clearTimeout(timer)
+        stopping.signal.removeEventListener('abort', done)
+        resolve()
+      }
+    })
+
+  return {
+    start() {
+      running ??= run()
+    },
+    async stop() {
+      stopping.abort()
+      await running
+    },
+    health() {
+      const silence = formatDuration(now() - state.lastEvent)
+      if (state.ready) {
+        const detail = `connected (${state.connections} of at most 10 sockets of this app), last event ${silence} ago`
+        return { ok: true, detail }
+      }
+      // Slack renews sockets every few hours; the moment between two is no fault.
+      const away = now() - state.since
+      if (state.fault === '' && away < HANDSHAKE) return { ok: true, detail: 'connecting' }
+      return { ok: false, detail: `not connected: ${state.fault || 'no answer from Slack'}` }
+    },
+  }
+}
+
+function disconnect(reason: string, leave: (why: string, more?: Partial<Ending>) => void) {
+  const why = `Slack said disconnect: ${reason}`
+  if (reason === 'link_disabled') {
+    const fault = 'Socket Mode is switched off in the settings of the app'
+    return leave(why, { wait: HOPELESS, fault })
+  }
+  if (reason === 'too_many_websockets') {
+    return leave(why, {
+      wait: HOPELESS,
+      fault: 'the app has all of its 10 sockets open (too_many_websockets)',
+    })
+  }
+  leave(why)
+}
+
+function readFrame(raw: RawData) {
+  try {
+    return frameSchema.safeParse(JSON.parse(String(raw))).data
+  } catch {
+    return undefined
+  }
+}
+
+async function drained(inFlight: ReadonlySet<Promise<void>>): Promise<void> {
+  const patience = Promise.withResolvers<void>()
+  const timer = setTimeout(patience.resolve, DRAIN)
+  await Promise.race([Promise.allSettled(inFlight), patience.promise])
+  clearTimeout(timer)
+}
+
+function backoff(failures: number): number {
+  const delay = Math.min(BACKOFF.longest, BACKOFF.first * 2 ** failures)
+  return delay * (0.5 + Math.random() / 2)
+}

@@ -1,0 +1,116 @@
+import { reasonOf } from '../../src/core/errors.ts'
+import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
+import { checkSlack } from './check.ts'
+import { createHttpListener } from './http.ts'
+import { createInbound } from './inbound/inbound.ts'
+import type { SlackOptions, SocketOptions } from './options.ts'
+import { createSender } from './outbound/sender.ts'
+import { createProgress } from './progress.ts'
+import { createSocketMode, type Envelope } from './socket.ts'
+import { createWorkspaces, withSlash } from './workspaces.ts'
+
+/** What brings payloads in: a socket or a path on the public listener. */
+type Listener = { start(): void; stop(): Promise<void>; health(): Health }
+
+/** How long `start` waits for the first connection; a daemon is not held up by a Slack that is away. */
+const START = 300
+/** How long a start may take before health calls it a fault. */
+const PATIENCE = 10_000
+const AGAIN = { first: 500, longest: 30_000 }
+
+/** Wires one Slack gateway. Does no I/O before `start`, or the first `send`. */
+export function createSlackTransport(options: SlackOptions, deps: TransportDeps): Transport {
+  const workspaces = createWorkspaces(options, deps)
+  const progress = createProgress(options, deps)
+  const inbound = createInbound(options, deps, workspaces, progress.follow)
+  const sender = createSender(deps, workspaces)
+  const stopping = new AbortController()
+  const connected = Promise.withResolvers<void>()
+  let startedAt = 0
+  let fault = ''
+  let identified = false
+
+  const listener =
+    options.mode === 'socket' ? socketListener(options) : createHttpListener(options, deps, inbound)
+
+  function socketListener(socket: SocketOptions): Listener {
+    return createSocketMode({
+      appToken: socket.appToken,
+      apiUrl: withSlash(socket.apiUrl),
+      ping: socket.ping,
+      maxSilence: socket['max-silence'],
+      take: takeEnvelope,
+      connected: () => connected.resolve(),
+      log: deps.log,
+      now: deps.now,
+    })
+  }
+
+  async function takeEnvelope({ type, payload }: Envelope) {
+    const kind = ENVELOPES[type]
+    if (kind !== undefined) await inbound.take(kind, payload)
+    return undefined
+  }
+
+  /** Asks who we are until Slack tells, then listens. */
+  const begin = async () => {
+    for (let delay = AGAIN.first; !stopping.signal.aborted; delay = Math.min(AGAIN.longest, delay * 2)) {
+      try {
+        await workspaces.ready()
+        identified = true
+        if (!stopping.signal.aborted) listener.start()
+        if (options.mode === 'http') connected.resolve()
+        return
+      } catch (error) {
+        fault = reasonOf(error)
+        deps.log.warn({ err: error, wait: delay }, 'Slack does not tell who the bot is; asking again')
+        await rest(delay, stopping.signal)
+      }
+    }
+  }
+
+  return {
+    async start() {
+      startedAt = deps.now()
+      void begin()
+      await Promise.race([connected.promise, rest(START, stopping.signal)])
+    },
+    send: sender.send,
+    probe: sender.probe,
+    async stop() {
+      stopping.abort()
+      if (identified) await listener.stop()
+      await inbound.stop()
+      progress.stop()
+    },
+    async close() {
+      workspaces.close()
+    },
+    health,
+    check: () => checkSlack(options, workspaces, health),
+  }
+
+  function health(): Health {
+    if (identified) return listener.health()
+    const patient = fault === '' && deps.now() - startedAt < PATIENCE
+    return { ok: patient, detail: fault || 'asking Slack who the bot is' }
+  }
+}
+
+const ENVELOPES: Record<string, 'event' | 'command' | 'interaction'> = {
+  events_api: 'event',
+  slash_commands: 'command',
+  interactive: 'interaction',
+}
+
+function rest(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+  })
+}

@@ -1,0 +1,78 @@
+import { TriviumError } from '../../src/core/errors.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import { createSlackApi, type SlackApi } from './api.ts'
+import { createDirectory, type Directory } from './directory.ts'
+import { slackFailure } from './failure.ts'
+import type { SlackOptions } from './options.ts'
+
+/** One installation of the app: who we are there, how to call Slack, and the names of its people. */
+export type Workspace = {
+  team: string
+  name: string
+  botUser: string
+  botId: string
+  token: string
+  api: SlackApi
+  directory: Directory
+  /** The scopes of the token, where Slack told them. */
+  scopes: string[]
+}
+
+export type Workspaces = {
+  /** Asks Slack once who each token is; rejects, and asks again at the next call, where it cannot. */
+  ready(): Promise<readonly Workspace[]>
+  /** The workspace of a team id, once `ready` has resolved. */
+  find(team: string): Workspace | undefined
+  close(): void
+}
+
+/** Makes the workspaces of a gateway, one a bot token. Does no I/O before `ready`. */
+export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Workspaces {
+  const apis = options.botToken.map((token) => ({
+    token,
+    api: createSlackApi({
+      token,
+      apiUrl: withSlash(options.apiUrl),
+      timeout: options['send-timeout'],
+      log: deps.log,
+      now: deps.now,
+    }),
+  }))
+  const found = new Map<string, Workspace>()
+  let asking: Promise<readonly Workspace[]> | undefined
+
+  const identify = async ({ token, api }: { token: string; api: SlackApi }): Promise<Workspace> => {
+    const who = await api.call('auth.test', (web) => web.auth.test())
+    const workspace: Workspace = {
+      team: who.team_id ?? '',
+      name: who.team ?? who.team_id ?? '',
+      botUser: who.user_id ?? '',
+      botId: who.bot_id ?? '',
+      token,
+      api,
+      directory: createDirectory({ api, limit: options['name-cache'], now: deps.now, log: deps.log }),
+      scopes: who.response_metadata?.scopes ?? [],
+    }
+    found.set(workspace.team, workspace)
+    return workspace
+  }
+
+  return {
+    ready() {
+      asking ??= Promise.all(apis.map(identify)).catch((error: unknown) => {
+        asking = undefined
+        const { reason } = slackFailure(error)
+        throw new TriviumError('send_failed', { gateway: deps.gateway, reason }, { cause: error })
+      })
+      return asking
+    },
+    find: (team) => found.get(team),
+    close() {
+      for (const { api } of apis) api.close()
+    },
+  }
+}
+
+export function withSlash(url: string): string {
+  return url.endsWith('/') ? url : `${url}/`
+}
