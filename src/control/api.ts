@@ -35,7 +35,7 @@ export type ControlCaller = {
   headers: Record<string, string>
 }
 
-export const submissionSchema = z.strictObject({
+const submissionSchema = z.strictObject({
   gateway: z.string().min(1),
   text: z.string(),
   conversation: z.string().min(1).max(500).exactOptional(),

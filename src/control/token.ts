@@ -3,7 +3,7 @@ import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 
 /** The file in the data dir that holds the generated control token. */
-export const TOKEN_FILE = 'control-token'
+const TOKEN_FILE = 'control-token'
 
 /**
  * The bearer token of the control API: the given one, else the one in `<dir>/control-token`, which is made

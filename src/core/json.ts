@@ -30,7 +30,7 @@ export function toJson(value: unknown): Json {
 }
 
 /** Any JSON value, for zod schemas. */
-export const jsonSchema: ZodType<Json> = z.json()
+const jsonSchema: ZodType<Json> = z.json()
 
 /** A JSON object, for zod schemas. */
 export const jsonObjectSchema: ZodType<JsonObject> = z.record(z.string(), jsonSchema)

@@ -9,7 +9,7 @@ import { backoffDelay, type RetryPolicy } from './backoff.ts'
 import { withGap } from './gap.ts'
 import { attemptError, createWorker, type Worker } from './worker.ts'
 
-export const SUBSCRIPTION_QUEUE = 'subscriptions'
+const SUBSCRIPTION_QUEUE = 'subscriptions'
 
 /** A consumer group whose events invoke a skill. */
 export type RefSubscription = { topic: string; group: string; ref: string }

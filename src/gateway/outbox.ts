@@ -9,7 +9,7 @@ import { waitFor } from '../core/wait.ts'
 import { backoffDelay, type RetryPolicy } from './backoff.ts'
 import { attemptError, createWorker, type RunOutcome, type Worker } from './worker.ts'
 
-export const OUTBOX_QUEUE = 'outbox'
+const OUTBOX_QUEUE = 'outbox'
 
 /** What is sent, besides where to. The same `key` is sent once within seven days. */
 export type Sending = {
