@@ -84,9 +84,9 @@ export function createRoads(deps: RoadsDeps) {
     concurrency: deps.concurrency,
     routes: deps.routes,
     async invoke(dispatched) {
-      const { message, route, attempt } = dispatched
+      const { message, route } = dispatched
       const { skill } = route
-      if (attempt === 1) await transcript.received(message)
+      if (dispatched.isFirst) await transcript.received(message)
       try {
         const result = await deps.invoke(skill, skillArgs(dispatched), {
           ...invokeOptions(dispatched),

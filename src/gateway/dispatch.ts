@@ -18,6 +18,8 @@ export type Dispatch = {
   message: Message
   route: Route
   attempt: number
+  /** Neither a repeated attempt nor resumed after an approval. */
+  isFirst: boolean
   sends: SendCounter
   signal: AbortSignal
 }
@@ -71,7 +73,8 @@ export function createDispatch(options: DispatchOptions): Worker {
       metrics.dispatched(route.name, 'dead', 0)
       return giveUp(lastErrorOf(job))
     }
-    const dispatch: Dispatch = { message, route, attempt, sends: createSendCounter(), signal }
+    const isFirst = attempt === 1 && job.id === message.id
+    const dispatch: Dispatch = { message, route, attempt, isFirst, sends: createSendCounter(), signal }
     try {
       await sendResult(dispatch, await options.invoke(dispatch))
       options.ended?.(message)
