@@ -23,7 +23,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const workspaces = createWorkspaces(options, deps)
   const progress = createProgress(options, deps)
   const inbound = createInbound(options, deps, workspaces, progress.follow)
-  const sender = createSender(deps, workspaces)
+  const sender = createSender(options, deps, workspaces)
   const stopping = new AbortController()
   const connected = Promise.withResolvers<void>()
   let startedAt = 0

@@ -1,75 +1,65 @@
 import { isJsonObject } from '../../../src/core/json.ts'
-import type { Receipt, Reply } from '../../../src/core/transport.ts'
+import type { Reply } from '../../../src/core/transport.ts'
 import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
-import { METADATA_TYPE, type Progress, type SentLog } from './sent-log.ts'
+import { METADATA_TYPE, type Progress } from './sent-log.ts'
 
-export type Probe = { sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown' }
-
-/** How much of a thread or channel is read in search of one post. */
+/** How much of a thread or channel is read in search of one reply. */
 const PAGES = 5
 const PAGE = 200
 
+/** What was found: the posts by part, how many there should be, and whether the files were shared. */
+type Found = { posts: Map<number, string>; parts: number; shared: boolean; complete: boolean }
+
 /**
- * Looks in the thread, or the newest of the channel, for posts that carry the key of a reply. What is found is noted,
- * so that `send` goes on with what is missing.
+ * Looks in the thread, or the newest of the channel, for posts that carry the key of a reply. What is found is noted
+ * in `progress`, so that `send` goes on with what is missing. True: all of it arrived.
  */
-export async function probeThread(parts: {
+export async function probeThread(options: {
   reply: Reply
   workspace: Workspace
   target: Target
   progress: Progress
-  sent: SentLog
-}): Promise<Probe> {
-  const { reply, workspace, target, progress, sent } = parts
-  // What only one person sees cannot be read back.
-  if (target.responseUrl !== undefined) return { sent: 'unknown' }
-  const found = await marksOf(reply.key, workspace, {
-    ...target,
-    channel: progress.channel ?? target.channel,
-  })
-  if (found === 'unknown') return { sent: 'unknown' }
-  const [first] = found.values()
-  if (!first) return { sent: false }
+  save(): Promise<void>
+}): Promise<boolean | 'unknown'> {
+  const { reply, workspace, target, progress, save } = options
+  const place = { ...target, channel: progress.channel ?? target.channel }
+  const found = await search(reply.key, progress.files ?? [], workspace, place)
   const posted: string[] = []
-  for (let part = 0; found.has(part); part++) posted.push(found.get(part)?.ts ?? '')
-  const done = posted.length === first.parts && !reply.attachments?.length
-  const next = { ...progress, posted, done }
-  await sent.write(reply.key, next)
-  return done
-    ? {
-        sent: true,
-        receipt: { id: `${target.channel}/${posted[0]}`, data: { channel: target.channel, ts: posted } },
-      }
-    : { sent: false }
+  for (let part = 0; found.posts.has(part); part++) posted.push(found.posts.get(part) ?? '')
+  if (posted.length > progress.posted.length) {
+    progress.posted = posted
+    progress.channel = place.channel
+  }
+  const textThere = reply.text === '' || (found.parts > 0 && progress.posted.length >= found.parts)
+  const filesThere = !reply.attachments?.length || found.shared
+  progress.done = textThere && filesThere
+  await save()
+  if (progress.done) return true
+  return found.complete ? false : 'unknown'
 }
 
-type Mark = { ts: string; parts: number }
-
-async function marksOf(
-  key: string,
-  { api }: Workspace,
-  target: Target,
-): Promise<Map<number, Mark> | 'unknown'> {
-  const marks = new Map<number, Mark>()
+async function search(key: string, files: string[], { api }: Workspace, target: Target): Promise<Found> {
+  const found: Found = { posts: new Map(), parts: 0, shared: false, complete: false }
+  const { channel, thread } = target
   let cursor: string | undefined
   for (let page = 0; page < PAGES; page++) {
-    const answer = await api.call('conversations.replies', (web) => {
-      const { channel, thread } = target
-      const query = { channel, limit: PAGE, include_all_metadata: true, ...(cursor ? { cursor } : {}) }
-      return thread === undefined
+    const query = { channel, limit: PAGE, include_all_metadata: true, ...(cursor ? { cursor } : {}) }
+    const answer = await api.call('conversations.replies', (web) =>
+      thread === undefined
         ? web.conversations.history(query)
-        : web.conversations.replies({ ...query, ts: thread })
-    })
-    for (const { ts, metadata } of answer.messages ?? []) {
-      const payload: unknown = metadata?.event_payload
-      if (metadata?.event_type !== METADATA_TYPE || !isJsonObject(payload) || payload.key !== key) continue
-      const { part, parts: total } = payload
-      if (typeof part === 'number' && typeof total === 'number' && ts) marks.set(part, { ts, parts: total })
+        : web.conversations.replies({ ...query, ts: thread }),
+    )
+    for (const message of answer.messages ?? []) {
+      if (message.files?.some(({ id }) => id !== undefined && files.includes(id))) found.shared = true
+      const payload: unknown = message.metadata?.event_payload
+      if (message.metadata?.event_type !== METADATA_TYPE || !isJsonObject(payload)) continue
+      if (payload.key !== key || typeof payload.part !== 'number' || !message.ts) continue
+      found.posts.set(payload.part, message.ts)
+      if (typeof payload.parts === 'number') found.parts = payload.parts
     }
     cursor = answer.response_metadata?.next_cursor
-    if (!cursor) return marks
-    if (target.thread === undefined && marks.size > 0) return marks
+    if (!cursor) return { ...found, complete: true }
   }
-  return marks.size > 0 ? marks : 'unknown'
+  return found
 }

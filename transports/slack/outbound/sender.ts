@@ -2,9 +2,13 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { sendError } from '../failure.ts'
+import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
+import { approvalKey, blocksOf, type Extras, readExtras } from './extras.ts'
+import { type Content, postAll, postEphemeral, updateAll } from './post.ts'
 import { probeThread } from './probe.ts'
-import { createSentLog, METADATA_TYPE, type Progress } from './sent-log.ts'
+import { respond } from './respond.ts'
+import { createSentLog, type Progress } from './sent-log.ts'
 import { shareFiles } from './share-files.ts'
 import { splitText } from './split-text.ts'
 import { toMrkdwn } from './to-mrkdwn.ts'
@@ -12,19 +16,23 @@ import { toMrkdwn } from './to-mrkdwn.ts'
 /** The sending half of a Slack gateway. */
 export type SlackSender = Required<Pick<Transport, 'send' | 'probe'>>
 
-export function createSender(deps: TransportDeps, workspaces: Workspaces): SlackSender {
+/** One send under way. */
+type Sending = { reply: Reply; extras: Extras; workspace: Workspace; target: Target; progress: Progress }
+
+export function createSender(
+  options: SlackOptions,
+  deps: TransportDeps,
+  workspaces: Workspaces,
+): SlackSender {
   const { gateway } = deps
   const sent = createSentLog(deps.kv, gateway)
 
   async function send(reply: Reply): Promise<Receipt> {
     try {
-      const { workspace, target } = await placeOf(reply)
-      const progress = await sent.read(reply.key)
+      const sending = await begin(reply)
+      const { progress, target } = sending
       if (progress.done) return receiptOf(progress, target.channel)
-      await postText(reply, workspace, target, progress)
-      if (reply.attachments?.length) {
-        await shareFiles({ reply, workspace, target, progress, sent, artifacts: deps.artifacts })
-      }
+      await deliver(sending)
       progress.done = true
       await sent.write(reply.key, progress)
       return receiptOf(progress, target.channel)
@@ -33,67 +41,100 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces): Slack
     }
   }
 
-  /** Posts the parts of a text that were not posted yet, noting each before the next. */
-  async function postText(reply: Reply, workspace: Workspace, target: Target, progress: Progress) {
-    const parts = reply.text === '' ? [] : splitText(toMrkdwn(withSubject(reply)))
-    for (let index = progress.posted.length; index < parts.length; index++) {
-      await workspace.api.pace(target.channel)
-      const { channel, ts } = await post(workspace, target, parts[index] ?? '', {
-        key: reply.key,
-        part: index,
-        parts: parts.length,
+  async function deliver(sending: Sending): Promise<void> {
+    const { reply, extras, workspace, target, progress } = sending
+    const content = contentOf(reply, extras)
+    const replaced = replacedKey(extras)
+    if (replaced !== undefined && (await replace(replaced, content, sending))) return
+    if (extras.ephemeral !== undefined) await whisper(sending, content)
+    else if (mayRespond(target)) await answerCommand(sending, content)
+    else
+      await postAll({ key: reply.key, content, workspace, target, progress, save: save(reply.key, progress) })
+    if (extras.approval) await sent.write(approvalKey(extras.approval.id), { ...progress, done: true })
+    if (reply.attachments?.length) {
+      await shareFiles({ reply, workspace, target, progress, sent, artifacts: deps.artifacts })
+    }
+  }
+
+  /** Puts new content into the posts of an earlier reply. False: they are not known, so it has to be posted. */
+  async function replace(key: string, content: Content, { workspace, target }: Sending): Promise<boolean> {
+    const earlier = await sent.read(key)
+    if (earlier.posted.length === 0) return false
+    await updateAll({ key, content, workspace, target, progress: earlier, save: save(key, earlier) })
+    return true
+  }
+
+  async function whisper({ extras, workspace, target, progress }: Sending, content: Content) {
+    const user = extras.ephemeral === true ? target.user : extras.ephemeral
+    if (user === undefined) {
+      throw new TriviumError('send_rejected', {
+        gateway,
+        reason: 'nobody is named to see the ephemeral reply',
       })
-      progress.channel = channel
-      progress.posted.push(ts)
+    }
+    progress.posted = await postEphemeral({ content, user, workspace, target })
+  }
+
+  async function answerCommand({ reply, target, progress }: Sending, content: Content) {
+    for (let index = progress.posted.length; index < content.parts.length; index++) {
+      const text = content.parts[index] ?? ''
+      const url = target.responseUrl ?? ''
+      await respond({ gateway, key: reply.key, url, text, timeout: options['send-timeout'] })
+      progress.posted.push(`response-${index}`)
       await sent.write(reply.key, progress)
     }
   }
 
-  async function placeOf(reply: Reply): Promise<{ workspace: Workspace; target: Target }> {
+  function mayRespond({ responseUrl, responseUntil }: Target): boolean {
+    return responseUrl !== undefined && deps.now() < (responseUntil ?? 0)
+  }
+
+  function save(key: string, progress: Progress) {
+    return () => sent.write(key, progress)
+  }
+
+  async function begin(reply: Reply): Promise<Sending> {
     const known = await workspaces.ready()
     const target = targetOf(reply, known.length === 1 ? known[0]?.team : undefined)
-    const reason = (text: string) => new TriviumError('send_rejected', { gateway, reason: text })
-    if (!target)
-      throw reason(
+    if (!target) {
+      throw rejected(
         `${reply.to ?? reply.conversation} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`,
       )
+    }
     const workspace = workspaces.find(target.team)
-    if (!workspace) throw reason(`there is no bot token for the workspace ${target.team}`)
-    return { workspace, target }
+    if (!workspace) throw rejected(`there is no bot token for the workspace ${target.team}`)
+    return { reply, extras: readExtras(reply), workspace, target, progress: await sent.read(reply.key) }
+  }
+
+  function rejected(reason: string): TriviumError {
+    return new TriviumError('send_rejected', { gateway, reason })
   }
 
   return {
     send,
     async probe(reply) {
-      const { workspace, target } = await placeOf(reply)
-      const progress = await sent.read(reply.key)
+      const { extras, workspace, target, progress } = await begin(reply)
       if (progress.done) return { sent: true, receipt: receiptOf(progress, target.channel) }
-      return probeThread({ reply, workspace, target, progress, sent })
+      // What replaces may be repeated; what only one person sees cannot be read back.
+      if (replacedKey(extras) !== undefined) return { sent: false }
+      if (extras.ephemeral !== undefined || target.responseUrl !== undefined) return { sent: 'unknown' }
+      const found = await probeThread({ reply, workspace, target, progress, save: save(reply.key, progress) })
+      return found === true ? { sent: true, receipt: receiptOf(progress, target.channel) } : { sent: found }
     },
   }
 }
 
-/** One post. Never retried here: whether an unanswered one arrived is looked up first. */
-async function post(
-  { api }: Workspace,
-  target: Target,
-  text: string,
-  mark: { key: string; part: number; parts: number },
-): Promise<{ channel: string; ts: string }> {
-  const { channel, thread } = target
-  const answer = await api.call(`chat.postMessage/${channel}`, (web) =>
-    web.chat.postMessage({
-      channel,
-      text,
-      ...(thread === undefined ? {} : { thread_ts: thread }),
-      metadata: { event_type: METADATA_TYPE, event_payload: mark },
-    }),
-  )
-  return { channel: answer.channel ?? channel, ts: answer.ts ?? '' }
+/** The key of what a reply replaces, where it replaces something. */
+function replacedKey({ update, approval }: Extras): string | undefined {
+  return approval && approval.status !== 'pending' ? approvalKey(approval.id) : update
 }
 
-function withSubject({ subject, text }: Reply): string {
-  return subject === undefined ? text : `**${subject}**\n\n${text}`
+function contentOf(reply: Reply, extras: Extras): Content {
+  const { subject, text } = reply
+  const markdown = subject === undefined ? text : `**${subject}**\n\n${text}`
+  const parts = markdown === '' ? [] : splitText(toMrkdwn(markdown))
+  const rich = blocksOf(extras, parts[0] ?? '')
+  return rich ? { parts: [rich.text, ...parts.slice(1)], blocks: rich.blocks } : { parts }
 }
 
 function receiptOf({ channel, posted, files }: Progress, fallback: string): Receipt {

@@ -1,3 +1,4 @@
+import { TriviumError } from '../../../src/core/errors.ts'
 import type { Artifacts, Reply } from '../../../src/core/transport.ts'
 import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
@@ -19,6 +20,7 @@ export async function shareFiles(parts: {
   const files: { id: string; title: string }[] = []
   for (const attachment of reply.attachments ?? []) {
     const { name, size, sha256 } = attachment
+    // An upload that is not shared is seen by nobody, so it may fail and be repeated.
     const slot = await workspace.api.call('files.getUploadURLExternal', (web) =>
       web.files.getUploadURLExternal({ filename: name, length: size }),
     )
@@ -29,7 +31,8 @@ export async function shareFiles(parts: {
       signal: AbortSignal.timeout(60_000),
     })
     await response.body?.cancel()
-    if (!response.ok) throw new Error(`the upload of ${name} was answered with ${response.status}`)
+    if (!response.ok)
+      throw unsent(reply.gateway, `the upload of ${name} was answered with ${response.status}`)
     files.push({ id: slot.file_id ?? '', title: name })
   }
   const [first, ...rest] = files
@@ -50,4 +53,8 @@ async function bytesOf(artifacts: Artifacts, sha256: string): Promise<Blob> {
   const chunks: Uint8Array<ArrayBuffer>[] = []
   for await (const chunk of artifacts.open(sha256)) chunks.push(Uint8Array.from(chunk))
   return new Blob(chunks)
+}
+
+function unsent(gateway: string, reason: string): TriviumError {
+  return new TriviumError('send_failed', { gateway, reason })
 }

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { after, describe, test } from 'node:test'
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { callback, deliverEvent, replyTo, startWorld } from './harness.ts'
+
+const world = await startWorld()
+after(() => world.close())
+const { server, fixture, transport } = world
+const asked = () => deliverEvent(world, { text: 'a question' })
+const postsOf = (thread: unknown) => server.posts.filter((post) => post.thread_ts === thread)
+const failing = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+
+describe('a post that Slack does not answer', () => {
+  test('is ambiguous, found by its key, and not sent again', async () => {
+    const message = await asked()
+    const reply = replyTo(message, 'once')
+    server.fail('chat.postMessage', { apply: true, hangUp: true })
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    const found = await transport.probe?.(reply)
+    assert.equal(found?.sent, true)
+    await transport.send(reply)
+    assert.equal(postsOf(message.data.thread).length, 1)
+  })
+
+  test('is sent again where it is not found', async () => {
+    const message = await asked()
+    const reply = replyTo(message, 'once')
+    server.fail('chat.postMessage', { hangUp: true })
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.deepEqual(await transport.probe?.(reply), { sent: false })
+    await transport.send(reply)
+    assert.equal(postsOf(message.data.thread).length, 1)
+  })
+
+  test('in the middle of a long text is followed by the parts that are missing only', async () => {
+    const message = await asked()
+    const paragraphs = ['a', 'b', 'c'].map((letter) => letter.repeat(3000))
+    const reply = replyTo(message, paragraphs.join('\n\n'))
+    server.fail('chat.postMessage', { apply: true, hangUp: true })
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.deepEqual(await transport.probe?.(reply), { sent: false })
+    await transport.send(reply)
+    assert.deepEqual(
+      postsOf(message.data.thread).map((post) => post.text),
+      paragraphs,
+    )
+  })
+})
+
+describe('what Slack refuses', () => {
+  test('is repeated after the time that Slack asks for, and not before', async () => {
+    const message = await asked()
+    server.fail('chat.postMessage', {
+      status: 429,
+      headers: { 'retry-after': '1' },
+      body: { ok: false, error: 'ratelimited' },
+    })
+    const from = server.calls.length
+    await transport.send(replyTo(message, 'later'))
+    const tries = server.calls.slice(from).filter((call) => call.method === 'chat.postMessage')
+    assert.equal(tries.length, 2)
+    assert.ok((tries[1]?.at ?? 0) - (tries[0]?.at ?? 0) >= 950)
+  })
+
+  test('for good is a dead letter, with what to do', async () => {
+    const message = await asked()
+    server.fail('chat.postMessage', { body: { ok: false, error: 'not_in_channel' } })
+    await assert.rejects(
+      transport.send(replyTo(message, 'x')),
+      /refused to send for good: not_in_channel.*invite/,
+    )
+  })
+
+  test('with an error of its own is looked for, as Slack may have done it', async () => {
+    const message = await asked()
+    server.fail('chat.postMessage', { status: 503, body: {} })
+    await assert.rejects(transport.send(replyTo(message, 'x')), failing('send_ambiguous'))
+  })
+})
+
+describe('an approval', () => {
+  const approval = { id: 'abc123', title: 'Deploy <prod>' }
+
+  test('is asked with buttons, whose click is a message with the decision, and shows who decided', async () => {
+    const message = await asked()
+    await transport.send(replyTo(message, '', { key: 'ask', data: { approval } }))
+    const [post] = postsOf(message.data.thread)
+    assert.match(JSON.stringify(post?.blocks), /"action_id":"trivium-approve".*"value":"abc123"/)
+    assert.match(JSON.stringify(post?.blocks), /Deploy &lt;prod&gt;/)
+
+    const click = await interact({
+      type: 'block_actions',
+      trigger_id: '1.2.3',
+      container: {
+        type: 'message',
+        message_ts: post?.ts ?? '',
+        channel_id: 'C0GEN',
+        thread_ts: post?.thread_ts ?? '',
+      },
+      channel: { id: 'C0GEN', name: 'general' },
+      message: { ts: post?.ts ?? '', thread_ts: post?.thread_ts ?? '' },
+      actions: [{ action_id: 'trivium-approve', value: 'abc123', action_ts: '1', type: 'button' }],
+    })
+    assert.deepEqual(click.data.approval, { id: 'abc123', decision: 'approve' })
+    assert.deepEqual(
+      [click.data.action, click.from.id, click.from.verified],
+      ['trivium-approve', 'U1ANN', true],
+    )
+    assert.equal(click.conversation, message.conversation)
+
+    const decided = { ...approval, status: 'approved', by: 'U1ANN' }
+    await transport.send(replyTo(message, '', { key: 'told', data: { approval: decided } }))
+    assert.equal(postsOf(message.data.thread).length, 1)
+    assert.match(JSON.stringify(postsOf(message.data.thread)[0]?.blocks), /Approved by <@U1ANN>/)
+    assert.doesNotMatch(JSON.stringify(postsOf(message.data.thread)[0]?.blocks), /trivium-approve/)
+  })
+})
+
+describe('other ways to answer', () => {
+  test('a slash command is answered where only its author sees it', async () => {
+    const url = server.apiUrl.replace('/api/', '/respond/1')
+    const payload = {
+      command: '/ask',
+      text: 'why?',
+      user_id: 'U1ANN',
+      user_name: 'ann',
+      channel_id: 'C0GEN',
+      team_id: 'T0TEAM',
+      response_url: url,
+      trigger_id: '9.9',
+    }
+    await server.sockets.deliver('slash_commands', payload)
+    const message = fixture.store.messages.at(-1)
+    assert.ok(message)
+    assert.deepEqual([message.text, message.data.command], ['why?', ['/ask', 'ask']])
+    await transport.send(replyTo(message, 'because'))
+    assert.deepEqual(server.calls.at(-1)?.args, { response_type: 'ephemeral', text: 'because' })
+  })
+
+  test('an ephemeral reply is shown to who is answered', async () => {
+    await transport.send(replyTo(await asked(), 'psst', { data: { ephemeral: true } }))
+    assert.equal(server.posts.at(-1)?.ephemeralTo, 'U1ANN')
+  })
+
+  test('a reply that replaces an earlier one is put in its place', async () => {
+    const message = await asked()
+    await transport.send(replyTo(message, 'thinking', { key: 'first' }))
+    await transport.send(replyTo(message, 'thought', { key: 'second', data: { update: 'first' } }))
+    assert.deepEqual(
+      postsOf(message.data.thread).map((post) => post.text),
+      ['thought'],
+    )
+  })
+
+  test('files are uploaded and shared in the thread, once', async () => {
+    const message = await asked()
+    const file = await fixture.deps.artifacts.save(
+      'report.txt',
+      'text/plain',
+      Readable.from([Buffer.from('hi')]),
+      100,
+    )
+    const reply = replyTo(message, '', { key: 'files', attachments: [file] })
+    server.fail('files.completeUploadExternal', { apply: true, hangUp: true })
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.equal((await transport.probe?.(reply))?.sent, true)
+    await transport.send(reply)
+    assert.equal(postsOf(message.data.thread).length, 1)
+  })
+})
+
+async function interact(payload: JsonObject) {
+  const before = fixture.store.messages.length
+  const outcome = await server.sockets.deliver('interactive', {
+    team: { id: 'T0TEAM' },
+    user: { id: 'U1ANN', name: 'ann' },
+    ...payload,
+  })
+  assert.ok(outcome.acked)
+  const message = fixture.store.messages[before]
+  assert.ok(message)
+  return message
+}
+
+test('own messages, other bots and what Slack tells of itself start nothing', async () => {
+  const calls = fixture.store.calls
+  const silent: JsonObject[] = [
+    { user: 'U0BOT', text: 'mine' },
+    { bot_id: 'B0BOT', text: 'mine' },
+    { bot_id: 'B9', user: 'U9', text: 'of another bot' },
+    { subtype: 'channel_join', text: 'joined' },
+    {
+      type: 'reaction_added',
+      user: 'U0BOT',
+      reaction: 'eyes',
+      item: { type: 'message', channel: 'C0GEN', ts: '1.1' },
+    },
+    { type: 'member_joined_channel' },
+  ]
+  for (const event of silent) {
+    const outcome = await server.sockets.deliver('events_api', callback({ ts: server.nextTs(), ...event }))
+    assert.equal(outcome.acked, true, JSON.stringify(event))
+  }
+  assert.equal(fixture.store.calls, calls)
+})
