@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { hasTooManyLines, parseBigMail } from '../../../transports/email/inbound/parse-big.ts'
+import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { reading } from './reading.ts'
 
 const DIR = join(import.meta.dirname, 'mails')
@@ -72,5 +75,20 @@ describe('a mail that nobody meant to write', () => {
         `${line.slice(0, 20)}… took ${performance.now() - start} ms`,
       )
     }
+  })
+
+  test('with a million lines, or nothing but boundaries, is cut short and says so', async () => {
+    const fixture = await startTransportFixture()
+    const lines = `Subject: lines\n\n${'\n'.repeat(900_000)}`
+    const parts = `Subject: parts\nContent-Type: multipart/mixed; boundary=B\n\n${'--B\n\n'.repeat(100_000)}`
+    for (const raw of [lines, parts]) {
+      const start = performance.now()
+      assert.ok(hasTooManyLines(Buffer.from(raw)))
+      const mail = await parseBigMail(Readable.from([Buffer.from(raw)]), fixture.deps.artifacts, 1_000_000)
+      assert.ok(mail.unreadable)
+      assert.ok(mail.subject)
+      assert.ok(performance.now() - start < 5000)
+    }
+    await fixture.close()
   })
 })

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import type { ImapConnection } from '../imap-connection.ts'
 import type { Incoming } from './ingest.ts'
 import { parseMail } from './parse.ts'
+import { hasTooManyLines } from './parse-big.ts'
 import type { Spool } from './spool.ts'
 
 /** What is known of a mail before it is fetched. */
 export type Listed = { uid: number; size: number; internalDate: number }
 
 /** Mails up to this size are fetched together and live in memory; larger ones go by way of the disk. */
-const SMALL = 1024 * 1024
+const SMALL = 256 * 1024
 /** One fetch brings at most this much. */
 const BATCH_BYTES = 1024 * 1024
 const BATCH_COUNT = 100
@@ -53,15 +54,24 @@ export async function fetchBatch(
     client.fetchAll(range([...dates.keys()]), { uid: true, source: true }, { uid: true }),
   )
   return found.flatMap(({ uid, source }) =>
-    source ? [inMemory(folder, { uid, size: source.length, internalDate: dates.get(uid) ?? 0 }, source)] : [],
+    source
+      ? [
+          inMemory(
+            folder,
+            { uid, size: source.length, internalDate: dates.get(uid) ?? 0 },
+            source,
+            options.spool,
+          ),
+        ]
+      : [],
   )
 }
 
-function inMemory(folder: string, listed: Listed, raw: Buffer): Incoming {
+function inMemory(folder: string, listed: Listed, raw: Buffer, spool?: Spool): Incoming {
   return {
     folder,
     ...listed,
-    parse: () => parseMail(raw),
+    parse: () => (spool && hasTooManyLines(raw) ? spool.parse(raw) : parseMail(raw)),
     open: () => raw,
     hash: async () => createHash('sha256').update(raw).digest('hex'),
   }

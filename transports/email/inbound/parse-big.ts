@@ -2,12 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { PassThrough, type Readable, type Transform } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { type MimeNode, Splitter, type SplitterChunk } from '@zone-eu/mailsplit'
+import { reasonOf } from '../../../src/core/errors.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
-import { type Mail, type Part, parseMail } from './parse.ts'
+import { headersOnly, type Mail, type Part, parseMail } from './parse.ts'
 
 /** What is kept of the text parts of a big mail, all together. */
-const MAX_TEXT = 4 * 1024 * 1024
+const MAX_TEXT = 256 * 1024
+const HEAD = 65_536
+/** postal-mime keeps each line of a part by itself, and takes many seconds for a million of them. */
+const MAX_LINES = 20_000
+
+/** True for a mail that must go through `parseBigMail`, though it fits into memory. */
+export function hasTooManyLines(raw: Buffer): boolean {
+  return countLines(raw, MAX_LINES) > MAX_LINES
+}
 
 /**
  * Parses a mail that is too big for memory: the attachments stream to disk as they pass, and what is left, headers
@@ -15,10 +24,28 @@ const MAX_TEXT = 4 * 1024 * 1024
  * no sender can know, by which its part is found again.
  */
 export async function parseBigMail(source: Readable, artifacts: Artifacts, limit: number): Promise<Mail> {
+  const head: Buffer[] = []
+  let headSize = 0
+  source.on('data', (chunk: Buffer) => {
+    if (headSize < HEAD) head.push(chunk)
+    headSize += chunk.length
+  })
+  try {
+    return await takeApart(source, artifacts, limit)
+  } catch (error) {
+    // The disk failed: that may pass. A mail that cannot be taken apart never will be; its headers still say much.
+    if (source.errored || !isSplitterError(error)) throw error
+    return headersOnly(Buffer.concat(head).subarray(0, HEAD), reasonOf(error))
+  }
+}
+
+async function takeApart(source: Readable, artifacts: Artifacts, limit: number): Promise<Mail> {
   const secret = randomBytes(16).toString('hex')
   const saved: Attachment[] = []
   const skeleton: Buffer[] = []
   let text = 0
+  let lines = 0
+  const room = () => text < MAX_TEXT && lines < MAX_LINES
   let open: OpenPart | undefined
 
   const close = async () => {
@@ -32,6 +59,8 @@ export async function parseBigMail(source: Readable, artifacts: Artifacts, limit
   for await (const chunk of chunks(splitter)) {
     if (chunk.type === 'node') {
       await close()
+      if (!room()) continue
+      lines += 2
       if (isText(chunk)) skeleton.push(chunk.getHeaders())
       else {
         skeleton.push(noteFor(chunk, `${secret} ${saved.length}`))
@@ -39,20 +68,30 @@ export async function parseBigMail(source: Readable, artifacts: Artifacts, limit
       }
     } else if (chunk.type === 'body' && open) {
       await open.write(chunk.value)
-    } else if (chunk.type === 'data' || text < MAX_TEXT) {
-      if (chunk.type === 'body') text += chunk.value.length
-      skeleton.push(chunk.value)
+    } else if (room()) {
+      // Boundaries count as well: a mail can consist of nothing else.
+      const kept = upToLine(chunk.value, MAX_LINES - lines).subarray(0, MAX_TEXT - text)
+      lines += kept.length < chunk.value.length ? MAX_LINES : countLines(kept, MAX_LINES)
+      text += kept.length
+      skeleton.push(kept)
     }
   }
   await close()
 
   const mail = await parseMail(Buffer.concat(skeleton))
-  const cut = text >= MAX_TEXT ? `Its text is over ${MAX_TEXT} bytes; the rest was left out.` : undefined
+  const cut = room()
+    ? undefined
+    : `Its text is over ${MAX_TEXT} bytes or ${MAX_LINES} lines; the rest was left out.`
   return {
     ...mail,
     parts: mail.parts.map((part) => rejoin(part, secret, saved)),
     ...(cut ? { unreadable: cut } : {}),
   }
+}
+
+/** mailsplit gives its limits (headers, child nodes) codes of its own. */
+function isSplitterError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^E(MAX|HEAD)/.test(String(error.code))
 }
 
 type OpenPart = { write(chunk: Buffer): Promise<void>; end(): Promise<Attachment> }
@@ -88,6 +127,22 @@ async function drained(stream: Transform): Promise<void> {
     finished(stream, { signal: aborter.signal }).catch(() => {}),
   ])
   aborter.abort()
+}
+
+function countLines(bytes: Buffer, enough: number): number {
+  let count = 0
+  for (let at = bytes.indexOf(10); at !== -1 && count <= enough; at = bytes.indexOf(10, at + 1)) count++
+  return count
+}
+
+/** The beginning of a text, up to its n-th line end. */
+function upToLine(bytes: Buffer, lines: number): Buffer {
+  let at = -1
+  for (let count = 0; count < lines; count++) {
+    at = bytes.indexOf(10, at + 1)
+    if (at === -1) return bytes
+  }
+  return bytes.subarray(0, at + 1)
 }
 
 async function* chunks(splitter: Splitter): AsyncGenerator<SplitterChunk> {

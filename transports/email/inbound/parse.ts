@@ -42,7 +42,10 @@ export type Part = {
 }
 
 const MAX_DEPTH = 64
-const MAX_HTML = 2 * 1024 * 1024
+const MAX_HEADERS = 256 * 1024
+/** Of the HTML, as much is made into text; parsers take far more than linear time for hostile markup. */
+const MAX_HTML = 128 * 1024
+const MAX_BODY = 65_536
 const MAX_IDS = 100
 const MAX_FROM = 10_000
 
@@ -54,7 +57,11 @@ export async function parseMail(raw: Uint8Array): Promise<Mail> {
   try {
     // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
     return toMail(
-      await PostalMime.parse(raw, { maxNestingDepth: MAX_DEPTH, forceRfc822Attachments: true }),
+      await PostalMime.parse(raw, {
+        maxNestingDepth: MAX_DEPTH,
+        maxHeadersSize: MAX_HEADERS,
+        forceRfc822Attachments: true,
+      }),
       raw,
     )
   } catch (error) {
@@ -162,11 +169,12 @@ function oneLine(text: string): string {
 }
 
 function bodyOf(raw: Uint8Array): string {
-  const [, ...body] = new TextDecoder().decode(raw.subarray(0, MAX_HTML)).split(/\r?\n\r?\n/)
+  const [, ...body] = new TextDecoder().decode(raw.subarray(0, MAX_BODY)).split(/\r?\n\r?\n/)
   return body.join('\n\n').trim()
 }
 
-function headersOnly(raw: Uint8Array, reason: string): Mail {
+/** What the headers of a mail say that cannot be taken apart; the mail itself is its only part. */
+export function headersOnly(raw: Uint8Array, reason: string): Mail {
   const head = new TextDecoder('latin1').decode(raw.subarray(0, 65_536)).split(/\r?\n\r?\n/, 1)[0] ?? ''
   const headers = head
     .replaceAll(/\r?\n[ \t]+/g, ' ')

@@ -3,17 +3,21 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Artifacts } from '../../../src/core/transport.ts'
 import type { ImapConnection } from '../imap-connection.ts'
 import type { Listed } from './fetch.ts'
 import type { Incoming } from './ingest.ts'
+import type { Mail } from './parse.ts'
 import { parseBigMail } from './parse-big.ts'
 
 /** Where big mails wait on disk while they are read, so that their size never is memory. */
 export type Spool = {
   /** Downloads one mail, in pieces, to a file that lives until the next one is fetched. */
   fetch(connection: ImapConnection, folder: string, listed: Listed): Promise<Incoming>
+  /** Parses a mail in memory that is too much for the parser all the same. */
+  parse(raw: Buffer): Promise<Mail>
   close(): Promise<void>
 }
 
@@ -45,6 +49,7 @@ export function createSpool(artifacts: Artifacts, maxSize: number): Spool {
         },
       }
     },
+    parse: (raw) => parseBigMail(Readable.from([raw]), artifacts, maxSize),
     async close() {
       if (dir) await rm(dir, { recursive: true, force: true })
       dir = undefined
