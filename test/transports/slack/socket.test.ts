@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, test } from 'node:test'
+import { until } from '../../fixtures/until.ts'
+import { callback, replyTo, startWorld, type World } from './harness.ts'
+
+const FAST = { ping: 60 }
+let world: World
+afterEach(() => world.close())
+
+const event = (text: string, id?: string) => callback({ text, ts: world.server.nextTs() }, id)
+const connected = () => /^connected/.test(world.transport.health().detail ?? '')
+
+describe('a socket', () => {
+  test('that falls silent without closing is noticed, told of in health, and replaced', async () => {
+    world = await startWorld(FAST)
+    const { sockets } = world.server
+    world.server.fail('apps.connections.open', {}, {})
+    sockets.goSilent()
+    await until(() => !world.transport.health().ok, 'health that is red')
+    assert.match(world.transport.health().detail ?? '', /not connected/)
+    assert.equal((await sockets.deliver('events_api', event('after'), { socketWithin: 10_000 })).acked, true)
+    assert.equal(world.transport.health().ok, true)
+  })
+
+  test('of which Slack has lost sight is replaced, though it answers pings', async () => {
+    world = await startWorld(FAST)
+    await until(() => world.server.sockets.opened() === 1, 'the first socket')
+    // The server has to have pinged once, or its pings cannot be missed.
+    await until(() => world.server.sockets.pings() > 0, "a ping of Slack's")
+    world.server.sockets.stopPinging()
+    await until(() => world.server.sockets.opened() === 2 && connected(), 'a second socket')
+  })
+
+  test('that brings no event for longer than allowed is replaced', async () => {
+    world = await startWorld({ ping: 50, 'max-silence': '200ms' })
+    await until(() => world.server.sockets.opened() >= 2 && connected(), 'a second socket')
+  })
+
+  test('that Slack wants to renew is closed before the next one is opened', async () => {
+    world = await startWorld(FAST)
+    for (const reason of ['warning', 'refresh_requested']) {
+      const before = world.server.sockets.opened()
+      world.server.sockets.disconnect(reason)
+      await until(
+        () => world.server.sockets.opened() === before + 1 && connected(),
+        `a socket after ${reason}`,
+      )
+    }
+    assert.equal(world.server.sockets.mostOpen(), 1)
+  })
+
+  test('that Slack renews still acknowledges what came over it', async () => {
+    world = await startWorld(FAST)
+    const release = world.fixture.store.hold()
+    const pending = world.server.sockets.deliver('events_api', event('slow'), { within: 5000 })
+    await until(() => world.fixture.store.calls > 0, 'the call of accept')
+    world.server.sockets.disconnect('refresh_requested')
+    release()
+    assert.equal((await pending).acked, true)
+  })
+
+  test('that is refused as one too many turns health red, with the reason', async () => {
+    world = await startWorld(FAST)
+    world.server.sockets.refuseNext('too_many_websockets')
+    world.server.sockets.cut()
+    await until(
+      () => /too_many_websockets/.test(world.transport.health().detail ?? ''),
+      'health that says why',
+    )
+    assert.equal(world.transport.health().ok, false)
+  })
+
+  test('is one at a time, however often connections break', async () => {
+    world = await startWorld(FAST)
+    for (let round = 2; round < 6; round++) {
+      world.server.sockets.cut()
+      await until(() => world.server.sockets.opened() === round && connected(), `socket ${round}`)
+    }
+    assert.equal(world.server.sockets.mostOpen(), 1)
+  })
+})
+
+describe('an envelope', () => {
+  test('is not acknowledged while the store is away, and taken once when Slack delivers it again', async () => {
+    world = await startWorld(FAST)
+    const { store } = world.fixture
+    const same = event('important')
+    store.fail()
+    assert.equal((await world.server.sockets.deliver('events_api', same, { within: 200 })).acked, false)
+    store.recover()
+    const again = await world.server.sockets.deliver('events_api', same, { retry: 1 })
+    assert.equal(again.acked, true)
+    assert.equal(store.messages.length, 1)
+  })
+
+  test('that comes twice, to two daemons of one app, is one message and one reply', async () => {
+    world = await startWorld(FAST)
+    const second = await world.another()
+    const same = event('who takes this?')
+    const outcomes = await Promise.all([
+      world.server.sockets.deliver('events_api', same),
+      world.server.sockets.deliver('events_api', same, { retry: 1 }),
+    ])
+    assert.ok(outcomes.every((outcome) => outcome.acked))
+    const [message, more] = world.fixture.store.messages
+    assert.ok(message && !more)
+    const reply = replyTo(message, 'I do')
+    await world.transport.send(reply)
+    await second.transport.send(reply)
+    assert.equal(world.server.posts.length, 1)
+  })
+
+  test('that nothing is made of is acknowledged, so that Slack does not repeat it', async () => {
+    world = await startWorld(FAST)
+    assert.equal(
+      (await world.server.sockets.deliver('events_api', callback({ subtype: 'channel_join' }))).acked,
+      true,
+    )
+    assert.equal((await world.server.sockets.deliver('something_new', { a: 1 })).acked, true)
+  })
+})
+
+test('a gateway whose Slack is away at the start connects when it is back', async () => {
+  world = await startWorld(FAST)
+  world.server.fail('auth.test', { hangUp: true }, { status: 503, body: {} })
+  const late = await world.another()
+  assert.equal(late.transport.health().ok, true)
+  assert.match(JSON.stringify(late.fixture.logs), /asking again/)
+})
