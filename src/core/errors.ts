@@ -86,7 +86,6 @@ export const catalogue = {
   approval_decided: entry('Approval {id} was already decided: {status}.', 409),
   approval_pending: entry('Skill {name} waits for approval {id}.', 202, { retryable: true }),
   approval_denied: entry('Skill {name} was not approved: {reason}.', 403),
-  prompt_invalid: entry('{path}:{line}: {reason}', 500),
   model_missing: entry(
     'Skill {name} needs a model: set `model` in its front matter, on the route or in the configuration, e.g. `anthropic:<model>`.',
     422,

@@ -11,7 +11,7 @@ const BATCH = 200
 
 /** A webhook of 1 KB with a delivery id, as most come. */
 function webhook(n: number) {
-  const text = JSON.stringify({ n, body: 'x'.repeat(850) })
+  const text = JSON.stringify({ n, body: 'x'.repeat(900) })
   return saying(text, { key: `delivery-${n}-0123456789abcdef`, data: { format: 'json', event: 'push' } })
 }
 
