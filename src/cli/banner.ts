@@ -18,7 +18,7 @@ export function banner(started: {
     `  Trivium ${version} is ready (${took} ms)`,
     '',
     `  listening   http://${listen}   webhooks and WebSocket`,
-    `  console     http://${control}   token: ${near(config.daemon.dataDir)}/control-token`,
+    `  console     http://${control}   token: ${tokenPlace(config)}`,
     `  store       ${daemon.store.kind === 'embedded' ? `embedded, ${near(config.daemon.dataDir)}/trivium.db` : daemon.store.address}`,
     `  routes      ${near(config.file)}   (a saved change takes effect at once)`,
     `  gateways    ${gatewayLine(daemon, config)}`,
@@ -30,6 +30,12 @@ export function banner(started: {
     '',
   ]
   return lines.join('\n')
+}
+
+function tokenPlace({ daemon }: Config): string {
+  return daemon.token === undefined
+    ? `${near(daemon.dataDir)}/control-token`
+    : 'the one that was given (TRIVIUM_TOKEN)'
 }
 
 function gatewayLine(daemon: Daemon, config: Config): string {

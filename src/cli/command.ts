@@ -6,6 +6,8 @@ import type { Terminal } from './terminal.ts'
 export type CommandContext = {
   environs(): Environs
   terminal(): Terminal
+  /** The names of all commands that are no skills. */
+  commands(): string[]
   /** Ends the program with this code once the command is done. */
   exit(code: number): void
 }

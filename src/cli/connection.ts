@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { hostname, userInfo } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { readEnvironment } from '../config/environment.ts'
 import type { Submission } from '../control/api.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
@@ -12,7 +12,8 @@ import { type Environs, loadFor } from './environs.ts'
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
 export type Connection = {
   running: boolean
-  invoke(name: string, args: unknown): Promise<Json>
+  /** `signal` ends the call, and what it waits for on the daemon. */
+  invoke(name: string, args: unknown, signal?: AbortSignal): Promise<Json>
   skills(): Promise<Json>
   describe(name: string): Promise<Json>
   status(): Promise<Json>
@@ -49,10 +50,15 @@ async function findDaemon(environs: Environs): Promise<Found> {
   const { dataDir, token } = await placeOf(environs)
   const file = readDaemonFile(dataDir)
   if (!file) return { dataDir, token: '' }
-  return {
-    dataDir,
-    control: file.control,
-    token: token ?? readFileSync(join(dataDir, 'control-token'), 'utf8').trim(),
+  return { dataDir, control: file.control, token: token ?? readToken(dataDir) }
+}
+
+/** Without the file the daemon was given its token, and this command was not. */
+function readToken(dataDir: string): string {
+  try {
+    return readFileSync(join(dataDir, 'control-token'), 'utf8').trim()
+  } catch (cause) {
+    throw new TriviumError('unauthorized', {}, { cause })
   }
 }
 
@@ -61,21 +67,24 @@ async function placeOf(environs: Environs): Promise<{ dataDir: string; token?: s
     const { dataDir, token } = (await loadFor(environs)()).daemon
     return { dataDir, ...(token === undefined ? {} : { token }) }
   } catch (error) {
-    const dataDir = resolve(environs.cwd, environs.env.TRIVIUM_DATA_DIR || '.trivium')
-    if (readDaemonFile(dataDir))
-      return { dataDir, ...(environs.env.TRIVIUM_TOKEN ? { token: environs.env.TRIVIUM_TOKEN } : {}) }
-    throw error
+    const env = await readEnvironment(environs.cwd, environs.env).catch(() => environs.env)
+    const file = resolve(environs.cwd, environs.path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
+    const dataDir = env.TRIVIUM_DATA_DIR
+      ? resolve(environs.cwd, env.TRIVIUM_DATA_DIR)
+      : resolve(dirname(file), '.trivium')
+    if (!readDaemonFile(dataDir)) throw error
+    return { dataDir, ...(env.TRIVIUM_TOKEN ? { token: env.TRIVIUM_TOKEN } : {}) }
   }
 }
 
 function remote(control: string, token: string): Connection {
-  const call = async (method: 'GET' | 'POST', path: string, body?: unknown) => {
-    const answer = await fetchJson(`http://${control}${path}`, method, token, body)
+  const call = async (method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal) => {
+    const answer = await fetchJson(`http://${control}${path}`, method, token, body, signal)
     return pathGet(answer, 'result') as Json
   }
   return {
     running: true,
-    invoke: (name, args) => call('POST', `/v1/skills/${encodeURIComponent(name)}`, args),
+    invoke: (name, args, signal) => call('POST', `/v1/skills/${encodeURIComponent(name)}`, args, signal),
     skills: () => call('GET', '/v1/skills'),
     describe: (name) => call('GET', `/v1/skills/${encodeURIComponent(name)}`),
     status: () => call('GET', '/v1/status'),
@@ -92,21 +101,27 @@ async function local(environs: Environs): Promise<Connection> {
     import('../daemon.ts'),
     import('../control/logger.ts'),
   ])
+  let secrets: readonly string[] = []
   const log = createLogger({
     level: 'warn',
-    secrets: () => [],
+    secrets: () => secrets,
     destination: process.stderr,
     pretty: true,
   })
   const daemon = await createDaemon({
-    load: loadFor(environs),
+    async load(skills) {
+      const config = await loadFor(environs)(skills)
+      secrets = config.secrets
+      return config
+    },
     mode: 'local',
     version: environs.version,
     env: await readEnvironment(environs.cwd, environs.env),
     log,
   })
-  await daemon.start()
   const { operator } = daemon
+  // Only a message that wants its answer needs the roads: looking must start no skill and send nothing.
+  let started: Promise<unknown> | undefined
   const ended = new AbortController()
   const by = {
     caller: { kind: 'cli', id: clientName(), roles: ['operator'] },
@@ -121,8 +136,16 @@ async function local(environs: Environs): Promise<Connection> {
     describe: async (name) => operator.describe(name),
     status: operator.status,
     doctor: operator.doctor,
-    submit: (submission) => operator.submit(submission, ended.signal),
-    explain: operator.explain,
+    async submit(submission) {
+      started ??= daemon.start()
+      await started
+      return operator.submit(submission, ended.signal)
+    },
+    async explain(id) {
+      // Routes that skills bring are known only now.
+      await daemon.reload()
+      return operator.explain(id)
+    },
     reload: operator.reload,
     async close() {
       ended.abort()
@@ -133,11 +156,26 @@ async function local(environs: Environs): Promise<Connection> {
 
 /** Names who asks, so that `event-subscribe` and a later `event-wait` of one person meet in one group. */
 function clientName(): string {
-  return `${userInfo().username}@${hostname()}`
+  return encodeURIComponent(`${userName()}@${hostname()}`).replaceAll('%40', '@')
+}
+
+/** In a container the user may have a number only. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'user')
+  }
 }
 
 /** node:http rather than fetch: a wait may take longer than fetch's five minutes. */
-function fetchJson(url: string, method: string, token: string, body: unknown): Promise<Json> {
+function fetchJson(
+  url: string,
+  method: string,
+  token: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): Promise<Json> {
   const payload = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
     authorization: `Bearer ${token}`,
@@ -147,7 +185,7 @@ function fetchJson(url: string, method: string, token: string, body: unknown): P
       : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
   }
   return new Promise((resolvePromise, reject) => {
-    const outgoing = request(url, { method, headers }, (response) => {
+    const outgoing = request(url, { method, headers, ...(signal ? { signal } : {}) }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', reject)

@@ -34,8 +34,17 @@ export function readDaemonFile(dataDir: string): DaemonFile | undefined {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   }
-  const parsed = daemonFileSchema.safeParse(JSON.parse(text))
+  const parsed = daemonFileSchema.safeParse(asJson(text))
   return parsed.success && isAlive(parsed.data.pid) ? parsed.data : undefined
+}
+
+/** A file that is no JSON (a full disk, an editor) names no daemon. */
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function pathOf(dataDir: string): string {

@@ -1,3 +1,4 @@
+import { TriviumError } from '../core/errors.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Connection } from './connection.ts'
 import type { Terminal } from './terminal.ts'
@@ -14,23 +15,30 @@ export async function followEvents(
   args: JsonObject,
   terminal: Terminal,
 ): Promise<void> {
+  if (args.ack === false && args.lease === undefined) {
+    throw new TriviumError('usage', {
+      details: '--follow consumes what it prints; with --no-ack the same events would come again and again.',
+    })
+  }
   const topic = args.topic ?? null
   const own = args.queue === undefined
   const queue = args.queue ?? `follow-${process.pid}-${Date.now().toString(36)}`
   await connection.invoke('event-subscribe', { topic, queue })
-  let ended = false
-  const interrupted = new Promise<'interrupted'>((resolve) => {
-    process.once('SIGINT', () => resolve('interrupted'))
-    process.once('SIGTERM', () => resolve('interrupted'))
-  })
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort()
+  process.once('SIGINT', interrupt)
+  process.once('SIGTERM', interrupt)
   try {
-    while (!ended) {
-      const wait = connection.invoke('event-wait', { timeout: ROUND, ...args, queue })
-      const events = await Promise.race([wait, interrupted])
-      ended = events === 'interrupted'
+    while (!interrupted.signal.aborted) {
+      const wait = { timeout: ROUND, ...args, queue }
+      const events = await connection.invoke('event-wait', wait, interrupted.signal)
       for (const event of Array.isArray(events) ? events : []) terminal.out(`${line(event)}\n`)
     }
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error
   } finally {
+    process.off('SIGINT', interrupt)
+    process.off('SIGTERM', interrupt)
     if (own) await connection.invoke('event-unsubscribe', { topic, queue })
   }
 }

@@ -55,6 +55,7 @@ export async function main(argv: string[]): Promise<number> {
       out: (text) => process.stdout.write(text),
       err: (text) => process.stderr.write(text),
     }),
+    commands: () => program.commands.map((command) => command.name()),
     exit(given) {
       code = given
     },

@@ -1,8 +1,11 @@
 import { Command } from 'commander'
+import { closest, distance } from 'fastest-levenshtein'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
+import { knownSkills, SHIPPED_SKILLS } from '../daemon/known-skills.ts'
 import { type CommandContext, EXIT_NOTHING } from './command.ts'
-import { type Connection, connect } from './connection.ts'
+import { type Connection, connect, connectOrOpen } from './connection.ts'
+import { loadFor } from './environs.ts'
 import { followEvents } from './follow.ts'
 import { pretty, show } from './terminal.ts'
 
@@ -18,13 +21,14 @@ export async function invokeByName(
   argv: readonly string[],
   context: CommandContext,
 ): Promise<void> {
-  const connection = await connect(context.environs())
+  const connection = await open(name, argv, context)
   try {
-    const skill = find(await connection.skills(), name)
+    const skill = find(await connection.skills(), name, context)
     const command = commandFor(skill, name)
     command.action(async () => {
       const { args: given, json: _json, config: _config, follow, ...flags } = command.opts<JsonObject>()
-      const args = { ...parseArgs(given), ...readFlags(flags, propertiesOf(skill)) }
+      const named = { ...parseArgs(given), ...readFlags(flags, propertiesOf(skill)) }
+      const args = { ...named, ...readPositional(command.args, named, skill) }
       if (follow === true) await followEvents(connection, args, context.terminal())
       else await invokeAndShow(connection, name, args, context)
     })
@@ -64,11 +68,41 @@ export function parseArgs(text: Json | undefined): JsonObject {
   throw new TriviumError('usage', { details: '--args is a JSON object, such as {"topic":"jobs"}' })
 }
 
-function find(skills: Json, name: string): JsonObject {
+/** Help needs no daemon; and without one a mistyped command must not be answered with "start a daemon". */
+async function open(name: string, argv: readonly string[], context: CommandContext): Promise<Connection> {
+  const environs = context.environs()
+  if (argv.includes('--help') || argv.includes('-h')) return connectOrOpen(environs)
+  try {
+    return await connect(environs)
+  } catch (error) {
+    if (!(error instanceof TriviumError) || error.code !== 'not_running' || isCallbackRef(name)) throw error
+    const { skills } = await loadFor(environs)()
+    const known = (await knownSkills([...skills.folders, SHIPPED_SKILLS])).map((skill) => skill.name)
+    if (!known.includes(name)) throw unknownCommand(name, [...known, ...context.commands()])
+    throw error
+  }
+}
+
+function find(skills: Json, name: string, context: CommandContext): JsonObject {
   const known = Array.isArray(skills) ? skills.filter(isJsonObject) : []
   const found = known.find((skill) => skill.name === name)
-  // The daemon knows more than the list: callback refs, and the nearest name of a mistake.
+  // The daemon knows more than the list: refs of callbacks.
+  if (!found && !isCallbackRef(name)) {
+    throw unknownCommand(name, [...known.map((skill) => String(skill.name)), ...context.commands()])
+  }
   return found ?? { name, args: {} }
+}
+
+/** `{label}-{8 hex digits}`. */
+function isCallbackRef(name: string): boolean {
+  return /-[0-9a-f]{8}$/.test(name)
+}
+
+function unknownCommand(name: string, known: readonly string[]): TriviumError {
+  const nearest = closest(name, known)
+  const hint = distance(name, nearest) <= Math.max(2, name.length / 3) ? ` Did you mean ${nearest}?` : ''
+  const details = `There is no command and no skill ${name}.${hint} \`trivium help\` and \`trivium skill list\` name them.`
+  return new TriviumError('usage', { details })
 }
 
 function commandFor(skill: JsonObject, name: string): Command {
@@ -79,9 +113,8 @@ function commandFor(skill: JsonObject, name: string): Command {
     .option('--args <json>', 'all arguments as one JSON object')
     .option('--json', 'print JSON, for machines')
     .option('--config <file>', 'routes.yaml to use (TRIVIUM_CONFIG)')
-  const required = new Set(
-    isJsonObject(skill.args) && Array.isArray(skill.args.required) ? skill.args.required : [],
-  )
+    .argument('[values...]', positionalHelp(skill))
+  const required = new Set(requiredOf(skill))
   for (const [property, schema] of Object.entries(propertiesOf(skill))) {
     const note = required.has(property) ? ' (required)' : ''
     command.option(flagFor(property, schema), `${describe(schema)}${note}`)
@@ -101,6 +134,39 @@ function propertiesOf(skill: JsonObject): Record<string, JsonObject> {
   return Object.fromEntries(
     Object.entries(properties).map(([name, one]) => [name, isJsonObject(one) ? one : {}]),
   )
+}
+
+/** The required arguments in schema order: those that may be given without their flag. */
+function requiredOf(skill: JsonObject): string[] {
+  const required = isJsonObject(skill.args) ? skill.args.required : undefined
+  if (!Array.isArray(required)) return []
+  return Object.keys(propertiesOf(skill)).filter((property) => required.includes(property))
+}
+
+function positionalHelp(skill: JsonObject): string {
+  const required = requiredOf(skill)
+  return required.length === 0
+    ? 'none'
+    : `the required arguments may stand without their flags: ${required.join(', ')}`
+}
+
+/** Values without a flag fill the required arguments that no flag gave, in schema order; a list takes all that is left. */
+function readPositional(values: readonly string[], given: JsonObject, skill: JsonObject): JsonObject {
+  const properties = propertiesOf(skill)
+  const args: JsonObject = {}
+  let rest = values
+  for (const property of requiredOf(skill).filter((name) => given[name] === undefined)) {
+    const [first, ...others] = rest
+    if (first === undefined) return args
+    const schema = properties[property] ?? {}
+    const takesAll = schema.type === 'array' && others.length > 0
+    args[property] = takesAll ? [...rest] : readValue(first, schema, property)
+    rest = takesAll ? [] : others
+  }
+  if (rest.length === 0) return args
+  throw new TriviumError('usage', {
+    details: `${JSON.stringify(rest[0])} belongs to no argument; give it with its flag (see --help).`,
+  })
 }
 
 /** Text becomes what the schema says; what is no JSON stays text where the schema leaves it open. */

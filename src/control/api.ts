@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express'
 import { z } from 'zod'
@@ -63,11 +64,11 @@ export function createControlApi(deps: ControlDeps): Express {
   app.get('/healthz', (_request, response) => {
     response.json({ ok: true })
   })
-  app.get('/readyz', async (_request, response) => {
+  app.get('/readyz', refuseRebinding(deps.token), async (_request, response) => {
     const ready = await deps.ready()
     response.status(ready.ok ? 200 : 503).json(ready)
   })
-  app.get('/metrics', async (_request, response) => {
+  app.get('/metrics', refuseRebinding(deps.token), async (_request, response) => {
     const { type, body } = await deps.metrics()
     response.type(type).send(body)
   })
@@ -137,12 +138,40 @@ function publicHeaders(request: Request): Record<string, string> {
  */
 function requireToken(token: string): RequestHandler {
   return (request, _response, next) => {
-    const [scheme, given] = (request.get('authorization') ?? '').split(' ')
-    if (scheme?.toLowerCase() !== 'bearer' || given === undefined || !sameToken(given, token)) {
-      throw new TriviumError('unauthorized')
+    if (!bearsToken(request, token)) throw new TriviumError('unauthorized')
+    next()
+  }
+}
+
+function bearsToken(request: Request, token: string): boolean {
+  const [scheme, given] = (request.get('authorization') ?? '').split(' ')
+  return scheme?.toLowerCase() === 'bearer' && given !== undefined && sameToken(given, token)
+}
+
+/**
+ * What needs no token is for this machine where the listener is on loopback. A web page can point its own name
+ * at 127.0.0.1 (DNS rebinding), but its requests then carry that name.
+ */
+function refuseRebinding(token: string): RequestHandler {
+  return (request, _response, next) => {
+    const isLocal = isLoopback(request.socket.localAddress ?? '')
+    if (isLocal && !isLocalName(request.hostname) && !bearsToken(request, token)) {
+      throw new TriviumError('forbidden', {
+        what: `Asking for ${request.path} by the name ${request.hostname}`,
+        reason: 'use localhost or the address, or give the control token',
+      })
     }
     next()
   }
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || address.replace('::ffff:', '').startsWith('127.')
+}
+
+/** No `Host` at all is no browser. */
+function isLocalName(name: string | undefined): boolean {
+  return !name || /^(.+\.)?localhost$/i.test(name) || isIP(name.replace(/^\[|\]$/g, '')) !== 0
 }
 
 /** Deeper JSON is parsed, but overflows the stack of whoever validates or writes it later. */

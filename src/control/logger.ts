@@ -48,7 +48,9 @@ const SHORTEST_SECRET = 6
 function redactValues(line: string, secrets: readonly string[]): string {
   let clean = line
   for (const secret of secrets) {
-    if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[secret]')
+    if (secret.length < SHORTEST_SECRET) continue
+    // In a JSON line a quote or a backslash of the secret is escaped.
+    clean = clean.replaceAll(secret, '[secret]').replaceAll(JSON.stringify(secret).slice(1, -1), '[secret]')
   }
   return clean
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { GatewayInfo } from '../core/services.ts'
-import type { Transport, TransportDeps, TransportKind } from '../core/transport.ts'
+import type { Health, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
 
 /** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
 export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
@@ -24,7 +24,8 @@ export type Gateways = {
   close(): Promise<void>
 }
 
-type Running = { spec: GatewaySpec; transport: Transport; failure?: string }
+/** `transport` is absent where it could not be made. */
+type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
 
 export function createGateways(options: {
   kinds: ReadonlyMap<string, TransportKind>
@@ -35,38 +36,54 @@ export function createGateways(options: {
   const running = new Map<string, Running>()
 
   const begin = async (spec: GatewaySpec) => {
-    const kind = kinds.get(spec.transport)
-    if (!kind)
-      throw new TriviumError('config_invalid', { details: `no transport is called ${spec.transport}` })
-    const transport = kind.create(spec.options, options.deps(spec.name))
-    const entry: Running = { spec, transport }
+    const entry: Running = { spec }
     running.set(spec.name, entry)
     try {
-      await transport.start()
+      entry.transport = make(spec)
+      await entry.transport.start()
     } catch (error) {
       entry.failure = reasonOf(error)
       log.error({ gateway: spec.name, err: error }, 'the gateway cannot start; the others run')
     }
   }
 
-  const end = async ({ spec, transport }: Running) => {
-    running.delete(spec.name)
-    await transport.stop()
-    await transport.close()
+  const make = (spec: GatewaySpec): Transport => {
+    const kind = kinds.get(spec.transport)
+    if (!kind) {
+      throw new TriviumError('config_invalid', { details: `no transport is called ${spec.transport}` })
+    }
+    return kind.create(spec.options, options.deps(spec.name))
   }
 
-  const healthOf = ({ transport, failure }: Running) =>
-    failure === undefined ? transport.health() : { ok: false, detail: failure }
+  const end = async ({ spec, transport }: Running) => {
+    running.delete(spec.name)
+    try {
+      await transport?.stop()
+      await transport?.close()
+    } catch (err) {
+      log.error({ gateway: spec.name, err }, 'the gateway did not stop cleanly')
+    }
+  }
+
+  const healthOf = ({ transport, failure }: Running): Health =>
+    failure === undefined && transport ? transport.health() : { ok: false, detail: failure ?? 'not started' }
+
+  const apply = async (specs: readonly GatewaySpec[]) => {
+    const wanted = new Map(specs.map((spec) => [spec.name, spec]))
+    for (const entry of [...running.values()]) {
+      const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
+      if (!unchanged || entry.failure !== undefined) await end(entry)
+    }
+    const fresh = specs.filter(({ name }) => !running.has(name))
+    await Promise.all(fresh.map(begin))
+  }
+  let applied: Promise<void> = Promise.resolve()
 
   return {
-    async apply(specs) {
-      const wanted = new Map(specs.map((spec) => [spec.name, spec]))
-      for (const entry of [...running.values()]) {
-        const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
-        if (!unchanged || entry.failure !== undefined) await end(entry)
-      }
-      const fresh = specs.filter(({ name }) => !running.has(name))
-      await Promise.all(fresh.map(begin))
+    /** One at a time: two reloads at once would start a gateway while its old self still holds the path. */
+    apply(specs) {
+      applied = applied.then(() => apply(specs))
+      return applied
     },
     get: (name) => running.get(name)?.transport,
     spec: (name) => running.get(name)?.spec,
@@ -78,10 +95,10 @@ export function createGateways(options: {
         ...healthOf(entry),
       })),
     async stop() {
-      await Promise.all([...running.values()].map(({ transport }) => transport.stop()))
+      await Promise.all([...running.values()].map(({ transport }) => transport?.stop()))
     },
     async close() {
-      await Promise.all([...running.values()].map(({ transport }) => transport.close()))
+      await Promise.all([...running.values()].map(({ transport }) => transport?.close()))
     },
   }
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, pathGet } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { type Connection, connectOrOpen } from '../connection.ts'
+import { wholeNumber } from '../flag-values.ts'
 import { age, pretty, shorten, show, table } from '../terminal.ts'
 
 /** `trivium dead-letters list|show|retry|drop`. */
@@ -25,7 +26,10 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .option('--queue <name>', 'dispatch, outbox or subscriptions')
     .option('--limit <n>', 'how many', '50')
     .action((options: { queue?: string; limit: string }) =>
-      run((c) => c.invoke('dead-letter-list', { ...options, limit: Number(options.limit) }), listed),
+      run(
+        (c) => c.invoke('dead-letter-list', { ...options, limit: wholeNumber('--limit', options.limit) }),
+        listed,
+      ),
     )
   command
     .command('show')

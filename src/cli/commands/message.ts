@@ -2,6 +2,7 @@ import { pathGet } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { EXIT_NOTHING } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
+import { wholeNumber } from '../flag-values.ts'
 import { showMessage } from '../message-view.ts'
 import { pretty, show } from '../terminal.ts'
 
@@ -26,13 +27,14 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--wait <ms>', 'how long to wait for the reply', '60000')
     .action(async (gateway: string, words: string[], options: SendOptions) => {
       const { wait, ...rest } = options
+      const timeout = wholeNumber('--wait', wait)
       const connection = await connectOrOpen(context.environs())
       try {
         const { conversation, from, key, subject } = rest
         const result = await connection.submit({
           gateway,
           text: words.join(' '),
-          wait: Number(wait),
+          wait: timeout,
           ...(conversation === undefined ? {} : { conversation }),
           ...(from === undefined ? {} : { from }),
           ...(key === undefined ? {} : { key }),
@@ -40,7 +42,7 @@ export const addMessage: AddCommand = (program, context) => {
         })
         show(context.terminal(), result, () => replyText(result))
         if (pathGet(result, 'outcome') === 'failed') context.exit(1)
-        else if (Number(wait) > 0 && pathGet(result, 'outcome') === undefined) context.exit(EXIT_NOTHING)
+        else if (timeout > 0 && pathGet(result, 'outcome') === undefined) context.exit(EXIT_NOTHING)
       } finally {
         await connection.close()
       }
@@ -69,7 +71,10 @@ export const addMessage: AddCommand = (program, context) => {
     .action(async (options: { gateway?: string; conversation?: string; limit: string }) => {
       const connection = await connectOrOpen(context.environs())
       try {
-        const found = await connection.invoke('message-list', { ...options, limit: Number(options.limit) })
+        const found = await connection.invoke('message-list', {
+          ...options,
+          limit: wholeNumber('--limit', options.limit),
+        })
         const { listMessages } = await import('../message-view.ts')
         show(context.terminal(), found, () => listMessages(found))
       } finally {
