@@ -6,6 +6,7 @@ import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { ready } from './ready.ts'
 import { receive } from './receive.ts'
+import { skillRuntime } from './skills.ts'
 import { storeSize } from './store-size.ts'
 import { websocket } from './websocket.ts'
 
@@ -16,6 +17,7 @@ export const rows: readonly Row[] = [
   websocket,
   dispatch,
   receive,
+  skillRuntime,
   latency,
   storeSize,
   memory,
