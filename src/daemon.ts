@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { transports } from '../transports/registry.ts'
 import type { Config } from './config/load-config.ts'
 import type { RoutedSkill } from './config/skill-routes.ts'
@@ -14,6 +16,8 @@ import type { Store } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { accessRules, callerOf } from './daemon/access.ts'
 import { closeServer, listenOn, textOf } from './daemon/addresses.ts'
+import { recordApprovals } from './daemon/approval-events.ts'
+import { createDurableParts } from './daemon/assistant.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { modelSources } from './daemon/model-sources.ts'
@@ -21,7 +25,7 @@ import { createUsageRecorder } from './daemon/model-usage.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator, type Operator } from './daemon/operator.ts'
 import { createRoads } from './daemon/roads.ts'
-import { createTranscript } from './daemon/transcript.ts'
+import { createTranscript, skillOfReply } from './daemon/transcript.ts'
 import { resumeDispatch } from './gateway/dispatch.ts'
 import { createGateways, createToEvent, type Gateways } from './gateway/gateways.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
@@ -102,7 +106,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     gateways: () => gateways,
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
     callerOf: (message) => callerOf(message, config.access),
-    transcript: createTranscript(logs, log),
+    transcript: createTranscript(logs, log, (reply) => skillOfReply(reply, routing.routes)),
     metrics,
     log,
     now,
@@ -130,9 +134,22 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     resume: async ({ id, message }) => (message ? resumeDispatch(store, message, id) : undefined),
   })
+  const durable = createDurableParts({
+    store,
+    dataDir,
+    workbenchDir: workbenchDirOf(config),
+    logs,
+    owner,
+    concurrency: CONCURRENCY,
+    invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
+    requireSkill: (name) => void manager.describe(name),
+    log,
+    now,
+  })
+  const approvals = recordApprovals(runtime.approvals, logs, log)
   const manager: SkillManager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
-    services: { ...roads.services, ...runtime },
+    services: { ...roads.services, ...runtime, ...durable.services, approvals },
     middleware: createMiddleware({ access: accessRules(config.access) }),
     loadMarkdown: createMarkdownLoader({
       ...modelSources(config.model, options.env),
@@ -143,6 +160,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   })
 
   const apply = async (next: Config) => {
+    const late = needRestart(config, next)
+    if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
     config = next
     routing = { router: createRouter(next.routes), routes: next.routes }
     await gateways.apply(
@@ -175,6 +194,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         .map(({ name, transport, why }) => ({ name, transport, why: why ?? '' })),
     reload,
     draining: () => draining,
+    assistant: async () => {
+      const pending = await approvals.list({ status: 'pending', limit: 1000 })
+      return { ...(await durable.overview()), approvals: pending.length }
+    },
   })
   const mcp = createMcpHttp({ manager, version: options.version, now })
   const control = createServer(
@@ -219,9 +242,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       const checked = await options.load(routedSkills(manager))
       // Gateways first: a reply that finds none would wait for one, and a skill could not send.
       await apply(checked)
+      await durable.prepare()
       await roads.start()
       housekeeping.start()
       if (mode === 'local') return undefined
+      durable.start()
       const listen = await publicHttp.listen(textOf(config.daemon.listen))
       const address = await listenOn(control, config.daemon.controlListen)
       return { listen: textOf(listen), control: textOf(address) }
@@ -231,7 +256,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       const { grace } = config.daemon
       const steps = [
         () => gateways.stop(),
-        () => roads.drain(grace),
+        () => Promise.all([roads.drain(grace), durable.drain(grace)]),
         () => publicHttp.close(grace),
         () => gateways.close(),
         () => manager.close(),
@@ -239,6 +264,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         () => closeServer(control),
         () => housekeeping.stop(),
         async () => runtime.close(),
+        () => durable.close(),
         () => logs.close(),
         () => store.close(),
       ]
@@ -253,6 +279,23 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
 function routedSkills(manager: SkillManager): RoutedSkill[] {
   const whole = manager.list().flatMap(({ name }) => manager.get(name) ?? [])
   return [...whole, ...manager.errors().map(({ name }) => ({ name }))]
+}
+
+/** A repository's own place for what agents and people share; nothing is made there before it is used. */
+function workbenchDirOf({ file }: Config): string {
+  return join(dirname(file), 'workbench')
+}
+
+/** What changed of that which is built into the parts when they are made. */
+function needRestart(old: Config, next: Config): string[] {
+  const built = ({ daemon, skills, access, model }: Config) => {
+    const { grace: _grace, retention: _retention, ...fixed } = daemon
+    return { ...fixed, skills, access, model }
+  }
+  const before: Record<string, unknown> = built(old)
+  return Object.entries(built(next)).flatMap(([name, value]) =>
+    isDeepStrictEqual(before[name], value) ? [] : [name],
+  )
 }
 
 /** Without listeners only gateways that need none make sense: a command must not read somebody's mailbox. */

@@ -1,3 +1,9 @@
+import type {
+  AssistantService,
+  CallService,
+  ScheduleService,
+  WorkbenchService,
+} from './assistant-services.ts'
 import type { Event } from './event.ts'
 import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
@@ -20,6 +26,10 @@ export type Services = {
   callbacks: CallbackService
   approvals: ApprovalService
   sessions: SessionService
+  assistant: AssistantService
+  schedules: ScheduleService
+  workbench: WorkbenchService
+  calls: CallService
 }
 
 export type EventService = {

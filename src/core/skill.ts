@@ -1,5 +1,5 @@
 import { type ZodType, z } from 'zod'
-import { isJsonObject, type JsonObject, toJson } from './json.ts'
+import { isJsonObject, type Json, type JsonObject, toJson } from './json.ts'
 import type { Log } from './log.ts'
 import type { Message } from './message.ts'
 import type { Services } from './services.ts'
@@ -27,6 +27,12 @@ export type SkillContext<Args = unknown> = {
   nonlocals: Record<string, unknown>
   globals: Record<string, unknown>
   manager: SkillInvoker
+  /**
+   * Runs `effect` (a charge, an upload, a mail) once for its key, over retries, crashes and restarts, and gives its
+   * result as JSON; later calls get that result and run nothing. The key names the effect within this skill:
+   * `charge:${orderId}`. Throws `call_unknown` where an earlier run was cut off and may have happened.
+   */
+  once(key: string, effect: () => unknown): Promise<Json>
   log: Log
   /** Aborted at the deadline, on cancellation, and when the daemon drains past its grace. */
   signal: AbortSignal

@@ -27,6 +27,8 @@ export function createOperator(deps: {
   checkStore(): Promise<Check[]>
   reload(): Promise<Json>
   draining(): boolean
+  /** Counts of what the assistant keeps. */
+  assistant(): Promise<object>
 }): Operator {
   const { store, manager, gateways, roads } = deps
 
@@ -52,7 +54,11 @@ export function createOperator(deps: {
       }),
     describe: (name) => toJson(manager.describe(name)),
     async status() {
-      const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
+      const [stats, groups, assistant] = await Promise.all([
+        store.stats(),
+        store.topics.groups(),
+        deps.assistant(),
+      ])
       return toJson({
         version: deps.version,
         pid: process.pid,
@@ -60,7 +66,9 @@ export function createOperator(deps: {
         store: { kind: store.kind, address: store.address },
         gateways: gateways.list(),
         disabled: deps.disabled(),
+        assistant,
         skills: manager.list(),
+        registry: registryOf(manager),
         broken: manager.errors(),
         stats,
         groups,
@@ -92,6 +100,17 @@ export function createOperator(deps: {
       return { ok, detail: toJson({ store, gateways: sick, draining: deps.draining() }) }
     },
   }
+}
+
+/** The skills that a message reaches by its first words. */
+function registryOf(manager: SkillManager) {
+  return manager
+    .list()
+    .filter(({ kind }) => kind === 'prefix')
+    .map(({ name, description, path }) => {
+      const { prefixes, approval = false } = manager.get(name)?.metadata ?? {}
+      return { name, description, prefixes, approval, path }
+    })
 }
 
 async function checkGateway(gateways: Gateways, gateway: string): Promise<Check[]> {

@@ -1,5 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
+import type { Route } from '../core/route.ts'
 import type { Reply } from '../core/transport.ts'
 import type { Logs } from '../state/logs.ts'
 
@@ -20,7 +21,12 @@ export type Transcript = {
  * Machines talk by webhook, in volumes that no one reads as a conversation; the journal keeps those. A log that
  * cannot be written is reported and holds nothing up: the journal is the truth.
  */
-export function createTranscript(logs: Pick<Logs, 'message' | 'event'>, log: Log): Transcript {
+export function createTranscript(
+  logs: Pick<Logs, 'message' | 'event'>,
+  log: Log,
+  /** The skill whose reply it is, where that is known. */
+  skillOf: (reply: Reply) => string | undefined = () => undefined,
+): Transcript {
   const attempt = async (write: () => Promise<void>) => {
     try {
       await write()
@@ -49,7 +55,7 @@ export function createTranscript(logs: Pick<Logs, 'message' | 'event'>, log: Log
       attempt(async () => {
         if (!isConversation(message)) return
         await logs.event({
-          event: approvalRequired ? 'approval_required' : 'message_processed',
+          event: 'message_processed',
           channel: message.gateway,
           text: message.text,
           skill,
@@ -59,20 +65,34 @@ export function createTranscript(logs: Pick<Logs, 'message' | 'event'>, log: Log
           ...(error === undefined ? {} : { error }),
         })
       }),
-    replied: ({ gateway, text, inReplyTo, conversation, to }) =>
-      attempt(() =>
+    replied: (reply) => {
+      const { gateway, text, inReplyTo, conversation, to } = reply
+      const skill = skillOf(reply)
+      return attempt(() =>
         logs.message({
           channel: gateway,
           role: 'assistant',
           content: text,
           meta: {
+            ...(skill === undefined ? {} : { skill }),
             conversation,
             ...(inReplyTo === undefined ? {} : { inReplyTo }),
             ...(to === undefined ? {} : { to }),
           },
         }),
-      ),
+      )
+    },
   }
+}
+
+/** The skill whose reply it is: automatic replies name message and route in their key (see `sendKey`). */
+export function skillOfReply(
+  { key, inReplyTo }: Pick<Reply, 'key' | 'inReplyTo'>,
+  routes: readonly Pick<Route, 'name' | 'skill'>[],
+): string | undefined {
+  if (inReplyTo === undefined || !key.startsWith(`${inReplyTo}:`)) return undefined
+  const name = key.slice(inReplyTo.length + 1, key.lastIndexOf(':'))
+  return routes.find((route) => route.name === name)?.skill
 }
 
 function isConversation(message: Message): boolean {

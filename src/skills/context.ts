@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import {
@@ -49,6 +50,8 @@ export function createContext(
     locals: {},
     nonlocals,
     globals: shared.globals,
+    once: (key, effect) =>
+      shared.services.calls.once(`${call.skill}/${key}`, async () => toJson(await effect())),
     get log() {
       log ??= shared.log.child({ skill: call.skill, trace: call.trace })
       return log

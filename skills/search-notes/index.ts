@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { TriviumError } from '../../src/core/errors.ts'
+import { defineSkill } from '../../src/core/skill.ts'
+
+export default defineSkill({
+  name: 'search-notes',
+  description: 'Searches notes and conversations for words; what was found is kept under searches.',
+  args: z.object({
+    text: z.string().trim().describe('The words; each matches by its beginning'),
+    in: z.string().exactOptional().describe('Only this channel (gateway)'),
+    limit: z.number().int().min(1).max(100).default(10).describe('The best so many'),
+  }),
+  async run({ args: { text: query, ...options }, services, call }) {
+    if (query === '') throw new TriviumError('usage', { details: 'Say what to search for.' })
+    const search = await services.assistant.search({ query, ...options }, call)
+    const lines = search.results.map(({ ref, channel, text }) => `${ref} (${channel}): ${shorten(text)}`)
+    return { text: lines.length > 0 ? lines.join('\n') : `Nothing was found for "${query}".`, search }
+  },
+})
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ')
+  return line.length <= 200 ? line : `${line.slice(0, 199)}…`
+}

@@ -1,0 +1,39 @@
+import type { WorkbenchService } from '../core/assistant-services.ts'
+import type { Call } from '../core/skill.ts'
+import type { Actor } from '../state/document.ts'
+import type { Workbench } from '../state/workbench.ts'
+import { openWorkbench } from '../state/workbench-project.ts'
+
+/**
+ * The workbench of a project as skills see it: they write as agents. It is opened for each call and closed after,
+ * so that schemas and migrations that somebody changes in the folder count at once, and nothing is kept open.
+ */
+export function createWorkbenchService(dir: string, now?: () => number): WorkbenchService {
+  const using = async <T>(work: (workbench: Workbench) => Promise<T>): Promise<T> => {
+    const { workbench, manager } = await openWorkbench({ dir, ...(now ? { now } : {}) })
+    try {
+      return await work(workbench)
+    } finally {
+      await manager.close()
+    }
+  }
+
+  return {
+    get: () => using(async (workbench) => ({ dir, ...(await workbench.get()) })),
+    update: (args, call) => using((workbench) => workbench.update(args, agentOf(call))),
+    addTask: (args, call) => using((workbench) => workbench.addTask(args, agentOf(call))),
+    claim: ({ owner, ...rest }, call) =>
+      using((workbench) => workbench.claim({ ...rest, owner: owner ?? nameOf(call) }, agentOf(call))),
+    finish: ({ owner, ...rest }, call) =>
+      using((workbench) => workbench.finish({ ...rest, owner: owner ?? nameOf(call) }, agentOf(call))),
+  }
+}
+
+function agentOf(call: Call): Actor {
+  return { kind: 'agent', name: nameOf(call) }
+}
+
+/** Who asked, by name where one is known. */
+function nameOf({ caller, message }: Call): string {
+  return caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind
+}
