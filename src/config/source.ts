@@ -14,7 +14,7 @@ export type Source = {
 }
 
 /** Larger files are refused unread. */
-export const MAX_FILE = 1024 * 1024
+export const MAX_FILE = 256 * 1024
 const MAX_EXCERPT = 100
 
 /** Reads a configuration file. A file that is missing, too large or not UTF-8 is a problem, not a throw. */

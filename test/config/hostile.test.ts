@@ -88,7 +88,7 @@ describe('a broken file is told with its place', () => {
   })
 })
 
-describe('a file of one megabyte', () => {
+describe('a file as large as may be', () => {
   const fill = (line: (index: number) => string) => {
     let text = ''
     for (let i = 0; text.length < MAX_FILE - 100; i++) text += line(i)
