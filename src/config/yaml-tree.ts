@@ -16,7 +16,7 @@ export type Tree = {
 type Place = { key?: number; value: number; end: number }
 
 /** Bounds what aliases can blow up to (the "billion laughs"), and what the checks after this must look at. */
-const MAX_VALUES = 100_000
+const MAX_VALUES = 50_000
 const MAX_DEPTH = 40
 const MAX_SYNTAX_ERRORS = 5
 
