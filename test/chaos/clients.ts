@@ -36,7 +36,7 @@ export async function runWebhookClient(options: ClientOptions & { gateway: strin
     const ids = new Set([await deliver(options, gateway, key, body)])
     if (random.chance(0.1)) ids.add(await deliver(options, gateway, key, body))
     promised.push({ gateway, conversation: name, n, ids, poison })
-    await pause(random.between(0, 20))
+    await pause(random.between(5, 40))
   }
 }
 
@@ -128,7 +128,7 @@ export async function runChatClient(options: ClientOptions): Promise<void> {
       if (isJsonObject(frame)) take(socket, frame)
     })
     while (open && !isDone()) {
-      await pause(random.between(1, 20))
+      await pause(random.between(5, 40))
       if (socket.readyState !== socket.OPEN || conversation === '') continue
       if (load.isOver() || unacknowledged.size >= WINDOW) continue
       const frame = { type: 'message', id: `${name}-${n}`, text: `${name} ${n}`, n, ...trouble(random) }

@@ -133,8 +133,8 @@ async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptio
   const crashes = await crashFor(stage, random.fork(), duration, daemons)
   loadIsOver = true
   const ended = performance.now()
-  await within(clients, 60_000, 'clients that have what they were promised')
-  await until(() => isDrained(stage), 'roads that are drained', 90_000)
+  await within(clients, 120_000, 'clients that have what they were promised')
+  await until(() => isDrained(stage), 'roads that are drained', 120_000)
   const drainedIn = performance.now() - ended
   isRead = true
   await within(readers, 30_000, 'readers that have ended')

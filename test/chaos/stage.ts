@@ -68,6 +68,7 @@ export async function createStage(options: {
   }
 
   const daemon = async () => {
+    if (closed) throw new Error('the stage is closed')
     const next = () => {
       turn += 1
       const upright = slots.flatMap(({ running }) => running ?? [])
