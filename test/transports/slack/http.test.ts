@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { createEmulator, type Emulator } from 'emulate'
+import type { JsonObject } from '../../../src/core/json.ts'
+import type { Transport } from '../../../src/core/transport.ts'
+import { slack } from '../../../transports/slack/index.ts'
+import { slackOptions } from '../../../transports/slack/options.ts'
+import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
+import { until } from '../../fixtures/until.ts'
+import { replyTo } from './harness.ts'
+
+const SECRET = 'shhh'
+const TEAM = 'T000000001'
+const CHANNEL = 'C000000001'
+let emulator: Emulator
+let fixture: TransportFixture
+let transport: Transport
+
+before(async () => {
+  emulator = await createEmulator({
+    service: 'slack',
+    port: await freePort(),
+    seed: { slack: { tokens: [{ token: 'xoxb-test', type: 'bot', bot_user_id: 'U0BOT', bot_id: 'B0BOT' }] } },
+  })
+  fixture = await startTransportFixture({ gateway: 'team' })
+  const apiUrl = `${emulator.url}/api/`
+  transport = slack.create(
+    slackOptions.parse({
+      mode: 'http',
+      botToken: 'xoxb-test',
+      signingSecret: [SECRET, 'next'],
+      apiUrl,
+      progress: 'off',
+    }),
+    fixture.deps,
+  )
+  await transport.start()
+  await until(() => /^listening/.test(transport.health().detail ?? ''), 'the listener')
+})
+after(async () => {
+  await transport.stop()
+  await transport.close()
+  await fixture.close()
+  await emulator.close()
+})
+
+describe('requests of Slack', () => {
+  test('prove that we listen, when Slack asks for it', async () => {
+    const { status, body } = await post(JSON.stringify({ type: 'url_verification', challenge: 'c3' }))
+    assert.deepEqual([status, JSON.parse(body)], [200, { challenge: 'c3' }])
+  })
+
+  test('with a wrong signature, an old timestamp or none are refused', async () => {
+    const event = JSON.stringify(message({ text: 'x', ts: '1.1' }))
+    const calls = fixture.store.calls
+    assert.equal((await post(event, { secret: 'wrong' })).status, 401)
+    assert.equal((await post(event, { at: Date.now() / 1000 - 400 })).status, 401)
+    assert.equal((await fetch(`${fixture.url}/slack/events`, { method: 'POST', body: event })).status, 401)
+    assert.equal(fixture.store.calls, calls)
+  })
+
+  test('are good with each of the secrets, while they are rotated', async () => {
+    const event = JSON.stringify(message({ text: 'x', ts: '2.1' }))
+    assert.equal((await post(event, { secret: 'next' })).status, 200)
+  })
+
+  test('are answered with 503 while the store is away, and taken once when they come again', async () => {
+    const event = JSON.stringify(message({ text: 'again', ts: '3.1' }))
+    fixture.store.fail()
+    assert.equal((await post(event)).status, 503)
+    fixture.store.recover()
+    const before = fixture.store.messages.length
+    assert.equal((await post(event)).status, 200)
+    assert.equal((await post(event)).status, 200)
+    assert.equal(fixture.store.messages.length, before + 1)
+  })
+
+  test('may be slash commands and interactions', async () => {
+    const command = new URLSearchParams({
+      command: '/ask',
+      text: 'a & b',
+      user_id: 'U1',
+      channel_id: CHANNEL,
+      team_id: TEAM,
+      trigger_id: 't1',
+    })
+    assert.equal((await post(String(command), { type: 'application/x-www-form-urlencoded' })).status, 200)
+    assert.equal(fixture.store.messages.at(-1)?.text, 'a & b')
+    const view = {
+      id: 'V1',
+      hash: 'h',
+      callback_id: 'feedback',
+      state: { values: { a: { b: { value: 'good' } } } },
+    }
+    const payload = JSON.stringify({ type: 'view_submission', team: { id: TEAM }, user: { id: 'U1' }, view })
+    const form = String(new URLSearchParams({ payload }))
+    assert.equal((await post(form, { type: 'application/x-www-form-urlencoded' })).status, 200)
+    assert.deepEqual(fixture.store.messages.at(-1)?.data.values, view.state.values)
+  })
+})
+
+describe('on an emulated Slack', () => {
+  test('a reply stands in the thread, is found by its key, and is sent once', async () => {
+    const root = await api('chat.postMessage', { channel: CHANNEL, text: 'hello bot' })
+    const ts = String(root.ts)
+    await post(JSON.stringify(message({ text: 'hello bot', ts })))
+    const asked = fixture.store.messages.find((each) => each.data.ts === ts)
+    assert.ok(asked)
+    const reply = replyTo(asked, 'hello **Ann**')
+    const receipt = await transport.send(reply)
+    await transport.send(reply)
+    await fixture.store.kv.delete((await fixture.store.kv.list('slack/team/sent/', 1))[0] ?? '')
+    assert.deepEqual((await transport.probe?.(reply))?.sent, true)
+    const { messages } = await api('conversations.replies', { channel: CHANNEL, ts })
+    assert.ok(Array.isArray(messages))
+    assert.deepEqual(
+      messages.slice(1).map((each) => [Object(each).text, Object(each).ts]),
+      [['hello *Ann*', receipt.id.split('/')[1]]],
+    )
+  })
+
+  test('doctor finds the token to be good', async () => {
+    const checks = await transport.check()
+    assert.ok(checks.length >= 2 && checks.every((check) => check.ok), JSON.stringify(checks))
+  })
+})
+
+function message(event: JsonObject): JsonObject {
+  const full = { type: 'message', channel: CHANNEL, channel_type: 'channel', user: 'U1', ...event }
+  return { type: 'event_callback', team_id: TEAM, event_id: `Ev${event.ts}`, event: full }
+}
+
+async function post(body: string, how: { secret?: string; at?: number; type?: string } = {}) {
+  const timestamp = String(Math.floor(how.at ?? Date.now() / 1000))
+  const signature = createHmac('sha256', how.secret ?? SECRET)
+    .update(`v0:${timestamp}:${body}`)
+    .digest('hex')
+  const response = await fetch(`${fixture.url}/slack/events`, {
+    method: 'POST',
+    headers: {
+      'content-type': how.type ?? 'application/json',
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': `v0=${signature}`,
+    },
+    body,
+  })
+  return { status: response.status, body: await response.text() }
+}
+
+async function api(method: string, args: JsonObject): Promise<JsonObject> {
+  const response = await fetch(`${emulator.url}/api/${method}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer xoxb-test' },
+    body: JSON.stringify(args),
+  })
+  return Object(await response.json())
+}
+
+/** The emulator wants to be told its port. */
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise((resolve) => probe.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
