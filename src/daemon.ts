@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { transports } from '../transports/registry.ts'
 import type { Config } from './config/load-config.ts'
@@ -26,6 +25,7 @@ import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator, type Operator } from './daemon/operator.ts'
 import { createRoads } from './daemon/roads.ts'
 import { createTranscript, skillOfReply } from './daemon/transcript.ts'
+import { workbenchDirOf } from './daemon/workbench-service.ts'
 import { resumeDispatch } from './gateway/dispatch.ts'
 import { createGateways, createToEvent, type Gateways } from './gateway/gateways.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
@@ -125,6 +125,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
       log: log.child({ gateway }),
       now,
+      note: (messageId, what, detail) =>
+        void store.journal
+          .note(messageId, [{ at: now(), road: 'outbox', what, detail }])
+          .catch((err) => log.warn({ messageId, what, err }, 'a note is missing in the history of a message')),
       refused: (reason) => metrics.accept.refused(gateway, reason),
     }),
   })
@@ -137,7 +141,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const durable = createDurableParts({
     store,
     dataDir,
-    workbenchDir: workbenchDirOf(config),
+    workbenchDir: workbenchDirOf(config.file),
     logs,
     owner,
     concurrency: CONCURRENCY,
@@ -279,11 +283,6 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
 function routedSkills(manager: SkillManager): RoutedSkill[] {
   const whole = manager.list().flatMap(({ name }) => manager.get(name) ?? [])
   return [...whole, ...manager.errors().map(({ name }) => ({ name }))]
-}
-
-/** A repository's own place for what agents and people share; nothing is made there before it is used. */
-function workbenchDirOf({ file }: Config): string {
-  return join(dirname(file), 'workbench')
 }
 
 /** What changed of that which is built into the parts when they are made. */

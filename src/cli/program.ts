@@ -12,7 +12,9 @@ import { addReload } from './commands/reload.ts'
 import { addRoutes } from './commands/routes.ts'
 import { addSkill } from './commands/skill.ts'
 import { addStart } from './commands/start.ts'
+import { addState } from './commands/state.ts'
 import { addStatus } from './commands/status.ts'
+import { addWorkbench } from './commands/workbench.ts'
 import { type Environs, ownVersion } from './environs.ts'
 import { invokeByName } from './skill-command.ts'
 import type { Terminal } from './terminal.ts'
@@ -29,6 +31,8 @@ const COMMANDS: readonly AddCommand[] = [
   addConfig,
   addReload,
   addDeadLetters,
+  addState,
+  addWorkbench,
   addSkill,
   addMcp,
 ]

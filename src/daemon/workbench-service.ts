@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import type { WorkbenchService } from '../core/assistant-services.ts'
 import type { Call } from '../core/skill.ts'
 import type { Actor } from '../state/document.ts'
@@ -27,6 +28,11 @@ export function createWorkbenchService(dir: string, now?: () => number): Workben
     finish: ({ owner, ...rest }, call) =>
       using((workbench) => workbench.finish({ ...rest, owner: owner ?? nameOf(call) }, agentOf(call))),
   }
+}
+
+/** A project's own place for what agents and people share: beside its routes.yaml, under version control. */
+export function workbenchDirOf(configFile: string): string {
+  return join(dirname(configFile), 'workbench')
 }
 
 function agentOf(call: Call): Actor {

@@ -52,6 +52,12 @@ function humanStatus(status: Json, running: boolean): string {
       ['topic', 'group', 'lag', 'pending'],
       rowsOf(at('groups'), ['topic', 'group', 'lag', 'pending']),
     ),
+    assistantSection(at('assistant')),
+    section(
+      'Skills by prefix',
+      ['name', 'begins with', 'approval'],
+      rowsOf(at('registry'), ['name', 'prefixes', 'approval']),
+    ),
     section('Skills', ['name', 'what it does'], rowsOf(at('skills'), ['name', 'description'])),
     section('Broken skills', ['name', 'path', 'reason'], rowsOf(at('broken'), ['name', 'path', 'reason'])),
   ]
@@ -61,6 +67,20 @@ function humanStatus(status: Json, running: boolean): string {
 
 function section(title: string, head: string[], rows: readonly (readonly unknown[])[]): string | undefined {
   return rows.length === 0 ? undefined : `${title}\n${indent(table(head, rows))}\n`
+}
+
+function assistantSection(assistant: unknown): string | undefined {
+  if (!isJsonObject(assistant)) return undefined
+  const { error, delegations, ...counts } = assistant
+  if (error !== undefined) return `Assistant\n  ${error}\n`
+  const work = isJsonObject(delegations)
+    ? Object.entries(delegations).map(([status, count]) => `${count} ${status}`)
+    : []
+  return section(
+    `Assistant (${counts.assistant_name})`,
+    ['memory', 'searches', 'delegations', 'schedules', 'approvals'],
+    [[counts.memory, counts.searches, work.join(', ') || 0, counts.schedules, counts.approvals]],
+  )
 }
 
 function gatewayRows(status: Json): unknown[][] {

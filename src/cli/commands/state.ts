@@ -1,0 +1,134 @@
+import { TriviumError } from '../../core/errors.ts'
+import { parseDuration } from '../../core/units.ts'
+import type { Snapshot } from '../../state/document.ts'
+import { formatDocument } from '../../state/document.ts'
+import { initWorkbench } from '../../state/workbench-init.ts'
+import type { AddCommand, CommandContext } from '../command.ts'
+import { type Documents, openDocuments, workbenchDir } from '../documents.ts'
+import { show } from '../terminal.ts'
+
+type DirOption = { dir?: string }
+type ReplayOptions = DirOption & { until?: string; revision?: string }
+
+const NAME = 'state (the assistant), agent_state or task_board (the workbench)'
+const DIR = 'the folder of the workbench; default: workbench/ beside routes.yaml'
+
+/** `trivium state show|replay|migrate|repair|init`: works on the files, with and without a daemon. */
+export const addState: AddCommand = (program, context) => {
+  const command = program
+    .command('state')
+    .description('durable documents: look at them, now or as they were, migrate and repair them')
+
+  command
+    .command('show', { isDefault: true })
+    .description('a document as it is')
+    .argument('[name]', NAME, 'state')
+    .option('--dir <folder>', DIR)
+    .action((name: string, options: DirOption) =>
+      using(context, options, async (documents) => {
+        showDocument(context, name, await (await documents.managerOf(name)).load(name))
+      }),
+    )
+  command
+    .command('replay')
+    .description('a document as it was, from its events')
+    .argument('[name]', NAME, 'state')
+    .option('--until <time>', 'a time (2026-11-21T10:00:00Z), or how long ago (2h)')
+    .option('--revision <n>', 'or after so many changes')
+    .option('--dir <folder>', DIR)
+    .action((name: string, options: ReplayOptions) =>
+      using(context, options, async (documents) => {
+        const until = momentOf(options)
+        const found = await (await documents.managerOf(name)).replay(name, until)
+        const hint = ' It was not there yet at that time.'
+        if (!found) throw new TriviumError('document_not_found', { name, hint })
+        showDocument(context, name, found)
+      }),
+    )
+  command
+    .command('migrate')
+    .description('bring documents to the current version; the old ones are kept beside them')
+    .argument('[name]', NAME)
+    .option('--dir <folder>', DIR)
+    .action((name: string | undefined, options: DirOption) =>
+      using(context, options, async (documents) => {
+        const managers = name === undefined ? await documents.all() : [await documents.managerOf(name)]
+        const done = (await Promise.all(managers.map((manager) => manager.migrate(name)))).flat()
+        show(context.terminal(), done, () =>
+          done.length === 0
+            ? 'Every document has the current version.'
+            : done.map(({ name: each, from, to }) => `${each}: version ${from} → ${to}`).join('\n'),
+        )
+      }),
+    )
+  command
+    .command('repair')
+    .description('make an unreadable document usable again; what was broken is kept beside it')
+    .argument('<name>', NAME)
+    .option('--dir <folder>', DIR)
+    .action((name: string, options: DirOption) =>
+      using(context, options, async (documents) => {
+        const repaired = await (await documents.managerOf(name)).repair(name)
+        const { revision, from, kept } = repaired
+        show(context.terminal(), repaired, () =>
+          [`${name} is usable, at revision ${revision} (from its ${from}).`, ...kept.map(keptAt)].join('\n'),
+        )
+      }),
+    )
+  command
+    .command('init')
+    .description("write a project's own workbench: schemas, first documents, a migration to fill in")
+    .argument('[folder]', DIR)
+    .action(async (folder: string | undefined) => {
+      const dir = await workbenchDir(context.environs(), folder)
+      const written = await initWorkbench(dir)
+      show(context.terminal(), { dir, written }, () =>
+        written.length === 0
+          ? `Everything is there already in ${dir}; nothing was changed.`
+          : [`Made in ${dir}:`, ...written.map((file) => `  ${file}`)].join('\n'),
+      )
+    })
+}
+
+async function using(
+  context: CommandContext,
+  options: DirOption,
+  work: (documents: Documents) => Promise<void>,
+): Promise<void> {
+  const documents = openDocuments(context.environs(), options)
+  try {
+    await work(documents)
+  } finally {
+    await documents.close()
+  }
+}
+
+function showDocument(context: CommandContext, name: string, { document, revision }: Snapshot): void {
+  show(context.terminal(), { name, revision, document }, () => formatDocument(document).trimEnd())
+}
+
+function keptAt(path: string): string {
+  return `kept: ${path}`
+}
+
+function momentOf({ until, revision }: ReplayOptions): number | { revision: number } {
+  if (revision !== undefined) {
+    const number = Number(revision)
+    if (until === undefined && Number.isInteger(number) && number >= 0) return { revision: number }
+    throw usage('--revision is a whole number, and stands without --until')
+  }
+  if (until === undefined) throw usage('Say when: --until <time>, or --revision <n>.')
+  const ago = parseDuration(until)
+  // A bare number is a duration in ms to `parseDuration`; here it is more likely a Unix time.
+  const time = ago === undefined || /^\d+$/.test(until) ? readTime(until) : Date.now() - ago
+  if (Number.isNaN(time)) throw usage(`--until is a time such as 2026-11-21T10:00:00Z, or 2h, not ${until}`)
+  return time
+}
+
+function readTime(text: string): number {
+  return /^\d{10,}$/.test(text) ? Number(text) : Date.parse(text)
+}
+
+function usage(details: string): TriviumError {
+  return new TriviumError('usage', { details })
+}

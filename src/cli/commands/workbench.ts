@@ -1,0 +1,134 @@
+import { userInfo } from 'node:os'
+import { TriviumError } from '../../core/errors.ts'
+import type { Actor } from '../../state/document.ts'
+import type { NewTask, Workbench } from '../../state/workbench.ts'
+import { openWorkbench } from '../../state/workbench-project.ts'
+import type { AddCommand } from '../command.ts'
+import { workbenchDir } from '../documents.ts'
+import { show } from '../terminal.ts'
+import { taskLine, workbenchText } from '../workbench-view.ts'
+
+type Common = { dir?: string; agent?: string }
+type UpdateOptions = {
+  activeTask?: string
+  nextAction?: string
+  touched?: string[]
+  assumption?: string[]
+  risk?: string[]
+  expect?: string
+}
+type AddOptions = { acceptance?: string[]; review?: string; reviewer?: string }
+
+/** `trivium workbench`: what a person does at the workbench; works on its files, with and without a daemon. */
+export const addWorkbench: AddCommand = (program, context) => {
+  const command = program
+    .command('workbench')
+    .description('the state of the work and the task board that agents and people share')
+
+  const at = async <T>(
+    work: (workbench: Workbench, actor: Actor) => Promise<T>,
+    human: (made: T) => string,
+  ) => {
+    const { dir, agent }: Common = Object.assign({}, ...command.commands.map((nested) => nested.opts()))
+    const { workbench, manager } = await openWorkbench({ dir: await workbenchDir(context.environs(), dir) })
+    const actor: Actor =
+      agent === undefined ? { kind: 'human', name: userInfo().username } : { kind: 'agent', name: agent }
+    try {
+      const made = await work(workbench, actor)
+      show(context.terminal(), made, () => human(made))
+    } finally {
+      await manager.close()
+    }
+  }
+
+  command
+    .command('show', { isDefault: true })
+    .description('the state and the open tasks')
+    .action(() => at((workbench) => workbench.get(), workbenchText))
+  command
+    .command('update')
+    .description('change the state; what is given for the lists is appended')
+    .option('--active-task <id>', 'the task in work; none for no task')
+    .option('--next-action <text>', 'what comes next')
+    .option('--touched <file...>', 'files that were changed')
+    .option('--assumption <text...>', 'what was taken for granted')
+    .option('--risk <text...>', 'what may go wrong')
+    .option('--expect <revision>', 'only if the state still has this revision')
+    .action((options: UpdateOptions) =>
+      at(
+        (workbench, actor) => workbench.update(changesOf(options), actor),
+        ({ revision }) => `Changed; the state has revision ${revision}.`,
+      ),
+    )
+  command
+    .command('add')
+    .description('put a task on the board')
+    .argument('<title...>', 'what is to be done')
+    .option('--acceptance <line...>', 'to build something: how to see that it is done')
+    .option('--review <target>', 'to review something: what to look at')
+    .option('--reviewer <name>', 'who should review it')
+    .action((words: string[], options: AddOptions) =>
+      at((workbench, actor) => workbench.addTask(taskOf(words.join(' '), options), actor), taskLine),
+    )
+  command
+    .command('claim')
+    .description('take a task, the oldest open one without an id')
+    .argument('[id]')
+    .action((id: string | undefined) =>
+      at(
+        (workbench, actor) =>
+          workbench.claim({ owner: actor.name, ...(id === undefined ? {} : { id }) }, actor),
+        (task) => (task ? taskLine(task) : 'No task is open.'),
+      ),
+    )
+  command
+    .command('finish')
+    .description('end a task that you have')
+    .argument('<id>')
+    .option('--result <text>', 'what came of it')
+    .action((id: string, { result }: { result?: string }) =>
+      at(
+        (workbench, actor) =>
+          workbench.finish({ id, owner: actor.name, ...(result === undefined ? {} : { result }) }, actor),
+        taskLine,
+      ),
+    )
+
+  for (const nested of command.commands) {
+    nested
+      .option('--dir <folder>', 'the folder of the workbench; default: workbench/ beside routes.yaml')
+      .option('--agent <name>', "write as this agent: refused within five seconds of a person's edit")
+  }
+}
+
+function changesOf(options: UpdateOptions): Parameters<Workbench['update']>[0] {
+  const { activeTask, nextAction, touched, assumption, risk, expect } = options
+  return {
+    set: {
+      ...(activeTask === undefined ? {} : { active_task_id: activeTask === 'none' ? null : activeTask }),
+      ...(nextAction === undefined ? {} : { next_action: nextAction }),
+    },
+    add: {
+      ...(touched ? { touched_files: touched } : {}),
+      ...(assumption ? { assumptions: assumption } : {}),
+      ...(risk ? { risks: risk } : {}),
+    },
+    ...(expect === undefined ? {} : { expect: revisionOf(expect) }),
+  }
+}
+
+function taskOf(title: string, { acceptance, review, reviewer }: AddOptions): NewTask {
+  if (review !== undefined) {
+    const task = { kind: 'review', title, target: review } as const
+    return reviewer === undefined ? task : { ...task, reviewer }
+  }
+  if (acceptance) return { kind: 'build', title, acceptance }
+  const details = 'Say how to see that it is done (--acceptance "…"), or what to look at (--review <target>).'
+  throw new TriviumError('usage', { details })
+}
+
+function revisionOf(text: string): number {
+  const revision = Number(text)
+  if (Number.isInteger(revision) && revision >= 0) return revision
+  throw new TriviumError('usage', { details: `--expect is a revision, a whole number, not ${text}` })
+}
