@@ -104,6 +104,8 @@ export type InvokeOptions = {
   onText?: (text: string) => void
   /** Default model of markdown skills that name none: the route's. */
   model?: string
+  /** The outermost skill runs only once somebody approved it, whatever its own metadata says. */
+  approval?: boolean
 }
 
 /** Declares a code skill with its argument type inferred. */

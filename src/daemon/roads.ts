@@ -160,6 +160,7 @@ function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptio
     rootId: message.id,
     sends,
     ...(route.model === undefined ? {} : { model: route.model }),
+    ...(route.approval ? { approval: true } : {}),
   }
 }
 

@@ -84,12 +84,25 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
     throw new TriviumError('skill_not_found', { name, hint: hintFor(name, registry.names()) })
   }
 
-  const run = async (call: Call, args: unknown, nonlocals: Record<string, unknown>): Promise<unknown> => {
+  /** `approval` in the metadata, unless the skill has settings of its own for it. */
+  const withApproval = (onion: Onion): Onion => {
+    const { skill } = onion
+    if (skill.metadata?.approval) return onion
+    const metadata = { ...skill.metadata, approval: true }
+    return createOnion({ ...skill, metadata }, registry.middleware())
+  }
+
+  const run = async (
+    call: Call,
+    args: unknown,
+    nonlocals: Record<string, unknown>,
+    refine: (onion: Onion) => Onion = (onion) => onion,
+  ): Promise<unknown> => {
     if (call.signal.aborted) throw abortError(call.signal)
     if (call.depth >= maxDepth) {
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: maxDepth })
     }
-    const onion = find(call.skill)
+    const onion = refine(find(call.skill))
     call.given = args
     const ctx = createContext(shared, call, parseArgs(onion.skill, args), nonlocals, (outer) => ({
       invoke: (name, nestedArgs) => run(nestedCall(outer, name), nestedArgs, nonlocals),
@@ -109,7 +122,12 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
       }
       try {
         return await runBounded(bounds, (signal) =>
-          run(createRootCall(name, invokeOptions, signal), args, invokeOptions.nonlocals ?? {}),
+          run(
+            createRootCall(name, invokeOptions, signal),
+            args,
+            invokeOptions.nonlocals ?? {},
+            invokeOptions.approval ? withApproval : undefined,
+          ),
         )
       } catch (error) {
         throw asSkillError(name, error)

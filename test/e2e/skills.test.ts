@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { pathGet } from '../../src/core/json.ts'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  chat:  { transport: websocket, path: /ws, tokens: { ada: token-of-ada-1234, bob: token-of-bob-1234 } }
+  open:  { transport: websocket, path: /open }
+access:
+  roles:
+    admins: { members: [ada], skills: ["*"] }
+    guests: { members: [bob], skills: [echo] }
+routes:
+  - { name: pay, match: { prefix: pay }, skill: pay, approval: true }
+  - { name: admin, match: { prefix: admin }, skill: admin }
+  - { name: rest, skill: echo }
+`
+
+const ADMIN = `export default { description: 'For admins.', run: ({ call }) => 'hello ' + call.caller.id }`
+const PAY = `export default { description: 'Pays.', run: ({ args }) => 'paid: ' + args.text }`
+const version = (n: number) => `export default { description: 'A version.', run: () => ${n} }`
+
+describe('skills of a running daemon', { timeout: 120_000 }, () => {
+  let site: Site
+  let daemon: DaemonProcess
+
+  before(async () => {
+    site = createSite({
+      routes: ROUTES,
+      skills: { admin: ADMIN, pay: PAY, hot: version(1), other: version(7) },
+    })
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon?.end()
+    site?.remove()
+  })
+
+  /** Becomes what the skill returns, as soon as that is `expected`. */
+  const returns = (name: string, expected: unknown) =>
+    until(
+      async () => (await daemon.invoke(name).catch(() => undefined)) === expected,
+      `${name} to return ${expected}`,
+    )
+
+  test('a skill that is saved answers anew without a restart, and the others stay', async () => {
+    assert.equal(await daemon.invoke('hot'), 1)
+    site.write('skills/hot/index.ts', version(2))
+    await returns('hot', 2)
+    assert.equal(await daemon.invoke('other'), 7)
+  })
+
+  test('a broken skill says why and leaves the others running, and its last good version answers', async () => {
+    await daemon.invoke('other')
+    site.write('skills/other/index.ts', 'export default { description: 1 }')
+    site.write('skills/crooked/index.ts', 'this is no TypeScript')
+    const reason = await until(
+      () => daemon.invoke('crooked').catch((error: Error) => /skill_broken.*/.exec(error.message)?.[0]),
+      'the skill to be broken',
+    )
+    assert.match(String(reason), /crooked\/index\.ts/)
+    await until(
+      () => /other[^\n]*cannot be loaded|cannot be loaded[^\n]*other/.test(daemon.output()),
+      'the log',
+    )
+    assert.equal(await daemon.invoke('other'), 7)
+    assert.equal(await daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
+    rmSync(join(site.dir, 'skills/crooked'), { recursive: true })
+    site.write('skills/other/index.ts', version(8))
+    await returns('other', 8)
+  })
+
+  test('a middleware of third parties applies by being a file in a folder', async () => {
+    site.write(
+      'skills/middleware/shout.ts',
+      `import { defineMiddleware } from 'trivium'
+export default defineMiddleware({
+  name: 'shout', order: 500, description: 'Shouts.',
+  setup: () => async (ctx, next) => String(await next()).toUpperCase(),
+})`,
+    )
+    site.write(
+      'skills/loud/index.ts',
+      `export default { description: 'Loud.', metadata: { shout: true }, run: () => 'quiet words' }`,
+    )
+    await returns('loud', 'QUIET WORDS')
+    const shown = await site.run(['skill', 'show', 'loud', '--json'])
+    assert.match(shown.out, /"shout"/)
+  })
+
+  test('trivium skill list, show, new and invoke', async () => {
+    const made = await site.run(['skill', 'new', 'fresh'])
+    assert.equal(made.code, 0, made.err)
+    await returns('fresh', 'You said: ')
+    const invoked = await site.run(['skill', 'invoke', 'fresh', '--args', '{"text":"hi"}'])
+    assert.deepEqual([invoked.code, invoked.out.trim()], [0, 'You said: hi'])
+    const listed = await site.run(['skill', 'list'])
+    assert.match(listed.out, /fresh.*Says what it was told/)
+    const shown = await site.run(['skill', 'show', 'fresh'])
+    assert.match(shown.out, /The text of the message/)
+    assert.equal((await site.run(['skill', 'new', 'fresh'])).code, 2, 'there is one already')
+    const misspelt = await site.run(['skill', 'show', 'frehs'])
+    assert.equal(misspelt.code, 2)
+    assert.match(misspelt.err, /Did you mean fresh\?/)
+  })
+
+  test('a route with approval: true waits for somebody, and runs once it was approved', async () => {
+    const ada = await connect(`${daemon.url}/ws?token=token-of-ada-1234`)
+    ada.say('pay 5')
+    const asked = await ada.reply(/needs an approval/)
+    const id = /--id (\w+)/.exec(asked)?.[1]
+    const pending = await daemon.invoke('approval-list', { status: 'pending' })
+    assert.equal(pathGet(pending, '0.id'), id)
+    assert.ok(!ada.heard.some((text) => text.startsWith('paid')))
+    const decided = await site.run(['approval-decide', '--id', String(id), '--approve'])
+    assert.equal(decided.code, 0, decided.err)
+    assert.equal(await ada.reply(/^paid/), 'paid: pay 5')
+    assert.equal(await daemon.invoke('pay', { text: 'by an operator' }), 'paid: by an operator')
+    ada.close()
+  })
+
+  test('a verified sender with the role may, another may not, and an unverified one may not', async () => {
+    const [ada, bob, stranger] = await Promise.all([
+      connect(`${daemon.url}/ws?token=token-of-ada-1234`),
+      connect(`${daemon.url}/ws?token=token-of-bob-1234`),
+      connect(`${daemon.url}/open`),
+    ])
+    ada.say('admin')
+    assert.equal(await ada.reply(/hello/), 'hello ada')
+    bob.say('good day')
+    assert.equal(await bob.reply(/day/), 'You said: good day')
+    for (const one of [bob, stranger]) {
+      const messageId = await one.say('admin')
+      const history = await until(async () => {
+        const shown = await daemon.invoke('message-show', { id: messageId })
+        const text = JSON.stringify(pathGet(shown, 'history'))
+        return text.includes('"dead"') ? text : ''
+      }, 'the message to be refused')
+      assert.match(history, /no access rule grants it/)
+    }
+    const last = await stranger.say('let me in')
+    await until(
+      async () => JSON.stringify(await daemon.invoke('message-show', { id: last })).includes('"dead"'),
+      'no echo',
+    )
+    assert.deepEqual(stranger.heard, [])
+    for (const one of [ada, bob, stranger]) one.close()
+  })
+})
+
+/** A chat: `say` resolves to the id of the accepted message, `reply` to the first reply that fits. */
+async function connect(url: string) {
+  const socket = new WebSocket(url.replace('http', 'ws'))
+  const heard: string[] = []
+  const acks: string[] = []
+  socket.on('message', (data) => {
+    const frame = JSON.parse(String(data))
+    if (frame.type === 'message') heard.push(frame.text)
+    if (frame.type === 'ack') acks.push(frame.messageId)
+  })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  return {
+    heard,
+    async say(text: string): Promise<string> {
+      const count = acks.length
+      socket.send(JSON.stringify({ type: 'message', text }))
+      return until(() => acks[count], 'an ack')
+    },
+    reply: (pattern: RegExp) =>
+      until(() => heard.find((text) => pattern.test(text)), `a reply like ${pattern}`),
+    close: () => socket.close(),
+  }
+}
