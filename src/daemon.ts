@@ -128,7 +128,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       note: (messageId, what, detail) =>
         void store.journal
           .note(messageId, [{ at: now(), road: 'outbox', what, detail }])
-          .catch((err) => log.warn({ messageId, what, err }, 'a note is missing in the history of a message')),
+          .catch((err) =>
+            log.warn({ messageId, what, err }, 'a note is missing in the history of a message'),
+          ),
       refused: (reason) => metrics.accept.refused(gateway, reason),
     }),
   })

@@ -101,6 +101,8 @@ export type TransportDeps = {
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
   log: Log
   now(): number
+  /** Writes into the history of a message what became of its reply later: a bounce, an edit. Never throws. */
+  note(messageId: string, what: string, detail: JsonObject): void
   /** Counts what was refused, by reason: the metric `trivium_refused_total`. */
   refused(reason: string): void
 }

@@ -271,6 +271,10 @@ describe('answering by mail', () => {
     )
     assert.ok('messageId' in line.fields && line.fields.messageId === message.id)
     assert.deepEqual(daemon.refused, ['bounce'])
+    assert.deepEqual(
+      daemon.notes.map(({ messageId, what }) => [messageId, what]),
+      [[message.id, 'reply failed']],
+    )
     assert.equal(daemon.store.messages.length, 1)
     const [record] = await daemon.deps.kv.list('email/support/sent/', 10)
     assert.match(JSON.stringify(await daemon.deps.kv.get(record ?? '')), /"status":"5\.1\.1"/)

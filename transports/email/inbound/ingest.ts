@@ -101,6 +101,7 @@ export function createIngest(options: {
         conversation: record.conversation,
         key: record.key,
       }
+      if (record.inReplyTo) deps.note(record.inReplyTo, `reply ${bounce.action}`, { ...what, to: record.to })
       if (bounce.action === 'failed') log.error(fields, `mail to ${record.to} came back`)
       else log.info(fields, `mail to ${record.to} is reported as ${bounce.action}`)
     }
