@@ -7,8 +7,8 @@ import { isReached, renderTable } from './table.ts'
 
 const USAGE = `Usage: npm run bench -- [row …] [options]
 
-  --quick            shorter rounds and smaller backlogs: one to three minutes
-  --rounds <n>       rounds that count (default 5)
+  --quick            three short rounds, smaller backlogs, no appendfsync always: two to three minutes
+  --rounds <n>       rounds that count (default 5, quick 3)
   --seconds <n>      how long a round loads each contender (default 3, quick 0.6)
   --store <name>     only this store; may be repeated: embedded, everysec, always
   --json             figures for machines on standard output
@@ -26,9 +26,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string' },
     seconds: { type: 'string' },
-    store: { type: 'string', multiple: true, default: Object.keys(STORES) },
+    store: { type: 'string', multiple: true },
     json: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
@@ -36,7 +36,7 @@ const { values, positionals } = parseArgs({
 })
 const unknown = [
   ...positionals.filter((name) => !rows.some((row) => row.name === name)),
-  ...values.store.filter((name) => !Object.hasOwn(STORES, name)),
+  ...(values.store ?? []).filter((name) => !Object.hasOwn(STORES, name)),
 ]
 if (unknown.length > 0 || values.help) {
   console.error(unknown.length > 0 ? `There is no ${unknown.join(', no ')}.\n\n${USAGE}` : USAGE)
@@ -48,9 +48,9 @@ if (values.list) {
 }
 
 const options = {
-  stores: values.store.flatMap((name) => STORES[name] ?? []),
+  stores: (values.store ?? defaultStores()).flatMap((name) => STORES[name] ?? []),
   quick: values.quick,
-  rounds: Number(values.rounds),
+  rounds: Number(values.rounds ?? (values.quick ? 3 : 5)),
   seconds: Number(values.seconds ?? (values.quick ? 0.6 : 3)),
 }
 const chosen = rows.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
@@ -80,6 +80,10 @@ if (values.json) {
 }
 for (const failure of failures) console.error(failure)
 process.exit(failures.length > 0 ? 1 : 0)
+
+function defaultStores(): string[] {
+  return Object.keys(STORES).filter((name) => !values.quick || name !== 'always')
+}
 
 function showProgress(text: string) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text.slice(0, process.stderr.columns - 1)}`)

@@ -69,6 +69,9 @@ export function createBench(options: Pick<Bench, 'stores' | 'quick' | 'rounds' |
   }
 }
 
+/** Long enough that the code of every contender is compiled for good. */
+const WARM_UP_SECONDS = 2
+
 /**
  * Measures contenders by turns: a round to warm up, then the rounds that count, each in another order, so that
  * what disturbs the machine for a while disturbs all of them. Figures by contender, by round.
@@ -83,7 +86,8 @@ export async function interleave(
     for (const contender of order) {
       if (!contender) continue
       bench.progress(`${round === 0 ? 'warm-up' : `round ${round}/${bench.rounds}`}: ${contender.name}`)
-      const figures = await contender.measure(bench.seconds)
+      const seconds = round === 0 ? Math.max(WARM_UP_SECONDS, bench.seconds) : bench.seconds
+      const figures = await contender.measure(seconds)
       if (figures.bad) throw new Error(`${contender.name}: ${figures.bad} bad answers of ${figures.done}`)
       if (round > 0) measured.get(contender.name)?.push(figures)
     }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
 import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
-import { CORE, type Figures, startPeer } from '../lib/peer.ts'
+import { CORE, cpuMicros, type Figures, startPeer } from '../lib/peer.ts'
 import { NO_OP_SKILL, skillSource } from '../lib/skills.ts'
 import { spread } from '../lib/statistics.ts'
 
@@ -30,11 +30,14 @@ export const latency: Row = {
         contenders.push({
           name: nameOf(store, groups),
           async measure(seconds) {
-            const span = Math.max(2, seconds)
+            const span = Math.max(1.5, seconds)
             await daemon.invoke('bench-wait', { groups, subscribe: true })
+            const before = { cpu: cpuMicros(daemon.pid), at: performance.now() }
             const waiting = daemon.invoke('bench-wait', { groups, total: RATE * span * groups })
             const sent = await load.call('run', { port: daemon.port, rate: RATE, seconds: span })
-            return { ...sent, ...figuresSchema.parse(await waiting) }
+            const waited = figuresSchema.parse(await waiting)
+            const busy = (cpuMicros(daemon.pid) - before.cpu) / 10 / (performance.now() - before.at)
+            return { ...sent, ...waited, busy }
           },
         })
       }
@@ -58,6 +61,7 @@ function lines(store: string, groups: number, mine: Figures[]): Line[] {
   return [
     { ...line, figure: `p50, ${what}`, value: spread(mine, 'p50') },
     { ...line, figure: `p99, ${what}`, value: spread(mine, 'p99'), reach: { most: 5 } },
+    { ...line, figure: `processor, ${what}`, unit: '% of a core', value: spread(mine, 'busy') },
   ]
 }
 
