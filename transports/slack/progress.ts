@@ -49,8 +49,15 @@ export function createProgress(options: SlackOptions, deps: TransportDeps): Prog
   return {
     follow(draft, { id }, workspace) {
       const { channel, ts } = draft
-      const written = draft.event === 'message' || Array.isArray(draft.event)
-      if (!written || !channel || !ts || ended || progress === 'off' || followed >= MAX_FOLLOWED) return
+      if (
+        draft.source === undefined ||
+        !channel ||
+        !ts ||
+        ended ||
+        progress === 'off' ||
+        followed >= MAX_FOLLOWED
+      )
+        return
       followed++
       void show(id, { channel, ts }, workspace)
         .catch((error: unknown) => deps.log.debug({ reason: reasonOf(error) }, 'progress was not shown'))

@@ -21,8 +21,8 @@ export type SocketModeOptions = {
   maxSilence: number
   /** Resolves once the envelope is durable, with what the acknowledgement carries; rejects: it is not acknowledged. */
   take(envelope: Envelope): Promise<JsonObject | undefined>
-  /** Called each time a socket is ready. `first` is true for the first one since `start`. */
-  connected(connection: { first: boolean }): void
+  /** Called each time a socket is ready. */
+  connected(): void
   log: Log
   now(): number
 }
@@ -79,13 +79,9 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
 
   const run = async () => {
     let failures = 0
-    let first = true
     while (!stopping.signal.aborted) {
-      const ending = await connectOnce(first)
-      if (ending.ready) {
-        first = false
-        failures = 0
-      } else failures++
+      const ending = await connectOnce()
+      failures = ending.ready ? 0 : failures + 1
       if (stopping.signal.aborted) return
       state.fault = ending.fault ?? (ending.ready ? '' : ending.why)
       const wait = ending.wait ?? backoff(failures)
@@ -97,7 +93,7 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
     }
   }
 
-  const connectOnce = async (first: boolean): Promise<Ending> => {
+  const connectOnce = async (): Promise<Ending> => {
     let url: string
     try {
       url = (await web.apps.connections.open({})).url ?? ''
@@ -109,7 +105,7 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
     }
     if (stopping.signal.aborted) return { why: 'stopped', ready: false }
     try {
-      return await serve(url, first)
+      return await serve(url)
     } catch (error) {
       return { why: reasonOf(error), ready: false }
     } finally {
@@ -123,7 +119,7 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
   }
 
   /** Resolves when the socket is closed, or given up where it does not close. */
-  const serve = (url: string, first: boolean) =>
+  const serve = (url: string) =>
     new Promise<Ending>((resolve) => {
       const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
       const inFlight = new Set<Promise<void>>()
@@ -180,7 +176,7 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
           fault: '',
         })
         log.info({ connections: state.connections }, 'the Slack socket is ready')
-        options.connected({ first })
+        options.connected()
       })
     })
 

@@ -1,6 +1,7 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
 import { checkSlack } from './check.ts'
+import { createGapFill } from './gap-fill.ts'
 import { createHttpListener } from './http.ts'
 import { createInbound } from './inbound/inbound.ts'
 import type { SlackOptions, SocketOptions } from './options.ts'
@@ -22,7 +23,11 @@ const AGAIN = { first: 500, longest: 30_000 }
 export function createSlackTransport(options: SlackOptions, deps: TransportDeps): Transport {
   const workspaces = createWorkspaces(options, deps)
   const progress = createProgress(options, deps)
-  const inbound = createInbound(options, deps, workspaces, progress.follow)
+  const inbound = createInbound(options, deps, workspaces, (draft, accepted, workspace) => {
+    progress.follow(draft, accepted, workspace)
+    gaps.seen(draft)
+  })
+  const gaps = createGapFill(options, deps, workspaces, inbound)
   const sender = createSender(options, deps, workspaces)
   const stopping = new AbortController()
   const connected = Promise.withResolvers<void>()
@@ -40,7 +45,10 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       ping: socket.ping,
       maxSilence: socket['max-silence'],
       take: takeEnvelope,
-      connected: () => connected.resolve(),
+      connected() {
+        connected.resolve()
+        void gaps.fill()
+      },
       log: deps.log,
       now: deps.now,
     })
@@ -82,6 +90,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       if (identified) await listener.stop()
       await inbound.stop()
       progress.stop()
+      await gaps.stop()
     },
     async close() {
       workspaces.close()

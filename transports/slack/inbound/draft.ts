@@ -13,6 +13,8 @@ export type Draft = {
   channelName?: string
   /** The message's own timestamp, Slack's id of it in its channel. */
   ts?: string
+  /** For what people write: which kind of event told of it. */
+  source?: 'message' | 'app_mention'
   /** The thread that it is in or starts. */
   thread?: string
   direct: boolean

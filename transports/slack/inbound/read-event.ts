@@ -49,6 +49,7 @@ function written(event: JsonObject, workspace: Workspace, options: SlackOptions)
       ...draft,
       key: `${workspace.team}:${channel}:${ts}`,
       event: mention ? ['app_mention', 'message'] : 'message',
+      source: event.type === 'app_mention' ? 'app_mention' : 'message',
     },
   }
 }

@@ -34,7 +34,7 @@ function cutOf(text: string, room: number): number {
   }
   // Never between the halves of a character, nor inside an entity or a link.
   const open = Math.max(text.lastIndexOf('<', room), text.lastIndexOf('&', room))
-  if (open > room - 500 && open > 0 && !/[>;]/.test(text.slice(open, room))) return open
+  if (open > Math.max(room - 500, room / 2) && !/[>;]/.test(text.slice(open, room))) return open
   const code = text.charCodeAt(room - 1)
   return code >= 0xd800 && code <= 0xdbff ? room - 1 : room
 }
