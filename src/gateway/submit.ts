@@ -59,19 +59,19 @@ export async function submit(
     /** The kind of transport of a running gateway; throws `gateway_not_found`. */
     transportOf(gateway: string): string
     replies(gateway: string): ReplyLog
-    store: Pick<Store, 'jobs' | 'onSignal'>
+    store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
     signal: AbortSignal
   },
 ): Promise<SubmitResult> {
   const { gateway, text, subject, key, wait } = submitted
-  const conversation = submitted.conversation ?? `cli-${randomUUID()}`
+  const wanted = submitted.conversation ?? `cli-${randomUUID()}`
   const log = deps.replies(gateway)
   const transport = deps.transportOf(gateway)
-  const start = await log.end(conversation)
+  const start = await log.end(wanted)
   const { id, duplicate } = await deps.accept({
     gateway,
     transport,
-    conversation,
+    conversation: wanted,
     // Whoever holds the control token may say who writes.
     from: { id: submitted.from ?? 'cli', verified: true },
     text,
@@ -79,6 +79,9 @@ export async function submit(
     ...(subject === undefined ? {} : { subject }),
     ...(key === undefined ? {} : { key }),
   })
+  // The replies to a repeated key are where those of its first message went.
+  const first = duplicate ? await deps.store.journal.get(id) : undefined
+  const conversation = first?.conversation ?? wanted
   const answer = { id, duplicate, conversation }
   if (wait === 0) return { ...answer, replies: [] }
 

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { JsonObject } from '../../src/core/json.ts'
+import { pathGet } from '../../src/core/json.ts'
+import { decodeMessage, encodeMessage, type NewMessage } from '../../src/core/message.ts'
+import { isId, makeId, positionOf, timeOf } from '../../src/core/message-id.ts'
+
+const HEAD = { id: '01a1fe02-9a5e-7000-8000-000b6b2d7e20', gateway: 'demo', receivedAt: 5 }
+
+function messageOf(parts: Partial<NewMessage> = {}): NewMessage {
+  return {
+    gateway: 'demo',
+    transport: 'webhook',
+    from: { id: 'x' },
+    text: 'hi',
+    data: {},
+    receivedAt: 5,
+    ...parts,
+  }
+}
+
+const time = fc.integer({ min: 0, max: 2 ** 47 })
+const position = fc.integer({ min: 0, max: 2 ** 40 - 1 })
+
+describe('ids', () => {
+  test('give back the time and the position that they were made from', () => {
+    fc.assert(
+      fc.property(time, position, fc.integer({ min: 0, max: 2 ** 34 - 1 }), (ms, at, random) => {
+        const id = makeId(ms, at, random)
+        assert.ok(isId(id), id)
+        assert.equal(positionOf(id), at)
+        assert.equal(timeOf(id), ms)
+      }),
+    )
+  })
+
+  test('sort as text by time and then by position', () => {
+    fc.assert(
+      fc.property(time, position, time, position, (ms, at, otherMs, otherAt) => {
+        fc.pre(ms !== otherMs || at !== otherAt)
+        const before = ms < otherMs || (ms === otherMs && at < otherAt)
+        assert.equal(makeId(ms, at) < makeId(otherMs, otherAt), before)
+      }),
+    )
+  })
+
+  test('differ for the same time and position', () => {
+    assert.equal(new Set(Array.from({ length: 2000 }, () => makeId(1, 1))).size, 2000)
+  })
+
+  test('have no position in a text that is not one, or is of another version', () => {
+    for (const text of [
+      '',
+      'x',
+      '01a1fe02-9a5e-4000-8000-000b6b2d7e20',
+      `${HEAD.id} `,
+      HEAD.id.toUpperCase(),
+    ]) {
+      assert.equal(positionOf(text), undefined, text)
+    }
+  })
+
+  test('are refused for a position that does not fit', () => {
+    for (const at of [-1, 2 ** 40]) assert.throws(() => makeId(0, at), RangeError)
+  })
+})
+
+describe('a message on the store', () => {
+  test('comes back as it was, whatever its text and data hold', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.json(), fc.option(fc.string()), (text, json, subject) => {
+        const data: JsonObject = { value: JSON.parse(json) }
+        const message = messageOf({ text, data, ...(subject === null ? {} : { subject }) })
+        const back = decodeMessage(HEAD, encodeMessage(message))
+        assert.equal(back.text, text)
+        assert.deepEqual(back.data, data)
+        assert.equal(back.subject, message.subject)
+      }),
+    )
+  })
+
+  test('keeps texts with lone surrogates, NUL and line ends', () => {
+    for (const text of ['\ud800', 'a\0b', '\n', 'a\nb\n', '']) {
+      assert.equal(decodeMessage(HEAD, encodeMessage(messageOf({ text }))).text, text)
+    }
+  })
+
+  test('carries a JSON body once, and has it twice when it is read', () => {
+    const body = { marker: 'only-once', list: [1, 2] }
+    const text = JSON.stringify(body)
+    const payload = encodeMessage(messageOf({ text, data: { format: 'json', body, event: 'push' } }))
+    assert.equal(payload.split('only-once').length - 1, 1)
+    const back = decodeMessage(HEAD, payload)
+    assert.deepEqual(back.data, { format: 'json', body, event: 'push' })
+    assert.equal(back.text, text)
+  })
+
+  test('is readable although its text is no JSON after all', () => {
+    const payload = encodeMessage(messageOf({ text: '{half', data: { format: 'json', body: null } }))
+    assert.equal(decodeMessage(HEAD, payload).data.body, '{half')
+  })
+
+  test('keeps a key named __proto__ as a plain key', () => {
+    const data: JsonObject = JSON.parse('{"__proto__": {"admin": true}, "a": 1}')
+    const back = decodeMessage(HEAD, encodeMessage(messageOf({ data })))
+    assert.deepEqual(Object.keys(back.data).sort(), ['__proto__', 'a'])
+    assert.equal(pathGet(back.data, 'admin'), undefined)
+    assert.equal(pathGet(back.data, 'constructor'), undefined)
+    assert.equal(Object('').admin, undefined)
+  })
+
+  test('is its own conversation and trace where it brings none', () => {
+    const back = decodeMessage(HEAD, encodeMessage(messageOf()))
+    assert.equal(back.conversation, HEAD.id)
+    assert.equal(back.trace, HEAD.id.replaceAll('-', ''))
+    assert.deepEqual(back.attachments, [])
+    const own = decodeMessage(HEAD, encodeMessage(messageOf({ conversation: 'c', trace: 't' })))
+    assert.deepEqual([own.conversation, own.trace], ['c', 't'])
+  })
+})

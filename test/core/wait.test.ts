@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { waitFor } from '../../src/core/wait.ts'
+
+/** Something that can be waited for: `put` makes it there and wakes whoever listens. */
+function createBox<T>() {
+  const listeners = new Set<() => void>()
+  let value: T | undefined
+  return {
+    listeners,
+    attempts: 0,
+    put(given: T) {
+      value = given
+      for (const wake of listeners) wake()
+    },
+    wake() {
+      for (const wake of listeners) wake()
+    },
+    async attempt(): Promise<{ value: T; retryAt?: never } | { retryAt?: number; value?: never }> {
+      this.attempts++
+      return value === undefined ? {} : { value }
+    },
+    watch(wake: () => void) {
+      listeners.add(wake)
+      return () => listeners.delete(wake)
+    },
+  }
+}
+
+const LONG = 20_000
+
+describe('waitFor', () => {
+  test('returns at once what is there', async () => {
+    const box = createBox<number>()
+    box.put(1)
+    assert.equal(await waitFor({ attempt: () => box.attempt(), watch: box.watch, timeout: 0 }), 1)
+  })
+
+  test('misses no wake-up that comes while it looks', async () => {
+    const box = createBox<number>()
+    const found = await waitFor<number>({
+      async attempt() {
+        const before = await box.attempt()
+        // It comes just after the look found nothing, and before the wait begins.
+        if (box.attempts === 1) box.put(7)
+        return before
+      },
+      watch: box.watch,
+      timeout: LONG,
+    })
+    assert.equal(found, 7)
+    assert.equal(box.attempts, 2)
+  })
+
+  test('looks again only when woken, and stops listening at the end', async () => {
+    const box = createBox<number>()
+    const waiting = waitFor({ attempt: () => box.attempt(), watch: box.watch, timeout: LONG })
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(box.attempts, 1)
+    box.wake()
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(box.attempts, 2)
+    box.put(3)
+    assert.equal(await waiting, 3)
+    assert.equal(box.listeners.size, 0)
+  })
+
+  test('returns nothing at the timeout, after one last look', async () => {
+    const box = createBox<number>()
+    const started = performance.now()
+    assert.equal(await waitFor({ attempt: () => box.attempt(), watch: box.watch, timeout: 40 }), undefined)
+    assert.ok(performance.now() - started >= 35)
+    assert.ok(box.attempts >= 2 && box.attempts <= 4, `${box.attempts} looks`)
+    assert.equal(box.listeners.size, 0)
+  })
+
+  test('looks again at the time that a look asked for', async () => {
+    const due = Date.now() + 30
+    let looks = 0
+    const found = await waitFor<string>({
+      async attempt() {
+        looks++
+        return Date.now() >= due ? { value: 'due' } : { retryAt: due }
+      },
+      watch: () => () => {},
+      timeout: LONG,
+    })
+    assert.equal(found, 'due')
+    assert.ok(looks <= 4, `${looks} looks`)
+  })
+
+  test('takes nothing for a caller that went away while it waited', async () => {
+    const box = createBox<number>()
+    const caller = new AbortController()
+    const waiting = waitFor({
+      attempt: () => box.attempt(),
+      watch: box.watch,
+      timeout: LONG,
+      signal: caller.signal,
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    caller.abort()
+    box.put(1)
+    assert.equal(await waiting, undefined)
+    assert.equal(box.attempts, 1)
+    assert.equal(box.listeners.size, 0)
+  })
+
+  test('does not even look for a caller that was gone before', async () => {
+    const box = createBox<number>()
+    box.put(1)
+    const signal = AbortSignal.abort()
+    assert.equal(
+      await waitFor({ attempt: () => box.attempt(), watch: box.watch, timeout: LONG, signal }),
+      undefined,
+    )
+    assert.equal(box.attempts, 0)
+  })
+
+  test('hands on what a look throws, and stops listening', async () => {
+    const box = createBox<number>()
+    const waiting = waitFor({
+      attempt: () => Promise.reject(new Error('away')),
+      watch: box.watch,
+      timeout: LONG,
+    })
+    await assert.rejects(waiting, /away/)
+    assert.equal(box.listeners.size, 0)
+  })
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { Accepted, NewMessage } from '../../src/core/message.ts'
+import { createAccept } from '../../src/gateway/accept.ts'
+import { openStore } from '../skills/support/store.ts'
+import { newMessage } from './kit.ts'
+
+function counting() {
+  const counts: string[] = []
+  return {
+    counts,
+    metrics: {
+      accepted: (gateway: string) => counts.push(`accepted ${gateway}`),
+      duplicate: (gateway: string) => counts.push(`duplicate ${gateway}`),
+      refused: (gateway: string, reason: string) => counts.push(`refused ${gateway} ${reason}`),
+    },
+  }
+}
+
+const bounds = { maxPending: 100, maxBacklog: 100 }
+
+describe('accept', () => {
+  test('answers with an id once the message is durable, and with the same id for the same key', async (t) => {
+    const store = await openStore(t)
+    const { counts, metrics } = counting()
+    const { accept } = createAccept({ journal: store.journal, metrics, ...bounds })
+    const first = await accept(newMessage({ key: 'k', text: 'one' }))
+    assert.equal(first.duplicate, false)
+    assert.equal((await store.journal.get(first.id))?.text, 'one')
+    assert.deepEqual(await accept(newMessage({ key: 'k', text: 'two' })), { id: first.id, duplicate: true })
+    assert.deepEqual(counts, ['accepted demo', 'duplicate demo'])
+  })
+
+  test('makes one store call of all messages of a turn, and keeps their order', async (t) => {
+    const store = await openStore(t)
+    const calls: number[] = []
+    const journal = {
+      accept(messages: readonly NewMessage[]) {
+        calls.push(messages.length)
+        return store.journal.accept(messages)
+      },
+    }
+    const { accept } = createAccept({ journal, metrics: counting().metrics, ...bounds })
+    const answers = await Promise.all(['a', 'b', 'c'].map((text) => accept(newMessage({ text }))))
+    assert.deepEqual(calls, [3])
+    const ids = answers.map(({ id }) => id)
+    assert.deepEqual(ids, ids.toSorted())
+  })
+
+  test('refuses what exceeds the bound of messages in memory, and takes more once there is room', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const journal = {
+      async accept(messages: readonly NewMessage[]): Promise<Accepted[]> {
+        await promise
+        return messages.map(() => ({ id: 'x', duplicate: false }))
+      },
+    }
+    const { counts, metrics } = counting()
+    const { accept, idle } = createAccept({ journal, metrics, maxPending: 2, maxBacklog: 100 })
+    const two = [accept(newMessage()), accept(newMessage())]
+    await assert.rejects(accept(newMessage()), isRetryable('overloaded'))
+    assert.deepEqual(counts, ['refused demo overloaded'])
+    resolve()
+    await Promise.all(two)
+    await idle()
+    await accept(newMessage())
+  })
+
+  test('refuses while the backlog of dispatch is at its bound, and takes more once it is not', async (t) => {
+    const store = await openStore(t)
+    const { accept, setBacklog } = createAccept({
+      journal: store.journal,
+      metrics: counting().metrics,
+      maxPending: 100,
+      maxBacklog: 10,
+    })
+    setBacklog(10)
+    await assert.rejects(accept(newMessage()), isRetryable('overloaded'))
+    assert.deepEqual(await store.journal.list({ limit: 10 }), [])
+    setBacklog(9)
+    await accept(newMessage())
+  })
+
+  test('refuses, and never acknowledges, while the store is away', async () => {
+    const { counts, metrics } = counting()
+    const journal = {
+      accept: () => Promise.reject(new TriviumError('store_unavailable', { store: 's', reason: 'r' })),
+    }
+    const { accept } = createAccept({ journal, metrics, ...bounds })
+    await assert.rejects(accept(newMessage()), isRetryable('store_unavailable'))
+    assert.deepEqual(counts, ['refused demo store_unavailable'])
+  })
+})
+
+function isRetryable(code: string) {
+  return (error: unknown) => error instanceof TriviumError && error.code === code && error.retryable
+}
