@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { pathGet } from '../../src/core/json.ts'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+
+const ASK = `export default { description: 'Asks whoever gets its ref, and waits.', async run(ctx) {
+  const { ref } = await ctx.manager.invoke('callback-create', { timeout: 30000 })
+  await ctx.manager.invoke('state-set', { key: ctx.args.key, value: ref, store: 'shared' })
+  const invocation = await ctx.manager.invoke('callback-wait', { ref })
+  await ctx.manager.invoke('callback-respond', { ref, id: invocation.id, result: { heard: invocation.args } })
+  await ctx.manager.invoke('callback-release', { ref })
+  return invocation.args
+} }`
+const REMEMBER = `export default {
+  description: 'Returns what was said before.',
+  metadata: { session: { key: 'args.sessionId', store: 'shared' } },
+  run: ({ locals }) => locals.session.entries.map((entry) => entry.args.text),
+}`
+const REF = /^callback-[0-9a-f]{8}$/
+
+describe('two daemons on one Redis', { timeout: 120_000 }, () => {
+  let redis: RedisServer
+  const sites: Site[] = []
+  let here: DaemonProcess
+  let there: DaemonProcess
+
+  before(async () => {
+    redis = await startRedisServer()
+    const site = () => {
+      const skills = { ask: ASK, remember: REMEMBER }
+      const made = createSite({ routes: 'routes: []\n', skills, env: { REDIS_URL: redis.url } })
+      sites.push(made)
+      return made.start()
+    }
+    here = await site()
+    there = await site()
+  })
+  after(async () => {
+    await Promise.all([here?.end(), there?.end()])
+    for (const site of sites) site.remove()
+    await redis?.stop()
+  })
+
+  /** Starts `ask` on the first daemon; resolves to its ref, taken from the second daemon, and what it will return. */
+  const ask = async (key: string) => {
+    const asking = here.invoke('ask', { key })
+    const ref = await there.invoke('state-wait', { key, store: 'shared' })
+    assert.match(String(ref), REF)
+    return { ref: String(ref), asking }
+  }
+
+  test('a callback is invoked like any skill over HTTP from another process', async () => {
+    const { ref, asking } = await ask('over-http')
+    assert.deepEqual(await here.invoke(ref, { n: 1 }), { heard: { n: 1 } })
+    assert.deepEqual(await asking, { n: 1 })
+    await assert.rejects(here.invoke(ref, { n: 2 }), /callback_released/)
+  })
+
+  test('a callback is invoked like any skill on another daemon of the same store', async () => {
+    const { ref, asking } = await ask('over-redis')
+    assert.deepEqual(await there.invoke(ref, { n: 1 }), { heard: { n: 1 } })
+    assert.deepEqual(await asking, { n: 1 })
+    await assert.rejects(there.invoke(ref, {}), /callback_released/)
+    await assert.rejects(there.invoke('callback-00000000', {}), /callback_not_found/)
+  })
+
+  test('a callback is invoked from the command line', async () => {
+    const { ref, asking } = await ask('over-cli')
+    const ran = await sites[1]?.run([ref, '--args', '{"n":3}', '--json'])
+    assert.equal(ran?.code, 0, ran?.err)
+    assert.deepEqual(JSON.parse(ran?.out ?? ''), { heard: { n: 3 } })
+    assert.deepEqual(await asking, { n: 3 })
+  })
+
+  test('a caller on the other daemon learns that nobody answers in time', async () => {
+    const created = await here.invoke('callback-create', { timeout: 100 })
+    const ref = String(pathGet(created, 'ref'))
+    await assert.rejects(there.invoke(ref, {}), /callback_timeout/)
+  })
+
+  test('a shared session is the same on both, and each key has its own', async () => {
+    await here.invoke('remember', { sessionId: 's', text: 'one' })
+    await there.invoke('remember', { sessionId: 's', text: 'two' })
+    await there.invoke('remember', { sessionId: 'other', text: 'else' })
+    assert.deepEqual(await here.invoke('remember', { sessionId: 's' }), ['one', 'two'])
+  })
+
+  test('two turns of one conversation at once on two daemons lose nothing', async () => {
+    const texts = Array.from({ length: 20 }, (_, n) => `turn ${n}`)
+    await Promise.all(
+      texts.map((text, n) => (n % 2 ? here : there).invoke('remember', { sessionId: 'at-once', text })),
+    )
+    const kept = await here.invoke('remember', { sessionId: 'at-once' })
+    assert.deepEqual(new Set(Array.isArray(kept) ? kept : []), new Set(texts))
+  })
+
+  test('state-wait wakes on a write by the other daemon, and state in files stays with its own', async () => {
+    const waiting = here.invoke('state-wait', { key: 'job:123:done', timeout: 30000, store: 'shared' })
+    await there.invoke('state-set', { key: 'job:123:done', value: { ok: 1 }, store: 'shared' })
+    assert.deepEqual(await waiting, { ok: 1 })
+    await there.invoke('state-set', { key: 'mine', value: 1 })
+    assert.equal(await here.invoke('state-get', { key: 'mine' }), null)
+  })
+})
