@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways: {}
+routes:
+  - { name: rest, skill: echo }
+`
+
+const SKILLS = {
+  deploy: `import { appendFileSync } from 'node:fs'
+export default { description: 'deploys', run({ args }) {
+  appendFileSync('deployed', args.text + '\\n')
+  return 'deployed ' + args.text
+} }`,
+}
+
+const fileOf = (site: Site, name: string) => join(site.dir, '.trivium', name)
+const json = (site: Site, name: string) => JSON.parse(readFileSync(fileOf(site, name), 'utf8'))
+const lines = (site: Site, name: string) =>
+  readFileSync(fileOf(site, name), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+async function say(site: Site, text: string): Promise<string> {
+  const { code, out, err } = await site.run(['message', 'cli', text])
+  assert.equal(code, 0, err)
+  return out.trim()
+}
+
+describe('the assistant on the command line, with no daemon and no configuration', {
+  timeout: 120_000,
+}, () => {
+  let site: Site
+  before(() => {
+    site = createSite({ routes: ROUTES })
+  })
+  after(() => site.remove())
+
+  test('a first look makes an empty state', async () => {
+    const { code, out } = await site.run(['status', '--json'])
+    assert.equal(code, 0)
+    const { assistant_name, memory, searches, delegations, schedules } = json(site, 'state.json')
+    assert.equal(typeof assistant_name, 'string')
+    assert.deepEqual(
+      { memory, searches, delegations, schedules },
+      { memory: [], searches: [], delegations: [], schedules: [] },
+    )
+    const status = JSON.parse(out)
+    assert.equal(status.assistant.memory, 0)
+    assert.ok(
+      status.registry.some(
+        ({ name, prefixes }: { name: string; prefixes: string[] }) =>
+          name === 'remember-note' && prefixes.includes('remember'),
+      ),
+    )
+  })
+
+  test('remember keeps a note in state.json, in the transcript and in the trace', async () => {
+    assert.equal(await say(site, 'remember persistent systems keep state'), 'Stored note memory-1.')
+
+    const { memory, next_ids } = json(site, 'state.json')
+    assert.equal(memory.length, 1)
+    assert.deepEqual(
+      { ...memory[0], time: '' },
+      { id: 'memory-1', text: 'persistent systems keep state', channel: 'cli', time: '' },
+    )
+    assert.deepEqual(next_ids, { memory: 2 })
+
+    const [user, reply] = lines(site, 'messages.jsonl')
+    assert.deepEqual(
+      [user.channel, user.role, user.content],
+      ['cli', 'user', 'remember persistent systems keep state'],
+    )
+    assert.deepEqual(
+      [reply.channel, reply.role, reply.content],
+      ['cli', 'assistant', 'Stored note memory-1.'],
+    )
+    assert.equal(reply.meta.skill, 'remember-note')
+
+    const processed = lines(site, 'events.jsonl').find(({ event }) => event === 'message_processed')
+    assert.deepEqual(
+      { ...processed, time: '', messageId: '' },
+      {
+        time: '',
+        event: 'message_processed',
+        channel: 'cli',
+        text: 'remember persistent systems keep state',
+        skill: 'remember-note',
+        ok: true,
+        approval_required: false,
+        messageId: '',
+      },
+    )
+  })
+
+  test('the same input again is another note', async () => {
+    assert.equal(await say(site, 'remember persistent systems keep state'), 'Stored note memory-2.')
+    assert.deepEqual(
+      json(site, 'state.json').memory.map(({ id }: { id: string }) => id),
+      ['memory-1', 'memory-2'],
+    )
+  })
+
+  test('a later run recalls, searches, queues a digest, delegates and forgets', async () => {
+    assert.match(await say(site, 'recall systems'), /^memory-1: persistent systems keep state\nmemory-2: /)
+    assert.match(await say(site, 'search persist'), /memory-[12] \(cli\): persistent systems keep state/)
+    assert.equal(await say(site, 'digest of the week'), 'Queued digest delegation-1.')
+    assert.equal(await say(site, 'delegate to ada: check the invoices'), 'Delegated delegation-2 to ada.')
+    assert.equal(await say(site, 'forget memory-2'), 'Forgot memory-2: persistent systems keep state')
+    const state = json(site, 'state.json')
+    assert.equal(state.searches[0].query, 'persist')
+    assert.deepEqual(
+      state.delegations.map(({ worker, task, status }: Record<string, string>) => [worker, task, status]),
+      [
+        ['digest', 'of the week', 'queued'],
+        ['ada', 'check the invoices', 'queued'],
+      ],
+    )
+    const { out } = await site.run(['status'])
+    assert.match(out, /memory +searches +delegations +schedules +approvals\n +1 +1 +2 queued +0 +0/)
+  })
+
+  test('what begins with none of the words goes to the route of the file', async () => {
+    assert.equal(await say(site, 'remembering is not remember'), 'You said: remembering is not remember')
+  })
+
+  test('history tells what was said, and what was done about it', async () => {
+    const said = await site.run(['history', '--grep', 'milk', '--json'])
+    assert.equal(said.out, '')
+    const { out } = await site.run(['history', '--channel', 'cli', '--grep', 'forgot'])
+    assert.match(out, /cli {2}→ Forgot memory-2/)
+    const events = await site.run(['history', '--events', '--grep', 'work_delegated', '--json'])
+    assert.equal(JSON.parse(events.out).worker, 'ada')
+  })
+
+  test('a deleted state.json is made afresh', async () => {
+    rmSync(fileOf(site, 'state.json'))
+    assert.match(await say(site, 'remember the milk'), /^Stored note memory-\d+\.$/)
+    const { memory } = json(site, 'state.json')
+    assert.equal(memory.length, 1)
+    assert.equal(memory[0].text, 'the milk')
+  })
+
+  test('a past moment of the state can be seen, and by its time', async () => {
+    const { time } = lines(site, 'state.events.jsonl')[1]
+    const { code, out } = await site.run(['state', 'replay', 'state', '--until', time, '--json'])
+    assert.equal(code, 0)
+    assert.deepEqual(JSON.parse(out).document.memory.length, 1)
+    assert.equal((await site.run(['state', 'replay', 'state', '--until', '2001-01-01T00:00:00Z'])).code, 2)
+  })
+
+  test('a state from a newer version is left alone and refused with its number', async () => {
+    const before = readFileSync(fileOf(site, 'state.json'), 'utf8')
+    const future = before.replace('"schema_version": 1', '"schema_version": 7')
+    writeFileSync(fileOf(site, 'state.json'), future)
+    const { code, err } = await site.run(['state', 'show'])
+    assert.equal(code, 2)
+    assert.match(err, /schema_version 7/)
+    const status = await site.run(['status'])
+    assert.equal(status.code, 0)
+    assert.match(status.out, /schema_version 7/)
+    assert.equal(readFileSync(fileOf(site, 'state.json'), 'utf8'), future)
+    writeFileSync(fileOf(site, 'state.json'), before)
+  })
+})
+
+describe('the assistant in a running daemon', { timeout: 120_000 }, () => {
+  let site: Site
+  let daemon: DaemonProcess
+  before(async () => {
+    site = createSite({ routes: ROUTES, skills: SKILLS })
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon.end()
+    site.remove()
+  })
+
+  test('answers the same, and every skill of it is a command', async () => {
+    assert.equal(await say(site, 'remember the milk'), 'Stored note memory-1.')
+    const { code, out } = await site.run(['remember', '--text', 'the bread', '--json'])
+    assert.equal(code, 0)
+    assert.equal(JSON.parse(out).note.id, 'memory-2')
+    assert.match(await say(site, 'recall'), /memory-1: the milk\nmemory-2: the bread/)
+  })
+
+  test('a worker takes what was delegated, once, and its result is accepted, once', async () => {
+    await say(site, 'delegate ada: check the invoices')
+    const taken = Object(await daemon.invoke('delegation-take', { worker: 'ada', by: 'ada-1' }))
+    assert.deepEqual([taken.task, taken.status, taken.takenBy], ['check the invoices', 'working', 'ada-1'])
+    assert.equal(await daemon.invoke('delegation-take', { worker: 'ada' }), null)
+    const done = Object(await daemon.invoke('delegation-accept', { id: taken.id, result: 'all paid' }))
+    assert.deepEqual([done.status, done.result], ['done', 'all paid'])
+    const again = Object(await daemon.invoke('delegation-accept', { id: taken.id, result: 'other' }))
+    assert.equal(again.result, 'all paid')
+    const events = lines(site, 'events.jsonl').map(({ event }) => event)
+    assert.equal(events.filter((event) => event === 'result_accepted').length, 1)
+  })
+
+  test('a new entry in skills.json works by itself', async () => {
+    site.write('skills/skills.json', JSON.stringify([{ name: 'shout', prefixes: ['shout'], ref: 'deploy' }]))
+    const answer = await until(async () => {
+      const text = await say(site, 'shout it out')
+      return text.startsWith('You said') ? undefined : text
+    }, 'the new skill to answer')
+    assert.equal(answer, 'deployed it out')
+    const status = JSON.parse((await site.run(['status', '--json'])).out)
+    assert.ok(status.registry.some(({ name }: { name: string }) => name === 'shout'))
+  })
+
+  test('what is marked for approval parks, survives a restart, and runs once when it is approved', async () => {
+    const entry = { name: 'deploying', prefixes: ['deploy'], ref: 'deploy', approval: true }
+    site.write('skills/skills.json', JSON.stringify([entry]))
+    await until(async () => {
+      const { registry } = Object(await daemon.get('/v1/status').then((answer) => Object(answer).result))
+      return registry.some(({ name }: { name: string }) => name === 'deploying')
+    }, 'the entry to be known')
+    writeFileSync(join(site.dir, 'deployed'), '')
+
+    const asked = await until(async () => {
+      const text = await say(site, 'deploy v7')
+      return text.startsWith('You said') ? undefined : text
+    }, 'the route of the entry')
+    assert.match(asked, /needs an approval/)
+    const [pending] = Object(await daemon.invoke('approval-list', { status: 'pending' }))
+    const required = lines(site, 'events.jsonl').filter(({ event }) => event === 'approval_required')
+    assert.deepEqual(
+      required.map(({ channel, approval, skill }) => [channel, approval, skill]),
+      [['cli', pending.id, 'deploying']],
+    )
+    assert.equal(readFileSync(join(site.dir, 'deployed'), 'utf8'), '')
+
+    await daemon.end('SIGKILL')
+    daemon = await site.start()
+    const { code, err } = await site.run(['approval-decide', '--id', pending.id, '--approve'])
+    assert.equal(code, 0, err)
+    await until(() => readFileSync(join(site.dir, 'deployed'), 'utf8'), 'the approved skill to run')
+    const reply = await until(
+      () => lines(site, 'messages.jsonl').find(({ content }) => content === 'deployed v7'),
+      'its reply in the transcript',
+    )
+    assert.equal(reply.role, 'assistant')
+    assert.equal(readFileSync(join(site.dir, 'deployed'), 'utf8'), 'v7\n')
+    const trace = lines(site, 'events.jsonl')
+    assert.equal(trace.filter(({ event }) => event === 'approval_required').length, 1)
+    assert.equal(
+      trace.filter(({ event, status }) => event === 'approval_decided' && status === 'approved').length,
+      1,
+    )
+    const asUser = lines(site, 'messages.jsonl').filter(({ content }) => content === 'deploy v7')
+    assert.equal(asUser.length, 1, 'the message stands in the transcript once')
+  })
+})
+
+test('daemons on one Redis share one memory, and it begins with what the first had', {
+  timeout: 120_000,
+}, async (t) => {
+  const redis = await startRedisServer()
+  const site = createSite({ routes: ROUTES })
+  t.after(async () => {
+    site.remove()
+    await redis.stop()
+  })
+  assert.equal(await say(site, 'remember the milk'), 'Stored note memory-1.')
+  const one = await site.start({ REDIS_URL: redis.url })
+  const two = await site.start({ REDIS_URL: redis.url, TRIVIUM_DATA_DIR: '.trivium-2' })
+  const note = Object(await two.invoke('remember', { text: 'the bread' })).note
+  assert.equal(note.id, 'memory-2')
+  const { notes } = Object(await one.invoke('recall', {}))
+  assert.deepEqual(
+    notes.map(({ text }: { text: string }) => text),
+    ['the milk', 'the bread'],
+  )
+  const shown = await site.run(['state', 'show', '--json'], { REDIS_URL: redis.url })
+  assert.equal(JSON.parse(shown.out).document.memory.length, 2)
+  await one.end()
+  await two.end()
+})
