@@ -156,6 +156,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const manager: SkillManager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, approvals },
+    globals: runtime.globals,
     middleware: createMiddleware({ access: accessRules(config.access) }),
     loadMarkdown: createMarkdownLoader({
       ...modelSources(config.model, options.env),

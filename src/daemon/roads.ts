@@ -161,6 +161,9 @@ function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptio
     sends,
     ...(route.model === undefined ? {} : { model: route.model }),
     ...(route.approval ? { approval: true } : {}),
+    ...(isJsonObject(message.data.headers)
+      ? { nonlocals: { request: { headers: message.data.headers } } }
+      : {}),
   }
 }
 

@@ -4,9 +4,14 @@ import type { Store } from '../core/store.ts'
 import { createApprovalService } from './approvals/approval-service.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/session-service.ts'
-import { createFileSessions, createMemorySessions, createSharedSessions } from './session/session-store.ts'
+import {
+  createFileSessions,
+  createMemorySessions,
+  createSharedSessions,
+  type SessionDocument,
+} from './session/session-store.ts'
 import { createFileBackend } from './state/file-backend.ts'
-import { createMemoryBackend } from './state/memory-backend.ts'
+import { createMemoryBackend, type MemoryEntry } from './state/memory-backend.ts'
 import { createSharedBackend } from './state/shared-backend.ts'
 import { createStateService } from './state/state-service.ts'
 
@@ -18,6 +23,8 @@ export type RuntimeServices = Pick<Services, 'state' | 'callbacks' | 'approvals'
   /** Ends approvals nobody decided, resumes what waits for one, removes expired files. Call it every few seconds. */
   maintain(): Promise<void>
   close(): void
+  /** For the manager's `globals`: the Maps in which `store: memory` keeps sessions and state, by their keys. */
+  globals: { sessions: Map<string, SessionDocument>; state: Map<string, MemoryEntry> }
 }
 
 export type RuntimeServiceOptions = {
@@ -34,15 +41,16 @@ export type RuntimeServiceOptions = {
 /** Makes state, callbacks, approvals and sessions for one daemon, or for one command. Does no I/O yet. */
 export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeServices {
   const { store, dataDir, now = Date.now, resume = async () => {} } = options
+  const globals: RuntimeServices['globals'] = { sessions: new Map(), state: new Map() }
   const state = createStateService({
     file: createFileBackend(join(dataDir, 'state'), now),
-    memory: createMemoryBackend(now),
+    memory: createMemoryBackend(now, globals.state),
     shared: createSharedBackend(store),
   })
   const sessions = createSessionService(
     {
       file: createFileSessions(join(dataDir, 'sessions')),
-      memory: createMemorySessions(),
+      memory: createMemorySessions(globals.sessions),
       shared: createSharedSessions(store, now),
     },
     now,
@@ -54,6 +62,7 @@ export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeSe
     callbacks: createCallbackService({ store, now }),
     approvals,
     sessions,
+    globals,
     async maintain() {
       await approvals.sweep()
       if (now() - sweptAt < SWEEP_EVERY) return

@@ -67,9 +67,11 @@ describe('two daemons on one Redis', { timeout: 120_000 }, () => {
 
   test('a callback is invoked from the command line', async () => {
     const { ref, asking } = await ask('over-cli')
-    const ran = await sites[1]?.run([ref, '--args', '{"n":3}', '--json'])
-    assert.equal(ran?.code, 0, ran?.err)
-    assert.deepEqual(JSON.parse(ran?.out ?? ''), { heard: { n: 3 } })
+    const [, elsewhere] = sites
+    assert.ok(elsewhere)
+    const ran = await elsewhere.run([ref, '--args', '{"n":3}', '--json'])
+    assert.equal(ran.code, 0, ran.err)
+    assert.deepEqual(JSON.parse(ran.out), { heard: { n: 3 } })
     assert.deepEqual(await asking, { n: 3 })
   })
 

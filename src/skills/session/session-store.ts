@@ -54,8 +54,8 @@ export function appendEntry(
   }
 }
 
-export function createMemorySessions(): SessionStore {
-  const documents = new Map<string, SessionDocument>()
+/** In a Map of this process, the one that `ctx.globals.sessions` is. */
+export function createMemorySessions(documents: Map<string, SessionDocument> = new Map()): SessionStore {
   return {
     read: async (key) => documents.get(key),
     async update(key, change) {

@@ -1,9 +1,14 @@
 import type { Json } from '../../core/json.ts'
 import type { StateBackend } from './backend.ts'
 
+/** A value of this process, in the Map that `ctx.globals.state` is. */
+export type MemoryEntry = { value: Json; version: number; expiresAt: number }
+
 /** Keys and values of this process; gone when it ends. Values are copied in and out, as through a file. */
-export function createMemoryBackend(now: () => number): StateBackend {
-  const entries = new Map<string, { value: Json; version: number; expiresAt: number }>()
+export function createMemoryBackend(
+  now: () => number,
+  entries: Map<string, MemoryEntry> = new Map(),
+): StateBackend {
   const listeners = new Map<string, Set<() => void>>()
 
   const live = (key: string) => {

@@ -45,6 +45,7 @@ export async function startRuntime(
     folders: [SHIPPED],
     skills: options.skills ?? [],
     services: servicesWith({ ...services, ...options.services }),
+    globals: services.globals,
     middleware: createMiddleware(),
     ...options.manager,
   })
