@@ -37,7 +37,7 @@ function createLazily(options: SlackOptions, deps: TransportDeps): Transport {
 
 function eventData(message: Message): JsonObject {
   // The reply target may hold a response URL, with which anybody could write into the conversation.
-  const { replyTarget: _target, channel, event, command, ...said } = message.data
+  const { replyTarget: _target, respond: _respond, channel, event, command, ...said } = message.data
   const [id, name] = Array.isArray(channel) ? channel : [channel]
   return {
     ...said,

@@ -83,7 +83,8 @@ export function createInbound(
       draft.files.length === 0 ? undefined : fetchFiles(draft.files, workspace, options, deps),
       place(draft, workspace),
     ])
-    return messageOf(deps.gateway, placed, workspace, names, fetched)
+    const message = messageOf(deps.gateway, placed, workspace, names, fetched)
+    return draft.source === undefined || options.progress === 'off' ? message : awaited(message)
   }
 
   async function workspaceOf(payload: JsonObject): Promise<Workspace | undefined> {
@@ -181,6 +182,11 @@ function messageOf(
       replyTarget: targetData(draft.target),
     }),
   }
+}
+
+/** So marked, how the dispatch of a message ends can be waited for; progress reactions do. */
+function awaited(message: NewMessage): NewMessage {
+  return { ...message, data: { ...message.data, respond: 'result' } }
 }
 
 /** `@bot do this` says `do this`: whom it is said to is in `data.mention`. */

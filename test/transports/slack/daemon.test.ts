@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, test } from 'node:test'
+import { transports } from '../../../transports/registry.ts'
+import { createSite, type Site } from '../../fixtures/daemon.ts'
+import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { callback } from './harness.ts'
+
+let slack: SlackServer
+let site: Site
+afterEach(async () => {
+  site.remove()
+  await slack.close()
+})
+
+async function open(): Promise<void> {
+  slack = await startSlackServer()
+  site = createSite({
+    routes: `
+gateways:
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms }
+routes:
+  - name: talk
+    match: { gateway: team, event: message, channel: chan-c0gen }
+    skill: echo
+`,
+  })
+}
+
+const said = (text: string) => callback({ text, ts: slack.nextTs() })
+const answers = () => slack.posts.map((post) => post.text)
+
+describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () => {
+  test('answers in the thread, and shows that it did', async () => {
+    await open()
+    const daemon = await site.start()
+    const event = said('hello')
+    assert.equal(
+      (await slack.sockets.deliver('events_api', event, { socketWithin: 10_000, within: 3000 })).acked,
+      true,
+    )
+    await until(() => slack.posts.length === 1, 'a reply')
+    assert.deepEqual(
+      [slack.posts[0]?.text, slack.posts[0]?.thread_ts],
+      ['You said: hello', Object(event.event).ts],
+    )
+    await until(() => slack.reactions.some(({ name }) => name === 'white_check_mark'), 'a reaction')
+    assert.equal(await daemon.end(), 0)
+  })
+
+  test('that is killed after a post and before its receipt does not post again', async () => {
+    await open()
+    const daemon = await site.start()
+    const answered = slack.hold('chat.postMessage')
+    await slack.sockets.deliver('events_api', said('once'), { socketWithin: 10_000, within: 3000 })
+    await until(() => slack.posts.length === 1, 'the post')
+    await daemon.end('SIGKILL')
+    answered()
+    await site.start()
+    await until(
+      () => slack.calls.some((call) => call.method === 'conversations.replies'),
+      'a look into the thread',
+      30_000,
+    )
+    await slack.sockets.deliver('events_api', said('last'), { socketWithin: 10_000, within: 3000 })
+    await until(() => answers().includes('You said: last'), 'the next reply')
+    assert.deepEqual(answers(), ['You said: once', 'You said: last'])
+  })
+
+  test('that is killed at any moment loses no event that Slack delivers again, and answers each once', async () => {
+    await open()
+    const events = Array.from({ length: 20 }, (_, index) => said(`event ${index}`))
+    let daemon = await site.start()
+    for (const [index, event] of events.entries()) {
+      const delivery = slack.sockets.deliver('events_api', event, { socketWithin: 10_000, within: 500 })
+      if (index % 7 === 3) {
+        await daemon.end('SIGKILL')
+        daemon = await site.start()
+      }
+      for (let acked = (await delivery).acked, retry = 1; !acked; retry++) {
+        const again = await slack.sockets.deliver('events_api', event, {
+          retry,
+          socketWithin: 10_000,
+          within: 500,
+        })
+        acked = again.acked
+      }
+    }
+    await until(() => new Set(answers()).size === events.length, 'an answer to each', 40_000)
+    assert.equal(answers().length, events.length)
+  })
+})
