@@ -181,7 +181,7 @@ describe('session settings', () => {
     const { manager } = await startRuntime(t, { manager: { folders: [folder] } })
     const reasons = manager.errors().map(({ reason }) => reason)
     assert.match(reasons[0] ?? '', /metadata\.session: .*\$everything/)
-    assert.match(reasons[1] ?? '', /metadata\.session: .*/)
+    assert.match(reasons[1] ?? '', /metadata\.session: .*kee/)
   })
 })
 

@@ -13,7 +13,6 @@ const options = z.strictObject({
   timeout: duration.default(86_400_000),
   'on-timeout': z.enum(['deny', 'approve']).default('deny'),
 })
-const settingsSchema = z.union([z.boolean(), options])
 
 /**
  * `approval: true`, or `{title, approvers, timeout, on-timeout}`: the skill runs only once someone allowed has approved
@@ -31,14 +30,13 @@ export function createApprovalMiddleware(
     order: 200,
     description: 'Runs the skill only after someone approved it',
     setup(settings, skill) {
-      const parsed = parseSettings(settingsSchema, settings)
-      if (parsed === false) return (_ctx, next) => next()
+      if (settings === false) return (_ctx, next) => next()
       const {
         title,
         approvers,
         timeout,
         'on-timeout': onTimeout,
-      } = options.parse(parsed === true ? {} : parsed)
+      } = parseSettings(options, settings === true ? {} : settings)
       return async (ctx, next) => {
         const { message, call } = ctx
         const asked = await ctx.services.approvals.request({

@@ -15,13 +15,8 @@ const full = z.strictObject({
 
 /** `session: args.sessionId`, or the full form. */
 export const sessionSettings = z
-  .union([
-    z
-      .string()
-      .min(1)
-      .transform((key) => full.parse({ key })),
-    full,
-  ])
+  // No union: its errors do not say which setting is wrong.
+  .preprocess((settings) => (typeof settings === 'string' ? { key: settings } : settings), full)
   .superRefine(({ capture }, context) => {
     for (const entry of capture) {
       if (!entry.startsWith('$') || SENTINELS.includes(entry)) continue

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { z } from 'zod'
+import { pathGet } from '../../src/core/json.ts'
+import type { SkillContext } from '../../src/core/skill.ts'
+import { createMarkdownLoader } from '../../src/skills/markdown/loader.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { cleanup } from './support/cleanup.ts'
+import { createFolder } from './support/folder.ts'
+import { messageOf } from './support/message.ts'
+import { SHIPPED, startRuntime } from './support/runtime.ts'
+
+// The reference, "Session" and "Comment Stripping", statement by statement. Its YAML stands here as it is there.
+
+const SHORTHAND = `
+# Shorthand — captures everything, in-memory storage
+metadata:
+  session: args.sessionId
+`
+const FULL = `
+# Full form — team-scoped, file-backed, selective capture
+metadata:
+  session:
+    key: args.teamId
+    capture: [$args, $result]
+    maxEntries: 100
+    store: file
+`
+const PLACED = `
+You are a helpful assistant.
+
+:session-history[]
+
+Answer based on the conversation above.
+`
+const COMMENTED = `
+<!-- TODO: Add error handling for payment failures. -->
+<!-- This skill handles the checkout flow. -->
+
+Process the checkout for :arg[orderId].
+`
+
+/** A markdown skill `helper` whose model answers `answer 1`, `answer 2`, …; `prompts` are what the model got. */
+async function startHelper(t: TestContext, metadata: string, body: string) {
+  const answers = Array.from({ length: 120 }, (_, n) => ({ text: `answer ${n + 1}` }))
+  const server = await startOpenAiServer(answers)
+  cleanup(t, () => server.close())
+  const file = `---\nname: helper\ndescription: Helps.\nmodel: local:small\n${metadata.trim()}\n---\n${body}`
+  const folder = await createFolder(t, { 'helper/SKILL.md': file })
+  const loadMarkdown = createMarkdownLoader({
+    providers: { local: { baseURL: server.url, apiKey: 'k' } },
+    env: {},
+  })
+  const runtime = await startRuntime(t, { manager: { folders: [folder, SHIPPED], loadMarkdown } })
+  const prompts = () =>
+    server.requests.map(({ messages }) => String(messages.find(({ role }) => role === 'system')?.content))
+  return { ...runtime, prompts }
+}
+
+/** A code skill with that session, which returns how many entries it remembers. */
+async function startCode(t: TestContext, session: object | string, run?: (ctx: SkillContext) => unknown) {
+  const remembered = ({ locals }: SkillContext) => {
+    const entries = pathGet(locals, 'session.entries')
+    return Array.isArray(entries) ? entries.length : undefined
+  }
+  const metadata = { session: JSON.parse(JSON.stringify(session)) }
+  const skill = {
+    name: 'subject',
+    description: 'A skill.',
+    args: z.looseObject({}),
+    metadata,
+    run: run ?? remembered,
+  }
+  return startRuntime(t, { skills: [skill] })
+}
+
+describe('session', () => {
+  test('gives any skill persistent conversational memory: markdown', async (t) => {
+    const { manager, prompts } = await startHelper(t, SHORTHAND, 'Answer.')
+    await manager.invoke('helper', { sessionId: 's', text: 'My name is Ada' })
+    await manager.invoke('helper', { sessionId: 's', text: 'Who am I?' })
+    assert.match(prompts()[1] ?? '', /My name is Ada\s+you: answer 1/)
+  })
+
+  test('gives any skill persistent conversational memory: code', async (t) => {
+    const { manager } = await startCode(t, 'args.sessionId')
+    assert.equal(await manager.invoke('subject', { sessionId: 's' }), 0)
+    assert.equal(await manager.invoke('subject', { sessionId: 's' }), 1)
+  })
+
+  test('shorthand captures everything, in-memory storage', async (t) => {
+    const { manager, services, dataDir } = await startHelper(t, SHORTHAND, 'Answer.')
+    await manager.invoke('helper', { sessionId: 's', text: 'hi' })
+    const [entry] = await services.sessions.read({ name: 'helper', key: 's', store: 'memory' })
+    assert.deepEqual(Object.keys(entry ?? {}).toSorted(), ['agent', 'args', 'at', 'result'])
+    await assert.rejects(readdir(join(dataDir, 'sessions')), /ENOENT/)
+  })
+
+  test('full form: team-scoped, file-backed, selective capture', async (t) => {
+    const { manager, services, dataDir, prompts } = await startHelper(t, FULL, 'Answer.')
+    for (let n = 0; n < 101; n++) await manager.invoke('helper', { teamId: 'red', text: `turn ${n};` })
+    await manager.invoke('helper', { teamId: 'blue', text: 'hi' })
+    const entries = await services.sessions.read({ name: 'helper', key: 'red', store: 'file' })
+    assert.equal(entries.length, 100)
+    assert.deepEqual(Object.keys(entries[0] ?? {}).toSorted(), ['args', 'at', 'result'])
+    assert.match(prompts()[100] ?? '', /turn 99;/)
+    assert.doesNotMatch(prompts()[101] ?? '', /turn \d/)
+    assert.equal(
+      (await readdir(join(dataDir, 'sessions'))).filter((name) => name.endsWith('.json')).length,
+      2,
+    )
+  })
+
+  test('key is required', async (t) => {
+    await assert.rejects(startCode(t, { store: 'file' }), /metadata\.session: .*key/)
+  })
+
+  test('maxEntries is 50 by default: oldest entries dropped when exceeded', async (t) => {
+    const { manager } = await startCode(t, 'args.sessionId')
+    for (let n = 0; n < 52; n++) await manager.invoke('subject', { sessionId: 's' })
+    assert.equal(await manager.invoke('subject', { sessionId: 's' }), 50)
+  })
+
+  const keys: [string, object, object?][] = [
+    ['args.sessionId', { sessionId: 'a' }],
+    ['args.userId', { userId: 'a' }],
+    ['args.teamId', { teamId: 'a' }],
+    ['args.route.id', { route: { id: 'a' } }],
+    ['nonlocals.request.headers.x-tenant-id', {}, { request: { headers: { 'x-tenant-id': 'a' } } }],
+  ]
+  for (const [path, args, nonlocals] of keys) {
+    test(`the key is resolved via pathGet(ctx, path): ${path}`, async (t) => {
+      const { manager } = await startCode(t, path)
+      const options = nonlocals ? { nonlocals: { ...nonlocals } } : {}
+      assert.equal(await manager.invoke('subject', args, options), 0)
+      assert.equal(await manager.invoke('subject', args, options), 1)
+      const [named] = Object(await manager.invoke('session-list', { store: 'memory' }))
+      assert.equal(named.key, 'a')
+    })
+  }
+
+  test('if the key resolves to undefined, the middleware skips gracefully', async (t) => {
+    const { manager } = await startCode(t, 'args.userId')
+    for (const _ of [1, 2]) assert.equal(await manager.invoke('subject', {}), undefined)
+    assert.deepEqual(await manager.invoke('session-list', { store: 'memory' }), [])
+  })
+
+  test('for markdown skills, session history is auto-prepended to the prompt with a static preamble', async (t) => {
+    const { manager, prompts } = await startHelper(t, SHORTHAND, 'You are a helpful assistant.')
+    for (const text of ['one', 'two', 'three']) await manager.invoke('helper', { sessionId: 's', text })
+    const [first = '', second = '', third = ''] = prompts()
+    const preamble = /What was said before in this conversation/
+    assert.doesNotMatch(first, preamble)
+    for (const prompt of [second, third]) {
+      assert.ok(prompt.search(preamble) < prompt.indexOf('You are a helpful assistant.'))
+      assert.match(prompt, preamble)
+    }
+  })
+
+  test('for code skills (no prompt), the history is available on ctx.locals.session', async (t) => {
+    const { manager } = await startCode(t, 'args.sessionId', ({ args, locals }) => {
+      const texts = pathGet(locals, 'session.entries.0.args.text')
+      return { texts, said: pathGet(args, 'text') }
+    })
+    await manager.invoke('subject', { sessionId: 's', text: 'one' })
+    assert.deepEqual(await manager.invoke('subject', { sessionId: 's', text: 'two' }), {
+      texts: 'one',
+      said: 'two',
+    })
+  })
+
+  test('when :session-history[] is present, auto-prepending is skipped and the directive places it', async (t) => {
+    const { manager, prompts } = await startHelper(t, SHORTHAND, PLACED)
+    for (const text of ['one', 'two']) await manager.invoke('helper', { sessionId: 's', text })
+    const prompt = prompts()[1] ?? ''
+    const order = ['You are a helpful assistant.', 'answer 1', 'Answer based on the conversation above.']
+    const places = order.map((part) => prompt.indexOf(part))
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    )
+    assert.ok(places.every((place) => place >= 0))
+    assert.equal(prompt.split('answer 1').length, 2, 'once')
+    assert.doesNotMatch(prompt, /session-history/)
+  })
+
+  test('memory is an in-memory Map on globals, of process lifetime', async (t) => {
+    const { manager } = await startCode(t, 'args.sessionId', ({ globals }) => globals.sessions)
+    const sessions = await manager.invoke('subject', { sessionId: 's' })
+    assert.ok(sessions instanceof Map)
+    assert.deepEqual(
+      [...sessions.values()].map(({ name, session }) => [name, session]),
+      [['subject', 's']],
+    )
+  })
+
+  test('file is JSON files that survive process restarts', async (t) => {
+    const session = { key: 'args.sessionId', store: 'file' }
+    const before = await startCode(t, session)
+    await before.manager.invoke('subject', { sessionId: 's' })
+    const folder = join(before.dataDir, 'sessions')
+    const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.json'))
+    assert.equal(JSON.parse(await readFile(join(folder, file), 'utf8')).entries.length, 1)
+    await before.manager.close()
+    before.services.close()
+    const skills = [before.manager.get('subject')].filter((one) => one !== undefined)
+    const later = await startRuntime(t, { skills, dataDir: before.dataDir })
+    assert.equal(await later.manager.invoke('subject', { sessionId: 's' }), 1)
+  })
+
+  test('a route skill with session: args.sessionId gets conversational memory with zero additional wiring', async (t) => {
+    const { manager, prompts } = await startHelper(t, SHORTHAND, 'Answer.')
+    for (const text of ['I am Ada', 'Who am I?']) {
+      const message = messageOf({ text })
+      const args = { text, message, sessionId: message.conversation }
+      await manager.invoke('helper', args, { message, caller: { kind: 'route' } })
+    }
+    assert.match(prompts()[1] ?? '', /I am Ada/)
+  })
+})
+
+describe('comment stripping', () => {
+  test('HTML comments are stripped from prompts: developer notes that the agent never sees', async (t) => {
+    const { manager, prompts } = await startHelper(t, '', COMMENTED)
+    await manager.invoke('helper', { orderId: 'A-1' })
+    assert.match(prompts()[0] ?? '', /Process the checkout for A-1\./)
+    assert.doesNotMatch(prompts()[0] ?? '', /TODO|checkout flow|<!--/)
+  })
+
+  test('before directive processing: a directive in a comment is none, not even an unknown one', async (t) => {
+    const { manager, prompts } = await startHelper(t, '', '<!-- :arg[secret] :unknown[x] -->\nHello.')
+    await manager.invoke('helper', { secret: 'hunter2' })
+    assert.doesNotMatch(prompts()[0] ?? '', /hunter2|unknown/)
+  })
+
+  test('comments inside fenced code blocks are preserved', async (t) => {
+    const { manager, prompts } = await startHelper(t, '', 'Write:\n\n```html\n<!-- kept -->\n```\n')
+    await manager.invoke('helper', {})
+    assert.match(prompts()[0] ?? '', /```html\n<!-- kept -->\n```/)
+  })
+})
