@@ -10,7 +10,13 @@ const source = new URL('../src/main.ts', import.meta.url)
 const main = existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url)
 const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 
-if (Number(process.versions.node.split('.')[0]) >= 24) {
+/** A daemon runs for weeks: a small young generation keeps its memory 40 MB lower at the same rate. */
+const DAEMON_FLAGS = ['--max-semi-space-size=8']
+const isDaemon = process.argv[2] === 'start' && !process.execArgv.some((flag) => flag.includes('semi-space'))
+
+if (Number(process.versions.node.split('.')[0]) >= 24 && isDaemon) {
+  handOver(process.execPath, [...process.execArgv, ...DAEMON_FLAGS, ...process.argv.slice(1)])
+} else if (Number(process.versions.node.split('.')[0]) >= 24) {
   module.enableCompileCache?.()
   await import(main.href)
 } else if (existsSync(own)) {

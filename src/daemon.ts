@@ -19,6 +19,7 @@ import { recordApprovals } from './daemon/approval-events.ts'
 import { createDurableParts } from './daemon/assistant.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
+import { lazyMcp } from './daemon/lazy-mcp.ts'
 import { modelSources } from './daemon/model-sources.ts'
 import { createUsageRecorder } from './daemon/model-usage.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
@@ -33,7 +34,6 @@ import { createRouter } from './gateway/router.ts'
 import { waitUntilSettled } from './gateway/settled.ts'
 import { createSkillManager, type SkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
-import { createMcpHttp } from './skills/mcp/mcp-http.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
 import { createRuntimeServices } from './skills/services.ts'
 import { createArtifacts } from './state/artifacts.ts'
@@ -206,11 +206,14 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       return { ...(await durable.overview()), approvals: pending.length }
     },
   })
-  const mcp = createMcpHttp({ manager, version: options.version, now })
+  const mcp = lazyMcp(async () => {
+    const { createMcpHttp } = await import('./skills/mcp/mcp-http.ts')
+    return createMcpHttp({ manager, version: options.version, now })
+  })
   const control = createServer(
     createControlApi({
       ...operator,
-      mcp: (request, response) => void mcp.handle(request, response, request.body),
+      mcp: (request, response, next) => void mcp.handle(request, response, request.body).catch(next),
       token: controlToken(dataDir, config.daemon.token),
       async metrics() {
         try {
