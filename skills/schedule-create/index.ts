@@ -9,7 +9,7 @@ export default defineSkill({
   name: 'schedule-create',
   description:
     'Runs a skill by cron or interval, once per planned time. Whoever may make schedules may run any skill.',
-  args: z.object({
+  args: z.strictObject({
     skill: z.string().min(1).describe('The skill to run'),
     name: z.string().min(1).exactOptional().describe('A name for people; default: that of the skill'),
     cron: z.string().min(1).exactOptional().describe('When, as cron: "0 9 * * 1-5"'),

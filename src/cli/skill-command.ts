@@ -9,6 +9,9 @@ import { loadFor } from './environs.ts'
 import { followEvents } from './follow.ts'
 import { pretty, show } from './terminal.ts'
 
+/** Flags of the command itself. */
+const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version'])
+
 /** Skills for which "nothing came in time" is an exit code of its own. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
 
@@ -118,14 +121,19 @@ function commandFor(skill: JsonObject, name: string): Command {
   for (const [property, schema] of Object.entries(propertiesOf(skill))) {
     const note = required.has(property) ? ' (required)' : ''
     command.option(flagFor(property, schema), `${describe(schema)}${note}`)
-    if (isBoolean(schema)) command.option(`--no-${kebab(property)}`, `${property}: false`)
+    if (isBoolean(schema)) command.option(`--no-${flagName(property)}`, `${property}: false`)
   }
   if (name === 'event-wait') command.option('--follow', 'go on until interrupted; one JSON line an event')
   return command
 }
 
 function flagFor(property: string, schema: JsonObject): string {
-  return isBoolean(schema) ? `--${kebab(property)}` : `--${kebab(property)} <${typeName(schema)}>`
+  return isBoolean(schema) ? `--${flagName(property)}` : `--${flagName(property)} <${typeName(schema)}>`
+}
+
+/** A property named as a flag that every skill has stands behind a word of its own: `--skill-args`. */
+function flagName(property: string): string {
+  return RESERVED.has(property) ? `skill-${kebab(property)}` : kebab(property)
 }
 
 function propertiesOf(skill: JsonObject): Record<string, JsonObject> {
@@ -173,7 +181,7 @@ function readPositional(values: readonly string[], given: JsonObject, skill: Jso
 function readFlags(flags: JsonObject, properties: Record<string, JsonObject>): JsonObject {
   const args: JsonObject = {}
   for (const [property, schema] of Object.entries(properties)) {
-    const value = flags[camel(property)]
+    const value = flags[camel(flagName(property))]
     if (value !== undefined)
       args[property] = typeof value === 'string' ? readValue(value, schema, property) : value
   }

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways: {}
+routes:
+  - { name: rest, skill: echo }
+`
+
+const SKILLS = {
+  tick: `import { appendFileSync } from 'node:fs'
+export default { description: 'ticks', run({ args, nonlocals }) {
+  appendFileSync('ticks', JSON.stringify({ pid: process.pid, ...args, ...nonlocals.schedule }) + '\\n')
+} }`,
+  broken: `export default { description: 'fails', run() { throw new Error('no') } }`,
+  flaky: `import { existsSync, writeFileSync } from 'node:fs'
+export default { description: 'fails once', run() {
+  if (existsSync('failed')) return 'now it is done'
+  writeFileSync('failed', '')
+  throw new Error('not yet')
+} }`,
+}
+
+type Tick = { pid: number; planned: string; n: number }
+
+const read = (path: string) =>
+  existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').filter(Boolean) : []
+const ticks = (site: Site): Tick[] => read(join(site.dir, 'ticks')).map((line) => JSON.parse(line))
+const events = (site: Site, dir = '.trivium') =>
+  read(join(site.dir, dir, 'events.jsonl')).map((line) => JSON.parse(line))
+
+/** Every planned time once, each a whole interval after the beginning. The run that a kill cut off may run again. */
+function assertOncePerPlannedTime(found: readonly Tick[], created: string, every: number, killed?: number) {
+  const cutOff = found.findLast(({ pid }) => pid === killed)?.planned
+  const counted = found.filter(({ pid, planned }) => pid === killed || planned !== cutOff)
+  const planned = counted.map((tick) => tick.planned)
+  assert.deepEqual(planned, [...new Set(planned)], 'a planned time fired twice')
+  for (const time of planned) assert.equal((Date.parse(time) - Date.parse(created)) % every, 0, time)
+}
+
+function makeSite(t: TestContext, env: Record<string, string> = {}): Site {
+  const site = createSite({ routes: ROUTES, skills: SKILLS, env })
+  t.after(() => site.remove())
+  return site
+}
+
+const everySecond = { skill: 'tick', every: '1s', args: { n: 1 } }
+
+describe('a schedule', { timeout: 180_000 }, () => {
+  test('is made on the command line, fires once per planned time, and is in the trace', async (t) => {
+    const site = makeSite(t)
+    const daemon = await site.start()
+    const made = await site.run([
+      'schedule-create',
+      '--skill',
+      'tick',
+      '--every',
+      '1s',
+      '--skill-args',
+      '{"n":1}',
+      '--json',
+    ])
+    assert.equal(made.code, 0, made.err)
+    const { id, created } = JSON.parse(made.out)
+    assert.equal(id, 'schedule-1')
+    const found = await until(
+      () => (ticks(site).length >= 3 ? ticks(site) : undefined),
+      'three ticks',
+      30_000,
+    )
+    assertOncePerPlannedTime(found, created, 1000)
+    assert.equal(found[0]?.n, 1)
+    await until(() => events(site).some(({ event }) => event === 'schedule_ran'), 'the run in the trace')
+    assert.ok(events(site).some(({ event, schedule }) => event === 'schedule_fired' && schedule === id))
+
+    const [listed] = Object(await daemon.invoke('schedule-list'))
+    assert.ok(listed.next > Date.now() - 1000)
+    assert.deepEqual(await daemon.invoke('schedule-delete', { id }), { ok: true, existed: true })
+    assert.deepEqual(await daemon.invoke('schedule-list'), [])
+    await daemon.end()
+  })
+
+  test('goes on after SIGKILL: no planned time is fired twice', async (t) => {
+    const site = makeSite(t)
+    const first = await site.start()
+    const { created } = Object(await first.invoke('schedule-create', everySecond))
+    await until(() => ticks(site).length >= 2, 'two ticks', 30_000)
+    await first.end('SIGKILL')
+    const before = ticks(site).length
+    const second = await site.start()
+    const found = await until(
+      () => (ticks(site).length >= before + 3 ? ticks(site) : undefined),
+      'ticks after the crash',
+      30_000,
+    )
+    assertOncePerPlannedTime(found, created, 1000, first.pid)
+    assert.ok(found.some(({ pid }) => pid === second.pid))
+    await second.end()
+  })
+
+  test('fires once per planned time with two daemons on one Redis, also when one of them is killed', async (t) => {
+    const redis = await startRedisServer()
+    t.after(() => redis.stop())
+    const site = makeSite(t, { REDIS_URL: redis.url })
+    const daemons: DaemonProcess[] = [
+      await site.start(),
+      await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' }),
+    ]
+    const [one, two] = daemons
+    assert.ok(one && two)
+    const { created } = Object(await two.invoke('schedule-create', everySecond))
+    await until(() => ticks(site).length >= 3, 'three ticks', 40_000)
+    await one.end('SIGKILL')
+    const before = ticks(site).length
+    const found = await until(
+      () => (ticks(site).length >= before + 3 ? ticks(site) : undefined),
+      'ticks of the one that is left',
+      60_000,
+    )
+    assertOncePerPlannedTime(found, created, 1000, one.pid)
+    assert.ok(found.slice(before).some(({ pid }) => pid === two.pid))
+    await two.end()
+  })
+
+  test('runs its skill again when that fails, and tells both', async (t) => {
+    const site = makeSite(t)
+    const daemon = await site.start()
+    await daemon.invoke('schedule-create', { skill: 'flaky', every: '1s' })
+    const ran = await until(() => events(site).find(({ event }) => event === 'schedule_ran'), 'a run', 30_000)
+    assert.equal(ran.result, 'now it is done')
+    const failed = events(site).find(({ event }) => event === 'schedule_failed')
+    assert.match(failed.error, /not yet/)
+    assert.equal(failed.again, true)
+    await daemon.end()
+  })
+
+  test('is refused for a skill, a time or a policy that there is not', async (t) => {
+    const site = makeSite(t)
+    const daemon = await site.start()
+    const refused = (args: object, message: RegExp) =>
+      assert.rejects(daemon.invoke('schedule-create', args), message)
+    await refused({ skill: 'tickk', every: '1m' }, /skill_not_found: .*Did you mean tick\?/)
+    await refused({ skill: 'tick', every: 'often' }, /usage: .*"often"/)
+    await refused({ skill: 'tick', cron: 'every day' }, /usage: /)
+    await refused({ skill: 'tick', cron: '0 9 * * *', timezone: 'Mars/Base' }, /usage: /)
+    await refused({ skill: 'tick', every: '1m', misfire: 'sometimes' }, /usage: .*sometimes/)
+    await refused({ skill: 'tick' }, /usage: /)
+    assert.deepEqual(await daemon.invoke('schedule-list'), [])
+    await daemon.end()
+  })
+})
