@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways: {}
+routes:
+  - { name: rest, skill: echo }
+`
+
+describe('the workbench of a project', { timeout: 120_000 }, () => {
+  let site: Site
+  let daemon: DaemonProcess
+  before(async () => {
+    site = createSite({ routes: ROUTES })
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon.end()
+    site.remove()
+  })
+
+  const path = (name: string) => join(site.dir, 'workbench', name)
+  const json = (name: string) => JSON.parse(readFileSync(path(name), 'utf8'))
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await site.run(['workbench', ...args, '--json'])
+    assert.equal(code, 0, err)
+    return JSON.parse(out)
+  }
+  /** An agent waits five seconds after a person; so does this. */
+  const asAgent = (skill: string, args: object) =>
+    until(
+      () =>
+        daemon.invoke(skill, args).catch((error: Error) => {
+          if (error.message.startsWith('state_human_touch')) return undefined
+          throw error
+        }),
+      `${skill} after a person's edit`,
+    )
+
+  test('agents put tasks on the board, claim and finish them, and people see it', async () => {
+    const build = { title: 'build the parser', acceptance: ['its tests pass'] }
+    const task = Object(await daemon.invoke('task-add', build))
+    assert.deepEqual([task.id, task.kind, task.status], ['task-1', 'build', 'open'])
+    const review = { kind: 'review', title: 'look at the parser', target: 'src/parser.ts' }
+    assert.equal(Object(await daemon.invoke('task-add', review)).id, 'task-2')
+
+    const claimed = Object(await daemon.invoke('task-claim', { owner: 'ada' }))
+    assert.deepEqual([claimed.id, claimed.owner], ['task-1', 'ada'])
+    await assert.rejects(
+      daemon.invoke('task-claim', { id: 'task-1', owner: 'bob' }),
+      /forbidden: .*ada has it/,
+    )
+    await assert.rejects(daemon.invoke('task-finish', { id: 'task-1', owner: 'bob' }), /forbidden/)
+    await daemon.invoke('task-finish', { id: 'task-1', owner: 'ada', result: 'merged' })
+
+    const { out } = await site.run(['workbench'])
+    assert.match(out, /Tasks: 1 open, 1 done/)
+    assert.match(out, /task-2 {2}open {2}look at the parser \(review of src\/parser\.ts\)/)
+    const { board } = await run('show')
+    assert.equal(board.document.tasks[0].result, 'merged')
+  })
+
+  test('a task of the wrong shape is refused with what is wrong, and changes nothing', async () => {
+    const before = readFileSync(path('task_board.json'), 'utf8')
+    await assert.rejects(
+      daemon.invoke('task-add', { title: 'no acceptance' }),
+      /state_invalid: .*acceptance must NOT have fewer than 1 items/,
+    )
+    await assert.rejects(daemon.invoke('task-add', { kind: 'review', title: 'of what?' }), /usage/)
+    assert.equal(readFileSync(path('task_board.json'), 'utf8'), before)
+  })
+
+  test('the state of the work has sorted keys, one change a line', async () => {
+    const set = { active_task_id: 'task-2', next_action: 'read src/parser.ts' }
+    await daemon.invoke('workbench-update', {
+      set,
+      add: { touched_files: ['src/parser.ts'], risks: ['no fuzzing'] },
+    })
+    const before = readFileSync(path('agent_state.json'), 'utf8').split('\n')
+    await daemon.invoke('workbench-update', { set: { next_action: 'write it down' } })
+    const after = readFileSync(path('agent_state.json'), 'utf8').split('\n')
+    assert.deepEqual(
+      after.filter((line, at) => line !== before[at]),
+      ['  "next_action": "write it down",'],
+    )
+    assert.deepEqual(Object.keys(json('agent_state.json')), Object.keys(json('agent_state.json')).sort())
+  })
+
+  test('an agent that read an older state is told so', async () => {
+    const { state } = Object(await daemon.invoke('workbench-get'))
+    await daemon.invoke('workbench-update', { add: { assumptions: ['UTF-8 only'] }, expect: state.revision })
+    await assert.rejects(
+      daemon.invoke('workbench-update', { set: { next_action: 'mine' }, expect: state.revision }),
+      /document_conflict/,
+    )
+  })
+
+  test('a person may always write, and agents wait five seconds after', async () => {
+    await run('update', '--risk', 'the deadline')
+    await assert.rejects(
+      daemon.invoke('workbench-update', { set: { next_action: 'now' } }),
+      /state_human_touch/,
+    )
+    const { code, err } = await site.run(['workbench', 'update', '--next-action', 'now', '--agent', 'ada'])
+    assert.equal(code, 1)
+    assert.match(err, /edited by a person/)
+    await run('update', '--risk', 'the budget')
+    assert.deepEqual(json('agent_state.json').risks, ['no fuzzing', 'the deadline', 'the budget'])
+    await asAgent('workbench-update', { set: { next_action: 'later' } })
+    assert.equal(json('agent_state.json').next_action, 'later')
+  })
+
+  test('an edit made in an editor counts as a person, and is kept', async () => {
+    const edited = readFileSync(path('agent_state.json'), 'utf8').replace('UTF-8 only', 'UTF-8 and Latin-1')
+    writeFileSync(path('agent_state.json'), edited)
+    await assert.rejects(
+      daemon.invoke('workbench-update', { set: { next_action: 'over it' } }),
+      /state_human_touch/,
+    )
+    assert.deepEqual(json('agent_state.json').assumptions, ['UTF-8 and Latin-1'])
+    await asAgent('workbench-update', { set: { next_action: 'after it' } })
+    const { assumptions, next_action, last_human_touch } = json('agent_state.json')
+    assert.deepEqual([assumptions, next_action], [['UTF-8 and Latin-1'], 'after it'])
+    assert.ok(Math.abs(Date.parse(last_human_touch) - Date.now()) < 60_000)
+  })
+
+  test('a past moment of the board can be seen', async () => {
+    const { code, out } = await site.run(['state', 'replay', 'task_board', '--revision', '2', '--json'])
+    assert.equal(code, 0)
+    assert.equal(JSON.parse(out).document.tasks.length, 1)
+  })
+
+  test('a project gets its own schemas, and its migration runs once for who reads next', async () => {
+    const other = join(site.dir, 'other')
+    const { code, out } = await site.run(['state', 'init', other])
+    assert.equal(code, 0)
+    assert.match(out, /agent_state\.schema\.json\n(.*\n)*.*migrations\/agent_state\.v2-to-v3\.mjs/)
+    const schema = JSON.parse(readFileSync(join(other, 'agent_state.schema.json'), 'utf8'))
+    schema.properties.schema_version.const = 3
+    schema.properties.branch = { type: 'string' }
+    schema.required.push('branch')
+    writeFileSync(join(other, 'agent_state.schema.json'), JSON.stringify(schema))
+    writeFileSync(
+      join(other, 'migrations', 'agent_state.v2-to-v3.mjs'),
+      "export default (document) => ({ ...document, branch: 'main' })\n",
+    )
+    const first = await site.run(['state', 'migrate', 'agent_state', '--dir', other])
+    assert.equal(first.out.trim(), 'agent_state: version 2 → 3', first.err)
+    const again = await site.run(['state', 'migrate', 'agent_state', '--dir', other])
+    assert.equal(again.out.trim(), 'Every document has the current version.')
+    const { branch, schema_version } = JSON.parse(readFileSync(join(other, 'agent_state.json'), 'utf8'))
+    assert.deepEqual([branch, schema_version], ['main', 3])
+    const repeated = await site.run(['state', 'init', other])
+    assert.match(repeated.out, /nothing was changed/)
+  })
+})
