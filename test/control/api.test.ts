@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { createServer, request } from 'node:http'
+import { describe, type TestContext, test } from 'node:test'
+import { type ControlCaller, type ControlDeps, createControlApi } from '../../src/control/api.ts'
+import { TriviumError } from '../../src/core/errors.ts'
+
+const TOKEN = 'open-sesame-please'
+
+type Answer = { status: number; headers: Record<string, unknown>; body: string }
+
+/** A control listener whose daemon answers with what it was asked. */
+async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
+  const calls: { name: string; args: unknown; by: ControlCaller }[] = []
+  const deps: ControlDeps = {
+    token: TOKEN,
+    async invoke(name, args, by) {
+      calls.push({ name, args, by })
+      if (name === 'nope') throw new TriviumError('skill_not_found', { name, hint: '' })
+      if (name === 'bug') throw new Error('a bug')
+      return name === 'silent' ? undefined : { name, args: Object(args) }
+    },
+    skills: () => [{ name: 'echo' }],
+    describe: (name) => ({ name }),
+    status: async () => ({ version: '1' }),
+    doctor: async () => [{ name: 'store', ok: true, detail: '' }],
+    submit: async (submission) => ({ id: 'm1', wait: submission.wait }),
+    async explain(id) {
+      if (id !== 'm1') throw new TriviumError('message_not_found', { id })
+      return []
+    },
+    reload: async () => ({ ok: true }),
+    ready: async () => ({ ok: true, detail: {} }),
+    metrics: async () => ({ type: 'text/plain', body: 'up 1\n' }),
+    ...parts,
+  }
+  const server = createServer(createControlApi(deps))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+
+  /** node:http, because fetch does not let a test choose the Host header. */
+  const ask = (
+    method: string,
+    path: string,
+    options: { headers?: Record<string, string>; body?: string } = {},
+  ) =>
+    new Promise<Answer>((resolve, reject) => {
+      const outgoing = request(
+        { port, host: '127.0.0.1', method, path, headers: options.headers ?? {} },
+        (response) => {
+          let body = ''
+          response.on('data', (chunk) => {
+            body += chunk
+          })
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+          )
+        },
+      )
+      outgoing.on('error', reject)
+      outgoing.end(options.body)
+    })
+  const authorization = `Bearer ${TOKEN}`
+  const get = (path: string) => ask('GET', path, { headers: { authorization } })
+  const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+    ask('POST', path, { headers: { authorization, 'content-type': 'application/json', ...headers }, body })
+  return { calls, ask, get, post, port }
+}
+
+const json = ({ body }: Answer) => JSON.parse(body)
+
+describe('the control listener', () => {
+  test('gives health, readiness and metrics without the token', async (t) => {
+    const { ask } = await stage(t)
+    assert.deepEqual(json(await ask('GET', '/healthz')), { ok: true })
+    assert.equal((await ask('GET', '/readyz')).status, 200)
+    assert.equal((await ask('GET', '/metrics')).body, 'up 1\n')
+  })
+
+  test('is not ready while a part is not', async (t) => {
+    const { ask } = await stage(t, { ready: async () => ({ ok: false, detail: { draining: true } }) })
+    const answer = await ask('GET', '/readyz')
+    assert.equal(answer.status, 503)
+    assert.deepEqual(json(answer).detail, { draining: true })
+  })
+
+  test('serves the console, and forbids it everything but itself', async (t) => {
+    const { ask } = await stage(t)
+    const page = await ask('GET', '/')
+    assert.equal(page.status, 200)
+    assert.match(
+      String(page.headers['content-security-policy']),
+      /default-src 'none'.*frame-ancestors 'none'/,
+    )
+    assert.equal(page.headers['x-content-type-options'], 'nosniff')
+    assert.equal(page.headers['x-powered-by'], undefined)
+  })
+
+  test('refuses everything else without the right token, and touches nothing', async (t) => {
+    const { ask, calls } = await stage(t)
+    const wrong = ['', 'Bearer', 'Bearer ', `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, TOKEN]
+    for (const authorization of wrong) {
+      for (const [method, path] of [
+        ['GET', '/v1/status'],
+        ['GET', '/v1/skills'],
+        ['POST', '/v1/skills/echo'],
+        ['POST', '/v1/messages'],
+        ['POST', '/v1/reload'],
+        ['POST', '/mcp'],
+        ['GET', '/v1/nothing'],
+      ] as const) {
+        const answer = await ask(method, path, { headers: { authorization } })
+        assert.equal(answer.status, 401, `${method} ${path} with "${authorization}"`)
+        assert.equal(json(answer).error.code, 'unauthorized')
+        assert.match(String(answer.headers['www-authenticate']), /Bearer/)
+      }
+    }
+    assert.deepEqual(calls, [])
+  })
+
+  test('tells a web page that points its own name here nothing', async (t) => {
+    const { ask } = await stage(t)
+    for (const path of ['/metrics', '/readyz']) {
+      assert.equal((await ask('GET', path, { headers: { host: 'evil.example:8787' } })).status, 403, path)
+      for (const host of ['localhost:8787', '127.0.0.1', '[::1]:8787', 'api.localhost']) {
+        assert.equal((await ask('GET', path, { headers: { host } })).status, 200, `${path} ${host}`)
+      }
+      const authorization = `Bearer ${TOKEN}`
+      assert.equal(
+        (await ask('GET', path, { headers: { host: 'trivium.example', authorization } })).status,
+        200,
+      )
+    }
+  })
+
+  test('answers each path with what the daemon says', async (t) => {
+    const { get, post } = await stage(t)
+    assert.deepEqual(json(await get('/v1/status')), { result: { version: '1' } })
+    assert.deepEqual(json(await get('/v1/skills')), { result: [{ name: 'echo' }] })
+    assert.deepEqual(json(await get('/v1/skills/echo')), { result: { name: 'echo' } })
+    assert.equal(json(await get('/v1/doctor')).result[0].ok, true)
+    assert.deepEqual(json(await get('/v1/messages/m1/explain')), { result: [] })
+    assert.deepEqual(json(await post('/v1/reload', '{}')), { result: { ok: true } })
+    const submitted = await post('/v1/messages', '{"gateway":"cli","text":"hi"}')
+    assert.deepEqual(json(submitted), { result: { id: 'm1', wait: 0 } })
+    for (const path of ['/v1/nothing', '/v1/messages/m2/explain'])
+      assert.equal((await get(path)).status, 404, path)
+  })
+
+  test('runs a skill for an operator, without letting it see the credentials', async (t) => {
+    const { post, calls } = await stage(t)
+    const answer = await post('/v1/skills/echo', '{"a":1}', { cookie: 'c=1', 'x-own': 'yes' })
+    assert.deepEqual(json(answer), { result: { name: 'echo', args: { a: 1 } } })
+    assert.deepEqual(json(await post('/v1/skills/silent', '{}')), { result: null })
+    await post('/v1/skills/echo', '{}', { 'x-trivium-client': 'ann@host' })
+    const [http, , cli] = calls
+    assert.deepEqual(http?.by.caller, { kind: 'http', id: 'control', roles: ['operator'] })
+    assert.equal(http?.by.headers['x-own'], 'yes')
+    assert.equal(http?.by.headers.authorization ?? http?.by.headers.cookie, undefined)
+    assert.deepEqual([cli?.by.caller.kind, cli?.by.rootId], ['cli', 'control:ann@host'])
+  })
+
+  test('answers an error with its code and status, and a bug without its stack', async (t) => {
+    const { post } = await stage(t)
+    const missing = await post('/v1/skills/nope', '{}')
+    assert.deepEqual([missing.status, json(missing).error.code], [404, 'skill_not_found'])
+    const bug = await post('/v1/skills/bug', '{}')
+    assert.deepEqual([bug.status, json(bug).error.code], [500, 'internal'])
+    assert.doesNotMatch(bug.body, /api\.test\.ts/)
+  })
+
+  test('tells when to come back while the store is away', async (t) => {
+    const { get } = await stage(t, {
+      status: () => Promise.reject(new TriviumError('store_unavailable', { store: 's', reason: 'r' })),
+    })
+    const answer = await get('/v1/status')
+    assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '1'])
+  })
+
+  test('refuses what is no JSON, too large, or no message, each with a clear error', async (t) => {
+    const { post, calls } = await stage(t)
+    for (const [path, body, status] of [
+      ['/v1/skills/echo', '{half', 400],
+      ['/v1/skills/echo', JSON.stringify('x'.repeat(5_000_000)), 413],
+      ['/v1/skills/%E0%A4%A', '{}', 400],
+      ['/v1/messages', '{}', 400],
+      ['/v1/messages', '{"gateway":"cli","text":"x","wait":-1}', 400],
+      ['/v1/messages', '{"gateway":"cli","text":"x","replyTarget":{}}', 400],
+      ['/v1/messages', '7', 400],
+    ] as const) {
+      const answer = await post(path, body)
+      assert.equal(answer.status, status, `${path} ${body.slice(0, 40)}`)
+      assert.equal(json(answer).error.code, 'bad_request')
+    }
+    assert.deepEqual(calls, [])
+  })
+
+  test('ends a call when its caller goes away', async (t) => {
+    const begun = Promise.withResolvers<AbortSignal>()
+    const { port } = await stage(t, {
+      invoke(_name, _args, { signal }) {
+        begun.resolve(signal)
+        return new Promise(() => {})
+      },
+    })
+    const outgoing = request({
+      port,
+      host: '127.0.0.1',
+      method: 'POST',
+      path: '/v1/skills/event-wait',
+      headers: { authorization: `Bearer ${TOKEN}` },
+    })
+    outgoing.on('error', () => {})
+    outgoing.end()
+    const signal = await begun.promise
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    outgoing.destroy()
+    await aborted
+    assert.match(String(signal.reason), /went away/)
+  })
+
+  test('hands what comes to /mcp on, to those with the token', async (t) => {
+    const bodies: unknown[] = []
+    const { post } = await stage(t, {
+      mcp(request, response) {
+        bodies.push(request.body)
+        response.json({ jsonrpc: '2.0' })
+      },
+    })
+    assert.equal((await post('/mcp', '{"method":"initialize"}')).status, 200)
+    assert.deepEqual(bodies, [{ method: 'initialize' }])
+  })
+})

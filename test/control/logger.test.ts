@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createLogger } from '../../src/control/logger.ts'
+
+function logging(options: { secrets?: string[]; pretty?: boolean }) {
+  const lines: string[] = []
+  const log = createLogger({
+    level: 'info',
+    secrets: () => options.secrets ?? [],
+    destination: { write: (line) => lines.push(line) },
+    pretty: options.pretty ?? false,
+  })
+  return { log, text: () => lines.join('') }
+}
+
+describe('the log', () => {
+  test('hides fields that name secrets, and values that are secrets wherever they stand', () => {
+    for (const pretty of [false, true]) {
+      const { log, text } = logging({ secrets: ['hunter2-hunter2'], pretty })
+      log.info(
+        { token: 'abc-token', options: { imap: { pass: 'abc-pass' } } },
+        'started with hunter2-hunter2',
+      )
+      log.error({ err: new Error('refused: hunter2-hunter2') }, 'no')
+      assert.doesNotMatch(text(), /abc-token|abc-pass|hunter2/)
+      assert.match(text(), /\[secret\]/)
+    }
+  })
+
+  test('hides a secret with quotes and backslashes too, which a JSON line escapes', () => {
+    for (const pretty of [false, true]) {
+      const { log, text } = logging({ secrets: ['pa"ss\\word'], pretty })
+      log.info({ detail: 'it was pa"ss\\word' }, 'and pa"ss\\word')
+      assert.doesNotMatch(text(), /word/)
+    }
+  })
+
+  test('keeps lines that machines read as JSON, and shows people the fields in one line', () => {
+    const machine = logging({})
+    machine.log.warn({ gateway: 'demo' }, 'hello')
+    assert.equal(JSON.parse(machine.text()).gateway, 'demo')
+    const person = logging({ pretty: true })
+    person.log.child({ gateway: 'demo' }).warn({ text: 'two words' }, 'hello')
+    assert.match(person.text(), /^\d\d:\d\d:\d\d warn {2}hello {2}gateway=demo text="two words"\n$/)
+  })
+})

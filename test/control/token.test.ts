@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { chmodSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { controlToken, sameToken } from '../../src/control/token.ts'
+import { createFolder } from '../skills/support/folder.ts'
+
+describe('the control token', () => {
+  test('is made once, long and random, and only its owner can read it', async (t) => {
+    const dir = await createFolder(t)
+    const token = controlToken(dir, undefined)
+    assert.ok(token.length >= 40)
+    assert.equal(controlToken(dir, undefined), token)
+    assert.notEqual(controlToken(await createFolder(t), undefined), token)
+    assert.equal(statSync(join(dir, 'control-token')).mode & 0o777, 0o600)
+  })
+
+  test('in a file that others could read is closed to them', async (t) => {
+    const dir = await createFolder(t, { 'control-token': 'mine\n' })
+    chmodSync(join(dir, 'control-token'), 0o644)
+    assert.equal(controlToken(dir, undefined), 'mine')
+    assert.equal(statSync(join(dir, 'control-token')).mode & 0o777, 0o600)
+  })
+
+  test('that is given wins, and is written nowhere', async (t) => {
+    const dir = await createFolder(t)
+    assert.equal(controlToken(dir, 'given'), 'given')
+    assert.throws(() => readFileSync(join(dir, 'control-token')), /ENOENT/)
+  })
+
+  test('fits only as a whole', () => {
+    assert.equal(sameToken('abc', 'abc'), true)
+    for (const other of ['', 'ab', 'abcd', 'abd', 'ABC']) assert.equal(sameToken(other, 'abc'), false, other)
+  })
+})

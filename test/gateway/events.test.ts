@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { Call } from '../../src/core/skill.ts'
+import type { Store } from '../../src/core/store.ts'
+import { createRefSubscriptions } from '../../src/gateway/event-refs.ts'
+import { createEvents } from '../../src/gateway/events.ts'
+import { until } from '../fixtures/until.ts'
+import { cleanup } from '../skills/support/cleanup.ts'
+import { createMemoryLog } from '../skills/support/log.ts'
+import { openStore } from '../skills/support/store.ts'
+import { callOf, newMessage } from './kit.ts'
+
+const LONG = 20_000
+const TOPIC = 'jobs'
+
+function eventsOn(t: TestContext, store: Store, invoke: (ref: string, event: unknown) => unknown = () => {}) {
+  const refs = createRefSubscriptions({
+    store,
+    owner: 'me',
+    invoke: async (ref, event) => invoke(ref, event),
+    log: createMemoryLog(),
+    now: Date.now,
+  })
+  cleanup(t, () => refs.stop(0))
+  const events = createEvents({ store, refs, now: Date.now })
+  const wait = (args: object = {}, call: Call = callOf()) =>
+    events.wait({ topic: TOPIC, timeout: 0, ack: true, max: 100, ...args }, call)
+  const emit = async (data: number, topic = TOPIC) => (await events.emit({ topic, data }, callOf())).id
+  const subscribe = (args: object = {}, call: Call = callOf()) =>
+    events.subscribe({ topic: TOPIC, replay: false, ...args }, call)
+  return { ...events, store, refs, wait, emit, subscribe }
+}
+
+async function stage(t: TestContext, invoke?: (ref: string, event: unknown) => unknown) {
+  return eventsOn(t, await openStore(t), invoke)
+}
+
+const dataOf = (events: readonly { data: unknown }[]) => events.map(({ data }) => data)
+const hasCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+
+describe('events', () => {
+  test('are seen by every group, and once within a group', async (t) => {
+    const { subscribe, emit, wait } = await stage(t)
+    for (const queue of ['a', 'b']) await subscribe({ queue })
+    await emit(1)
+    await emit(2)
+    assert.deepEqual(dataOf(await wait({ queue: 'a' })), [1, 2])
+    assert.deepEqual(await wait({ queue: 'a' }), [])
+    assert.deepEqual(dataOf(await wait({ queue: 'b', max: 1 })), [1])
+    assert.deepEqual(dataOf(await wait({ queue: 'b' })), [2])
+  })
+
+  test('are waited for without a subscription: what comes next, not what was', async (t) => {
+    const { emit, wait } = await stage(t)
+    await emit(1)
+    assert.deepEqual(await wait({ timeout: 10 }), [])
+    const waiting = wait({ timeout: LONG })
+    // The wait may begin a moment later than the first of these.
+    let n = 1
+    let ended = false
+    const first = waiting.then(([event]) => {
+      ended = true
+      return event
+    })
+    await until(async () => {
+      await emit(++n)
+      return ended
+    }, 'an event')
+    assert.ok(Number((await first)?.data) >= 2)
+  })
+
+  test('make a named group at its first wait, which then misses nothing', async (t) => {
+    const { emit, wait } = await stage(t)
+    assert.deepEqual(await wait({ queue: 'new' }), [])
+    await emit(1)
+    assert.deepEqual(dataOf(await wait({ queue: 'new' })), [1])
+  })
+
+  test('start where the subscription says: from now, or from all that is kept', async (t) => {
+    const { emit, subscribe, wait } = await stage(t)
+    await emit(1)
+    assert.equal((await subscribe({ queue: 'now' })).created, true)
+    assert.equal((await subscribe({ queue: 'all', replay: true })).created, true)
+    assert.equal((await subscribe({ queue: 'all', replay: true })).created, false)
+    await emit(2)
+    assert.deepEqual(dataOf(await wait({ queue: 'now' })), [2])
+    assert.deepEqual(dataOf(await wait({ queue: 'all' })), [1, 2])
+  })
+
+  test('stay where they are when only looked at, until they are acknowledged', async (t) => {
+    const { emit, subscribe, wait, ack } = await stage(t)
+    await subscribe({ queue: 'q' })
+    const id = await emit(1)
+    await emit(2)
+    for (const _ of [1, 2]) assert.deepEqual(dataOf(await wait({ queue: 'q', ack: false })), [1, 2])
+    assert.deepEqual(await ack({ topic: TOPIC, queue: 'q', ids: [id], nack: false, delay: 0 }, callOf()), {
+      count: 1,
+    })
+    assert.deepEqual(dataOf(await wait({ queue: 'q', ack: false })), [2])
+  })
+
+  test('are hidden from the rest of the group while leased, and come back in order', async (t) => {
+    const { emit, subscribe, wait, ack } = await stage(t)
+    await subscribe({ queue: 'q' })
+    const id = await emit(1)
+    await emit(2)
+    assert.deepEqual(dataOf(await wait({ queue: 'q', lease: LONG, max: 1 })), [1])
+    assert.deepEqual(dataOf(await wait({ queue: 'q', ack: false })), [2])
+    await ack({ topic: TOPIC, queue: 'q', ids: [id], nack: true, delay: 0 }, callOf())
+    assert.deepEqual(dataOf(await wait({ queue: 'q', lease: 30 })), [1, 2])
+    assert.deepEqual(dataOf(await wait({ queue: 'q', timeout: LONG })), [1, 2])
+  })
+
+  test('of a group that is not there cannot be acknowledged', async (t) => {
+    const { ack, emit } = await stage(t)
+    const id = await emit(1)
+    const args = { topic: TOPIC, queue: 'none', ids: [id], nack: false, delay: 0 }
+    await assert.rejects(ack(args, callOf()), hasCode('group_not_found'))
+  })
+
+  test('of the messages are published by accepting messages only', async (t) => {
+    const { emit } = await stage(t)
+    await assert.rejects(emit(1, 'gateway-message'), hasCode('topic_reserved'))
+  })
+
+  test('that retention removed are told once, as a gap with their number, also to a group of its own', async (t) => {
+    const { subscribe, emit, wait, store } = await stage(t)
+    const call = callOf({ rootId: 'behind' })
+    await subscribe({}, call)
+    for (const n of [1, 2, 3]) await emit(n)
+    const keepOne = { journal: { maxAge: LONG, maxCount: 10 }, topics: { [TOPIC]: { maxCount: 1 } } }
+    while ((await store.trim(keepOne)).removed > 0);
+    const [gap, ...rest] = await wait({}, call)
+    assert.deepEqual([gap?.type, gap?.data], ['gap', { missed: 2 }])
+    assert.deepEqual(dataOf(rest), [3])
+    await emit(4)
+    assert.deepEqual(dataOf(await wait({}, call)), [4])
+  })
+
+  test('of the own group of a caller are its own: no other may read or end it, an operator may', async (t) => {
+    const { subscribe, unsubscribe, emit, wait } = await stage(t)
+    const mine = callOf({ rootId: 'mine' })
+    const { queue } = await subscribe({}, mine)
+    assert.equal(queue, '~mine')
+    await emit(1)
+    const other = callOf({ rootId: 'other' })
+    for (const attempt of [
+      wait({ queue }, other),
+      subscribe({ queue }, other),
+      unsubscribe({ topic: TOPIC, queue }, other),
+    ]) {
+      await assert.rejects(attempt, hasCode('forbidden'))
+    }
+    const operator = callOf({ rootId: 'control:x', caller: { kind: 'http', roles: ['operator'] } })
+    assert.deepEqual(dataOf(await wait({ queue, ack: false }, operator)), [1])
+    assert.deepEqual(dataOf(await wait({}, mine)), [1])
+    assert.deepEqual(await wait({ queue }, mine), [])
+  })
+
+  test('of an own group end with the message that it belongs to', async (t) => {
+    const { subscribe, releaseOwn, store } = await stage(t)
+    await subscribe({}, callOf({ rootId: 'm1' }))
+    await subscribe({ queue: 'named' }, callOf({ rootId: 'm1' }))
+    await releaseOwn('m1')
+    const left = (await store.topics.groups(TOPIC)).map(({ group }) => group)
+    assert.deepEqual(left, ['named'])
+  })
+
+  test('are not consumed for a caller that went away', async (t) => {
+    const { subscribe, emit, wait } = await stage(t)
+    await subscribe({ queue: 'q' })
+    const caller = new AbortController()
+    const waiting = wait({ queue: 'q', timeout: LONG }, callOf({ signal: caller.signal }))
+    await wait({ queue: 'q' })
+    caller.abort()
+    await emit(1)
+    assert.deepEqual(await waiting, [])
+    assert.deepEqual(dataOf(await wait({ queue: 'q' })), [1])
+  })
+
+  test('show an accepted message to every group, and consume nothing of the other roads', async (t) => {
+    const { subscribe, wait, store } = await stage(t)
+    await subscribe({ topic: 'gateway-message', queue: 'q' })
+    const [accepted] = await store.journal.accept([newMessage({ text: 'hi' })])
+    const [event] = await wait({ topic: 'gateway-message', queue: 'q' })
+    assert.deepEqual([event?.id, event?.source, event?.type], [accepted?.id, 'demo', 'webhook'])
+    assert.equal((await store.receive.take({}))?.message.id, accepted?.id)
+  })
+})
+
+describe('a subscription with a ref', () => {
+  test('invokes the skill for each event in order, again after a failure, and ends when told', async (t) => {
+    const seen: number[] = []
+    const { subscribe, unsubscribe, emit, refs, store } = await stage(t, (_ref, event) => {
+      const n = Number(Object(event).data)
+      seen.push(n)
+      if (n === 1 && seen.length === 1) throw new Error('once')
+    })
+    await refs.start()
+    await subscribe({ queue: 'q', ref: 'work' })
+    await emit(1)
+    await emit(2)
+    await until(() => seen.length === 3, 'three runs')
+    assert.deepEqual(seen, [1, 1, 2])
+    assert.deepEqual(await unsubscribe({ topic: TOPIC, queue: 'q', ref: 'another' }, callOf()), { ok: false })
+    assert.equal((await store.topics.groups(TOPIC)).length, 1)
+    assert.deepEqual(await unsubscribe({ topic: TOPIC, queue: 'q', ref: 'work' }, callOf()), { ok: true })
+    assert.equal((await store.topics.groups(TOPIC)).length, 0)
+    await emit(3)
+    await until(async () => (await store.jobs.list('subscriptions', 9)).length === 0, 'no job')
+    assert.equal(seen.length, 3)
+  })
+
+  test('goes on after a restart, with what came meanwhile', async (t) => {
+    const store = await openStore(t)
+    const before = eventsOn(t, store, () => assert.fail('it is not running'))
+    await before.subscribe({ queue: 'q', ref: 'work' })
+    await before.refs.stop(0)
+    await before.emit(1)
+    const seen: unknown[] = []
+    const after = eventsOn(t, store, (ref, event) => seen.push([ref, Object(event).data]))
+    await after.refs.start()
+    await until(() => seen.length === 1, 'the event')
+    assert.deepEqual(seen, [['work', 1]])
+  })
+
+  test('outlives the caller whose own group it is', async (t) => {
+    const { subscribe, releaseOwn, store } = await stage(t)
+    await subscribe({ ref: 'work' }, callOf({ rootId: 'm1' }))
+    await releaseOwn('m1')
+    assert.deepEqual(
+      (await store.topics.groups(TOPIC)).map(({ group }) => group),
+      ['~m1'],
+    )
+  })
+
+  test('makes a dead letter of an event that its skill can never take', async (t) => {
+    const { subscribe, emit, refs, store } = await stage(t, () => {
+      throw new TriviumError('skill_not_found', { name: 'work', hint: '' })
+    })
+    await refs.start()
+    await subscribe({ queue: 'q', ref: 'work' })
+    const id = await emit(1)
+    const letter = await until(() => store.jobs.deadLetters.get(`${TOPIC}/q/${id}`), 'the dead letter')
+    assert.equal(letter.reason, 'permanent')
+  })
+})

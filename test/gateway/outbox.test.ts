@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { Message } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/store.ts'
+import type { Reply } from '../../src/core/transport.ts'
+import { createOutbox, type Sender } from '../../src/gateway/outbox.ts'
+import { until } from '../fixtures/until.ts'
+import { cleanup } from '../skills/support/cleanup.ts'
+import { createMemoryLog } from '../skills/support/log.ts'
+import { messageOf } from '../skills/support/message.ts'
+import { openStore } from '../skills/support/store.ts'
+import { newMessage } from './kit.ts'
+
+function outboxOf(
+  t: TestContext,
+  store: Store,
+  sender: (reply: Reply) => Sender | undefined,
+  now = Date.now,
+) {
+  const outcomes: string[] = []
+  const outbox = createOutbox({
+    store,
+    owner: 'me',
+    concurrency: 10,
+    sender,
+    sent: (_reply, outcome) => void outcomes.push(outcome),
+    log: createMemoryLog(),
+    now,
+  })
+  cleanup(t, () => outbox.worker.stop(0))
+  return { ...outbox, outcomes }
+}
+
+/** A transport that remembers what it sent; `fail` is asked first. */
+function recorder(fail: (reply: Reply, attempt: number) => unknown = () => undefined) {
+  const sent: Reply[] = []
+  let attempt = 0
+  const sender: Sender = {
+    async send(reply) {
+      attempt++
+      const failure = fail(reply, attempt)
+      if (failure) throw failure
+      sent.push(reply)
+      return { id: `r${sent.length}` }
+    },
+  }
+  return { sent, sender, attempts: () => attempt }
+}
+
+async function accepted(store: Store): Promise<Message> {
+  const [answer] = await store.journal.accept([newMessage({ data: { replyTarget: { thread: 7 } } })])
+  const message = await store.journal.get(answer?.id ?? '')
+  assert.ok(message)
+  return message
+}
+
+const failed = () => new TriviumError('send_failed', { gateway: 'demo', reason: 'busy' })
+const rejected = () => new TriviumError('send_rejected', { gateway: 'demo', reason: '403' })
+
+describe('the outbox', () => {
+  test('sends a key once, to the target that the message brought, and notes it', async (t) => {
+    const store = await openStore(t)
+    const { sent, sender } = recorder()
+    const outbox = outboxOf(t, store, () => sender)
+    outbox.worker.start()
+    const message = await accepted(store)
+    const first = await outbox.reply(message, { key: 'k', text: 'hi' })
+    assert.deepEqual(first, { id: 'outbox:k', queued: true })
+    assert.deepEqual(await outbox.reply(message, { key: 'k', text: 'again' }), {
+      id: 'outbox:k',
+      queued: false,
+    })
+    const state = await outbox.wait(first.id, 10_000)
+    assert.equal(state?.state, 'done')
+    assert.equal((await outbox.reply(message, { key: 'k', text: 'late' })).queued, false)
+    assert.equal(sent.length, 1)
+    assert.deepEqual(
+      [sent[0]?.target, sent[0]?.conversation, sent[0]?.inReplyTo, sent[0]?.text],
+      [{ thread: 7 }, 'c1', message.id, 'hi'],
+    )
+    const history = await store.journal.history(message.id)
+    assert.ok(history.some(({ road, what }) => road === 'outbox' && what === 'sent'))
+  })
+
+  test('tries again after a failure that may pass', async (t) => {
+    const store = await openStore(t)
+    const { sent, sender, attempts } = recorder((_reply, attempt) => (attempt === 1 ? failed() : undefined))
+    const outbox = outboxOf(t, store, () => sender)
+    outbox.worker.start()
+    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
+    assert.equal((await outbox.wait(id, 10_000))?.state, 'done')
+    assert.deepEqual([attempts(), sent.length, outbox.outcomes], [2, 1, ['retry', 'sent']])
+  })
+
+  test('makes a dead letter at once of what a transport refuses for good', async (t) => {
+    const store = await openStore(t)
+    const { sender, attempts } = recorder(rejected)
+    const outbox = outboxOf(t, store, () => sender)
+    outbox.worker.start()
+    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
+    const state = await outbox.wait(id, 10_000)
+    assert.ok(state?.state === 'dead')
+    assert.equal(state.reason, 'permanent')
+    assert.deepEqual([attempts(), outbox.outcomes], [1, ['dead']])
+  })
+
+  /** A send whose process died: nobody knows whether it arrived. */
+  async function lostSend(store: Store, outbox: ReturnType<typeof outboxOf>) {
+    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
+    await store.jobs.claim('outbox', { max: 1, lease: 1, owner: 'dead' })
+    outbox.worker.start()
+    return outbox.wait(id, 10_000)
+  }
+
+  test('looks whether an interrupted send arrived, and sends only where it did not', async (t) => {
+    for (const arrived of [true, false]) {
+      const store = await openStore(t)
+      const { sent, sender } = recorder()
+      const probe: Sender['probe'] = async () =>
+        arrived ? { sent: true, receipt: { id: 'found' } } : { sent: false }
+      const outbox = outboxOf(t, store, () => ({ ...sender, probe }))
+      const state = await lostSend(store, outbox)
+      assert.deepEqual(state?.state === 'done' && state.result, {
+        receipt: { id: arrived ? 'found' : 'r1' },
+      })
+      assert.equal(sent.length, arrived ? 0 : 1)
+    }
+  })
+
+  test('holds what it cannot find out about for an operator, and never sends it blindly', async (t) => {
+    const store = await openStore(t)
+    const { sent, sender } = recorder()
+    const outbox = outboxOf(t, store, () => ({ ...sender, probe: async () => ({ sent: 'unknown' }) }))
+    const state = await lostSend(store, outbox)
+    assert.equal(state?.state === 'dead' && state.reason, 'ambiguous')
+    assert.equal(sent.length, 0)
+  })
+
+  test('still looks first when an attempt after the ambiguous one failed for another reason', async (t) => {
+    const store = await openStore(t)
+    const probes: string[] = []
+    const { sent, sender } = recorder((_reply, attempt) =>
+      attempt === 1
+        ? new TriviumError('send_ambiguous', { gateway: 'demo', key: 'k', reason: 'cut off' })
+        : undefined,
+    )
+    const probe: Sender['probe'] = async () => {
+      probes.push('asked')
+      // The first look fails itself: the mailbox is away.
+      if (probes.length === 1) throw failed()
+      return { sent: true, receipt: { id: 'found' } }
+    }
+    const outbox = outboxOf(t, store, () => ({ ...sender, probe }))
+    outbox.worker.start()
+    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
+    const state = await outbox.wait(id, 20_000)
+    assert.deepEqual(state?.state === 'done' && state.result, { receipt: { id: 'found' } })
+    assert.deepEqual([probes.length, sent.length], [2, 0])
+  })
+
+  test('leaves a hanging send at the end of the grace, and looks for it before it is sent again', async (t) => {
+    const store = await openStore(t)
+    const begun = Promise.withResolvers<void>()
+    const hanging: Sender = {
+      send() {
+        begun.resolve()
+        return new Promise(() => {})
+      },
+    }
+    const first = outboxOf(t, store, () => hanging)
+    first.worker.start()
+    const { id } = await first.reply(messageOf(), { key: 'k', text: 'hi' })
+    await begun.promise
+    await first.worker.stop(10)
+
+    const { sent, sender } = recorder()
+    const probe: Sender['probe'] = async () => ({ sent: true, receipt: { id: 'found' } })
+    const second = outboxOf(t, store, () => ({ ...sender, probe }))
+    second.worker.start()
+    const state = await second.wait(id, 10_000)
+    assert.deepEqual(state?.state === 'done' && state.result, { receipt: { id: 'found' } })
+    assert.equal(sent.length, 0)
+  })
+
+  test('keeps the reply of a gateway that is away, at no attempt', async (t) => {
+    const store = await openStore(t)
+    const outbox = outboxOf(t, store, () => undefined)
+    outbox.worker.start()
+    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
+    const info = await until(async () => {
+      const [job] = await store.jobs.list('outbox', 1)
+      return job && job.due > Date.now() + 1000 ? job : undefined
+    }, 'a reply that waits for its gateway')
+    assert.deepEqual([info.id, info.failures, info.running], [id, 0, false])
+  })
+
+  test('gives a reply up whose gateway was away for a day: nobody wants it any more', async (t) => {
+    const store = await openStore(t)
+    let clock = Date.now()
+    const outbox = outboxOf(
+      t,
+      store,
+      () => undefined,
+      () => clock,
+    )
+    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
+    clock += 86_400_000
+    outbox.worker.start()
+    const state = await outbox.wait(id, 10_000)
+    assert.equal(state?.state === 'dead' && state.error.code, 'gateway_not_found')
+  })
+
+  test('sends to one conversation in order, and lets no other wait for it', async (t) => {
+    const store = await openStore(t)
+    const { sent, sender } = recorder((reply, attempt) =>
+      reply.text === 'first' && attempt < 3 ? failed() : undefined,
+    )
+    const outbox = outboxOf(t, store, () => sender)
+    outbox.worker.start()
+    await outbox.reply(messageOf(), { key: '1', text: 'first' })
+    const second = await outbox.reply(messageOf(), { key: '2', text: 'second' })
+    await outbox.reply(messageOf({ conversation: 'c2' }), { key: '3', text: 'other' })
+    await outbox.wait(second.id, 20_000)
+    assert.deepEqual(
+      sent.map(({ text }) => text),
+      ['other', 'first', 'second'],
+    )
+  })
+})

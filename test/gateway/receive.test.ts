@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { createReceive } from '../../src/gateway/receive.ts'
+import { messageOf } from '../skills/support/message.ts'
+import { openStore } from '../skills/support/store.ts'
+import { callOf, newMessage } from './kit.ts'
+
+const LONG = 20_000
+
+async function stage(t: TestContext) {
+  const store = await openStore(t)
+  const counted: string[] = []
+  const receive = createReceive({ store, taken: (gateway) => counted.push(gateway) })
+  const accept = async (text: string, conversation = 'c1', gateway = 'demo') => {
+    await store.journal.accept([newMessage({ text, conversation, gateway })])
+  }
+  const take = async (args: object = {}, call = callOf()) => receive.receive({ timeout: 0, ...args }, call)
+  return { store, receive, counted, accept, take }
+}
+
+describe('gateway-receive', () => {
+  test('gives the oldest message first, each to one caller only, and null when there is none', async (t) => {
+    const { accept, take, counted } = await stage(t)
+    for (const text of ['1', '2', '3']) await accept(text, `c${text}`)
+    const taken = await Promise.all([take(), take(), take(), take()])
+    assert.deepEqual(
+      taken.map((message) => message?.text ?? null),
+      ['1', '2', '3', null],
+    )
+    assert.deepEqual(counted, ['demo', 'demo', 'demo'])
+  })
+
+  test('waits until a message comes, and returns null at the timeout', async (t) => {
+    const { accept, take } = await stage(t)
+    const waiting = take({ timeout: LONG })
+    await accept('late')
+    assert.equal((await waiting)?.text, 'late')
+    assert.equal(await take({ timeout: 20 }), null)
+  })
+
+  test('inside a conversation takes the messages of that conversation, unless it names another', async (t) => {
+    const { accept, take } = await stage(t)
+    await accept('theirs', 'c1')
+    await accept('mine', 'c2')
+    await accept('same conversation, other gateway', 'c2', 'other')
+    const call = callOf({ message: messageOf({ gateway: 'demo', conversation: 'c2' }) })
+    assert.equal((await take({}, call))?.text, 'mine')
+    assert.equal(await take({}, call), null)
+    assert.equal((await take({ gateway: 'demo' }, call))?.text, 'theirs')
+    assert.equal((await take({ conversation: 'c2' }))?.text, 'same conversation, other gateway')
+  })
+
+  test('gives a leased message back unless it is acknowledged', async (t) => {
+    const { accept, take, receive } = await stage(t)
+    await accept('a')
+    const first = await take({ lease: 50 })
+    assert.ok(first?.receipt)
+    assert.equal(await take(), null)
+    const again = await take({ timeout: LONG, lease: LONG })
+    assert.equal(again?.text, 'a')
+    assert.notEqual(again?.receipt, first.receipt)
+    assert.deepEqual(await receive.ack({ receipt: first.receipt }, callOf()), { ok: false })
+    assert.deepEqual(await receive.ack({ receipt: again?.receipt ?? '' }, callOf()), { ok: true })
+    assert.equal(await take(), null)
+  })
+
+  test('takes nothing for a caller that went away while it waited', async (t) => {
+    const { accept, take } = await stage(t)
+    const caller = new AbortController()
+    const waiting = take({ timeout: LONG }, callOf({ signal: caller.signal }))
+    await take()
+    caller.abort()
+    await accept('for somebody else')
+    assert.equal(await waiting, null)
+    assert.equal((await take())?.text, 'for somebody else')
+  })
+
+  test('gives a message back that was leased for a caller that went away meanwhile', async (t) => {
+    const { store, accept } = await stage(t)
+    await accept('a')
+    const caller = new AbortController()
+    const receive = createReceive({
+      taken() {},
+      store: {
+        onSignal: store.onSignal,
+        receive: {
+          ...store.receive,
+          async take(filter, lease) {
+            const taken = await store.receive.take(filter, lease)
+            caller.abort()
+            return taken
+          },
+        },
+      },
+    })
+    const gone = await receive.receive({ timeout: LONG, lease: LONG }, callOf({ signal: caller.signal }))
+    assert.equal(gone, null)
+    assert.equal((await store.receive.take({}))?.message.text, 'a')
+  })
+
+  test('does not spin while somebody else holds a lease', async (t) => {
+    const { store, accept } = await stage(t)
+    await accept('a')
+    await store.receive.take({}, LONG)
+    let takes = 0
+    const receive = createReceive({
+      taken() {},
+      store: {
+        onSignal: store.onSignal,
+        receive: {
+          ...store.receive,
+          take(filter, lease) {
+            takes++
+            return store.receive.take(filter, lease)
+          },
+        },
+      },
+    })
+    assert.equal(await receive.receive({ gateway: 'other', timeout: 50 }, callOf()), null)
+    assert.ok(takes <= 4, `${takes} looks`)
+  })
+})
