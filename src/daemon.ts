@@ -11,10 +11,12 @@ import { createMetrics } from './control/metrics.ts'
 import { controlToken } from './control/token.ts'
 import { type Json, toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
+import type { Route } from './core/route.ts'
 import type { Store } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { accessRules, callerOf } from './daemon/access.ts'
 import { closeServer, listenOn, textOf } from './daemon/addresses.ts'
+import { createApprovalButtons } from './daemon/approval-buttons.ts'
 import { recordApprovals } from './daemon/approval-events.ts'
 import { createDurableParts } from './daemon/assistant.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
@@ -96,13 +98,13 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const publicHttp = createPublicHttp({ log })
   let draining = false
 
-  let routing = { router: createRouter(config.routes), routes: config.routes }
+  let routing = routingOf(config.routes)
   const roads = createRoads({
     store,
     owner,
     concurrency: CONCURRENCY,
     maxBacklog: config.daemon.maxBacklog ?? MAX_BACKLOG,
-    routes: () => routing,
+    routes: () => answering,
     gateways: () => gateways,
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
     callerOf: (message) => callerOf(message, config.access),
@@ -111,6 +113,12 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     log,
     now,
   })
+  const buttons = createApprovalButtons({
+    outbox: roads.outbox,
+    journal: store.journal,
+    approvals: () => approvals,
+  })
+  let answering = buttons.around(routing)
   const gateways: Gateways = createGateways({
     kinds,
     log,
@@ -138,7 +146,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     store,
     dataDir,
     now,
-    resume: async ({ id, message }) => (message ? resumeDispatch(store, message, id) : undefined),
+    async resume(approval) {
+      await buttons.decided(approval)
+      if (approval.message) await resumeDispatch(store, approval.message, approval.id)
+    },
   })
   const durable = createDurableParts({
     store,
@@ -157,7 +168,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, approvals },
     globals: runtime.globals,
-    middleware: createMiddleware({ access: accessRules(config.access) }),
+    skills: [buttons.skill],
+    middleware: createMiddleware({ access: accessRules(config.access), ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
       ...modelSources(config.model, options.env),
       defaultModel: () => config.model?.name,
@@ -170,7 +182,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     const late = needRestart(config, next)
     if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
     config = next
-    routing = { router: createRouter(next.routes), routes: next.routes }
+    routing = routingOf(next.routes)
+    answering = buttons.around(routing)
     await gateways.apply(
       next.gateways.filter((gateway) => gateway.enabled && runsIn(mode, gateway.transport)),
     )
@@ -283,6 +296,10 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       }
     },
   }
+}
+
+function routingOf(routes: readonly Route[]) {
+  return { router: createRouter(routes), routes }
 }
 
 /** Broken skills count: a route to one is no mistake of the route. */
