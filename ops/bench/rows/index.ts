@@ -7,6 +7,7 @@ import { memory } from './memory.ts'
 import { ready } from './ready.ts'
 import { receive } from './receive.ts'
 import { skillRuntime } from './skills.ts'
+import { state } from './state.ts'
 import { storeSize } from './store-size.ts'
 import { websocket } from './websocket.ts'
 
@@ -18,6 +19,7 @@ export const rows: readonly Row[] = [
   dispatch,
   receive,
   skillRuntime,
+  state,
   latency,
   storeSize,
   memory,
