@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { LogLevel, WebClient } from '@slack/web-api'
+import { LogLevel, WebAPIRateLimitedError, WebClient } from '@slack/web-api'
 import type { Log } from '../../src/core/log.ts'
 import { createTokenBucket, type TokenBucket } from '../token-bucket.ts'
 import { slackFailure } from './failure.ts'
@@ -8,8 +8,8 @@ import { slackFailure } from './failure.ts'
 export type SlackApi = {
   /**
    * Runs one call. `limit` names what Slack counts together: a method, or a method and a channel. Waits while that
-   * is over its limit, and once repeats a call that Slack refused with 429 after the time that Slack asked for.
-   * Rejects with what the client threw; `slackFailure` tells what it means.
+   * is over its limit, and once repeats a call that Slack refused with 429 after the time that Slack asked for;
+   * where that is longer than half a minute, it rejects without asking Slack. Rejects with what the client threw; `slackFailure` tells what it means.
    */
   call<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T>
   /** As `call` for what is not worth waiting for: undefined while it is over its limit. */
@@ -66,7 +66,8 @@ export function createSlackApi(options: {
   return {
     async call(limit, run) {
       const before = blockedFor(limit)
-      if (before > 0) await wait(Math.min(before, LONGEST_WAIT))
+      if (before > LONGEST_WAIT) throw new WebAPIRateLimitedError(Math.ceil(before / 1000))
+      if (before > 0) await wait(before)
       try {
         return await attempt(limit, run)
       } catch (error) {

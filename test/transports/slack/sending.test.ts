@@ -24,6 +24,24 @@ describe('a post that Slack does not answer', () => {
     assert.equal(postsOf(message.data.thread).length, 1)
   })
 
+  test('stays ambiguous while Slack cannot be asked, so that it is not sent again without looking', async () => {
+    const message = await asked()
+    const reply = replyTo(message, 'once')
+    server.fail('chat.postMessage', { apply: true, hangUp: true })
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    server.fail('conversations.replies', { hangUp: true })
+    await assert.rejects(async () => transport.probe?.(reply), failing('send_ambiguous'))
+    assert.equal((await transport.probe?.(reply))?.sent, true)
+  })
+
+  test('to a person is looked for in the direct messages with them', async () => {
+    const reply = { key: 'direct', gateway: 'team', conversation: 'U1ANN', to: 'U1ANN', text: 'psst' }
+    server.fail('chat.postMessage', { apply: true, hangUp: true })
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    const found = await transport.probe?.(reply)
+    assert.ok(found?.sent === true && found.receipt.id.startsWith('D1ANN/'))
+  })
+
   test('is sent again where it is not found', async () => {
     const message = await asked()
     const reply = replyTo(message, 'once')
@@ -62,6 +80,16 @@ describe('what Slack refuses', () => {
     const tries = server.calls.slice(from).filter((call) => call.method === 'chat.postMessage')
     assert.equal(tries.length, 2)
     assert.ok((tries[1]?.at ?? 0) - (tries[0]?.at ?? 0) >= 950)
+  })
+
+  test('for longer than is worth waiting for is left to the outbox, and Slack is not asked again', async () => {
+    const message = await deliverEvent(world, { text: 'x', channel: 'C0BUSY' })
+    server.fail('chat.postMessage', { status: 429, headers: { 'retry-after': '600' } })
+    const from = server.calls.length
+    await assert.rejects(transport.send(replyTo(message, 'later')), failing('send_failed'))
+    await assert.rejects(transport.send(replyTo(message, 'later')), failing('send_failed'))
+    const tries = server.calls.slice(from).filter((call) => call.method === 'chat.postMessage')
+    assert.equal(tries.length, 1)
   })
 
   test('for good is a dead letter, with what to do', async () => {

@@ -45,9 +45,12 @@ export function createInbound(
     const workspace = await workspaceOf(payload)
     if (stopped)
       throw new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
-    if (!workspace) return skip('unknown_team', 'its workspace has no bot token here')
+    if (!workspace) {
+      deps.refused('unknown_team')
+      return skip('its workspace has no bot token here')
+    }
     const read = readPayload(kind, payload, workspace)
-    if ('skip' in read) return skip('ignored', read.skip)
+    if ('skip' in read) return skip(read.skip)
     const { draft } = read
     const running = underWay.get(draft.key)
     if (running) return running
@@ -100,8 +103,7 @@ export function createInbound(
     return authorized.length === 0 && claimed === undefined && known.length === 1 ? known[0] : undefined
   }
 
-  function skip(reason: string, why: string): undefined {
-    deps.refused(reason)
+  function skip(why: string): undefined {
     deps.log.debug({ why }, 'an event of Slack starts nothing')
     return undefined
   }

@@ -1,7 +1,7 @@
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { type Target, targetOf } from '../conversation.ts'
-import { sendError } from '../failure.ts'
+import { sendError, slackFailure } from '../failure.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { approvalKey, blocksOf, type Extras, readExtras } from './extras.ts'
@@ -16,6 +16,10 @@ import { toMrkdwn } from './to-mrkdwn.ts'
 /** The sending half of a Slack gateway. */
 export type SlackSender = Required<Pick<Transport, 'send' | 'probe'>>
 
+type Probe = Awaited<ReturnType<SlackSender['probe']>>
+
+const MAX_DIRECTS = 5000
+
 /** One send under way. */
 type Sending = { reply: Reply; extras: Extras; workspace: Workspace; target: Target; progress: Progress }
 
@@ -26,6 +30,8 @@ export function createSender(
 ): SlackSender {
   const { gateway } = deps
   const sent = createSentLog(deps.kv, gateway)
+  /** The channel of direct messages with each user. */
+  const directs = new Map<string, string>()
 
   async function send(reply: Reply): Promise<Receipt> {
     try {
@@ -103,7 +109,33 @@ export function createSender(
     }
     const workspace = workspaces.find(target.team)
     if (!workspace) throw rejected(`there is no bot token for the workspace ${target.team}`)
-    return { reply, extras: readExtras(reply), workspace, target, progress: await sent.read(reply.key) }
+    const extras = readExtras(reply)
+    const progress = await sent.read(reply.key)
+    return { reply, extras, workspace, target: await withChannel(target, workspace), progress }
+  }
+
+  /** Who is written to directly has a channel for it, and only there can a post be looked for. */
+  async function withChannel(target: Target, { api }: Workspace): Promise<Target> {
+    const { channel: user } = target
+    if (!/^[UW][A-Z0-9]+$/.test(user)) return target
+    const place = `${target.team}/${user}`
+    const known = directs.get(place)
+    if (known !== undefined) return { ...target, channel: known }
+    const answer = await api.call('conversations.open', (web) => web.conversations.open({ users: user }))
+    const channel = answer.channel?.id ?? user
+    if (directs.size >= MAX_DIRECTS) directs.clear()
+    directs.set(place, channel)
+    return { ...target, channel }
+  }
+
+  async function look(reply: Reply): Promise<Probe> {
+    const { extras, workspace, target, progress } = await begin(reply)
+    if (progress.done) return { sent: true, receipt: receiptOf(progress, target.channel) }
+    // What replaces may be repeated; what only one person sees cannot be read back.
+    if (replacedKey(extras) !== undefined) return { sent: false }
+    if (extras.ephemeral !== undefined || target.responseUrl !== undefined) return { sent: 'unknown' }
+    const found = await probeThread({ reply, workspace, target, progress, save: save(reply.key, progress) })
+    return found === true ? { sent: true, receipt: receiptOf(progress, target.channel) } : { sent: found }
   }
 
   function rejected(reason: string): TriviumError {
@@ -113,13 +145,15 @@ export function createSender(
   return {
     send,
     async probe(reply) {
-      const { extras, workspace, target, progress } = await begin(reply)
-      if (progress.done) return { sent: true, receipt: receiptOf(progress, target.channel) }
-      // What replaces may be repeated; what only one person sees cannot be read back.
-      if (replacedKey(extras) !== undefined) return { sent: false }
-      if (extras.ephemeral !== undefined || target.responseUrl !== undefined) return { sent: 'unknown' }
-      const found = await probeThread({ reply, workspace, target, progress, save: save(reply.key, progress) })
-      return found === true ? { sent: true, receipt: receiptOf(progress, target.channel) } : { sent: found }
+      try {
+        return await look(reply)
+      } catch (error) {
+        const failure = slackFailure(error)
+        if (failure.kind === 'rejected') return { sent: 'unknown' }
+        // Any other code, and the next attempt would send without looking.
+        const reason = `it could not be looked for: ${failure.reason}`
+        throw new TriviumError('send_ambiguous', { gateway, key: reply.key, reason }, { cause: error })
+      }
     },
   }
 }
