@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { pathGet } from '../../src/core/json.ts'
-import { createRefSubscriptions } from '../../src/gateway/event-refs.ts'
-import { createEvents } from '../../src/gateway/events.ts'
 import { until } from '../fixtures/until.ts'
-import { createFolder } from './support/folder.ts'
-import { createMemoryLog } from './support/log.ts'
-import { SHIPPED, startRuntime } from './support/runtime.ts'
-import { type StoreKind, storeKinds } from './support/store.ts'
+import { startOnRoads } from './support/roads.ts'
+import { storeKinds } from './support/store.ts'
 
 // The code of the reference, letter by letter: each stands inside the `run` of a skill that is loaded from its file.
 
@@ -62,37 +58,12 @@ await ctx.manager.invoke('state-set', { key: 'counter', value: 42, store: 'memor
 const skill = (code: string, result: string) =>
   `export default { description: 'A snippet.', async run(ctx) {\n${code}\nreturn ${result}\n} }`
 
-/** A runtime with the real roads of a store and these skills, each in a file; `bring` accepts a message. */
-async function start(t: TestContext, kind: StoreKind, files: Record<string, string>) {
-  const store = await kind.open(t, await kind.place(t))
-  const refs = createRefSubscriptions({
-    store,
-    owner: 'test',
-    invoke: async () => undefined,
-    log: createMemoryLog(),
-    now: Date.now,
-  })
-  const bring = async (text: string) => {
-    const from = { id: 'alice' }
-    const message = { gateway: 'chat', transport: 'websocket', conversation: 'c1', from, text, data: {} }
-    await store.journal.accept([message])
-  }
-  const paths = Object.entries(files).map(([name, source]) => [`${name}/index.ts`, source])
-  const folder = await createFolder(t, Object.fromEntries(paths))
-  const runtime = await startRuntime(t, {
-    store,
-    services: { events: createEvents({ store, refs, now: Date.now }) },
-    manager: { folders: [folder, SHIPPED], globals: { bring } },
-  })
-  return { ...runtime, bring }
-}
-
 const BRING = skill(`await ctx.globals.bring(ctx.args.text)`, 'null')
 
 for (const kind of storeKinds()) {
   describe(`the code of the reference inside a code skill, on the ${kind.kind} store`, () => {
     test('wait for the next inbound message on any transport', async (t) => {
-      const { manager, bring } = await start(t, kind, { snippet: skill(WAIT, 'events') })
+      const { manager, bring } = await startOnRoads(t, kind, { files: { snippet: skill(WAIT, 'events') } })
       let done = false
       const waiting = manager.invoke('snippet').finally(() => {
         done = true
@@ -108,7 +79,9 @@ for (const kind of storeKinds()) {
     })
 
     test('for buffered observation (no missed events between waits), subscribe first', async (t) => {
-      const { manager } = await start(t, kind, { snippet: skill(SUBSCRIBE, 'events'), bring: BRING })
+      const { manager } = await startOnRoads(t, kind, {
+        files: { snippet: skill(SUBSCRIBE, 'events'), bring: BRING },
+      })
       const events = await manager.invoke('snippet')
       assert.deepEqual(Array.isArray(events) && events.map((event) => pathGet(event, 'data.body')), [
         'one',
@@ -117,9 +90,11 @@ for (const kind of storeKinds()) {
     })
 
     test('create a callback, wait for invocations, respond, clean up', async (t) => {
-      const { manager } = await start(t, kind, {
-        snippet: skill(CALLBACK, '{ ref, args: invocation.args, answer: await answer }'),
-        other: skill('const { ref } = ctx.args', `ctx.manager.invoke(ref, { n: 1 })`),
+      const { manager } = await startOnRoads(t, kind, {
+        files: {
+          snippet: skill(CALLBACK, '{ ref, args: invocation.args, answer: await answer }'),
+          other: skill('const { ref } = ctx.args', `ctx.manager.invoke(ref, { n: 1 })`),
+        },
       })
       const result = await manager.invoke('snippet')
       assert.match(String(pathGet(result, 'ref')), /^callback-[0-9a-f]{8}$/)
@@ -128,12 +103,14 @@ for (const kind of storeKinds()) {
     })
 
     test('write and read, list keys by prefix, wait for a key, delete, use the memory backend', async (t) => {
-      const { manager } = await start(t, kind, {
-        snippet: skill(STATE, '{ prefs, userKeys, result, job: await job }'),
-        job: skill(
-          `await ctx.manager.invoke('state-set', { key: 'job:123:done', value: { ok: 1 } })`,
-          `'finished'`,
-        ),
+      const { manager } = await startOnRoads(t, kind, {
+        files: {
+          snippet: skill(STATE, '{ prefs, userKeys, result, job: await job }'),
+          job: skill(
+            `await ctx.manager.invoke('state-set', { key: 'job:123:done', value: { ok: 1 } })`,
+            `'finished'`,
+          ),
+        },
       })
       assert.deepEqual(await manager.invoke('snippet'), {
         prefs: { theme: 'dark' },
