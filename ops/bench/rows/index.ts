@@ -2,6 +2,7 @@ import type { Row } from '../lib/bench.ts'
 import { accept, acceptAndDispatch } from './accept.ts'
 import { backlog } from './backlog.ts'
 import { dispatch } from './dispatch.ts'
+import { email } from './email.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { ready } from './ready.ts'
@@ -20,6 +21,7 @@ export const rows: readonly Row[] = [
   receive,
   skillRuntime,
   state,
+  email,
   latency,
   storeSize,
   memory,

@@ -1,0 +1,44 @@
+import { ImapFlow } from 'imapflow'
+import { z } from 'zod'
+import { startDovecot } from '../../../test/fixtures/dovecot.ts'
+import { deliver } from '../../../test/fixtures/smtp-server.ts'
+import { sampleMail } from '../lib/sample-mail.ts'
+import { servePeer } from '../lib/serve-peer.ts'
+
+const TO = 'support@example.com'
+
+// What is measured is the reader, not how fast this server's disk is.
+const dovecot = await startDovecot({ config: 'mail_fsync = never' })
+let serial = 0
+
+servePeer(
+  {
+    ports: () => ({ imap: dovecot.imapPort }),
+
+    /** Fills the mailbox. */
+    async fill(params) {
+      const { count } = z.object({ count: z.number() }).parse(params)
+      const client = new ImapFlow({
+        host: '127.0.0.1',
+        port: dovecot.imapPort,
+        secure: false,
+        doSTARTTLS: false,
+        auth: { user: TO, pass: dovecot.password },
+        logger: false,
+        disableAutoIdle: true,
+      })
+      await client.connect()
+      for (let n = 0; n < count; n++) await client.append('INBOX', sampleMail(serial++))
+      await client.logout()
+      return {}
+    },
+
+    /** One mail as it comes in from another server. */
+    async deliver() {
+      const raw = sampleMail(serial++)
+      await deliver(dovecot.lmtpPort, { from: 'anna@example.net', to: [TO], raw })
+      return {}
+    },
+  },
+  () => dovecot.close(),
+)
