@@ -1,6 +1,7 @@
 import type { TransportKind } from '../src/core/transport.ts'
 import { cli } from './cli/index.ts'
 import { email } from './email/index.ts'
+import { slack } from './slack/index.ts'
 import { webhook } from './webhook/index.ts'
 import { websocket } from './websocket/index.ts'
 
@@ -8,6 +9,7 @@ import { websocket } from './websocket/index.ts'
 export const transports: Record<string, TransportKind> = {
   cli,
   email,
+  slack,
   webhook,
   websocket,
 }

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { type SlackServer, startSlackServer } from '../fixtures/slack-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const DEPLOY = `export default {
+  description: 'deploys',
+  metadata: { approval: { title: 'Deploy it?', approvers: ['U2BOB'] } },
+  run: () => 'deployed',
+}`
+
+describe('an approval in a Slack thread', { timeout: 90_000 }, () => {
+  let slack: SlackServer
+  let site: Site
+  let daemon: DaemonProcess
+
+  before(async () => {
+    slack = await startSlackServer()
+    site = createSite({
+      routes: `
+gateways:
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }
+routes:
+  - { name: deploys, match: { gateway: team, event: message }, skill: deploy }
+`,
+      skills: { deploy: DEPLOY },
+    })
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon?.end()
+    site?.remove()
+    await slack?.close()
+  })
+
+  const question = () =>
+    slack.posts.find((post) => JSON.stringify(post.blocks ?? '').includes('trivium-approve'))
+
+  const click = (user: string, trigger: string) => {
+    const asked = question()
+    const id = /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked?.blocks))?.[1] ?? ''
+    return slack.sockets.deliver(
+      'interactive',
+      {
+        type: 'block_actions',
+        team: { id: 'T0TEAM' },
+        user: { id: user, team_id: 'T0TEAM' },
+        channel: { id: 'C0GEN' },
+        trigger_id: trigger,
+        container: { type: 'message', message_ts: asked?.ts ?? '', channel_id: 'C0GEN' },
+        message: { ts: asked?.ts ?? '', thread_ts: asked?.thread_ts ?? '' },
+        actions: [
+          { action_id: 'trivium-approve', block_id: `trivium-approval:${id}`, value: id, action_ts: trigger },
+        ],
+      },
+      { socketWithin: 10_000, within: 3000 },
+    )
+  }
+
+  test('is decided once, by a named person only, survives a restart, and shows who decided', async () => {
+    const event = {
+      type: 'event_callback',
+      team_id: 'T0TEAM',
+      api_app_id: 'A0APP',
+      event_id: 'Ev1',
+      authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
+      event: {
+        type: 'message',
+        channel: 'C0GEN',
+        channel_type: 'channel',
+        user: 'U1ANN',
+        text: 'go',
+        ts: slack.nextTs(),
+      },
+    }
+    await slack.sockets.deliver('events_api', event, { socketWithin: 10_000, within: 3000 })
+    await until(question, 'the question with its buttons')
+    await daemon.end('SIGKILL')
+    daemon = await site.start()
+
+    await click('U1ANN', '1.1')
+    await until(() => slack.posts.some(({ text }) => /not among its approvers/.test(text)), 'the refusal')
+    assert.equal(
+      slack.posts.some(({ text }) => text === 'deployed'),
+      false,
+    )
+
+    await click('U2BOB', '2.1')
+    await until(() => slack.posts.some(({ text }) => text === 'deployed'), 'the reply of the skill')
+    await until(() => JSON.stringify(question() ?? null) === 'null', 'the buttons to go')
+    assert.ok(slack.posts.some((post) => /U2BOB/.test(JSON.stringify(post.blocks ?? ''))))
+
+    await click('U2BOB', '3.1')
+    await until(() => slack.posts.some(({ text }) => /already/.test(text)), 'the answer to a second click')
+    assert.equal(slack.posts.filter(({ text }) => text === 'deployed').length, 1)
+  })
+})
