@@ -32,6 +32,8 @@ export type SkillManager = {
   reload(name?: string): Promise<void>
   /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */
   watch(changed?: (name: string | undefined) => void): Promise<void>
+  /** Calls `listener` after each reload; the function it returns ends that. */
+  onChange(listener: () => void): () => void
   /** Aborts what runs, with `cancelled`, and stops watching. */
   close(): Promise<void>
 }
@@ -72,6 +74,11 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
     log,
   })
   await registry.reload()
+  const listeners = new Set<() => void>()
+  const reload = async (name?: string) => {
+    await registry.reload(name)
+    for (const listener of [...listeners]) listener()
+  }
   let stopWatching: (() => Promise<void>) | undefined
   let closed = false
 
@@ -143,14 +150,19 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
       throw new TriviumError('skill_not_found', { name, hint: hintFor(name, registry.names()) })
     },
     errors: () => registry.errors(),
-    reload: (name) => registry.reload(name),
+    reload,
     async watch(changed) {
       if (stopWatching) return
-      const reload = async (name: string | undefined) => {
-        await registry.reload(name)
+      const reloadChanged = async (name: string | undefined) => {
+        await reload(name)
         changed?.(name)
       }
-      stopWatching = await watchSkills(folders, reload, log)
+      stopWatching = await watchSkills(folders, reloadChanged, log)
+    },
+    onChange(listener) {
+      const own = () => listener()
+      listeners.add(own)
+      return () => listeners.delete(own)
     },
     async close() {
       closed = true

@@ -8,13 +8,16 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
+import type { SkillManager } from '../../src/skills/manager.ts'
 import { createMcpHttp } from '../../src/skills/mcp/mcp-http.ts'
 import { serveMcpStdio } from '../../src/skills/mcp/mcp-stdio.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
+import { createFolder, writeIn } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
@@ -22,6 +25,10 @@ type Connect = (t: TestContext, skills: Skill[], tools?: string) => Promise<Clie
 
 const overHttp: Connect = async (t, skills, tools) => {
   const { manager } = await startRuntime(t, { skills })
+  return serveHttp(t, manager, tools)
+}
+
+async function serveHttp(t: TestContext, manager: SkillManager, tools?: string): Promise<Client> {
   const mcp = createMcpHttp({ manager, version: '1', ...(tools ? { tools } : {}) })
   const server = createServer((request, response) => void mcp.handle(request, response))
   server.listen(0, '127.0.0.1')
@@ -141,6 +148,27 @@ for (const [name, connect] of [
 }
 
 describe('MCP over HTTP', () => {
+  test('tells a client that the list of tools changed', async (t) => {
+    const folder = await createFolder(t)
+    const { manager } = await startRuntime(t, { manager: { folders: [folder] } })
+    const client = await serveHttp(t, manager)
+    let told = 0
+    client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
+      told += 1
+    })
+    await writeIn(folder, 'fresh/index.ts', `export default { description: 'd', run: () => 1 }`)
+    await until(async () => {
+      // The client opens its stream for notifications on its own; until then none can arrive.
+      await manager.reload()
+      return told > 0
+    }, 'the client to be told')
+    const { tools } = await client.listTools()
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      ['fresh'],
+    )
+  })
+
   test('tells a client of an unknown session to begin anew', async (t) => {
     const { manager } = await startRuntime(t)
     const mcp = createMcpHttp({ manager, version: '1' })

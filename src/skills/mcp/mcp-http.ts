@@ -40,7 +40,11 @@ export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () =
     })
     const session: Session = { transport, usedAt: now(), running: 0 }
     const server = createMcpServer({ ...options, rootId: `mcp-${id}` })
-    server.onclose = () => sessions.delete(id)
+    const { onclose } = server
+    server.onclose = () => {
+      onclose?.()
+      sessions.delete(id)
+    }
     await server.connect(asTransport(transport))
     return session
   }

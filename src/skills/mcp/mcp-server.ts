@@ -17,6 +17,8 @@ export type McpSkills = {
   list(): MaybePromise<readonly { name: string; description: string; args?: JsonObject }[]>
   describe(name: string): MaybePromise<{ args: JsonObject }>
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  /** Tells of changes to the list, where it can; clients are told of them. */
+  onChange?(listener: () => void): () => void
 }
 
 type MaybePromise<T> = T | Promise<T>
@@ -44,7 +46,14 @@ const PROGRESS_EVERY = 10_000
 export function createMcpServer(options: McpOptions): Server {
   const { manager, rootId, caller = { kind: 'mcp' } } = options
   const offered = createNameMatcher(options.tools ?? '*')
-  const server = new Server({ name: 'trivium', version: options.version }, { capabilities: { tools: {} } })
+  const tools = manager.onChange ? { listChanged: true } : {}
+  const server = new Server({ name: 'trivium', version: options.version }, { capabilities: { tools } })
+  let stopTelling: (() => void) | undefined
+  server.oninitialized = () => {
+    // A client that went away without a word: its close ends this.
+    stopTelling = manager.onChange?.(() => void server.sendToolListChanged().catch(() => {}))
+  }
+  server.onclose = () => stopTelling?.()
 
   server.setRequestHandler(ListToolsRequestSchema, async () => {
     const skills = (await manager.list()).filter(({ name }) => offered.matches(name))
