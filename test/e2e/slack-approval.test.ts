@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type SlackServer, startSlackServer } from '../fixtures/slack-server.ts'
+import { type Posted, type SlackServer, startSlackServer } from '../fixtures/slack-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const DEPLOY = `export default {
@@ -37,25 +37,26 @@ routes:
   const question = () =>
     slack.posts.find((post) => JSON.stringify(post.blocks ?? '').includes('trivium-approve'))
 
-  const click = (user: string, trigger: string) => {
-    const asked = question()
-    const id = /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked?.blocks))?.[1] ?? ''
-    return slack.sockets.deliver(
-      'interactive',
-      {
-        type: 'block_actions',
-        team: { id: 'T0TEAM' },
-        user: { id: user, team_id: 'T0TEAM' },
-        channel: { id: 'C0GEN' },
-        trigger_id: trigger,
-        container: { type: 'message', message_ts: asked?.ts ?? '', channel_id: 'C0GEN' },
-        message: { ts: asked?.ts ?? '', thread_ts: asked?.thread_ts ?? '' },
-        actions: [
-          { action_id: 'trivium-approve', block_id: `trivium-approval:${id}`, value: id, action_ts: trigger },
-        ],
-      },
-      { socketWithin: 10_000, within: 3000 },
-    )
+  /** A click on the button of a question, even after the question has been answered. */
+  const click = (asked: Posted, user: string, trigger: string) => {
+    const id = /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked.blocks))?.[1] ?? ''
+    const action = {
+      action_id: 'trivium-approve',
+      block_id: `trivium-approval:${id}`,
+      value: id,
+      action_ts: trigger,
+    }
+    const payload = {
+      type: 'block_actions',
+      team: { id: 'T0TEAM' },
+      user: { id: user, team_id: 'T0TEAM' },
+      channel: { id: 'C0GEN' },
+      trigger_id: trigger,
+      container: { type: 'message', message_ts: asked.ts, channel_id: 'C0GEN' },
+      message: { ts: asked.ts, thread_ts: asked.thread_ts ?? '' },
+      actions: [action],
+    }
+    return slack.sockets.deliver('interactive', payload, { socketWithin: 10_000, within: 3000 })
   }
 
   test('is decided once, by a named person only, survives a restart, and shows who decided', async () => {
@@ -75,23 +76,23 @@ routes:
       },
     }
     await slack.sockets.deliver('events_api', event, { socketWithin: 10_000, within: 3000 })
-    await until(question, 'the question with its buttons')
+    const asked = structuredClone(await until(question, 'the question with its buttons'))
     await daemon.end('SIGKILL')
     daemon = await site.start()
 
-    await click('U1ANN', '1.1')
+    await click(asked, 'U1ANN', '1.1')
     await until(() => slack.posts.some(({ text }) => /not among its approvers/.test(text)), 'the refusal')
     assert.equal(
       slack.posts.some(({ text }) => text === 'deployed'),
       false,
     )
 
-    await click('U2BOB', '2.1')
+    await click(asked, 'U2BOB', '2.1')
     await until(() => slack.posts.some(({ text }) => text === 'deployed'), 'the reply of the skill')
     await until(() => JSON.stringify(question() ?? null) === 'null', 'the buttons to go')
     assert.ok(slack.posts.some((post) => /U2BOB/.test(JSON.stringify(post.blocks ?? ''))))
 
-    await click('U2BOB', '3.1')
+    await click(asked, 'U2BOB', '3.1')
     await until(() => slack.posts.some(({ text }) => /already/.test(text)), 'the answer to a second click')
     assert.equal(slack.posts.filter(({ text }) => text === 'deployed').length, 1)
   })
