@@ -11,18 +11,26 @@ const ROUTES = `
 gateways:
   chat:  { transport: websocket, path: /ws, tokens: { ada: token-of-ada-1234, bob: token-of-bob-1234 } }
   open:  { transport: websocket, path: /open }
+  hook:  { transport: webhook, path: /hook, verify: { scheme: bearer, secret: a-secret-of-the-hook },
+           from: header.x-user, respond: result }
 access:
   roles:
     admins: { members: [ada], skills: ["*"] }
-    guests: { members: [bob], skills: [echo] }
+    guests: { members: [bob], skills: [echo, tenant] }
 routes:
   - { name: pay, match: { prefix: pay }, skill: pay, approval: true }
   - { name: admin, match: { prefix: admin }, skill: admin }
+  - { name: hook, match: { gateway: hook }, skill: tenant }
   - { name: rest, skill: echo }
 `
 
 const ADMIN = `export default { description: 'For admins.', run: ({ call }) => 'hello ' + call.caller.id }`
 const PAY = `export default { description: 'Pays.', run: ({ args }) => 'paid: ' + args.text }`
+const TENANT = `export default {
+  description: 'Counts what its tenant asked before.',
+  metadata: { session: 'nonlocals.request.headers.x-tenant-id' },
+  run: ({ locals }) => locals.session ? 'asked ' + locals.session.entries.length : 'no session',
+}`
 const version = (n: number) => `export default { description: 'A version.', run: () => ${n} }`
 
 describe('skills of a running daemon', { timeout: 120_000 }, () => {
@@ -32,7 +40,7 @@ describe('skills of a running daemon', { timeout: 120_000 }, () => {
   before(async () => {
     site = createSite({
       routes: ROUTES,
-      skills: { admin: ADMIN, pay: PAY, hot: version(1), other: version(7) },
+      skills: { admin: ADMIN, pay: PAY, tenant: TENANT, hot: version(1), other: version(7) },
     })
     daemon = await site.start()
   })
@@ -107,6 +115,26 @@ export default defineMiddleware({
     const misspelt = await site.run(['skill', 'show', 'frehs'])
     assert.equal(misspelt.code, 2)
     assert.match(misspelt.err, /Did you mean fresh\?/)
+  })
+
+  test('a header of a delivery, or of a call over HTTP, names a session: x-tenant-id', async () => {
+    const deliver = async (headers: Record<string, string>) => {
+      const authorization = 'Bearer a-secret-of-the-hook'
+      const answer = await daemon.post('/hook', '{}', { authorization, 'x-user': 'bob', ...headers })
+      return pathGet(answer.body, 'reply')
+    }
+    const call = async (headers: Record<string, string>) => {
+      const authorization = `Bearer ${daemon.token}`
+      const url = `${daemon.control}/v1/skills/tenant`
+      const answer = await fetch(url, { method: 'POST', headers: { authorization, ...headers } })
+      return pathGet(await answer.json(), 'result')
+    }
+    assert.equal(await deliver({ 'x-tenant-id': 'red' }), 'asked 0')
+    assert.equal(await deliver({ 'x-tenant-id': 'red' }), 'asked 1')
+    assert.equal(await deliver({ 'x-tenant-id': 'blue' }), 'asked 0')
+    assert.equal(await deliver({}), 'no session')
+    assert.equal(await call({ 'x-tenant-id': 'red' }), 'asked 2')
+    assert.equal(await call({}), 'no session')
   })
 
   test('a route with approval: true waits for somebody, and runs once it was approved', async () => {
