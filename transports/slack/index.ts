@@ -28,6 +28,8 @@ function createLazily(options: SlackOptions, deps: TransportDeps): Transport {
     start: async () => (await ready()).start(),
     send: async (reply) => (await ready()).send(reply),
     probe: async (reply) => (await (await ready()).probe?.(reply)) ?? { sent: 'unknown' },
+    // Only what is running can be writing a reply.
+    stream: (piece) => loaded?.stream?.(piece),
     stop: async () => (await loading)?.stop(),
     close: async () => (await loading)?.close(),
     health: () => loaded?.health() ?? { ok: false, detail: 'not started' },

@@ -85,6 +85,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     },
     send: sender.send,
     probe: sender.probe,
+    stream: sender.stream,
     async stop() {
       stopping.abort()
       if (identified) await listener.stop()
@@ -93,6 +94,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       await gaps.stop()
     },
     async close() {
+      sender.close()
       workspaces.close()
     },
     health,

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
+import { until } from '../../fixtures/until.ts'
 import { callback, deliverEvent, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld()
@@ -179,6 +180,30 @@ describe('other ways to answer', () => {
     assert.deepEqual(
       postsOf(message.data.thread).map((post) => post.text),
       ['thought'],
+    )
+  })
+
+  test('a reply is shown while it is written, in one post that the whole reply replaces', async () => {
+    const message = await asked()
+    const target = replyTo(message, '').target
+    const piece = (text: string) => ({
+      conversation: message.conversation,
+      inReplyTo: message.id,
+      delta: text,
+      text,
+      ...(target ? { target } : {}),
+    })
+    transport.stream?.(piece('It is'))
+    transport.stream?.(piece('It is **almost**'))
+    await until(() => postsOf(message.data.thread)[0]?.text === 'It is *almost* …', 'the beginning')
+    transport.stream?.(piece('It is almost d'))
+    const whole = replyTo(message, 'It is done')
+    await transport.send(whole)
+    await transport.send(whole)
+    await transport.send(replyTo(message, 'And more', { key: 'another' }))
+    assert.deepEqual(
+      postsOf(message.data.thread).map((post) => post.text),
+      ['It is done', 'And more'],
     )
   })
 

@@ -29,7 +29,7 @@ export function toMarkdown(text: string, blocks: Json | undefined, names: Names)
 }
 
 /** Slack's markup as markdown; code stays as it is. */
-export function mrkdwnToMarkdown(text: string, names: Names): string {
+function mrkdwnToMarkdown(text: string, names: Names): string {
   return text
     .split(/(```[\s\S]*?```|`[^`\n]+`)/)
     .map((part, index) => unescaped(references(index % 2 === 1 ? part : styles(part), names)))

@@ -11,10 +11,11 @@ import { respond } from './respond.ts'
 import { createSentLog, type Progress } from './sent-log.ts'
 import { shareFiles } from './share-files.ts'
 import { splitText } from './split-text.ts'
+import { createStreams } from './stream.ts'
 import { toMrkdwn } from './to-mrkdwn.ts'
 
 /** The sending half of a Slack gateway. */
-export type SlackSender = Required<Pick<Transport, 'send' | 'probe'>>
+export type SlackSender = Required<Pick<Transport, 'send' | 'probe' | 'stream'>> & { close(): void }
 
 type Probe = Awaited<ReturnType<SlackSender['probe']>>
 
@@ -30,6 +31,7 @@ export function createSender(
 ): SlackSender {
   const { gateway } = deps
   const sent = createSentLog(deps.kv, gateway)
+  const streams = createStreams(deps, workspaces, sent)
   /** The channel of direct messages with each user. */
   const directs = new Map<string, string>()
 
@@ -50,7 +52,7 @@ export function createSender(
   async function deliver(sending: Sending): Promise<void> {
     const { reply, extras, workspace, target, progress } = sending
     const content = contentOf(reply, extras)
-    const replaced = replacedKey(extras)
+    const replaced = replacedKey(extras) ?? (await streamed(sending))
     if (replaced !== undefined && (await replace(replaced, content, sending))) return
     if (extras.ephemeral !== undefined) await whisper(sending, content)
     else if (mayRespond(target)) await answerCommand(sending, content)
@@ -60,6 +62,13 @@ export function createSender(
     if (reply.attachments?.length) {
       await shareFiles({ reply, workspace, target, progress, sent, artifacts: deps.artifacts })
     }
+  }
+
+  /** The post that showed this reply while it was written; files come after the text, so they need one of their own. */
+  async function streamed({ reply, extras, progress }: Sending): Promise<string | undefined> {
+    const isPlain =
+      extras.ephemeral === undefined && extras.approval === undefined && !reply.attachments?.length
+    return isPlain && progress.posted.length === 0 ? streams.claim(reply) : undefined
   }
 
   /** Puts new content into the posts of an earlier reply. False: they are not known, so it has to be posted. */
@@ -144,6 +153,8 @@ export function createSender(
 
   return {
     send,
+    stream: streams.show,
+    close: streams.close,
     async probe(reply) {
       try {
         return await look(reply)

@@ -13,6 +13,8 @@ const progressSchema = z.object({
   /** The ids of files that were uploaded and maybe shared. */
   files: z.array(z.string()).exactOptional(),
   done: z.boolean(),
+  /** For what was shown while it was written: the key of the reply that replaces it. */
+  claimedBy: z.string().exactOptional(),
 })
 
 /** How far a send has come. */
