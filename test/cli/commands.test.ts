@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+routes:
+  - name: bad
+    match: { text: "bad" }
+    skill: fail
+    retry: { attempts: 1 }
+  - name: rest
+    skill: echo
+`
+const SKILLS = { fail: `export default { description: 'fails', run() { throw new Error('I fail') } }` }
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
+
+describe('trivium, with a daemon', { timeout: 120_000 }, () => {
+  let site: Site
+  let daemon: DaemonProcess
+  before(async () => {
+    site = createSite({ routes: ROUTES, skills: SKILLS })
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon?.end()
+    site?.remove()
+  })
+  const json = async (...args: string[]) => {
+    const { code, out, err } = await site.run([...args, '--json'])
+    assert.equal(code, 0, err)
+    assert.equal(out.trimEnd().split('\n').length, 1, 'one line of JSON and nothing else')
+    return JSON.parse(out)
+  }
+
+  test('writes where it is, readable by tools', () => {
+    const file = JSON.parse(readFileSync(join(site.dir, '.trivium', 'daemon.json'), 'utf8'))
+    assert.deepEqual(Object.keys(file).sort(), ['control', 'listen', 'pid', 'startedAt', 'store'])
+    assert.equal(file.pid, daemon.pid)
+  })
+
+  test('status shows gateways and roads, to people and to machines', async () => {
+    const { out, code } = await site.run(['status'])
+    assert.equal(code, 0)
+    assert.match(out, /runs since[\s\S]*Gateways[\s\S]*demo +webhook +ok[\s\S]*Roads/)
+    const status = await json('status')
+    assert.deepEqual([status.running, status.pid, status.store.kind], [true, daemon.pid, 'embedded'])
+  })
+
+  test('message prints the reply and nothing else, and fails with 1 where the skill failed', async () => {
+    const said = await site.run(['message', 'cli', 'hello', 'there'])
+    assert.deepEqual([said.code, said.out], [0, 'You said: hello there\n'])
+    const failed = await site.run(['message', 'cli', 'bad'])
+    assert.equal(failed.code, 1)
+    assert.match(failed.out, /The skill failed; see: trivium dead-letters show/)
+    const result = await json('message', 'cli', 'again', '--conversation', 'c', '--key', 'k')
+    assert.deepEqual([result.conversation, result.outcome, result.duplicate], ['c', 'done', false])
+    const unknown = await site.run(['message', 'nobody', 'hello'])
+    assert.equal(unknown.code, 1)
+    assert.match(unknown.err, /no running gateway nobody.*cli/)
+  })
+
+  test('message show and list tell what became of a message', async () => {
+    const { id } = await json('message', 'cli', 'look at me')
+    const shown = await site.run(['message', 'show', id])
+    assert.match(shown.out, /look at me[\s\S]*dispatch +done/)
+    assert.equal((await json('message', 'show', id)).message.id, id)
+    assert.match((await site.run(['message', 'list', '--gateway', 'cli'])).out, /look at me/)
+    assert.equal((await json('message', 'list', '--limit', '1')).length, 1)
+    const missing = await site.run(['message', 'show', '01a1fe02-9a5e-7000-8000-000b6b2d7e20', '--json'])
+    assert.deepEqual([missing.code, missing.out], [1, ''])
+    assert.equal(JSON.parse(missing.err).error.code, 'message_not_found')
+  })
+
+  test('dead-letters lists, shows, drives again and drops', async () => {
+    const { id } = JSON.parse((await site.run(['message', 'cli', 'bad', '--json'])).out)
+    assert.match(
+      (await site.run(['dead-letters', 'list'])).out,
+      new RegExp(`${id} .*dispatch .*bad .*I fail`),
+    )
+    assert.equal((await json('dead-letters', 'show', id)).errors.length, 1)
+    assert.match((await site.run(['dead-letters', 'retry', id])).out, /1 back in their lanes/)
+    await until(
+      async () => (await site.run(['dead-letters', 'show', id])).code === 0,
+      'the dead letter again',
+    )
+    assert.match((await site.run(['dead-letters', 'drop', id])).out, /1 dropped/)
+    assert.equal((await site.run(['dead-letters', 'drop', id])).code, 1)
+  })
+
+  test('routes explain says of each route why', async () => {
+    const { id } = await json('message', 'cli', 'hello')
+    const { out, code } = await site.run(['routes', 'explain', id])
+    assert.equal(code, 0)
+    assert.match(out, /bad +no +✗ text[\s\S]*rest +answers/)
+  })
+
+  test('a skill takes its required arguments by position, in the order of its schema, or by flag', async () => {
+    await json('event-subscribe', 'jobs', '--queue', 'q')
+    const { id } = await json('event-emit', 'jobs', '--data', '{"n":1}')
+    const peek = ['event-wait', 'jobs', '--queue', 'q', '--no-ack', '--timeout', '0']
+    assert.deepEqual((await json(...peek))[0].data, { n: 1 })
+    const second = await json('event-emit', '--topic', 'jobs', '--args', '{"data":{"n":2}}')
+    assert.deepEqual(await json('event-ack', 'jobs', 'q', id, second.id), { count: 2 })
+    const third = await json('event-emit', 'jobs')
+    assert.deepEqual(await json('event-ack', 'jobs', '--queue', 'q', third.id), { count: 1 })
+    const tooMany = await site.run(['event-emit', 'jobs', 'and', 'more'])
+    assert.equal(tooMany.code, 2)
+    assert.match(tooMany.err, /"and" belongs to no argument/)
+  })
+
+  test('a wait that ends with nothing exits with 4, and prints JSON all the same', async () => {
+    for (const [args, out] of [
+      [['event-wait', 'never', '--timeout', '10'], '[]\n'],
+      [['gateway-receive', '--gateway', 'none', '--timeout', '10'], 'null\n'],
+    ] as const) {
+      assert.deepEqual(await site.run([...args, '--json']), { code: 4, out, err: '' })
+    }
+  })
+
+  test('what is wrong with a command line exits with 2 and says what', async () => {
+    for (const [args, why] of [
+      [['strat'], /no command and no skill strat.*Did you mean start/],
+      [['event-wiat'], /Did you mean event-wait/],
+      [['event-wait'], /topic/],
+      [['event-wait', 'x', '--timeout', 'soon'], /--timeout is a integer|--timeout/],
+      [['event-wait', 'x', '--frob'], /unknown option '--frob'/],
+      [['event-wait', 'x', '--args', '{half'], /--args is no JSON/],
+      [['event-wait', 'x', '--follow', '--no-ack'], /--no-ack/],
+      [['status', '--frob'], /unknown option '--frob'/],
+      [['message', 'cli'], /missing required argument/],
+      [['message', 'cli', 'x', '--wait', 'abc'], /--wait is a whole number/],
+      [['dead-letters', 'list', '--limit', '-1'], /--limit/],
+      [['routes', 'explain', 'no-such-file.json'], /neither a message id nor a file/],
+    ] as const) {
+      const { code, out, err } = await site.run([...args])
+      assert.equal(code, 2, `${args.join(' ')}: ${err}`)
+      assert.match(err, why)
+      assert.equal(out, '')
+    }
+  })
+
+  test('event-wait --follow prints a line an event, and ends at once and cleanly when interrupted', async () => {
+    const child = spawn(process.execPath, [BIN, 'event-wait', 'live', '--follow'], {
+      cwd: site.dir,
+      env: { PATH: process.env.PATH ?? '', HOME: site.dir },
+    })
+    let out = ''
+    child.stdout.on('data', (chunk) => {
+      out += chunk
+    })
+    const groups = async () => JSON.stringify(Object(await daemon.get('/v1/status')).result.groups)
+    await until(async () => (await groups()).includes('follow-'), 'its consumer group')
+    for (const n of [1, 2]) await daemon.invoke('event-emit', { topic: 'live', data: n })
+    await until(() => out.split('\n').length === 3, 'two lines')
+    assert.deepEqual(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).data),
+      [1, 2],
+    )
+    const exit = once(child, 'exit')
+    const interrupted = performance.now()
+    child.kill('SIGINT')
+    assert.deepEqual(await exit, [0, null])
+    assert.ok(performance.now() - interrupted < 5000, 'it did not wait for its last round')
+    assert.doesNotMatch(await groups(), /follow-/)
+  })
+
+  test('is found although its routes.yaml is broken now, and keeps its last good routes', async () => {
+    site.write('routes.yaml', 'routes: [ {')
+    try {
+      assert.equal((await site.run(['status'])).code, 0)
+      assert.equal((await site.run(['message', 'cli', 'still'])).out, 'You said: still\n')
+      const check = await site.run(['routes', 'check'])
+      assert.equal(check.code, 2)
+      const reload = await site.run(['reload'])
+      assert.equal(reload.code, 2)
+      assert.match(reload.err, /routes\.yaml:1/)
+    } finally {
+      site.write('routes.yaml', ROUTES)
+    }
+  })
+
+  test('a second daemon in the data dir is refused with 2, and says who is there', async () => {
+    const { code, err } = await site.run(['start'])
+    assert.equal(code, 2)
+    assert.match(err, new RegExp(`in use by process ${daemon.pid}`))
+    assert.ok(existsSync(join(site.dir, '.trivium', 'daemon.json')))
+  })
+})
+
+describe('trivium, without a daemon', { timeout: 120_000 }, () => {
+  let site: Site
+  before(() => {
+    site = createSite({ routes: ROUTES, skills: SKILLS })
+  })
+  after(() => site?.remove())
+
+  test('exits with 3 where a daemon is needed, and with 2 for what is no command at all', async () => {
+    for (const args of [['event-emit', 'x'], ['reload'], ['mcp'], ['skill', 'invoke', 'echo']]) {
+      const { code, err, out } = await site.run(args)
+      assert.equal(code, 3, args.join(' '))
+      assert.match(err, /trivium start/)
+      assert.equal(out, '')
+    }
+    assert.equal((await site.run(['strat'])).code, 2)
+  })
+
+  test('shows the flags of a skill all the same', async () => {
+    const { code, out } = await site.run(['event-wait', '--help'])
+    assert.equal(code, 0)
+    assert.match(out, /--topic <string>[\s\S]*\(required\)/)
+  })
+
+  test('sends a message through a store of its own', async () => {
+    const { code, out } = await site.run(['message', 'cli', 'hello'])
+    assert.deepEqual([code, out], [0, 'You said: hello\n'])
+  })
+
+  test('looks at messages without starting a skill or sending anything', async () => {
+    const { out } = await site.run(['message', 'cli', 'bad', '--json'])
+    const { id } = JSON.parse(out)
+    assert.equal((await site.run(['dead-letters', 'retry', id])).code, 0)
+    await site.run(['status'])
+    await site.run(['message', 'list'])
+    const { history } = JSON.parse((await site.run(['message', 'show', id, '--json'])).out)
+    assert.equal(history.filter(({ what }: { what: string }) => what === 'dead').length, 1)
+  })
+
+  test('takes no notice of a daemon.json that nobody stands behind, or that is no JSON', async () => {
+    for (const content of [
+      '',
+      '{half',
+      '{}',
+      '{"pid":2147483646,"listen":"a","control":"b","store":"c","startedAt":1}',
+    ]) {
+      site.write('.trivium/daemon.json', content)
+      const { code, out } = await site.run(['status', '--json'])
+      assert.equal(code, 0, content)
+      assert.equal(JSON.parse(out).running, false)
+      assert.equal((await site.run(['event-emit', 'x'])).code, 3)
+    }
+  })
+
+  test('says what is wrong with routes.yaml and ends, although the store was open by then', async () => {
+    site.write('broken.yaml', 'routes:\n  - name: a\n    skill: nope\n')
+    for (const args of [['start'], ['message', 'cli', 'x'], ['routes', 'check']]) {
+      const { code, err, out } = await site.run([...args, '--config', 'broken.yaml'])
+      assert.equal(code, 2, args.join(' '))
+      assert.match(err + out, /broken\.yaml:3:12[\s\S]*no skill "nope"/)
+    }
+  })
+
+  test('finds a daemon whose token was given only with that token', async () => {
+    const daemon = await startWith({ TRIVIUM_TOKEN: 'given-token-given-token', TRIVIUM_DATA_DIR: 'other' })
+    try {
+      const env = { TRIVIUM_DATA_DIR: 'other' }
+      const without = await site.run(['status'], env)
+      assert.equal(without.code, 1)
+      assert.match(without.err, /TRIVIUM_TOKEN/)
+      const given = await site.run(['status', '--json'], { ...env, TRIVIUM_TOKEN: 'given-token-given-token' })
+      assert.equal(JSON.parse(given.out).running, true)
+    } finally {
+      daemon.kill('SIGTERM')
+      await once(daemon, 'exit')
+    }
+  })
+
+  /** The fixture reads the token file, which this daemon does not write. */
+  async function startWith(env: Record<string, string>) {
+    const child = spawn(process.execPath, [BIN, 'start'], {
+      cwd: site.dir,
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: site.dir,
+        TRIVIUM_LISTEN: '127.0.0.1:0',
+        TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
+        ...env,
+      },
+    })
+    await until(() => existsSync(join(site.dir, 'other', 'daemon.json')), 'a daemon that is ready', 30_000)
+    return child
+  }
+})

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { Message } from '../../src/core/message.ts'
+import type { JobState } from '../../src/core/store.ts'
+import type { Sending } from '../../src/gateway/outbox.ts'
+import { createSend } from '../../src/gateway/send.ts'
+import { messageOf } from '../skills/support/message.ts'
+import { callOf } from './kit.ts'
+
+function stage(state?: JobState) {
+  const sent: { where: string; key: string }[] = []
+  const keys = new Set<string>()
+  const add = (where: string, { key }: Sending) => {
+    const queued = !keys.has(key)
+    keys.add(key)
+    sent.push({ where, key })
+    return Promise.resolve({ id: `outbox:${key}`, queued })
+  }
+  const { send } = createSend({
+    outbox: {
+      reply: (message: Message, sending) => add(`reply ${message.id}`, sending),
+      sendTo: (gateway, to, sending) => add(`${gateway} ${to}`, sending),
+      wait: async () => state,
+    },
+    gateway: (name) => ({ open: { name: 'open', open: true }, chat: { name: 'chat', open: false } })[name],
+    newKey: () => 'random',
+  })
+  return { send, sent }
+}
+
+const hasCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+const message = messageOf({ id: 'm1', gateway: 'chat' })
+const inside = () => callOf({ message, route: 'r' })
+
+describe('gateway-send', () => {
+  test('replies into the conversation of its message, with keys that a repeated attempt makes again', async () => {
+    const { send, sent } = stage()
+    for (const call of [inside(), inside()]) {
+      await send({ text: 'a' }, call)
+      await send({ text: 'b', gateway: 'chat' }, call)
+    }
+    const once = [
+      { where: 'reply m1', key: 'm1:r:0' },
+      { where: 'reply m1', key: 'm1:r:1' },
+    ]
+    assert.deepEqual(sent, [...once, ...once])
+  })
+
+  test('tells of a key that was sent before, and keeps keys of different gateways apart', async () => {
+    const { send, sent } = stage()
+    assert.equal((await send({ text: 'a', key: 'k' }, inside())).duplicate, false)
+    assert.equal((await send({ text: 'a', key: 'k' }, inside())).duplicate, true)
+    assert.deepEqual([...new Set(sent.map(({ key }) => key))], ['chat:k'])
+  })
+
+  test('reaches other targets on open gateways only', async () => {
+    const { send, sent } = stage()
+    await send({ text: 'a', gateway: 'open', to: 'bob' }, inside())
+    assert.equal(sent[0]?.where, 'open bob')
+    await assert.rejects(
+      send({ text: 'a', gateway: 'chat', to: 'bob' }, inside()),
+      hasCode('target_not_allowed'),
+    )
+    await assert.rejects(
+      send({ text: 'a', gateway: 'none', to: 'bob' }, inside()),
+      hasCode('gateway_not_found'),
+    )
+    for (const args of [{ to: 'bob' }, { gateway: 'open' }]) {
+      await assert.rejects(send({ text: 'a', ...args }, inside()), hasCode('no_reply_target'))
+    }
+    assert.equal(sent.length, 1)
+  })
+
+  test('outside of a conversation needs a target', async () => {
+    const { send, sent } = stage()
+    await assert.rejects(send({ text: 'a' }, callOf()), hasCode('no_reply_target'))
+    await send({ text: 'a', gateway: 'open', to: 'bob' }, callOf())
+    assert.deepEqual(sent, [{ where: 'open bob', key: 'random' }])
+  })
+
+  test('gives the receipt to whoever waits for it, and throws where the send was refused', async () => {
+    const done = stage({ state: 'done', at: 0, result: { receipt: { id: 'r' } } })
+    assert.deepEqual(await done.send({ text: 'a', wait: 10 }, inside()), {
+      key: 'm1:r:0',
+      sent: true,
+      duplicate: false,
+      receipt: { id: 'r' },
+    })
+    const dead = stage({ state: 'dead', reason: 'permanent', error: { at: 0, code: 'x', message: '403' } })
+    await assert.rejects(dead.send({ text: 'a', wait: 10 }, inside()), /chat.*403/)
+    assert.equal((await stage().send({ text: 'a', wait: 10 }, inside())).sent, false)
+  })
+})

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { createDispatch, type Dispatch } from '../../src/gateway/dispatch.ts'
+import { createOutbox } from '../../src/gateway/outbox.ts'
+import { createReplyLog } from '../../src/gateway/replies.ts'
+import { waitUntilSettled } from '../../src/gateway/settled.ts'
+import { isLogTarget, logSender, type Submitted, submit } from '../../src/gateway/submit.ts'
+import { cleanup } from '../skills/support/cleanup.ts'
+import { createMemoryLog } from '../skills/support/log.ts'
+import { openStore } from '../skills/support/store.ts'
+import { newMessage, routeOf, routing } from './kit.ts'
+
+const LONG = 20_000
+
+async function stage(
+  t: TestContext,
+  invoke: (dispatch: Dispatch) => unknown,
+  routes = [routeOf({ match: {} })],
+) {
+  const store = await openStore(t)
+  const log = createMemoryLog()
+  const replies = (gateway: string) => createReplyLog(store, gateway)
+  const parts = { store, owner: 'me', concurrency: 10, log, now: Date.now }
+  const outbox = createOutbox({
+    ...parts,
+    sender: (reply) => (isLogTarget(reply) ? logSender(replies(reply.gateway)) : undefined),
+    sent() {},
+  })
+  const dispatch = createDispatch({
+    ...parts,
+    outbox,
+    routes: () => routing(routes),
+    invoke: async (one) => invoke(one),
+    metrics: { dispatched() {}, latency() {} },
+  })
+  outbox.worker.start()
+  dispatch.start()
+  cleanup(t, () => outbox.worker.stop(0))
+  cleanup(t, () => dispatch.stop(0))
+  const put = (parts: Partial<Submitted> = {}) =>
+    submit(
+      { gateway: 'demo', text: 'hello', wait: LONG, ...parts },
+      {
+        accept: async (message) => (await store.journal.accept([message]))[0] ?? assert.fail(),
+        transportOf: () => 'cli',
+        replies,
+        store,
+        signal: new AbortController().signal,
+      },
+    )
+  return { store, put, replies }
+}
+
+const textsOf = (replies: readonly unknown[]) => replies.map((reply) => Object(reply).text)
+
+describe('a message put in by hand', () => {
+  test('brings back the reply of its skill', async (t) => {
+    const { put } = await stage(t, ({ message }) => `heard ${message.text}`)
+    const result = await put()
+    assert.equal(result.outcome, 'done')
+    assert.deepEqual(textsOf(result.replies), ['heard hello'])
+  })
+
+  test('gets only its own replies, also inside a conversation that goes on', async (t) => {
+    const { put } = await stage(t, ({ message }) => `heard ${message.text}`)
+    await put({ conversation: 'c' })
+    assert.deepEqual(textsOf((await put({ conversation: 'c', text: 'two' })).replies), ['heard two'])
+  })
+
+  test('with a key that was there already brings back the replies of the first, wherever they went', async (t) => {
+    let runs = 0
+    const { put } = await stage(t, () => `run ${++runs}`)
+    const first = await put({ key: 'k' })
+    const second = await put({ key: 'k' })
+    assert.deepEqual(
+      [second.duplicate, second.id, second.conversation, second.outcome],
+      [true, first.id, first.conversation, 'done'],
+    )
+    assert.deepEqual(textsOf(second.replies), ['run 1'])
+    assert.equal(runs, 1)
+  })
+
+  test('tells when its skill failed, when no route took it, and when nothing was said', async (t) => {
+    const failing = await stage(t, () => {
+      throw new Error('no')
+    }, [routeOf({ match: {}, retry: { attempts: 1, backoff: 'fixed', delay: 1, maxDelay: 1 } })])
+    assert.equal((await failing.put()).outcome, 'failed')
+    assert.equal((await (await stage(t, () => 'no', [])).put()).outcome, 'unrouted')
+    const silent = await (await stage(t, () => undefined)).put()
+    assert.deepEqual([silent.outcome, silent.replies], ['done', []])
+  })
+
+  test('is not waited for where nobody wants to, nor longer than was asked', async (t) => {
+    const { put } = await stage(
+      t,
+      ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    )
+    for (const wait of [0, 30]) {
+      const result = await put({ wait })
+      assert.deepEqual([result.outcome, result.replies], [undefined, []])
+    }
+  })
+
+  test('cannot choose where its reply goes', async (t) => {
+    const { put } = await stage(t, () => 'mine')
+    const data = { replyTarget: { log: false, url: 'http://elsewhere' }, respond: 'never', other: 1 }
+    assert.deepEqual(textsOf((await put({ data })).replies), ['mine'])
+  })
+})
+
+describe('the end of a dispatch', () => {
+  test('is told to those who wait, before and after it came', async (t) => {
+    const gate = Promise.withResolvers<void>()
+    const { store } = await stage(t, () => gate.promise)
+    const [accepted] = await store.journal.accept([newMessage({ data: { respond: 'result' } })])
+    const id = accepted?.id ?? ''
+    assert.equal(await waitUntilSettled(store, id, 20), undefined)
+    const waiting = waitUntilSettled(store, id, LONG)
+    gate.resolve()
+    assert.deepEqual(await waiting, { outcome: 'done', replies: 0 })
+    assert.deepEqual(await waitUntilSettled(store, id, 0), { outcome: 'done', replies: 0 })
+  })
+})
+
+describe('the reply log', () => {
+  test('numbers the replies of each conversation from 1, and takes a key once', async (t) => {
+    const { replies } = await stage(t, () => undefined)
+    const log = replies('demo')
+    const woken: string[] = []
+    const off = log.onAppend('c1', () => woken.push('c1'))
+    await log.append('c1', { key: 'a', data: { n: 1 } })
+    await log.append('c1', { key: 'a', data: { n: 'again' } })
+    await log.append('c1', { key: 'b', data: { n: 2 } })
+    await log.append('c2', { key: 'c', data: { n: 3 } })
+    assert.deepEqual(await log.read('c1', 0, 10), [
+      { seq: 1, data: { n: 1 } },
+      { seq: 2, data: { n: 2 } },
+    ])
+    assert.deepEqual(await log.read('c1', 1, 10), [{ seq: 2, data: { n: 2 } }])
+    assert.deepEqual([await log.end('c1'), await log.end('c2'), await log.end('none')], [2, 1, 0])
+    assert.deepEqual(await replies('other').read('c1', 0, 10), [])
+    assert.ok(woken.length >= 1)
+    off()
+  })
+})
