@@ -38,10 +38,10 @@ routes:
     slack.posts.find((post) => JSON.stringify(post.blocks ?? '').includes('trivium-approve'))
 
   /** A click on the button of a question, even after the question has been answered. */
-  const click = (asked: Posted, user: string, trigger: string) => {
+  const click = (asked: Posted, user: string, trigger: string, verb = 'approve') => {
     const id = /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked.blocks))?.[1] ?? ''
     const action = {
-      action_id: 'trivium-approve',
+      action_id: `trivium-${verb}`,
       block_id: `trivium-approval:${id}`,
       value: id,
       action_ts: trigger,
@@ -92,7 +92,7 @@ routes:
     await until(() => JSON.stringify(question() ?? null) === 'null', 'the buttons to go')
     assert.ok(slack.posts.some((post) => /U2BOB/.test(JSON.stringify(post.blocks ?? ''))))
 
-    await click(asked, 'U2BOB', '3.1')
+    await click(asked, 'U2BOB', '3.1', 'deny')
     await until(() => slack.posts.some(({ text }) => /already/.test(text)), 'the answer to a second click')
     assert.equal(slack.posts.filter(({ text }) => text === 'deployed').length, 1)
   })
