@@ -16,6 +16,7 @@ import type { ActivityEntry, Logs } from '../state/logs.ts'
 import { createScheduler, parseMisfire, type Scheduler } from '../state/scheduler.ts'
 import { createSearchIndex } from '../state/search-index.ts'
 import { createScheduleRuns } from './schedule-runs.ts'
+import { keepStateCopy } from './state-copy.ts'
 import { createStateDocuments } from './state-documents.ts'
 import { createWorkbenchService } from './workbench-service.ts'
 
@@ -81,6 +82,8 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
   })
   const scheduler = createScheduler({ store, state, fire: runs.add, record, owner, log, now })
   let running = false
+  let isReadable = false
+  let endCopy = async () => {}
 
   return {
     services: {
@@ -101,12 +104,15 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
         for (const { name, from, to } of await documents.migrate()) {
           log.info({ document: name, from, to }, 'a document was migrated; a backup is beside it')
         }
+        isReadable = true
       } catch (err) {
         log.error({ err }, 'the state of the assistant cannot be used; its skills will say so')
       }
     },
     start() {
       running = true
+      // A file that could not be taken over stays where it is.
+      if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy({ state, dataDir, log, now })
       runs.worker.start()
       scheduler.start()
     },
@@ -117,6 +123,7 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
       await runs.worker.stop(grace)
     },
     async close() {
+      await endCopy()
       index.close()
       await ledger.close()
       await documents.close()

@@ -9,7 +9,7 @@ import type { ActivityEntry } from '../state/logs.ts'
 import type { Occasion } from '../state/scheduler.ts'
 
 /** The queue of what schedules have fired; its dead letters are listed with all others. */
-export const SCHEDULES_QUEUE = 'schedules'
+const SCHEDULES_QUEUE = 'schedules'
 
 /** Runs what schedules fire, as durable jobs: one for each planned time, by whichever daemon is free. */
 export type ScheduleRuns = {

@@ -280,6 +280,11 @@ test('daemons on one Redis share one memory, and it begins with what the first h
   )
   const shown = await site.run(['state', 'show', '--json'], { REDIS_URL: redis.url })
   assert.equal(JSON.parse(shown.out).document.memory.length, 2)
+  for (const dir of ['.trivium', '.trivium-2']) {
+    const copy = () => JSON.parse(readFileSync(join(site.dir, dir, 'state.json'), 'utf8')).memory.length
+    await until(() => copy() === 2, `a copy of the state in ${dir}`)
+  }
   await one.end()
   await two.end()
+  assert.equal(await say(site, 'remember the tea'), 'Stored note memory-3.', 'Redis was given up')
 })

@@ -24,6 +24,10 @@ export function servicesWith(parts: Partial<Services>): Services {
     callbacks: missing,
     approvals: missing,
     sessions: missing,
+    assistant: missing,
+    schedules: missing,
+    workbench: missing,
+    calls: missing,
   }
   return { ...all, ...parts } as unknown as Services
 }
