@@ -55,6 +55,7 @@ describe('a socket', () => {
     const pending = world.server.sockets.deliver('events_api', event('slow'), { within: 5000 })
     await until(() => world.fixture.store.calls > 0, 'the call of accept')
     world.server.sockets.disconnect('refresh_requested')
+    await until(() => !connected(), 'the old socket to be left')
     release()
     assert.equal((await pending).acked, true)
   })
