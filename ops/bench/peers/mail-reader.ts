@@ -1,5 +1,6 @@
 import { ImapFlow } from 'imapflow'
 import { z } from 'zod'
+import type { Log } from '../../../src/core/log.ts'
 import { startRelay } from '../../../test/fixtures/smtp-server.ts'
 import { startTransportFixture } from '../../../test/fixtures/transport-deps.ts'
 import { until } from '../../../test/fixtures/until.ts'
@@ -88,6 +89,9 @@ servePeer(
   () => idle?.close(),
 )
 
+/** The log of the fixture keeps every line, which would count as memory of the transport. */
+const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog }
+
 /** The transport as a daemon has it, on a store that forgets: what a store costs, other rows tell. */
 async function startReader(port: number, since: 'all' | 'now', onAccept: () => void) {
   const { deps, close } = await startTransportFixture({ gateway: 'support' })
@@ -101,6 +105,7 @@ async function startReader(port: number, since: 'all' | 'now', onAccept: () => v
   let serial = 0
   const transport = createEmailTransport(options, {
     ...deps,
+    log: silentLog,
     async accept() {
       onAccept()
       return { id: `m-${serial++}`, duplicate: false }

@@ -36,7 +36,7 @@ async function arrivals(
   server: Call,
   reader: Call,
 ): Promise<number[]> {
-  const mails = bench.quick ? 20 : 200
+  const mails = bench.quick ? 20 : 100
   const latencies: number[] = []
   await reader('idle', { port })
   for (let number = 1; number <= mails; number++) {
