@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { pathGet } from '../../src/core/json.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 
@@ -75,12 +74,6 @@ describe('two daemons on one Redis', { timeout: 120_000 }, () => {
     assert.deepEqual(await asking, { n: 3 })
   })
 
-  test('a caller on the other daemon learns that nobody answers in time', async () => {
-    const created = await here.invoke('callback-create', { timeout: 100 })
-    const ref = String(pathGet(created, 'ref'))
-    await assert.rejects(there.invoke(ref, {}), /callback_timeout/)
-  })
-
   test('a shared session is the same on both, and each key has its own', async () => {
     await here.invoke('remember', { sessionId: 's', text: 'one' })
     await there.invoke('remember', { sessionId: 's', text: 'two' })
@@ -103,5 +96,15 @@ describe('two daemons on one Redis', { timeout: 120_000 }, () => {
     assert.deepEqual(await waiting, { ok: 1 })
     await there.invoke('state-set', { key: 'mine', value: 1 })
     assert.equal(await here.invoke('state-get', { key: 'mine' }), null)
+  })
+
+  test('a daemon that dies with an invocation in hand leaves its caller with callback_timeout', async () => {
+    const { ref } = Object(await here.invoke('callback-create', { timeout: 1500 }))
+    const taking = here.invoke('callback-wait', { ref })
+    const refused = assert.rejects(there.invoke(ref, { n: 1 }), /callback_timeout/)
+    const { id } = Object(await taking)
+    await here.end('SIGKILL')
+    await refused
+    assert.deepEqual(await there.invoke('callback-respond', { ref, id, result: 'late' }), { ok: false })
   })
 })
