@@ -126,10 +126,15 @@ export function createCallbackService(deps: {
       const call: records.InvocationRecord = { id, args, status: 'pending', result: null }
       const answered = waitFor({
         attempt: async () => {
+          // In this order: who answers and then releases must be found to have answered.
+          const over = await find(ref).then(
+            () => undefined,
+            (error: unknown) => error,
+          )
           const entry = await kv.get(key)
           const found = entry && records.invocationRecord.parse(entry.value)
           if (found && !isOpen(found.status)) return { value: found }
-          if (entry) await find(ref)
+          if (entry && over) throw over
           return {}
         },
         watch: watch([key, records.callbackKey(ref)]),
