@@ -131,8 +131,16 @@ describe('the assistant on the command line, with no daemon and no configuration
     assert.equal(await say(site, 'remembering is not remember'), 'You said: remembering is not remember')
   })
 
+  test('a slip gets an answer, and is no dead letter', async () => {
+    assert.equal(await say(site, 'remember'), 'Say what to remember: remember the milk.')
+    assert.equal(await say(site, 'search'), 'Say what to search for: search invoices.')
+    assert.equal(await say(site, 'forget'), 'Say which note: forget memory-1.')
+    assert.equal(await say(site, 'forget memory-99'), 'There is no note memory-99.')
+    assert.match(await say(site, 'delegate'), /^Say what is to be done/)
+  })
+
   test('history tells what was said, and what was done about it', async () => {
-    const said = await site.run(['history', '--grep', 'milk', '--json'])
+    const said = await site.run(['history', '--grep', 'bread', '--json'])
     assert.equal(said.out, '')
     const { out } = await site.run(['history', '--channel', 'cli', '--grep', 'forgot'])
     assert.match(out, /cli {2}→ Forgot memory-2/)
