@@ -1,7 +1,10 @@
 import type { Json, JsonObject } from './json.ts'
 import type { Call } from './skill.ts'
 
-/** A note, `memory-1` and so on. `channel`: the gateway where it was given, or `cli`, `http`, `mcp`. Times are ISO 8601. */
+/**
+ * A note, `memory-1` and so on. `channel`: the gateway where it was given (with the conversation, where the
+ * sender is not verified), or `cli`, `http`, `mcp`. Times are ISO 8601.
+ */
 export type RememberedNote = { id: string; text: string; channel: string; time: string }
 
 /** One search that was made, kept under `searches`. `ref` names the note, or when and who of the transcript. */
@@ -27,11 +30,15 @@ export type DelegatedWork = {
   result?: Json
 }
 
-/** The assistant's durable state. What a method did is durable when it resolves, and in events.jsonl. */
+/**
+ * The assistant's durable state. What a method did is durable when it resolves, and in events.jsonl. A call
+ * that began with a message of which the transport cannot tell the sender reaches the notes of its own
+ * conversation and no others.
+ */
 export type AssistantService = {
   remember(args: { text: string }, call: Call): Promise<RememberedNote>
   /** Oldest first; with `query` the notes that contain each of its words; with `limit` the newest so many. */
-  recall(args: { query?: string; limit?: number }): Promise<RememberedNote[]>
+  recall(args: { query?: string; limit?: number }, call: Call): Promise<RememberedNote[]>
   /** Throws `not_found`. */
   forget(args: { id: string }, call: Call): Promise<RememberedNote>
   /** Full text over notes and transcripts; `in` is one channel. */

@@ -23,7 +23,10 @@ export type Route = {
   approval?: boolean
 }
 
-/** `mention` and `direct` are booleans; every other key holds the patterns (`prefix`: the texts) of which one must fit. */
+/**
+ * `mention`, `direct` and `verified` are booleans; every other key holds the patterns (`prefix`: the texts) of
+ * which one must fit.
+ */
 export type RouteMatch = { readonly [key: string]: readonly string[] | boolean }
 
 /** `attempts` counts the first one too. */
@@ -44,8 +47,9 @@ export const ROUTE_DEFAULTS = {
 
 /**
  * The plain keys of `match`. `from` fits the sender's id, address or name. `event`, `channel`, `command`,
- * `action`, `reaction`, `mention` and `direct` read the field of that name in `data`. Besides these there
- * are `header.NAME` (a header of `data.headers`, case-insensitive) and `data.PATH` (dotted, `data.body.ref`).
+ * `action`, `reaction`, `mention` and `direct` read the field of that name in `data`; `verified` is whether the
+ * transport has proof of the sender. Besides these there are `header.NAME` (a header of `data.headers`,
+ * case-insensitive) and `data.PATH` (dotted, `data.body.ref`).
  */
 export const MATCH_KEYS = [
   'gateway',
@@ -59,6 +63,7 @@ export const MATCH_KEYS = [
   'channel',
   'mention',
   'direct',
+  'verified',
   'command',
   'action',
   'reaction',
@@ -103,6 +108,7 @@ export const matchObject = z
     channel: patterns.optional(),
     mention: z.boolean().optional(),
     direct: z.boolean().optional(),
+    verified: z.boolean().optional(),
     command: patterns.optional(),
     action: patterns.optional(),
     reaction: patterns.optional(),

@@ -133,10 +133,12 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
 
 function assistantService(assistant: Assistant): AssistantService {
   return {
-    remember: (args, call) => assistant.remember({ ...args, channel: channelOf(call) }),
-    recall: (args) => assistant.recall(args),
-    forget: (args, call) => assistant.forget({ ...args, channel: channelOf(call) }),
-    search: (args, call) => assistant.search({ ...args, channel: channelOf(call) }),
+    remember: (args, call) => assistant.remember({ ...args, channel: scopeOf(call) ?? channelOf(call) }),
+    recall: (args, call) => assistant.recall({ ...args, ...only('channel', scopeOf(call)) }),
+    forget: (args, call) =>
+      assistant.forget({ ...args, channel: channelOf(call), ...only('in', scopeOf(call)) }),
+    search: (args, call) =>
+      assistant.search({ ...args, channel: channelOf(call), ...only('in', scopeOf(call)) }),
     delegate: (args, call) => assistant.delegate({ ...args, channel: channelOf(call) }),
     queueDigest: (args, call) => assistant.queueDigest({ ...args, channel: channelOf(call) }),
     take: async ({ worker, by }, call) =>
@@ -177,6 +179,15 @@ function callService(ledger: CallLedger): CallService {
       return { ok: true }
     },
   }
+}
+
+/** The channel to which somebody of whom there is no proof is confined: their own conversation. */
+function scopeOf({ message }: Call): string | undefined {
+  return message && !message.from.verified ? `${message.gateway}/${message.conversation}` : undefined
+}
+
+function only<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {
+  return value === undefined ? {} : ({ [name]: value } as { [name in Name]: string })
 }
 
 /** The gateway of the message that it began with, else how it was asked for: `cli`, `http`, `mcp`, `code`. */

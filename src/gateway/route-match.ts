@@ -38,6 +38,8 @@ function reader(key: string): (message: Message) => unknown {
       return (message) => message.transport
     case 'from':
       return ({ from }) => [from.id, from.address, from.name]
+    case 'verified':
+      return ({ from }) => from.verified
     case 'to':
       return (message) => message.to
     case 'subject':

@@ -18,6 +18,8 @@ const entry = z.strictObject({
   prefixes: z.array(z.string().trim().min(1)).min(1),
   ref: z.string().min(1),
   approval: z.boolean().default(false),
+  /** Only for senders of whom the transport has proof; what others write goes on to the next route. */
+  verified: z.boolean().default(false),
 })
 const fileSchema = z.array(entry.refine((one) => one.ref !== one.name, 'ref must name another skill'))
 
@@ -38,8 +40,8 @@ export async function loadPrefixSkills(folder: string): Promise<Skill[]> {
 }
 
 function createPrefixSkill(one: z.infer<typeof entry>): Skill {
-  const { name, prefixes, ref, approval } = one
-  const route = { prefix: prefixes }
+  const { name, prefixes, ref, approval, verified } = one
+  const route = { prefix: prefixes, ...(verified ? { verified } : {}) }
   const routes: JsonObject = Object.fromEntries(CHATS.map((transport) => [transport, { route }]))
   return {
     name,

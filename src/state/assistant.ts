@@ -12,8 +12,8 @@ export type Assistant = {
   remember(args: { text: string; channel: string }): Promise<Note>
   /** Notes oldest first; with `query` those that contain each of its words. */
   recall(args: { query?: string; channel?: string; limit?: number }): Promise<Note[]>
-  /** Throws `not_found`. */
-  forget(args: { id: string; channel: string }): Promise<Note>
+  /** `in`: only a note of this channel. Throws `not_found`. */
+  forget(args: { id: string; channel: string; in?: string }): Promise<Note>
   /** Full text over notes and transcripts; the result is kept under `searches` (the last 100). */
   search(args: { query: string; channel: string; in?: string; limit?: number }): Promise<Search>
   /** Gives work to a worker, to be taken by it. */
@@ -95,10 +95,12 @@ export function createAssistant(deps: {
       )
       return limit === undefined ? found : found.slice(Math.max(0, found.length - limit))
     },
-    forget: ({ id, channel }) =>
+    forget: ({ id, channel, in: within }) =>
       change(
         (draft) => {
-          const place = draft.memory.findIndex((note) => note.id === id)
+          const place = draft.memory.findIndex(
+            (note) => note.id === id && (within === undefined || note.channel === within),
+          )
           const [note] = place < 0 ? [] : draft.memory.splice(place, 1)
           return found(note, id)
         },

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { WebSocket } from 'ws'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
-gateways: {}
+gateways:
+  chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token" } }
+  open: { transport: websocket, path: /open }
 routes:
   - { name: rest, skill: echo }
 `
@@ -32,6 +35,22 @@ async function say(site: Site, text: string): Promise<string> {
   const { code, out, err } = await site.run(['message', 'cli', text])
   assert.equal(code, 0, err)
   return out.trim()
+}
+
+/** A client of a WebSocket gateway that asks and gets the text of each answer. */
+async function openChat(t: TestContext, url: string) {
+  const socket = new WebSocket(url.replace('http', 'ws'))
+  t.after(() => socket.terminate())
+  const answers: string[] = []
+  socket.on('message', (data) => {
+    const frame = JSON.parse(String(data))
+    if (frame.type === 'message') answers.push(frame.text)
+  })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  return async (text: string) => {
+    socket.send(JSON.stringify({ type: 'message', text }))
+    return await until(() => answers.shift(), `the answer to: ${text}`)
+  }
 }
 
 describe('the assistant on the command line, with no daemon and no configuration', {
@@ -197,6 +216,21 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, () => {
     assert.equal(code, 0)
     assert.equal(JSON.parse(out).note.id, 'memory-2')
     assert.match(await say(site, 'recall'), /memory-1: the milk\nmemory-2: the bread/)
+  })
+
+  test('somebody unknown has notes too, and reaches no others', async (t) => {
+    const unknown = await openChat(t, `${daemon.url}/open`)
+    assert.equal(await unknown('remember the tea'), 'Stored note memory-3.')
+    assert.equal(await unknown('recall'), 'memory-3: the tea')
+    assert.match(await unknown('search milk tea'), /^Nothing was found/)
+    assert.match(await unknown('search tea'), /^memory-3 /)
+    assert.equal(await unknown('forget memory-1'), 'There is no note memory-1.')
+    assert.match(await unknown('delegate ada: dig'), /^You said/)
+    const other = await openChat(t, `${daemon.url}/open`)
+    assert.equal(await other('recall tea'), 'No note contains "tea".')
+    const ada = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
+    assert.equal(await ada('recall'), 'memory-1: the milk\nmemory-2: the bread\nmemory-3: the tea')
+    assert.equal(await unknown('forget memory-3'), 'Forgot memory-3: the tea')
   })
 
   test('a worker takes what was delegated, once, and its result is accepted, once', async () => {

@@ -46,6 +46,13 @@ describe('skills.json', () => {
     })
   }
 
+  test('an entry for verified senders has that in its routes', async (t) => {
+    const { manager } = await start(t, [{ ...remember, verified: true }])
+    assert.deepEqual(manager.get('remember')?.metadata?.websocket, {
+      route: { prefix: ['remember', 'note:'], verified: true },
+    })
+  })
+
   test('an entry with approval asks first', async (t) => {
     const { manager } = await start(t, [{ ...remember, approval: true }])
     assert.deepEqual(

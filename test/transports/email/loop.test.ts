@@ -17,17 +17,19 @@ describe('mail is never answered in a loop', () => {
   const answerAll = (daemon: Daemon) => {
     let answered = 0
     const errors: unknown[] = []
+    const sends: Promise<unknown>[] = []
     const accept = daemon.deps.accept
     daemon.deps.accept = async (message) => {
       const accepted = await accept(message)
       const stored = daemon.store.messages.find(({ id }) => id === accepted.id)
       if (stored && !accepted.duplicate) {
         answered++
-        daemon.transport.send(replyTo(stored, 'I got your mail.')).catch((error) => errors.push(error))
+        const send = daemon.transport.send(replyTo(stored, 'I got your mail.'))
+        sends.push(send.catch((error) => errors.push(error)))
       }
       return accepted
     }
-    return { count: () => answered, errors }
+    return { count: () => answered, errors, settled: () => Promise.all(sends) }
   }
 
   const autoresponder = async (user: string, options: object = {}) => {
@@ -48,7 +50,12 @@ describe('mail is never answered in a loop', () => {
     const answers = answerAll(daemon)
     await daemon.transport.start()
     await until(async () => (await daemon.deps.kv.list(`email/${user}/cursor/`, 1)).length > 0, 'the cursor')
-    return { ...daemon, answers }
+    const stop = async () => {
+      // An answer still on its way would be counted by the next test.
+      await answers.settled()
+      await daemon.stop()
+    }
+    return { ...daemon, answers, stop }
   }
 
   test('two that answer everything and face each other stop after one answer', async () => {
