@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-/** A check of the whole tree. `advisory`: what it finds is shown and fails nothing. */
-export type Step = { name: string; command: string; args: string[]; advisory?: boolean }
+/** A check of the whole tree. */
+export type Step = { name: string; command: string; args: string[] }
 
 /** Format and lint, types, unused code. */
 export const steps: Step[] = [
   { name: 'biome', command: 'biome', args: ['check', '--error-on-warnings'] },
   { name: 'types', command: 'tsc', args: ['--noEmit', '-p', '.'] },
-  { name: 'knip', command: 'knip', args: ['--no-progress', '--no-config-hints'], advisory: true },
+  { name: 'knip', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
 ]
 
 /** Runs one step: a line when it is green, its output when not. Resolves with whether the build may go on. */
-export async function runStep({ name, command, args, advisory }: Step): Promise<boolean> {
+export async function runStep({ name, command, args }: Step): Promise<boolean> {
   const began = performance.now()
   const { status, output } = await run(`node_modules/.bin/${command}`, args)
   const took = `${((performance.now() - began) / 1000).toFixed(1)} s`
@@ -20,8 +20,8 @@ export async function runStep({ name, command, args, advisory }: Step): Promise<
     console.log(`✔ ${name} (${took})`)
     return true
   }
-  console.log(`${advisory ? '⚠' : '✖'} ${name} (${took})\n${output.trim()}\n`)
-  return advisory === true
+  console.log(`✖ ${name} (${took})\n${output.trim()}\n`)
+  return false
 }
 
 function run(file: string, args: string[]): Promise<{ status: number; output: string }> {
