@@ -28,7 +28,7 @@ export function openDatabase(dir: string): DatabaseSync {
 }
 
 /**
- * FULL: a commit is on the disk when it returns. Pages of 16 KB hold eleven messages of 1 KB with little space
+ * NORMAL: a commit is in the log when it returns, and on the disk when the writer has flushed the log. Pages of 16 KB hold eleven messages of 1 KB with little space
  * between them, and keep larger ones out of overflow pages. Freed pages are used again, so a file that trimming
  * keeps at its size needs no vacuum. The checkpointer decides when the log is moved into the database.
  */
@@ -36,7 +36,7 @@ function configure(db: DatabaseSync): void {
   db.exec(`
     PRAGMA page_size = 16384;
     PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
+    PRAGMA synchronous = NORMAL;
     PRAGMA wal_autocheckpoint = 0;
     PRAGMA journal_size_limit = 67108864;
     PRAGMA cache_size = -16384;

@@ -25,6 +25,7 @@ import { createStats } from './stats.ts'
 import { createTopicLog } from './topic-log.ts'
 import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
+import { openWalFile } from './wal-file.ts'
 import { createWriter } from './writer.ts'
 
 /** The queue that the pump adds to. */
@@ -65,7 +66,8 @@ function openStore(
 ): Store {
   const address = join(dir, 'trivium.db')
   const db = openDatabase(dir)
-  const writer = createWriter(db, address)
+  const wal = openWalFile(address)
+  const writer = createWriter(db, address, wal)
   const parts: Parts = {
     db,
     writer,
@@ -105,6 +107,7 @@ function openStore(
     onSignal: parts.signals.on,
     ping: () =>
       parts.read(() => {
+        writer.check()
         ping.get()
       }),
     stats: createStats(parts),
@@ -114,6 +117,7 @@ function openStore(
       closed = true
       writer.close()
       await checkpointer.close()
+      await wal.close()
       db.close()
       unlock()
     },

@@ -15,13 +15,17 @@ export function createSignals(writer: Writer, log: Log): Signals {
   const raised = new Set<Signal>()
 
   writer.follow({
-    committed: () => {
+    committed: (whenSettled) => {
       const names = [...raised]
       raised.clear()
-      for (const name of names) for (const listener of [...(listeners.get(name) ?? [])]) call(name, listener)
+      if (names.length > 0) whenSettled(() => announce(names))
     },
     rolledBack: () => raised.clear(),
   })
+
+  function announce(names: Signal[]): void {
+    for (const name of names) for (const listener of [...(listeners.get(name) ?? [])]) call(name, listener)
+  }
 
   function call(name: Signal, listener: () => void): void {
     try {

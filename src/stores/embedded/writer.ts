@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { TriviumError } from '../../core/errors.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isEnvironmental, toStoreError } from './failure.ts'
+import type { WalFile } from './wal-file.ts'
 
 /** How many calls one transaction takes at most; the rest waits for the next turn. */
 const BATCH = 4_096
@@ -9,7 +10,8 @@ const BATCH = 4_096
 export type Follower = {
   /** Called inside the transaction, after the last call: the last chance to write. */
   beforeCommit?(calls: number): void
-  committed?(): void
+  /** `whenSettled` has work done when the calls of this transaction are settled: after the flush, if there is one. */
+  committed?(whenSettled: (work: () => void) => void): void
   rolledBack?(): void
 }
 
@@ -25,57 +27,70 @@ export type Writer = {
    */
   writeRepeatable<T>(work: () => T): Promise<T>
   follow(follower: Follower): void
-  /** Commits what was asked for, then refuses everything. */
+  /** Throws `store_unavailable` once a flush has failed: from then on nothing can be promised. */
+  check(): void
+  /** Commits and flushes what was asked for, then refuses everything. */
   close(): void
 }
 
-type Call = { flush: boolean; run(): void; resolve(): void; reject(error: unknown): void }
+type Settled = { resolve(): void; reject(error: unknown): void }
+type Call = Settled & { flush: boolean; run(): void }
 
 /**
- * Group commit: the calls of one turn become one transaction, because a commit costs a disk flush and a
- * call does not. Their promises are settled together after it.
+ * Group commit: the calls of one turn become one transaction, because a commit has a price and a call has
+ * little. The log is flushed in the thread pool while the event loop goes on; what comes meanwhile waits for
+ * the end of that flush and is the next transaction. Promises are settled after the flush, so this is what
+ * `synchronous = FULL` promises. When a flush fails, the kernel may have dropped the pages that it did not
+ * write, and a later flush would succeed without them (https://wiki.postgresql.org/wiki/Fsync_Errors); so
+ * everything is refused from then on, until the store is opened again.
  */
-export function createWriter(db: DatabaseSync, address: string): Writer {
+export function createWriter(db: DatabaseSync, address: string, wal: WalFile): Writer {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
   const followers: Follower[] = []
   const waiting: Call[] = []
-  let flushes: boolean | undefined
+  /** Committed and not yet on the disk: in the flush that is under way, and for the next one. */
+  let flushing: Settled[] = []
+  let unflushed: Settled[] = []
+  let mustFlush = false
   let scheduled = false
-  let closed = false
+  let refusal: TriviumError | undefined
 
-  function enter<T>(work: () => T, flushIt: boolean): Promise<T> {
-    if (closed) {
-      return Promise.reject(new TriviumError('store_unavailable', { store: address, reason: 'it is closed' }))
-    }
+  function enter<T>(work: () => T, flush: boolean): Promise<T> {
+    if (refusal) return Promise.reject(refusal)
     return new Promise((resolve, reject) => {
       let result: T
       waiting.push({
-        flush: flushIt,
+        flush,
         run: () => {
           result = work()
         },
         resolve: () => resolve(result),
         reject,
       })
-      if (scheduled) return
-      scheduled = true
-      setImmediate(flush)
+      if (flush) mustFlush = true
+      schedule()
     })
   }
 
-  function flush(): void {
-    scheduled = false
-    const batch = waiting.length > BATCH ? waiting.splice(0, BATCH) : waiting.splice(0)
-    if (waiting.length > 0) {
-      scheduled = true
-      setImmediate(flush)
-    }
-    commitAll(batch)
+  function schedule(): void {
+    const hold = mustFlush && flushing.length > 0
+    if (scheduled || hold || waiting.length === 0) return
+    scheduled = true
+    setImmediate(turn)
   }
 
-  function commitAll(batch: Call[]): void {
+  function turn(): void {
+    scheduled = false
+    commitWaiting()
+    flushOn()
+    schedule()
+  }
+
+  function commitWaiting(): void {
+    const batch = waiting.length > BATCH ? waiting.splice(0, BATCH) : waiting.splice(0)
+    mustFlush = waiting.some(({ flush }) => flush)
     let rest = batch
     while (rest.length > 0) {
       const failed = attempt(rest)
@@ -88,7 +103,6 @@ export function createWriter(db: DatabaseSync, address: string): Writer {
   function attempt(calls: Call[]): Call | undefined {
     let current: Call | undefined
     try {
-      synchronise(calls.some((call) => call.flush))
       begin.run()
       for (current of calls) current.run()
       current = undefined
@@ -104,15 +118,16 @@ export function createWriter(db: DatabaseSync, address: string): Writer {
       for (const call of calls) call.reject(reason)
       return undefined
     }
-    for (const call of calls) call.resolve()
-    for (const follower of followers) follower.committed?.()
+    committed(calls)
     return undefined
   }
 
-  function synchronise(flushIt: boolean): void {
-    if (flushIt === flushes) return
-    db.exec(`PRAGMA synchronous = ${flushIt ? 'FULL' : 'NORMAL'}`)
-    flushes = flushIt
+  function committed(calls: Call[]): void {
+    const settled: Settled[] = [...calls]
+    const whenSettled = (resolve: () => void) => settled.push({ resolve, reject: () => {} })
+    for (const follower of followers) follower.committed?.(whenSettled)
+    if (calls.some(({ flush }) => flush)) unflushed.push(...settled)
+    else for (const one of settled) one.resolve()
   }
 
   function undo(): void {
@@ -121,15 +136,46 @@ export function createWriter(db: DatabaseSync, address: string): Writer {
     for (const follower of followers) follower.rolledBack?.()
   }
 
+  function flushOn(): void {
+    if (flushing.length > 0 || unflushed.length === 0) return
+    flushing = unflushed
+    unflushed = []
+    wal.flush().then(flushed, failed)
+  }
+
+  function flushed(): void {
+    for (const one of flushing.splice(0)) one.resolve()
+    flushOn()
+    schedule()
+  }
+
+  function failed(error: unknown): void {
+    const reason = `the disk did not take what was written (${reasonOf(error)}); restart when it is well again`
+    refusal = new TriviumError('store_unavailable', { store: address, reason }, { cause: error })
+    for (const one of [...flushing.splice(0), ...unflushed.splice(0), ...waiting.splice(0)]) {
+      one.reject(refusal)
+    }
+  }
+
   return {
     write: (work) => enter(work, true),
     writeRepeatable: (work) => enter(work, false),
     follow: (follower) => {
       followers.push(follower)
     },
+    check: () => {
+      if (refusal) throw refusal
+    },
     close: () => {
-      closed = true
-      while (waiting.length > 0) commitAll(waiting.splice(0, BATCH))
+      if (refusal) return
+      while (waiting.length > 0) commitWaiting()
+      refusal = new TriviumError('store_unavailable', { store: address, reason: 'it is closed' })
+      try {
+        wal.flushSync()
+        for (const one of [...flushing.splice(0), ...unflushed.splice(0)]) one.resolve()
+      } catch (error) {
+        failed(error)
+      }
     },
   }
 }

@@ -9,13 +9,13 @@ import { createKeyFilter } from '../../../src/stores/embedded/key-filter.ts'
 import { createKeyTable } from '../../../src/stores/embedded/key-table.ts'
 import { createRememberedKeys, KEY_AGE } from '../../../src/stores/embedded/remembered-keys.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
-import { withDir } from './kit.ts'
+import { noWal, withDir } from './kit.ts'
 
 /** Tables of 64 slots, so that a few dozen keys drive every phase. */
 const BITS = 6
 
 function openKeys(db: DatabaseSync) {
-  const writer = createWriter(db, 'test')
+  const writer = createWriter(db, 'test', noWal)
   return { writer, keys: createRememberedKeys(db, writer, BITS) }
 }
 
