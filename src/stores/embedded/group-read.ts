@@ -4,7 +4,8 @@ import type { Parts } from './parts.ts'
 import { int, maybeInt, prepareAll } from './sql.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
 
-export type Group = { id: number; next: number; missed: number }
+/** `due`: when the first of what is pending comes back, in ms; undefined where nothing is. */
+export type Group = { id: number; next: number; missed: number; due: number | undefined }
 
 /** What a read would return and how far it would move the group, computed without changing anything. */
 export type ReadPlan = {
@@ -46,7 +47,7 @@ export function createGroupReader(parts: Parts, log: TopicLog): GroupReader {
     const back: number[] = []
     const gone: number[] = []
     const events: Event[] = []
-    for (const position of comeBack(group.id, max)) {
+    for (const position of comeBack(group, max)) {
       const event = log.at(topic, position)
       if (event) events.push(event)
       if (event) back.push(position)
@@ -66,9 +67,11 @@ export function createGroupReader(parts: Parts, log: TopicLog): GroupReader {
   }
 
   /** The first positions that were given back or whose lease ran out, in order. */
-  function comeBack(group: number, max: number): number[] {
-    const given = visible.all(group, max).map((row) => int(row.position))
-    const ended = expired.all(group, parts.now(), max).map((row) => int(row.position))
+  function comeBack({ id, due }: Group, max: number): number[] {
+    const now = parts.now()
+    if (due === undefined || due > now) return []
+    const given = visible.all(id, max).map((row) => int(row.position))
+    const ended = expired.all(id, now, max).map((row) => int(row.position))
     if (ended.length === 0) return given
     return [...given, ...ended].sort((a, b) => a - b).slice(0, max)
   }
@@ -88,11 +91,12 @@ export function createGroupReader(parts: Parts, log: TopicLog): GroupReader {
     apply,
     find: (topic, name) => {
       const row = consumer.get(topic.id, name)
-      return row && { id: int(row.id), next: int(row.next), missed: int(row.missed) }
+      return row && { id: int(row.id), next: int(row.next), missed: int(row.missed), due: maybeInt(row.due) }
     },
     changes: ({ group, request, events, gone, next, missed }) =>
       next !== group.next || missed > 0 || gone.length > 0 || (request.mode !== 'peek' && events.length > 0),
-    batch: ({ group, events, missed }) => {
+    batch: ({ group, request, events, missed }) => {
+      if (group.due === undefined && request.mode !== 'lease') return { events, missed }
       const at = maybeInt(nextVisible.get(group.id, parts.now())?.at)
       return at === undefined ? { events, missed } : { events, missed, nextVisible: at }
     },

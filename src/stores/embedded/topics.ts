@@ -38,6 +38,8 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
     const batches: (GroupBatch | undefined)[] = []
     for (const request of requests) {
       const group = topic && reader.find(topic, request.group)
+      // There is something to consume: no need to look at what before it is read for good.
+      if (group && request.mode !== 'peek' && group.next < topic.last) return undefined
       const plan = group && reader.plan(topic, group, request, after)
       if (plan && reader.changes(plan)) return undefined
       batches.push(plan && reader.batch(plan))
@@ -100,8 +102,9 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
           .all(topic?.id ?? 0)
           .map(info)
       }),
+    // A power failure that undoes a read repeats it: delivery to a group is at least once.
     read: async (topic, requests) =>
-      (await read(() => readOnly(topic, requests))) ?? writer.write(() => readAll(topic, requests)),
+      (await read(() => readOnly(topic, requests))) ?? writer.writeRepeatable(() => readAll(topic, requests)),
     ack: (topic, group, ids) =>
       writer.write(() =>
         settle(topic, group, ids, (id, position) => {

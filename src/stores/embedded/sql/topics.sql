@@ -34,7 +34,9 @@ SELECT position FROM event WHERE topic = ? AND position > ? AND position < ? ORD
 SELECT seq AS position FROM journal WHERE seq > ? AND seq < ? ORDER BY seq;
 
 -- name: consumer
-SELECT id, next, missed FROM consumer WHERE topic = ? AND name = ?;
+-- `due`: when the first of what is pending comes back (0: it has); null where nothing is pending.
+SELECT id, next, missed, (SELECT min(hidden_until) FROM pending WHERE consumer = consumer.id) AS due
+FROM consumer WHERE topic = ? AND name = ?;
 
 -- name: addConsumer
 INSERT INTO consumer (topic, name, next) VALUES (?, ?, ?);
