@@ -1,79 +1,160 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ImapConnection } from '../imap-connection.ts'
 import type { Incoming } from './ingest.ts'
 import { parseMail } from './parse.ts'
 import { hasTooManyLines } from './parse-big.ts'
 import type { Spool } from './spool.ts'
 
-/** What is known of a mail before it is fetched. */
+/** Mails that were fetched together, in order of UID. */
+export type Batch = { uids: number[]; newest: number; incoming: Incoming[] }
+
+/** What fetching works with. */
+export type FetchParts = { folder: string; maxSize: number; spool: Spool }
+
+/** What is known of a mail before it is fetched whole. */
 export type Listed = { uid: number; size: number; internalDate: number }
 
+/** As much of each mail is fetched at once; of most mails that is all, and one command brings many of them. */
+const LOOK = 64 * 1024
+const LOOK_COUNT = 100
 /** Mails up to this size are fetched together and live in memory; larger ones go by way of the disk. */
 const SMALL = 256 * 1024
-/** One fetch brings at most this much. */
+/** One fetch of longer mails brings at most this much. */
 const BATCH_BYTES = 1024 * 1024
-const BATCH_COUNT = 100
 
-/** Sizes and dates of the mails with these UIDs, in order of UID. Mails that are gone are left out. */
-export async function list(connection: ImapConnection, uids: readonly number[]): Promise<Listed[]> {
-  const found = await connection.run((client) =>
-    client.fetchAll(range(uids), { uid: true, size: true, internalDate: true }, { uid: true }),
-  )
+/**
+ * Fetches mails in order of UID, batch by batch; each next one is fetched while the last one is worked on. At most
+ * two batches are in memory, of 6 MB each at the worst. Those before `floor` (Unix ms) and those that are gone are
+ * left out. Nothing on the server changes: the mails stay unseen.
+ */
+export async function* fetchAll(
+  connection: ImapConnection,
+  uids: readonly number[],
+  floor: number,
+  parts: FetchParts,
+): AsyncGenerator<Batch> {
+  const ahead = lookAhead(looks(uids).map((each) => () => look(connection, each, floor)))
+  for await (const seen of ahead) {
+    const listed = await measured(connection, seen)
+    const groups = batches(listed, parts.maxSize)
+    yield* lookAhead(groups.map((group) => () => complete(connection, group, parts)))
+  }
+}
+
+function looks(uids: readonly number[]): number[][] {
+  const count = Math.ceil(uids.length / LOOK_COUNT)
+  return Array.from({ length: count }, (_, at) => uids.slice(at * LOOK_COUNT, (at + 1) * LOOK_COUNT))
+}
+
+/** Runs tasks one after the other; each next one runs while what came of the last one is used. */
+async function* lookAhead<T>(tasks: readonly (() => Promise<T>)[]): AsyncGenerator<T> {
+  const start = (at: number) => {
+    const running = tasks[at]?.()
+    // Awaited one round later; until then a failure must not count as unhandled.
+    running?.catch(() => {})
+    return running
+  }
+  let next = start(0)
+  for (let at = 1; next; at++) {
+    const result: T = await next
+    next = start(at)
+    yield result
+  }
+}
+
+/** `raw`: as much of it as was looked at. */
+type Seen = Listed & { raw: Buffer }
+
+async function look(connection: ImapConnection, uids: readonly number[], floor: number): Promise<Seen[]> {
+  const query = { uid: true, internalDate: true, source: { start: 0, maxLength: LOOK } }
+  const found = await connection.run((client) => client.fetchAll(range(uids), query, { uid: true }))
   return found
-    .map(({ uid, size = 0, internalDate }) => ({ uid, size, internalDate: timeOf(internalDate) }))
+    .flatMap(({ uid, internalDate, source: raw }) =>
+      raw ? [{ uid, internalDate: timeOf(internalDate), size: raw.length, raw }] : [],
+    )
+    .filter((each) => each.internalDate >= floor)
     .sort((a, b) => a.uid - b.uid)
 }
 
-/** Cuts a list into batches, in order: many small mails, or one big one alone. */
-export function batches(listed: readonly Listed[]): Listed[][] {
-  const all: Listed[][] = []
+/** Asks for the sizes of those that are longer than the look. */
+async function measured(connection: ImapConnection, seen: readonly Seen[]): Promise<Seen[]> {
+  const long = seen.filter(isCut).map(({ uid }) => uid)
+  if (long.length === 0) return [...seen]
+  const query = { uid: true, size: true }
+  const found = await connection.run((client) => client.fetchAll(range(long), query, { uid: true }))
+  const sizes = new Map(found.map(({ uid, size }) => [uid, size]))
+  return seen.map((each) => ({ ...each, size: Math.max(each.size, sizes.get(each.uid) ?? 0) }))
+}
+
+function isCut({ raw }: Seen): boolean {
+  return raw.length >= LOOK
+}
+
+/** Cuts what was seen into batches, in order: many small mails, or one big one alone. */
+function batches(seen: readonly Seen[], maxSize: number): Seen[][] {
+  const all: Seen[][] = []
+  const alone = Math.min(SMALL, maxSize)
   let bytes = 0
-  for (const each of listed) {
+  for (const each of seen) {
+    // What is here whole already takes no more room.
+    const more = isCut(each) ? each.size : 0
     const last = all.at(-1)
-    const fits = last && each.size <= SMALL && bytes + each.size <= BATCH_BYTES && last.length < BATCH_COUNT
+    const fits = last && each.size <= alone && (last[0]?.size ?? 0) <= alone && bytes + more <= BATCH_BYTES
     if (last && fits) last.push(each)
     else all.push([each])
-    bytes = fits ? bytes + each.size : each.size
+    bytes = fits ? bytes + more : more
   }
   return all
 }
 
-/** Fetches one batch. Nothing on the server changes: the mails stay unseen. */
-export async function fetchBatch(
+/** Fetches what is missing of a batch. */
+async function complete(
   connection: ImapConnection,
-  folder: string,
-  batch: readonly Listed[],
-  options: { maxSize: number; spool: Spool },
-): Promise<Incoming[]> {
-  const [first] = batch
-  if (first && first.size > options.maxSize)
-    return [await headersOf(connection, folder, first, options.maxSize)]
-  if (first && first.size > SMALL) return [await options.spool.fetch(connection, folder, first)]
-  const dates = new Map(batch.map((each) => [each.uid, each.internalDate]))
-  const found = await connection.run((client) =>
-    client.fetchAll(range([...dates.keys()]), { uid: true, source: true }, { uid: true }),
-  )
-  return found.flatMap(({ uid, source }) =>
-    source
-      ? [
-          inMemory(
-            folder,
-            { uid, size: source.length, internalDate: dates.get(uid) ?? 0 },
-            source,
-            options.spool,
-          ),
-        ]
-      : [],
-  )
+  batch: readonly Seen[],
+  parts: FetchParts,
+): Promise<Batch> {
+  return {
+    uids: batch.map(({ uid }) => uid),
+    newest: Math.max(...batch.map(({ internalDate }) => internalDate)),
+    incoming: await incomingOf(connection, batch, parts),
+  }
 }
 
-function inMemory(folder: string, listed: Listed, raw: Buffer, spool?: Spool): Incoming {
+async function incomingOf(
+  connection: ImapConnection,
+  batch: readonly Seen[],
+  { folder, maxSize, spool }: FetchParts,
+): Promise<Incoming[]> {
+  const [first] = batch
+  if (first && first.size > maxSize) return [await headersOf(connection, folder, first, maxSize)]
+  if (first && first.size > SMALL) return [await spool.fetch(connection, folder, first)]
+  const whole = await wholes(
+    connection,
+    batch.filter(isCut).map(({ uid }) => uid),
+  )
+  return batch.flatMap((each) => {
+    const raw = isCut(each) ? whole.get(each.uid) : each.raw
+    return raw ? [inMemory(folder, { ...each, size: raw.length }, raw, spool)] : []
+  })
+}
+
+async function wholes(connection: ImapConnection, uids: readonly number[]): Promise<Map<number, Buffer>> {
+  if (uids.length === 0) return new Map()
+  const found = await connection.run((client) =>
+    client.fetchAll(range(uids), { uid: true, source: true }, { uid: true }),
+  )
+  return new Map(found.flatMap(({ uid, source }) => (source ? [[uid, source] as const] : [])))
+}
+
+function inMemory(folder: string, { uid, size, internalDate }: Listed, raw: Buffer, spool?: Spool): Incoming {
   return {
     folder,
-    ...listed,
+    uid,
+    size,
+    internalDate,
     parse: () => (spool && hasTooManyLines(raw) ? spool.parse(raw) : parseMail(raw)),
     open: () => raw,
-    hash: async () => createHash('sha256').update(raw).digest('hex'),
+    hash: async () => hash('sha256', raw),
   }
 }
 

@@ -5,7 +5,7 @@ import type { AfterAccept, EmailOptions } from '../options.ts'
 import { afterwards } from './afterwards.ts'
 import type { Cursor, CursorStore } from './cursor.ts'
 import { delay } from './delay.ts'
-import { batches, fetchBatch, type Listed, list } from './fetch.ts'
+import { type Batch, fetchAll } from './fetch.ts'
 import type { Incoming, Ingest, Ingested, Turn } from './ingest.ts'
 import type { Spool } from './spool.ts'
 
@@ -27,9 +27,8 @@ export type FolderParts = {
   now(): number
 }
 
-const LISTED_AT_ONCE = 1000
 /** Mails of one batch that are worked on at once; each may wait for DNS or the disk. */
-const CONCURRENCY = 16
+const CONCURRENCY = 32
 /** A mail that was delivered late carries an earlier date than one read before it. */
 const OVERLAP = 2 * 86_400_000
 /** Clocks differ, and the server's dates are whole seconds. */
@@ -125,7 +124,7 @@ async function reconcile(
   let { newest } = stored
   const keys: string[] = []
   for await (const [batch, results] of takeAll(connection, parts, uids, { floor, known, signal })) {
-    newest = Math.max(newest, ...batch.map((each) => each.internalDate))
+    newest = Math.max(newest, batch.newest)
     keys.push(...results.map(({ key }) => key))
   }
   const done = { ...stored, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0), newest }
@@ -157,8 +156,8 @@ async function drain(
   for await (const [batch, results] of takeAll(connection, parts, uids, { floor: 0, known: none, signal })) {
     cursor = {
       ...cursor,
-      uid: Math.max(cursor.uid, ...batch.map((each) => each.uid)),
-      newest: Math.max(cursor.newest, ...batch.map((each) => each.internalDate)),
+      uid: Math.max(cursor.uid, ...batch.uids),
+      newest: Math.max(cursor.newest, batch.newest),
     }
     await parts.cursors.save(
       cursor,
@@ -179,27 +178,13 @@ async function* takeAll(
   parts: FolderParts,
   uids: number[],
   { floor, known, signal }: Taking,
-): AsyncGenerator<[Listed[], Ingested[]]> {
-  for (let start = 0; start < uids.length; start += LISTED_AT_ONCE) {
+): AsyncGenerator<[Batch, Ingested[]]> {
+  for await (const batch of fetchAll(connection, uids, floor, parts)) {
     // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
     signal.throwIfAborted()
-    const listed = await list(connection, uids.slice(start, start + LISTED_AT_ONCE))
-    const wanted = batches(listed.filter((each) => each.internalDate >= floor))
-    const fetch = (batch: Listed[] | undefined) => {
-      const fetching = batch ? fetchBatch(connection, parts.folder, batch, parts) : Promise.resolve([])
-      // Awaited one round later; until then a failure must not count as unhandled.
-      fetching.catch(() => {})
-      return fetching
-    }
-    let ahead = fetch(wanted[0])
-    for (const [index, batch] of wanted.entries()) {
-      const incoming = await ahead
-      signal.throwIfAborted()
-      ahead = fetch(wanted[index + 1])
-      const results = await ingestAll(incoming, parts.ingest, known, signal)
-      await afterwards(connection, parts, incoming, results)
-      yield [batch, results]
-    }
+    const results = await ingestAll(batch.incoming, parts.ingest, known, signal)
+    await afterwards(connection, parts, batch.incoming, results)
+    yield [batch, results]
   }
 }
 

@@ -1,7 +1,8 @@
 import { convert } from 'html-to-text'
-import PostalMime, { type Address, addressParser, type Email, type Attachment as MimePart } from 'postal-mime'
+import PostalMime, { type Address, addressParser, type Attachment as MimePart } from 'postal-mime'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Attachment } from '../../../src/core/message.ts'
+import { type ParsedMail, parsePlainMail } from './plain-mail.ts'
 
 /** A mail taken apart. Nothing in it is trusted; everything may be missing. */
 export type Mail = {
@@ -55,18 +56,20 @@ const MAX_FROM = 10_000
  */
 export async function parseMail(raw: Uint8Array): Promise<Mail> {
   try {
-    // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
-    return toMail(
-      await PostalMime.parse(raw, {
-        maxNestingDepth: MAX_DEPTH,
-        maxHeadersSize: MAX_HEADERS,
-        forceRfc822Attachments: true,
-      }),
-      raw,
-    )
+    return toMail(parsePlainMail(raw) ?? (await parseAnyMail(raw)), raw)
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }
+}
+
+/** As the library parses it. Throws at its limits. */
+export function parseAnyMail(raw: Uint8Array): Promise<ParsedMail> {
+  return PostalMime.parse(raw, {
+    maxNestingDepth: MAX_DEPTH,
+    maxHeadersSize: MAX_HEADERS,
+    // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
+    forceRfc822Attachments: true,
+  })
 }
 
 /** The first header of that name (lower case). */
@@ -81,7 +84,7 @@ function messageIds(value: string | undefined): string[] {
   return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids
 }
 
-function toMail(email: Email, raw: Uint8Array): Mail {
+function toMail(email: ParsedMail, raw: Uint8Array): Mail {
   const value = (name: string) => email.headers.find((each) => each.key === name)?.value.trim()
   const messageId = messageIds(value('message-id'))[0] ?? bareId(value('message-id'))
   const inReplyTo = messageIds(value('in-reply-to'))[0]
