@@ -19,7 +19,7 @@ export type RefSubscriptions = {
   add(subscription: RefSubscription): Promise<void>
   /** Ends it; with `ref` only where it is that one. Tells whether there was one to end. */
   remove(subscription: { topic: string; group: string; ref?: string }): Promise<boolean>
-  /** Takes up what the store knows. */
+  /** Takes up what the store knows, and from then on what any daemon changes. */
   start(): Promise<void>
   stop(grace: number): Promise<void>
 }
@@ -29,6 +29,9 @@ const jobSchema = z.object({ ref: z.string(), event: z.unknown() })
 
 const RETRY: RetryPolicy = { attempts: 5, backoff: 'exponential', delay: 1000, maxDelay: 60_000 }
 const PREFIX = 'trivium:subscription:'
+/** Written with each change of a subscription, so that every daemon on the store hears of it. */
+const CHANGED = 'trivium:subscriptions'
+const FOREVER = 2 ** 31 - 1
 /** Ms for which a batch of events is hidden from the group while it becomes jobs. */
 const HANDOVER_LEASE = 30_000
 const BATCH = 100
@@ -46,8 +49,9 @@ export function createRefSubscriptions(options: {
   now(): number
 }): RefSubscriptions {
   const { store, log, now } = options
-  const pumps = new Map<string, AbortController>()
+  const pumps = new Map<string, { ref: string; abort: AbortController }>()
   const ending = new Set<Promise<void>>()
+  const stopping = new AbortController()
 
   const worker: Worker = createWorker({
     queue: SUBSCRIPTION_QUEUE,
@@ -106,7 +110,7 @@ export function createRefSubscriptions(options: {
             return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
           },
           watch: (wake) => store.onSignal(`topic:${topic}`, wake),
-          timeout: 2 ** 31 - 1,
+          timeout: FOREVER,
           signal,
         })
         if (events) await handOver(subscription, events)
@@ -119,24 +123,63 @@ export function createRefSubscriptions(options: {
 
   const begin = (subscription: RefSubscription) => {
     const key = keyOf(subscription)
-    if (pumps.has(key)) return
+    if (pumps.get(key)?.ref === subscription.ref) return
+    end(key)
     const abort = new AbortController()
-    pumps.set(key, abort)
-    const ended = pump(subscription, abort.signal).finally(() => ending.delete(ended))
-    ending.add(ended)
+    pumps.set(key, { ref: subscription.ref, abort })
+    untilItEnds(pump(subscription, abort.signal))
   }
 
   const end = (key: string) => {
-    pumps.get(key)?.abort()
+    pumps.get(key)?.abort.abort()
     pumps.delete(key)
+  }
+
+  const untilItEnds = (work: Promise<void>) => {
+    const ended = work.finally(() => ending.delete(ended))
+    ending.add(ended)
+  }
+
+  const lastChange = async () => (await store.kv.get(CHANGED))?.version ?? 0
+
+  const takeUp = async () => {
+    const keys = new Set(await store.kv.list(PREFIX, 10_000))
+    for (const key of pumps.keys()) if (!keys.has(key)) end(key)
+    for (const key of keys) {
+      const known = await store.kv.get(key)
+      if (known && !stopping.signal.aborted) begin(subscriptionSchema.parse(known.value))
+    }
+  }
+
+  /** Takes up what any daemon changes after the change `seen`. */
+  const follow = async (seen: number) => {
+    const { signal } = stopping
+    let last = seen
+    while (!signal.aborted) {
+      try {
+        const change = await waitFor<number>({
+          async attempt() {
+            const now = await lastChange()
+            return now === last ? {} : { value: now }
+          },
+          watch: (wake) => store.onSignal(`kv:${CHANGED}`, wake),
+          timeout: FOREVER,
+          signal,
+        })
+        if (change === undefined) continue
+        await takeUp()
+        last = change
+      } catch (error) {
+        log.warn({ err: error }, 'the subscriptions cannot be read; trying again')
+        await pause(1000, signal)
+      }
+    }
   }
 
   return {
     async add(subscription) {
-      const key = keyOf(subscription)
-      const known = await store.kv.get(key)
-      await store.kv.set(key, toJson(subscription))
-      if (known && subscriptionSchema.parse(known.value).ref !== subscription.ref) end(key)
+      await store.kv.set(keyOf(subscription), toJson(subscription))
+      await store.kv.set(CHANGED, now())
       begin(subscription)
     },
     async remove({ topic, group, ref }) {
@@ -144,17 +187,18 @@ export function createRefSubscriptions(options: {
       const known = await store.kv.get(key)
       if (!known || (ref !== undefined && subscriptionSchema.parse(known.value).ref !== ref)) return false
       await store.kv.delete(key)
+      await store.kv.set(CHANGED, now())
       end(key)
       return true
     },
     async start() {
       worker.start()
-      for (const key of await store.kv.list(PREFIX, 10_000)) {
-        const known = await store.kv.get(key)
-        if (known) begin(subscriptionSchema.parse(known.value))
-      }
+      const seen = await lastChange()
+      await takeUp()
+      untilItEnds(follow(seen))
     },
     async stop(grace) {
+      stopping.abort()
       for (const key of pumps.keys()) end(key)
       await Promise.all([worker.stop(grace), ...ending])
     },

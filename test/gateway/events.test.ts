@@ -225,6 +225,27 @@ describe('a subscription with a ref', () => {
     assert.deepEqual(seen, [['work', 1]])
   })
 
+  test('is taken up, changed and ended by the other daemons too, when one is told', async (t) => {
+    const store = await openStore(t)
+    const seen: unknown[] = []
+    const running = eventsOn(t, store, (ref, event) => seen.push([ref, Object(event).data]))
+    await running.refs.start()
+    const told = eventsOn(t, store, () => assert.fail('it is not running'))
+    await told.subscribe({ queue: 'q', ref: 'work' })
+    await told.refs.stop(0)
+    await told.emit(1)
+    await until(() => seen.length === 1, 'the event')
+    const toldLater = eventsOn(t, store, () => assert.fail('it is not running'))
+    await toldLater.unsubscribe({ topic: TOPIC, queue: 'q' }, callOf())
+    await toldLater.subscribe({ queue: 'q', ref: 'other' })
+    await toldLater.refs.stop(0)
+    await until(async () => {
+      await told.emit(2)
+      return seen.some((one) => String(one).startsWith('other'))
+    }, 'the other skill')
+    assert.deepEqual(seen[0], ['work', 1])
+  })
+
   test('outlives the caller whose own group it is', async (t) => {
     const { subscribe, releaseOwn, store } = await stage(t)
     await subscribe({ ref: 'work' }, callOf({ rootId: 'm1' }))
