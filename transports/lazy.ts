@@ -14,13 +14,16 @@ export function lazyTransport(load: () => Promise<Transport>): Transport {
     return loaded
   }
 
+  /** What is there to stop: one that is still loading would start after its end. `start` tells of a failure to load. */
+  const begun = async (): Promise<Transport | undefined> => loading?.catch(() => undefined)
+
   return {
     start: async () => (await get()).start(),
     send: async (reply) => (await get()).send(reply),
     stream: (piece) => loaded?.stream?.(piece),
     probe: async (reply) => (await (await get()).probe?.(reply)) ?? { sent: 'unknown' },
-    stop: async () => loaded?.stop(),
-    close: async () => loaded?.close(),
+    stop: async () => (await begun())?.stop(),
+    close: async () => (await begun())?.close(),
     health: () => loaded?.health() ?? { ok: false, detail: 'it is being loaded' },
     check: async () => (await get()).check(),
   }

@@ -7,12 +7,17 @@ import { slackFailure } from './failure.ts'
 export type Directory = {
   user(id: string): Promise<string | undefined>
   channel(id: string): Promise<string | undefined>
+  /** What is known of a user or channel without asking; undefined: it has to be asked for. */
+  known(kind: 'user' | 'channel', id: string): Known | undefined
   /** The thread that a message is part of, or its own `ts` where it is in none. */
   threadOf(channel: string, ts: string): Promise<string>
 }
 
-/** `name` is there once Slack has answered, so that a known name costs no timer. */
-type Entry = { asked: Promise<string | undefined>; until: number; name?: string }
+/** What Slack answered: a name, or that it has none for us. */
+type Known = { name: string | undefined }
+
+/** `known` is there once Slack has answered, so that a known name costs neither a timer nor a turn. */
+type Entry = { asked: Promise<string | undefined>; until: number; known?: Known }
 
 /** Slack waits 3 s for the acknowledgement; a name must not use them up. */
 const PATIENCE = 1000
@@ -30,8 +35,8 @@ export function createDirectory(options: {
   const entries = new Map<string, Entry>()
 
   const lookUp = async (key: string, fetch: () => Promise<string | undefined>) => {
-    const known = entries.get(key)
-    if (known && known.until > now()) return known.name ?? soon(known.asked)
+    const kept = entries.get(key)
+    if (kept && kept.until > now()) return kept.known ? kept.known.name : soon(kept.asked)
     const entry: Entry = { asked: ask(key, fetch), until: now() + KNOWN_FOR }
     entries.delete(key)
     entries.set(key, entry)
@@ -48,12 +53,16 @@ export function createDirectory(options: {
       options.log.debug({ key, reason: slackFailure(error).reason }, 'a name could not be looked up')
     }
     const entry = entries.get(key)
-    if (entry && name !== undefined) entry.name = name
+    if (entry) entry.known = { name }
     if (entry && name === undefined) entry.until = now() + UNKNOWN_FOR
     return name
   }
 
   return {
+    known(kind, id) {
+      const kept = entries.get(`${kind}/${id}`)
+      return kept && kept.until > now() ? kept.known : undefined
+    },
     user: (id) =>
       lookUp(`user/${id}`, async () => {
         const answer = await api.tryCall('users.info', (web) => web.users.info({ user: id }))

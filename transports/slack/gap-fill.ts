@@ -3,7 +3,7 @@ import { reasonOf } from '../../src/core/errors.ts'
 import { type JsonObject, toJson } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { slackFailure } from './failure.ts'
-import type { Draft } from './inbound/draft.ts'
+import type { Standing } from './inbound/draft.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
@@ -24,7 +24,7 @@ type Seen = z.infer<typeof seenSchema>
 /** What was missed while no socket was open, read back from Slack. */
 export type GapFill = {
   /** Remembers how far a channel was read. */
-  seen(draft: Draft): void
+  seen(where: Standing): void
   /** Reads on in the channels that were last active, and takes what was missed. Never rejects. */
   fill(): Promise<void>
   /** Keeps what is remembered. */
@@ -117,8 +117,7 @@ export function createGapFill(
   }
 
   return {
-    seen(draft) {
-      const { channel, team, ts, thread, source } = draft
+    seen({ channel, team, ts, thread, source }) {
       if (window === 'off' || source === undefined || !channel || !ts) return
       const name = `${team}/${channel}`
       const mark = marks.get(name)

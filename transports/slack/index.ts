@@ -1,40 +1,16 @@
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
-import type { Transport, TransportDeps, TransportKind } from '../../src/core/transport.ts'
+import type { TransportKind } from '../../src/core/transport.ts'
+import { lazyTransport } from '../lazy.ts'
 import { type SlackOptions, slackOptions } from './options.ts'
 
 /** `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more workspaces. */
 export const slack: TransportKind<SlackOptions> = {
   kind: 'slack',
   options: slackOptions,
-  create: createLazily,
+  create: (options, deps) =>
+    lazyTransport(async () => (await import('./transport.ts')).createSlackTransport(options, deps)),
   eventData,
-}
-
-/** Loads Slack's client when it is first needed: a daemon without a Slack gateway does not wait for it. */
-function createLazily(options: SlackOptions, deps: TransportDeps): Transport {
-  let loaded: Transport | undefined
-  let loading: Promise<Transport> | undefined
-  const load = async () => {
-    const { createSlackTransport } = await import('./transport.ts')
-    loaded = createSlackTransport(options, deps)
-    return loaded
-  }
-  const ready = () => {
-    loading ??= load()
-    return loading
-  }
-  return {
-    start: async () => (await ready()).start(),
-    send: async (reply) => (await ready()).send(reply),
-    probe: async (reply) => (await (await ready()).probe?.(reply)) ?? { sent: 'unknown' },
-    // Only what is running can be writing a reply.
-    stream: (piece) => loaded?.stream?.(piece),
-    stop: async () => (await loading)?.stop(),
-    close: async () => (await loading)?.close(),
-    health: () => loaded?.health() ?? { ok: false, detail: 'not started' },
-    check: async () => (await ready()).check(),
-  }
 }
 
 function eventData(message: Message): JsonObject {

@@ -47,16 +47,8 @@ export function createProgress(options: SlackOptions, deps: TransportDeps): Prog
   }
 
   return {
-    follow(draft, { id }, workspace) {
-      const { channel, ts } = draft
-      if (
-        draft.source === undefined ||
-        !channel ||
-        !ts ||
-        ended ||
-        progress === 'off' ||
-        followed >= MAX_FOLLOWED
-      )
+    follow({ channel, ts, source }, { id }, workspace) {
+      if (source === undefined || !channel || !ts || ended || progress === 'off' || followed >= MAX_FOLLOWED)
         return
       followed++
       void show(id, { channel, ts }, workspace)

@@ -1,16 +1,13 @@
 import { WebClient } from '@slack/web-api'
 import { type RawData, WebSocket } from 'ws'
-import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
-import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
 import type { Health } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
+import { createAcks } from './acks.ts'
 import { slackFailure } from './failure.ts'
+import { type Envelope, readFrame } from './frames.ts'
 import { watchLiveness } from './liveness.ts'
-
-/** One thing that Slack delivers; `type` is events_api, slash_commands or interactive. */
-export type Envelope = { id: string; type: string; payload: JsonObject; retry: number }
 
 export type SocketModeOptions = {
   appToken: string
@@ -18,8 +15,8 @@ export type SocketModeOptions = {
   /** How often the peer is pinged, and how long no event may come before the socket is replaced; in ms. */
   ping: number
   maxSilence: number
-  /** Resolves once the envelope is durable, with what the acknowledgement carries; rejects: it is not acknowledged. */
-  take(envelope: Envelope): Promise<JsonObject | undefined>
+  /** Resolves once the envelope is durable; rejects: it is not acknowledged. */
+  take(envelope: Envelope): Promise<unknown>
   /** Called each time a socket is ready. */
   connected(): void
   log: Log
@@ -41,20 +38,6 @@ const BACKOFF = { first: 250, longest: 30_000 }
 /** With wrong credentials, or Slack's ten sockets in use, asking often helps nobody. */
 const HOPELESS = 30_000
 const MAX_FRAME = 16 * 1024 * 1024
-
-const envelopeSchema = z.object({
-  envelope_id: z.string(),
-  type: z.string(),
-  // It was parsed from JSON; to look into all of it would cost more than all the rest.
-  payload: z.custom<JsonObject>(isJsonObject),
-  retry_attempt: z.number().optional(),
-})
-
-const frameSchema = z.union([
-  z.object({ type: z.literal('hello'), num_connections: z.number().optional() }),
-  z.object({ type: z.literal('disconnect'), reason: z.string().optional() }),
-  envelopeSchema,
-])
 
 /** Why a connection ended, and how long to wait before the next (ms); without `wait`, as failures add up. */
 type Ending = { why: string; wait?: number; ready: boolean; fault?: string }
@@ -122,7 +105,8 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
   const serve = (url: string) =>
     new Promise<Ending>((resolve) => {
       const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
-      const inFlight = new Set<Promise<void>>()
+      const acks = createAcks(socket)
+      const underWay = createUnderWay()
       let ending: Ending | undefined
       let ready = false
       const liveness = watchLiveness({
@@ -141,7 +125,8 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
         if (ending) return
         ending = { why, ready, wait: 0, ...more }
         lost()
-        void drained(inFlight).then(() => {
+        void underWay.drained(DRAIN).then(() => {
+          acks.flush()
           socket.close(1000)
           setTimeout(() => socket.terminate(), CLOSE).unref()
         })
@@ -157,15 +142,30 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
         stopping.signal.removeEventListener('abort', onStop)
         resolve(ending ?? { why: `Slack closed it (${code})`, ready })
       })
+      // Keeps nothing of an envelope but its id: thousands may wait for the store, and what is alive is copied about.
+      const receive = (envelope: Envelope) => {
+        const { id, type } = envelope
+        liveness.event()
+        state.lastEvent = now()
+        // Slack delivers again what a daemon that stops did not acknowledge.
+        if (stopping.signal.aborted) return
+        underWay.begin()
+        options.take(envelope).then(
+          () => {
+            acks.add(id)
+            underWay.end()
+          },
+          (error: unknown) => {
+            // Not acknowledged, so Slack delivers it again.
+            log.debug({ err: error, type }, 'an envelope was refused')
+            underWay.end()
+          },
+        )
+      }
       socket.on('message', (raw: RawData) => {
         const frame = readFrame(raw)
         if (!frame) return log.warn({}, 'a frame of Slack could not be read')
-        if ('envelope_id' in frame) {
-          liveness.event()
-          const taken = receive(socket, frame).finally(() => inFlight.delete(taken))
-          inFlight.add(taken)
-          return
-        }
+        if ('payload' in frame) return receive(frame)
         if (frame.type === 'disconnect') return disconnect(frame.reason ?? 'unknown', leave)
         ready = true
         liveness.hello()
@@ -179,20 +179,6 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
         options.connected()
       })
     })
-
-  const receive = async (socket: WebSocket, frame: z.infer<typeof envelopeSchema>) => {
-    if (stopping.signal.aborted) return
-    state.lastEvent = now()
-    const { envelope_id: id, type, payload, retry_attempt: retry = 0 } = frame
-    try {
-      const answer = await options.take({ id, type, payload, retry })
-      if (socket.readyState !== WebSocket.OPEN) return
-      socket.send(JSON.stringify({ envelope_id: id, ...(answer ? { payload: answer } : {}) }))
-    } catch (error) {
-      // Not acknowledged, so Slack delivers it again.
-      log.debug({ err: error, type }, 'an envelope was refused')
-    }
-  }
 
   const sleep = (ms: number) =>
     new Promise<void>((resolve) => {
@@ -242,19 +228,27 @@ function disconnect(reason: string, leave: (why: string, more?: Partial<Ending>)
   leave(why)
 }
 
-function readFrame(raw: RawData) {
-  try {
-    return frameSchema.safeParse(JSON.parse(String(raw))).data
-  } catch {
-    return undefined
+/** Counts what is being taken; `drained` resolves when that is none, or after so many ms. */
+function createUnderWay() {
+  let count = 0
+  let empty: (() => void) | undefined
+  return {
+    begin() {
+      count++
+    },
+    end() {
+      if (--count === 0) empty?.()
+    },
+    drained: (patience: number) =>
+      new Promise<void>((resolve) => {
+        if (count === 0) return resolve()
+        const timer = setTimeout(resolve, patience)
+        empty = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      }),
   }
-}
-
-async function drained(inFlight: ReadonlySet<Promise<void>>): Promise<void> {
-  const patience = Promise.withResolvers<void>()
-  const timer = setTimeout(patience.resolve, DRAIN)
-  await Promise.race([Promise.allSettled(inFlight), patience.promise])
-  clearTimeout(timer)
 }
 
 function backoff(failures: number): number {

@@ -1,13 +1,14 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
 import { checkSlack } from './check.ts'
+import type { Envelope } from './frames.ts'
 import { createGapFill } from './gap-fill.ts'
 import { createHttpListener } from './http.ts'
 import { createInbound } from './inbound/inbound.ts'
 import type { SlackOptions, SocketOptions } from './options.ts'
 import { createSender } from './outbound/sender.ts'
 import { createProgress } from './progress.ts'
-import { createSocketMode, type Envelope } from './socket.ts'
+import { createSocketMode } from './socket.ts'
 import { createWorkspaces, withSlash } from './workspaces.ts'
 
 /** What brings payloads in: a socket or a path on the public listener. */
@@ -23,9 +24,9 @@ const AGAIN = { first: 500, longest: 30_000 }
 export function createSlackTransport(options: SlackOptions, deps: TransportDeps): Transport {
   const workspaces = createWorkspaces(options, deps)
   const progress = createProgress(options, deps)
-  const inbound = createInbound(options, deps, workspaces, (draft, accepted, workspace) => {
-    progress.follow(draft, accepted, workspace)
-    gaps.seen(draft)
+  const inbound = createInbound(options, deps, workspaces, (where, accepted, workspace) => {
+    progress.follow(where, accepted, workspace)
+    gaps.seen(where)
   })
   const gaps = createGapFill(options, deps, workspaces, inbound)
   const sender = createSender(options, deps, workspaces)
@@ -54,10 +55,9 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     })
   }
 
-  async function takeEnvelope({ type, payload }: Envelope) {
+  function takeEnvelope({ type, payload }: Envelope): Promise<unknown> {
     const kind = ENVELOPES[type]
-    if (kind !== undefined) await inbound.take(kind, payload)
-    return undefined
+    return kind === undefined ? Promise.resolve() : inbound.take(kind, payload)
   }
 
   /** Asks who we are until Slack tells, then listens. */

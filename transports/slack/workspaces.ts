@@ -23,6 +23,8 @@ export type Workspaces = {
   ready(): Promise<readonly Workspace[]>
   /** The workspace of a team id, once `ready` has resolved. */
   find(team: string): Workspace | undefined
+  /** The only workspace there is; undefined where there are several, or none yet. */
+  only(): Workspace | undefined
   close(): void
 }
 
@@ -67,6 +69,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
       return asking
     },
     find: (team) => found.get(team),
+    only: () => (apis.length === 1 ? found.values().next().value : undefined),
     close() {
       for (const { api } of apis) api.close()
     },

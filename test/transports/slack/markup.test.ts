@@ -52,8 +52,8 @@ describe("Slack's markup becomes markdown", () => {
     const markdown = 'a*b* **bold** @Ann\n1. one\n2. two\n```\nx = 1\n```\n> said'
     assert.equal(toMarkdown('ignored', JSON.parse(JSON.stringify(blocks)), names), markdown)
     assert.deepEqual(idsIn('<@U2BOB> <#C0GEN>', JSON.parse(JSON.stringify(blocks))), {
-      users: ['U2BOB', 'U1ANN'],
-      channels: ['C0GEN'],
+      users: new Set(['U2BOB', 'U1ANN']),
+      channels: new Set(['C0GEN']),
     })
   })
 })

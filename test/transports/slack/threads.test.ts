@@ -57,6 +57,34 @@ describe('what is written to the bot', () => {
     assert.deepEqual(message.data.channel, ['C0GEN', 'chan-c0gen'])
   })
 
+  test('is kept in order within its thread, though a name has to be looked up on the way', async () => {
+    const before = fixture.store.messages.length
+    const thread_ts = server.nextTs()
+    const said = (text: string, user = 'U1ANN') => callback({ text, user, thread_ts, ts: server.nextTs() })
+    const answered = server.hold('users.info')
+    const deliveries = [said('first'), said('second', 'U3NEW'), said('third')].map((event) =>
+      server.sockets.deliver('events_api', event, { within: 5000 }),
+    )
+    await until(() => server.calls.at(-1)?.args.user === 'U3NEW', 'the name to be asked for')
+    answered()
+    assert.ok((await Promise.all(deliveries)).every(({ acked }) => acked))
+    const texts = fixture.store.messages.slice(before).map(({ text }) => text)
+    assert.deepEqual(texts, ['first', 'second', 'third'])
+  })
+
+  test('by hundreds at once is taken in order, and each is acknowledged', async () => {
+    const before = fixture.store.messages.length
+    const texts = Array.from({ length: 300 }, (_, index) => `message ${index}`)
+    const deliveries = texts.map((text) =>
+      server.sockets.deliver('events_api', callback({ text, ts: server.nextTs() }), { within: 10_000 }),
+    )
+    assert.ok((await Promise.all(deliveries)).every(({ acked }) => acked))
+    assert.deepEqual(
+      fixture.store.messages.slice(before).map(({ text }) => text),
+      texts,
+    )
+  })
+
   test('comes with its files', async () => {
     const url = server.file('notes.txt', 'top')
     const file = { id: 'F1', name: 'notes.txt', mimetype: 'text/plain', size: 3, url_private_download: url }

@@ -31,5 +31,8 @@ export type Draft = {
   threadUnknown?: true
 }
 
+/** The little of a draft that is needed once it is a message: where it stands. */
+export type Standing = Pick<Draft, 'team' | 'channel' | 'ts' | 'thread' | 'source'>
+
 /** `skip`: why an event starts nothing. It is acknowledged all the same. */
 export type Read = { draft: Draft } | { skip: string }

@@ -6,8 +6,8 @@ import { conversationOf, targetData } from '../conversation.ts'
 import { defined, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import type { Draft, Read } from './draft.ts'
-import { fetchFiles } from './fetch-files.ts'
+import type { Draft, Read, Standing } from './draft.ts'
+import { type FetchedFiles, fetchFiles } from './fetch-files.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 import { idsIn, type Names, toMarkdown } from './to-markdown.ts'
@@ -27,8 +27,12 @@ export type SlackInbound = {
 }
 
 /** What is told of each message that was accepted for the first time. */
-export type OnAccepted = (draft: Draft, accepted: Accepted, workspace: Workspace) => void
+export type OnAccepted = (where: Standing, accepted: Accepted, workspace: Workspace) => void
 
+/**
+ * Nearly every event needs nothing of Slack: its names are known and it has no files. Such an event goes to `accept`
+ * in the turn in which it came, so that all events of one read share one commit of the store.
+ */
 export function createInbound(
   options: SlackOptions,
   deps: TransportDeps,
@@ -42,23 +46,34 @@ export function createInbound(
   let stopped = false
 
   async function take(kind: PayloadKind, payload: JsonObject): Promise<Accepted | undefined> {
-    const workspace = await workspaceOf(payload)
     if (stopped)
       throw new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
+    const workspace = workspaceOf(payload)
     if (!workspace) {
       deps.refused('unknown_team')
       return skip('its workspace has no bot token here')
     }
     const read = readPayload(kind, payload, workspace)
     if ('skip' in read) return skip(read.skip)
-    const { draft } = read
-    const running = underWay.get(draft.key)
-    if (running) return running
-    const accepting = accept(draft, workspace).finally(() => underWay.delete(draft.key))
-    underWay.set(draft.key, accepting)
-    const accepted = await accepting
-    if (!accepted.duplicate) onAccepted(draft, accepted, workspace)
-    return accepted
+    return underWay.get(read.draft.key) ?? begin(read.draft, workspace)
+  }
+
+  function begin(draft: Draft, workspace: Workspace): Promise<Accepted> {
+    const { key } = draft
+    const where = standingOf(draft)
+    const accepting = accept(draft, workspace).then(
+      (accepted) => {
+        underWay.delete(key)
+        if (!accepted.duplicate) onAccepted(where, accepted, workspace)
+        return accepted
+      },
+      (error: unknown) => {
+        underWay.delete(key)
+        throw error
+      },
+    )
+    underWay.set(key, accepting)
+    return accepting
   }
 
   function readPayload(kind: PayloadKind, payload: JsonObject, workspace: Workspace): Read {
@@ -68,8 +83,17 @@ export function createInbound(
       : readInteraction(payload, workspace.team, options)
   }
 
-  async function accept(draft: Draft, workspace: Workspace): Promise<Accepted> {
+  function accept(draft: Draft, workspace: Workspace): Promise<Accepted> {
     const before = tails.get(draft.conversation)
+    const names = before || needsSlack(draft) ? undefined : knownNames(draft, workspace)
+    return names ? deps.accept(toMessage(draft, workspace, names)) : acceptLater(before, draft, workspace)
+  }
+
+  async function acceptLater(
+    before: Promise<unknown> | undefined,
+    draft: Draft,
+    workspace: Workspace,
+  ): Promise<Accepted> {
     const preparing = before ? before.then(() => prepare(draft, workspace)) : prepare(draft, workspace)
     const tail = preparing.catch(() => undefined)
     tails.set(draft.conversation, tail)
@@ -86,21 +110,26 @@ export function createInbound(
       draft.files.length === 0 ? undefined : fetchFiles(draft.files, workspace, options, deps),
       place(draft, workspace),
     ])
-    const message = messageOf(deps.gateway, placed, workspace, names, fetched)
-    return draft.source === undefined || options.progress === 'off' ? message : awaited(message)
+    return toMessage(placed, workspace, names, fetched)
   }
 
-  async function workspaceOf(payload: JsonObject): Promise<Workspace | undefined> {
-    const known = await workspaces.ready()
-    const authorized = objectsAt(payload, 'authorizations').flatMap((each) => textAt(each, 'team_id') ?? [])
-    const claimed =
-      textAt(payload, 'team_id') ?? textAt(payload, 'team.id') ?? textAt(payload, 'user.team_id')
-    for (const team of [...authorized, ...(claimed === undefined ? [] : [claimed])]) {
-      const found = workspaces.find(team)
+  function toMessage(draft: Draft, workspace: Workspace, names: Names, fetched?: FetchedFiles): NewMessage {
+    // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
+    const awaited = draft.source !== undefined && options.progress !== 'off'
+    return messageOf(deps.gateway, draft, workspace, { names, fetched, awaited })
+  }
+
+  function workspaceOf(payload: JsonObject): Workspace | undefined {
+    const authorized = objectsAt(payload, 'authorizations')
+    for (const each of authorized) {
+      const found = workspaces.find(textAt(each, 'team_id') ?? '')
       if (found) return found
     }
+    const claimed =
+      textAt(payload, 'team_id') ?? textAt(payload, 'team.id') ?? textAt(payload, 'user.team_id')
+    if (claimed !== undefined) return workspaces.find(claimed)
     // An app of a whole organisation names none.
-    return authorized.length === 0 && claimed === undefined && known.length === 1 ? known[0] : undefined
+    return authorized.some((each) => textAt(each, 'team_id') !== undefined) ? undefined : workspaces.only()
   }
 
   function skip(why: string): undefined {
@@ -117,6 +146,20 @@ export function createInbound(
   }
 }
 
+function standingOf({ team, channel, ts, thread, source }: Draft): Standing {
+  return {
+    team,
+    ...(channel === undefined ? {} : { channel }),
+    ...(ts === undefined ? {} : { ts }),
+    ...(thread === undefined ? {} : { thread }),
+    ...(source === undefined ? {} : { source }),
+  }
+}
+
+function needsSlack({ files, threadUnknown }: Draft): boolean {
+  return files.length > 0 || threadUnknown === true
+}
+
 /** A reaction belongs to the conversation of the message that it is on, which may be inside a thread. */
 async function place(draft: Draft, workspace: Workspace): Promise<Draft> {
   const { channel, ts, team } = draft
@@ -130,14 +173,22 @@ async function place(draft: Draft, workspace: Workspace): Promise<Draft> {
   }
 }
 
+/** Names for all that a draft mentions, where none has to be asked for. */
+function knownNames(draft: Draft, { directory, botUser }: Workspace): Names | undefined {
+  const names = new Map<string, string>()
+  const { users, channels } = mentionedIn(draft, botUser)
+  const recall = (kind: 'user' | 'channel', id: string): boolean => {
+    const known = directory.known(kind, id)
+    if (known?.name !== undefined) names.set(id, known.name)
+    return known !== undefined
+  }
+  for (const id of users) if (!recall('user', id)) return undefined
+  for (const id of channels) if (!recall('channel', id)) return undefined
+  return names
+}
+
 async function lookUpNames(draft: Draft, { directory, botUser }: Workspace): Promise<Names> {
-  const mentioned = idsIn(draft.text, draft.blocks)
-  const users = new Set(mentioned.users)
-  users.delete(botUser)
-  const channels = new Set(mentioned.channels)
-  if (draft.userName === undefined) users.add(draft.user)
-  if (draft.channelName === undefined && draft.channel !== undefined && !draft.direct)
-    channels.add(draft.channel)
+  const { users, channels } = mentionedIn(draft, botUser)
   const names = new Map<string, string>()
   const look = async (id: string, name: Promise<string | undefined>) => {
     const found = await name
@@ -150,14 +201,24 @@ async function lookUpNames(draft: Draft, { directory, botUser }: Workspace): Pro
   return names
 }
 
+/** Whose names are wanted: author and channel, unless Slack told them, and whom and what the text mentions. */
+function mentionedIn(draft: Draft, botUser: string): ReturnType<typeof idsIn> {
+  const mentioned = idsIn(draft.text, draft.blocks)
+  mentioned.users.delete(botUser)
+  if (draft.userName === undefined) mentioned.users.add(draft.user)
+  if (draft.channelName === undefined && draft.channel !== undefined && !draft.direct)
+    mentioned.channels.add(draft.channel)
+  return mentioned
+}
+
 function messageOf(
   gateway: string,
   draft: Draft,
   workspace: Workspace,
-  names: Names,
-  fetched: Awaited<ReturnType<typeof fetchFiles>> | undefined,
+  more: { names: Names; fetched: FetchedFiles | undefined; awaited: boolean },
 ): NewMessage {
   const { channel, user } = draft
+  const { names, fetched, awaited } = more
   const name = draft.userName ?? names.get(user)
   const channelName = draft.channelName ?? (channel === undefined ? undefined : names.get(channel))
   return {
@@ -182,13 +243,9 @@ function messageOf(
       ...draft.extra,
       files: fetched?.files,
       replyTarget: targetData(draft.target),
+      respond: awaited ? 'result' : undefined,
     }),
   }
-}
-
-/** So marked, how the dispatch of a message ends can be waited for; progress reactions do. */
-function awaited(message: NewMessage): NewMessage {
-  return { ...message, data: { ...message.data, respond: 'result' } }
 }
 
 /** `@bot do this` says `do this`: whom it is said to is in `data.mention`. */

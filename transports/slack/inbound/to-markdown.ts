@@ -5,12 +5,28 @@ import { objectAt, objectsAt, textAt } from '../fields.ts'
 export type Names = ReadonlyMap<string, string>
 
 /** The ids of people and channels that a message names without saying how they are called. */
-export function idsIn(text: string, blocks: Json | undefined): { users: string[]; channels: string[] } {
-  const source = blocks === undefined ? text : `${text}${JSON.stringify(blocks)}`
-  const ids = (pattern: RegExp) => [...new Set([...source.matchAll(pattern)].map((match) => match[1] ?? ''))]
-  return {
-    users: ids(/(?:<@|"user_id":")([UW][A-Z0-9]+)(?=[>"])/g),
-    channels: ids(/(?:<#|"channel_id":")([CGD][A-Z0-9]+)(?=\|?[>"])/g),
+export function idsIn(text: string, blocks: Json | undefined): { users: Set<string>; channels: Set<string> } {
+  const users = new Set<string>()
+  const channels = new Set<string>()
+  if (text.includes('<@')) for (const [, id = ''] of text.matchAll(/<@([UW][A-Z0-9]+)>/g)) users.add(id)
+  if (text.includes('<#'))
+    for (const [, id = ''] of text.matchAll(/<#([CGD][A-Z0-9]+)\|?>/g)) channels.add(id)
+  if (blocks !== undefined) addIdsOf(blocks, users, channels)
+  return { users, channels }
+}
+
+function addIdsOf(block: Json, users: Set<string>, channels: Set<string>): void {
+  if (Array.isArray(block)) {
+    for (const each of block) addIdsOf(each, users, channels)
+    return
+  }
+  if (!isJsonObject(block)) return
+  const { user_id: user, channel_id: channel } = block
+  if (typeof user === 'string') users.add(user)
+  if (typeof channel === 'string') channels.add(channel)
+  for (const key in block) {
+    const inner = block[key]
+    if (typeof inner === 'object' && inner !== null) addIdsOf(inner, users, channels)
   }
 }
 
