@@ -8,6 +8,7 @@ import { memory } from './memory.ts'
 import { ready } from './ready.ts'
 import { receive } from './receive.ts'
 import { skillRuntime } from './skills.ts'
+import { slack } from './slack.ts'
 import { state } from './state.ts'
 import { storeSize } from './store-size.ts'
 import { websocket } from './websocket.ts'
@@ -17,6 +18,7 @@ export const rows: readonly Row[] = [
   accept,
   acceptAndDispatch,
   websocket,
+  slack,
   dispatch,
   receive,
   skillRuntime,
