@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { WebSocket } from 'ws'
@@ -148,9 +148,26 @@ describe('while the disk of the embedded store is full', { timeout: 60_000, skip
     assert.equal((await fetch(`${daemon.control}/healthz`)).status, 200)
   })
 
+  test('readiness says so as long as nothing at all can be written, and why', async () => {
+    const rest = openSync(join(disk, 'rest'), 'w')
+    const page = Buffer.alloc(4096)
+    assert.throws(() => {
+      for (;;) writeSync(rest, page)
+    }, /ENOSPC/)
+    closeSync(rest)
+    const answer = await until(async () => {
+      await post()
+      const ready = await fetch(`${daemon.control}/readyz`)
+      return ready.status === 503 ? ready : undefined
+    }, 'not ready')
+    assert.match(await answer.text(), /database or disk is full/)
+    rmSync(join(disk, 'rest'))
+  })
+
   test('with room again it accepts again, and has all that it accepted before, also after a crash', async () => {
     execFileSync('mount', ['-o', 'remount,size=64m', disk])
     await until(async () => (await post()).status === 202, 'a message that is accepted')
+    assert.equal((await fetch(`${daemon.control}/readyz`)).status, 200)
     for (const crash of [false, true]) {
       if (crash) {
         await daemon.end('SIGKILL')

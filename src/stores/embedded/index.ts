@@ -105,11 +105,11 @@ function openStore(
     kv: createKeyValues(parts),
     leases: createLeases(parts),
     onSignal: parts.signals.on,
-    ping: () =>
-      parts.read(() => {
-        writer.check()
-        ping.get()
-      }),
+    ping: async () => {
+      // A full disk can still be read, so after a failure only a write tells.
+      if (!writer.check()) await writer.write(() => parts.counters.add('probes', 1))
+      await parts.read(() => ping.get())
+    },
     stats: createStats(parts),
     trim: createTrim(parts),
     close: async () => {

@@ -27,8 +27,11 @@ export type Writer = {
    */
   writeRepeatable<T>(work: () => T): Promise<T>
   follow(follower: Follower): void
-  /** Throws `store_unavailable` once a flush has failed: from then on nothing can be promised. */
-  check(): void
+  /**
+   * Throws `store_unavailable` once a flush has failed: from then on nothing can be promised. False where the last
+   * transaction failed for the disk; the next may work.
+   */
+  check(): boolean
   /** Commits and flushes what was asked for, then refuses everything. */
   close(): void
 }
@@ -55,6 +58,7 @@ export function createWriter(db: DatabaseSync, address: string, wal: WalFile): W
   let unflushed: Settled[] = []
   let mustFlush = false
   let scheduled = false
+  let lastWorked = true
   let refusal: TriviumError | undefined
 
   function enter<T>(work: () => T, flush: boolean): Promise<T> {
@@ -116,8 +120,10 @@ export function createWriter(db: DatabaseSync, address: string, wal: WalFile): W
         return current
       }
       for (const call of calls) call.reject(reason)
+      lastWorked = false
       return undefined
     }
+    lastWorked = true
     committed(calls)
     return undefined
   }
@@ -165,6 +171,7 @@ export function createWriter(db: DatabaseSync, address: string, wal: WalFile): W
     },
     check: () => {
       if (refusal) throw refusal
+      return lastWorked
     },
     close: () => {
       if (refusal) return
