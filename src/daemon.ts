@@ -231,7 +231,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       async metrics() {
         try {
           const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
-          const health = gateways.list().map(({ name, ok }) => ({ name, health: { ok } }))
+          const health = gateways.list().map(({ name, ...rest }) => ({ name, health: rest }))
           return await metrics.page({ stats, groups, gateways: health, now: now() })
         } catch (err) {
           log.debug({ err }, 'the store gave no readings for the metrics')

@@ -47,6 +47,12 @@ export function createMetrics() {
   const jobs = gauge('jobs', 'Jobs, by queue and state.', ['queue', 'state'])
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', ['topic', 'group'])
   const healthy = gauge('gateway_healthy', '1 where a gateway does its work.', ['gateway'])
+  const connections = gauge('transport_connections', 'Connections that are open upstream.', ['gateway'])
+  const silence = gauge(
+    'transport_seconds_since_event',
+    'Seconds since a gateway last heard anything from upstream.',
+    ['gateway'],
+  )
 
   const read = ({ stats, groups, gateways, now }: Readings) => {
     const age = (at: number | undefined) => (at === undefined ? 0 : Math.max(0, (now - at) / 1000))
@@ -62,8 +68,13 @@ export function createMetrics() {
     }
     lag.reset()
     for (const { topic, group, lag: behind } of groups) lag.set({ topic, group }, behind)
-    healthy.reset()
-    for (const { name, health } of gateways) healthy.set({ gateway: name }, health.ok ? 1 : 0)
+    for (const each of [healthy, connections, silence]) each.reset()
+    for (const { name: gateway, health } of gateways) {
+      const { connections: open, secondsSinceEvent } = health.gauges ?? {}
+      healthy.set({ gateway }, health.ok ? 1 : 0)
+      if (open !== undefined) connections.set({ gateway }, open)
+      if (secondsSinceEvent !== undefined) silence.set({ gateway }, secondsSinceEvent)
+    }
   }
 
   const acceptedBy = perLabel((gateway) => accepted.labels({ gateway }))

@@ -9,6 +9,7 @@ import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
 import type { Call } from './skill.ts'
 import type { DeadLetter, Note } from './store.ts'
+import type { Health } from './transport.ts'
 
 /**
  * What the shipped skills work on, reachable as `ctx.services`. The daemon hands them in; each method is
@@ -115,7 +116,7 @@ export type GatewayService = {
   list(call: Call): Promise<GatewayInfo[]>
 }
 
-export type GatewayInfo = { name: string; transport: string; ok: boolean; detail?: string; open: boolean }
+export type GatewayInfo = Health & { name: string; transport: string; open: boolean }
 
 /** One invocation that a session remembers; which parts is a matter of `capture`. `at` is Unix ms. */
 export type SessionEntry = {

@@ -49,7 +49,16 @@ export type Transport = {
   check(): Promise<Check[]>
 }
 
-export type Health = { ok: boolean; detail?: string }
+/** `gauges` are for the metrics, and absent where a transport has nothing of the kind. */
+export type Health = { ok: boolean; detail?: string; gauges?: Gauges }
+
+/** What `/metrics` shows of a gateway besides whether it is well. */
+export type Gauges = {
+  /** How many connections are open upstream, as far as upstream tells; 0 where this gateway has lost its own. */
+  connections?: number
+  /** Seconds since anything came in, or since the start. */
+  secondsSinceEvent?: number
+}
 
 export type Check = { name: string; ok: boolean; detail: string }
 

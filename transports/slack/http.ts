@@ -22,6 +22,7 @@ export function createHttpListener(
 ): HttpListener {
   const { gateway } = deps
   let unmount: (() => void) | undefined
+  let lastEvent = deps.now()
 
   function handle(request: IncomingMessage, response: ServerResponse) {
     void serve(request)
@@ -45,6 +46,7 @@ export function createHttpListener(
       deps.refused('signature_invalid')
       throw new TriviumError('signature_invalid', { gateway, reason: forged })
     }
+    lastEvent = deps.now()
     const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
     if (payload.type === 'url_verification')
       return JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' })
@@ -62,8 +64,12 @@ export function createHttpListener(
       unmount?.()
       unmount = undefined
     },
-    health: () =>
-      unmount ? { ok: true, detail: `listening at ${options.path}` } : { ok: false, detail: 'not listening' },
+    health() {
+      const gauges = { secondsSinceEvent: (deps.now() - lastEvent) / 1000 }
+      return unmount
+        ? { ok: true, detail: `listening at ${options.path}`, gauges }
+        : { ok: false, detail: 'not listening', gauges }
+    },
   }
 }
 

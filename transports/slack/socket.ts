@@ -200,15 +200,17 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
       await running
     },
     health() {
-      const silence = formatDuration(now() - state.lastEvent)
+      const silence = now() - state.lastEvent
+      const gauges = { connections: state.ready ? state.connections : 0, secondsSinceEvent: silence / 1000 }
       if (state.ready) {
-        const detail = `connected (${state.connections} of at most 10 sockets of this app), last event ${silence} ago`
-        return { ok: true, detail }
+        const { connections } = state
+        const detail = `connected (${connections} of at most 10 sockets of this app), last event ${formatDuration(silence)} ago`
+        return { ok: true, detail, gauges }
       }
       // Slack renews sockets every few hours; the moment between two is no fault.
       const away = now() - state.since
-      if (state.fault === '' && away < HANDSHAKE) return { ok: true, detail: 'connecting' }
-      return { ok: false, detail: `not connected: ${state.fault || 'no answer from Slack'}` }
+      if (state.fault === '' && away < HANDSHAKE) return { ok: true, detail: 'connecting', gauges }
+      return { ok: false, detail: `not connected: ${state.fault || 'no answer from Slack'}`, gauges }
     },
   }
 }

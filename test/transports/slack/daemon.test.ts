@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { transports } from '../../../transports/registry.ts'
-import { createSite, type Site } from '../../fixtures/daemon.ts'
+import { createSite, type DaemonProcess, type Site } from '../../fixtures/daemon.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback } from './harness.ts'
@@ -30,6 +30,14 @@ routes:
 const said = (text: string) => callback({ text, ts: slack.nextTs() })
 const answers = () => slack.posts.map((post) => post.text)
 
+/** The value of a metric of the gateway; undefined where `/metrics` has none. */
+async function gaugeOf(daemon: DaemonProcess, name: string): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${daemon.token}` }
+  const page = await (await fetch(`${daemon.control}/metrics`, { headers })).text()
+  const [, value] = new RegExp(`^trivium_${name}\\{gateway="team"\\} (\\S+)$`, 'm').exec(page) ?? []
+  return value === undefined ? undefined : Number(value)
+}
+
 describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () => {
   test('answers in the thread, and shows that it did', async () => {
     await open()
@@ -46,6 +54,23 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     )
     await until(() => slack.reactions.some(({ name }) => name === 'white_check_mark'), 'a reaction')
     assert.equal(await daemon.end(), 0)
+  })
+
+  test('shows in its metrics how many sockets are open, and how long it has heard nothing', async () => {
+    await open()
+    const daemon = await site.start()
+    await until(async () => (await gaugeOf(daemon, 'transport_connections')) === 1, 'one socket')
+    await until(async () => ((await gaugeOf(daemon, 'transport_seconds_since_event')) ?? 0) > 0.5, 'silence')
+    const before = performance.now()
+    const delivery = await slack.sockets.deliver('events_api', said('hello'), { within: 3000 })
+    assert.equal(delivery.acked, true)
+    const silence = (await gaugeOf(daemon, 'transport_seconds_since_event')) ?? Number.NaN
+    assert.ok(silence <= (performance.now() - before) / 1000, `${silence} s since the event`)
+
+    slack.fail('apps.connections.open', ...Array.from({ length: 100 }, () => ({ status: 503, body: {} })))
+    slack.sockets.cut()
+    await until(async () => (await gaugeOf(daemon, 'transport_connections')) === 0, 'no socket')
+    await until(async () => (await gaugeOf(daemon, 'gateway_healthy')) === 0, 'a gateway that is not well')
   })
 
   test('that is killed after a post and before its receipt does not post again', async () => {
