@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, toJson } from '../core/json.ts'
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
@@ -75,7 +76,7 @@ export async function submit(
     // Whoever holds the control token may say who writes.
     from: { id: submitted.from ?? 'cli', verified: true },
     text,
-    data: { ...submitted.data, respond: 'result', replyTarget: LOG_TARGET },
+    data: { ...ownBody(submitted.data, text), respond: 'result', replyTarget: LOG_TARGET },
     ...(subject === undefined ? {} : { subject }),
     ...(key === undefined ? {} : { key }),
   })
@@ -103,4 +104,22 @@ export async function submit(
   })
   const entries = found ?? (await read())
   return { ...answer, outcome: settled.outcome, replies: entries.map(({ data }) => data) }
+}
+
+/**
+ * With `format: json` a message has the parsed text as its body (see `encodeMessage`). What was submitted with
+ * another body beside its text keeps that one, without the mark.
+ */
+function ownBody(data: JsonObject | undefined, text: string): JsonObject | undefined {
+  if (data?.format !== 'json' || data.body === undefined || sameJson(text, data.body)) return data
+  const { format: _format, ...rest } = data
+  return rest
+}
+
+function sameJson(text: string, value: Json): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(text), value)
+  } catch {
+    return false
+  }
 }

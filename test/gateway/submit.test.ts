@@ -54,6 +54,16 @@ async function stage(
 const textsOf = (replies: readonly unknown[]) => replies.map((reply) => Object(reply).text)
 
 describe('a message put in by hand', () => {
+  test('keeps the body that it was given, also one that is not its text', async (t) => {
+    const bodies: unknown[] = []
+    const { put } = await stage(t, ({ message }) => {
+      bodies.push(message.data.body)
+    })
+    await put({ data: { format: 'json', body: { action: 'opened' } } })
+    await put({ text: '{"action":"closed"}', data: { format: 'json', body: { action: 'closed' } } })
+    assert.deepEqual(bodies, [{ action: 'opened' }, { action: 'closed' }])
+  })
+
   test('brings back the reply of its skill', async (t) => {
     const { put } = await stage(t, ({ message }) => `heard ${message.text}`)
     const result = await put()
