@@ -14,13 +14,22 @@ export type LogTail = { changes: LoggedChange[]; end: number; torn: number }
 
 const CHUNK = 64 * 1024
 const NEWLINE = 10
-const COMMITS = 2
 
 /**
- * Reads back from the end over the last two commits, as far as the event on which the older is based: a loss
- * of power can take back the last rename, and leave half of the commit after it. A line that is no change throws `state_corrupt`.
+ * Renames of one document that may not be durable yet, at most: a loss of power can take back all of them, and they
+ * are caught up from the events.
  */
-export function readTail(path: string, name: string): LogTail {
+export const MOST_UNSYNCED = 8
+
+/** Those, and the commit that a crash cut off. */
+const COMMITS = MOST_UNSYNCED + 1
+
+/**
+ * Reads back from the end over the last few commits, as far as the event on which the oldest is based: a loss of
+ * power can take back their renames, and leave half of the commit after them. The last event is enough where
+ * `isEnough` says so. A line that is no change throws `state_corrupt`.
+ */
+export function readTail(path: string, name: string, isEnough: IsEnough = () => false): LogTail {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0) return { changes: [], end: 0, torn: 0 }
   const fd = openSync(path, 'r')
@@ -28,7 +37,7 @@ export function readTail(path: string, name: string): LogTail {
     for (let length = Math.min(CHUNK, size); ; length = Math.min(length * 4, size)) {
       const bytes = Buffer.alloc(length)
       readSync(fd, bytes, 0, length, size - length)
-      const tail = tailOf(bytes, size, length === size, { path, name })
+      const tail = tailOf(bytes, size, length === size, { path, name }, isEnough)
       if (tail) return tail
     }
   } finally {
@@ -39,7 +48,7 @@ export function readTail(path: string, name: string): LogTail {
 /** Reads every whole line after `after`, oldest first. A torn last line is left out; any other throws. */
 export async function* readChanges(path: string, name: string, after: number): AsyncGenerator<LoggedChange> {
   if (!statSync(path, { throwIfNoEntry: false })?.size) return
-  const { end } = readTail(path, name)
+  const { end } = readTail(path, name, () => true)
   if (end === 0) return
   let line = 0
   let expected: number | undefined
@@ -74,9 +83,16 @@ function* linesOf(path: string, end: number): Generator<string> {
 }
 
 type Source = { path: string; name: string }
+type IsEnough = (last: LoggedChange) => boolean
 
 /** Undefined: the bytes do not reach back far enough. */
-function tailOf(bytes: Buffer, size: number, isWhole: boolean, source: Source): LogTail | undefined {
+function tailOf(
+  bytes: Buffer,
+  size: number,
+  isWhole: boolean,
+  source: Source,
+  isEnough: IsEnough,
+): LogTail | undefined {
   const newline = bytes.lastIndexOf(NEWLINE)
   if (newline < 0) return isWhole ? { changes: [], end: 0, torn: size } : undefined
   const torn = bytes.length - newline - 1
@@ -88,7 +104,7 @@ function tailOf(bytes: Buffer, size: number, isWhole: boolean, source: Source): 
     const change = parseChange(bytes.toString('utf8', start, end), source)
     changes.unshift(change)
     if (bases.length === 0 || change.seq === bases.at(-1)) bases.push(change.base ?? 0)
-    if (bases.length > COMMITS) break
+    if (bases.length > COMMITS || (changes.length === 1 && isEnough(change))) break
     end = start - 1
   }
   return { changes, end: size - torn, torn }

@@ -1,13 +1,19 @@
-import { readFileSync, statSync } from 'node:fs'
+import { type BigIntStats, readFileSync, statSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import type { Stored } from './backend.ts'
-import { type LoggedChange, type LogTail, readTail } from './change-log.ts'
+import { type LoggedChange, type LogTail, MOST_UNSYNCED, readTail } from './change-log.ts'
 import { fingerprint, parseDocument } from './document.ts'
 import type { FileLock } from './file-lock.ts'
 import { applyPatch } from './patch.ts'
 
-/** What one document's files were when we last looked; the same stamp means the same content. */
-export type Seen = { stamp: string; stored: Stored; base: number; textTime: string; tail: LogTail }
+/** What the file system says of a file; undefined where there is none. */
+export type FileMark = BigIntStats | undefined
+
+/** Both files of a document at one moment. */
+export type Marks = { events: FileMark; document: FileMark }
+
+/** What one document's files were when we last looked; files that are the same have the same content. */
+export type Seen = { marks: Marks; stored: Stored; base: number; textTime: string; tail: LogTail }
 
 /** The files of one document, and what this process knows of them. */
 export type DocumentFiles = {
@@ -15,24 +21,30 @@ export type DocumentFiles = {
   document: string
   events: string
   lock: FileLock
-  log?: { fd: number; inode: string }
+  log?: { fd: number; inode: bigint }
   seen?: Seen
-  /** Set while a rename may not be durable; the next commit makes it so before its own. */
-  isDirty: boolean
+  /** Renames that may not be durable; at `MOST_UNSYNCED` the next commit makes them so beside its own. */
+  unsynced: number
   syncTimer?: NodeJS.Timeout
 }
 
 /** Reads what is there, unless nothing changed since the last time. */
 export function look(files: DocumentFiles): Seen {
-  const stamp = stampOf(files)
-  if (files.seen?.stamp === stamp) return files.seen
-  const tail = readTail(files.events, files.name)
-  const found = statSync(files.document, { bigint: true, throwIfNoEntry: false })
-  const text = found ? readFileSync(files.document, 'utf8') : undefined
-  const textTime = String(found?.mtimeNs ?? '')
-  const { stored, base } = interpret(text, textTime, Number(found?.mtimeMs ?? 0), tail.changes)
-  files.isDirty = true
-  files.seen = { stamp, stored, base, textTime, tail }
+  const marks = marksOf(files)
+  if (files.seen && isUnchanged(files.seen.marks, marks)) {
+    // The mode may be another: it is no content.
+    files.seen.marks = marks
+    return files.seen
+  }
+  const document = markOf(files.document)
+  const text = document ? readFileSync(files.document, 'utf8') : undefined
+  const sha = fingerprint(text ?? '')
+  const tail = readTail(files.events, files.name, (last) => last.sha === sha)
+  const textTime = String(document?.mtimeNs ?? '')
+  const { stored, base } = interpret(text, textTime, Number(document?.mtimeMs ?? 0), tail.changes)
+  // Of another process: how many renames it left is not known here.
+  files.unsynced = MOST_UNSYNCED
+  files.seen = { marks, stored, base, textTime, tail }
   return files.seen
 }
 
@@ -71,13 +83,20 @@ function after(document: JsonObject, change: LoggedChange): JsonObject {
   return isJsonObject(next) ? next : {}
 }
 
-/** Changes with every commit and every edit. */
-export function stampOf(files: DocumentFiles): string {
-  return `${textStamp(files.events)}|${textStamp(files.document)}`
+/** The files as they are now. */
+export function marksOf(files: DocumentFiles): Marks {
+  return { events: markOf(files.events), document: markOf(files.document) }
+}
+
+export function markOf(path: string): FileMark {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })
+}
+
+export function isUnchanged(before: Marks, after: Marks): boolean {
+  return isSame(before.events, after.events) && isSame(before.document, after.document)
 }
 
 /** Inode, time and size: a rename brings another inode, an append another size. */
-export function textStamp(path: string): string {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found ? `${found.ino}:${found.mtimeNs}:${found.size}` : ''
+export function isSame(before: FileMark, after: FileMark): boolean {
+  return before?.ino === after?.ino && before?.mtimeNs === after?.mtimeNs && before?.size === after?.size
 }

@@ -152,8 +152,7 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
 
   async function commitAll(jobs: Job[]): Promise<void> {
     try {
-      for (let isDone = false; !isDone; ) {
-        await ready()
+      for (let isDone = false; ; await ready()) {
         let settle: (() => void)[] = []
         await backend.transact(name, (current) => {
           settle = []
@@ -162,6 +161,7 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
           return applyAll(current, jobs, settle)
         })
         for (const tell of settle) tell()
+        if (isDone) break
       }
       deps.changed()
     } catch (error) {
@@ -182,7 +182,7 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
           document = next
           changes.push(changeOf(revision, 'update', job.options.actor ?? SYSTEM, { patch }))
         }
-        const updated = { document: copyOf(next), revision, changed: patch.length > 0 }
+        const updated = updatedTo(next, revision, patch.length > 0)
         settle.push(() => job.resolve(updated))
       } catch (error) {
         settle.push(() => job.reject(error))
@@ -213,6 +213,19 @@ export function createDocumentWriter(spec: DocumentSpec, deps: WriterDeps): Docu
   function unknownVersion(found: number): TriviumError {
     const what = 'Install a newer Trivium, or put a backup of the older version in its place.'
     return new TriviumError('state_version', { path: backend.locate(name), found, known: spec.version, what })
+  }
+}
+
+/** The caller's own copy is made when it is asked for, which few do. */
+function updatedTo(next: JsonObject, revision: number, changed: boolean): Updated {
+  let document: JsonObject | undefined
+  return {
+    revision,
+    changed,
+    get document() {
+      document ??= copyOf(next)
+      return document
+    },
   }
 }
 

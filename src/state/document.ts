@@ -44,7 +44,7 @@ export function formatDocument(document: JsonObject): string {
 }
 
 /** The fingerprint by which the event log recognises a written text. */
-export function fingerprint(text: string): string {
+export function fingerprint(text: string | Uint8Array): string {
   return hash('sha256', text, 'hex').slice(0, 32)
 }
 

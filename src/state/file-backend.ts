@@ -1,16 +1,27 @@
-import { type FSWatcher, readFileSync, statSync, watch } from 'node:fs'
+import { type FSWatcher, fstatSync, readFileSync, statSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Commit, DocumentBackend } from './backend.ts'
-import { type LogTail, readChanges } from './change-log.ts'
+import { type LogTail, MOST_UNSYNCED, readChanges } from './change-log.ts'
 import { type Disk, disk, syncDir, temporaryName, writeWhole } from './disk.ts'
 import { fingerprint, formatDocument } from './document.ts'
-import { type DocumentFiles, look, type Seen, stampOf, textStamp } from './document-files.ts'
+import {
+  type DocumentFiles,
+  isSame,
+  isUnchanged,
+  look,
+  type Marks,
+  markOf,
+  marksOf,
+  type Seen,
+} from './document-files.ts'
 import { createFileLock } from './file-lock.ts'
 
 const SYNC_DELAY = 10
 const POLL = 1000
+/** What `Disk.open` gives a new file. */
+const OWN_MODE = 0o600
 
 /**
  * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit appends and
@@ -31,7 +42,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
       document: join(dir, `${name}.json`),
       events: join(dir, `${name}.events.jsonl`),
       lock: createFileLock(join(dir, `${name}.lock`)),
-      isDirty: true,
+      unsynced: MOST_UNSYNCED,
     }
     open.set(name, files)
     return files
@@ -52,7 +63,7 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     locate: (name) => join(dir, `${name}.json`),
     async read(name) {
       const files = filesOf(name)
-      if (files.seen && files.seen.stamp === stampOf(files)) return files.seen.stored
+      if (files.seen && isUnchanged(files.seen.marks, marksOf(files))) return files.seen.stored
       try {
         return await locked(name, async () => look(files).stored)
       } catch (error) {
@@ -144,22 +155,24 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
   }
 
   async function replace(files: DocumentFiles, seen: Seen, commit: Commit): Promise<boolean> {
-    const text = formatDocument(commit.document)
+    const text = Buffer.from(formatDocument(commit.document))
     const temporary = temporaryName(files.document)
-    const log = openLog(target, files)
+    const log = openLog(target, files, seen)
+    const isDue = files.unsynced >= MOST_UNSYNCED
     let isRenamed = false
     try {
       const lines = encode(commit, seen, fingerprint(text))
-      await writeBoth(temporary, Buffer.from(text), log, lines, files)
-      if (textStamp(files.document) !== seen.stamp.split('|')[1]) return false
-      // Of the file before it is in its place, where a person could already have saved over it.
-      const written = {
-        stamp: textStamp(temporary),
-        time: String(statSync(temporary, { bigint: true }).mtimeNs),
-      }
+      const marks = await writeBoth(
+        { path: temporary, text },
+        { log, lines },
+        seen.marks.document?.mode,
+        isDue,
+      )
+      if (isDue) files.unsynced = 0
+      if (!isSame(markOf(files.document), seen.marks.document)) return false
       target.rename(temporary, files.document)
       isRenamed = true
-      remember(files, commit, written, seen.tail.end + lines.length)
+      remember(files, commit, marks, seen.tail.end + lines.length)
     } finally {
       if (!isRenamed) await undo(files, seen, temporary)
     }
@@ -167,28 +180,38 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     return true
   }
 
-  /** The new text and its events, both on the disk before the rename; their syncs share one journal commit. Keeps the file's mode. */
-  async function writeBoth(path: string, text: Buffer, log: number, lines: Buffer, files: DocumentFiles) {
-    const mode = statSync(files.document, { throwIfNoEntry: false })?.mode
+  /**
+   * The new text and its events, both on the disk before the rename; their syncs share one journal commit. Keeps the
+   * file's mode. Gives what both files are, before a person could save over one of them.
+   */
+  async function writeBoth(
+    { path, text }: { path: string; text: Buffer },
+    { log, lines }: { log: number; lines: Buffer },
+    mode: bigint | undefined,
+    withDir: boolean,
+  ): Promise<Marks> {
     const fd = target.open(path, 'w')
     try {
-      if (mode !== undefined) target.chmod(fd, mode)
+      if (mode !== undefined && (Number(mode) & 0o777) !== OWN_MODE) target.chmod(fd, Number(mode))
       target.write(fd, text)
       target.write(log, lines)
-      const syncs = [target.fsync(fd), target.fsync(log), ...(files.isDirty ? [syncDir(target, dir)] : [])]
+      const syncs = [target.fsync(fd), target.fsync(log), ...(withDir ? [syncDir(target, dir)] : [])]
+      // While the disk works; a sync changes neither time nor size.
+      const marks = { document: fstatSync(fd, { bigint: true }), events: fstatSync(log, { bigint: true }) }
       // All of them end before the file is closed, also where one fails.
       const failed = (await Promise.allSettled(syncs)).find((one) => one.status === 'rejected')
       if (failed) throw failed.reason
+      return marks
     } finally {
       target.close(fd)
     }
   }
 
   async function record(files: DocumentFiles, seen: Seen, commit: Commit): Promise<boolean> {
-    const log = openLog(target, files)
+    const log = openLog(target, files, seen)
     let isDone = false
     try {
-      const lines = encode(commit, seen, fingerprint(readFileSync(files.document, 'utf8')))
+      const lines = encode(commit, seen, fingerprint(readFileSync(files.document)))
       target.write(log, lines)
       await target.fsync(log)
       isDone = true
@@ -209,24 +232,24 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
   }
 
   /**
-   * Makes the rename durable. The first one before the answer; a later text is also in the events, so its
-   * sync may wait a moment for the next commit, which then does it beside its own.
+   * Makes the rename durable. The first one before the answer; a later text is also in the events, so its sync
+   * may wait a moment, for a rest or for the commit that finds several such.
    */
   async function settle(files: DocumentFiles, isFirst: boolean): Promise<void> {
-    files.isDirty = true
+    files.unsynced += 1
     if (isFirst) {
       await syncDir(target, dir)
-      files.isDirty = false
+      files.unsynced = 0
     } else files.syncTimer ??= setTimeout(() => void syncLater(files), SYNC_DELAY).unref()
   }
 
   async function syncLater(files: DocumentFiles): Promise<void> {
     delete files.syncTimer
-    if (!files.isDirty) return
+    if (files.unsynced === 0) return
     const { seen } = files
     try {
       await syncDir(target, dir)
-      if (files.seen === seen) files.isDirty = false
+      if (files.seen === seen) files.unsynced = 0
     } catch (error) {
       options.log?.warn(
         { dir, error: reasonOf(error) },
@@ -250,18 +273,13 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
   }
 }
 
-function remember(
-  files: DocumentFiles,
-  commit: Commit,
-  written: { stamp: string; time: string },
-  end: number,
-): void {
+function remember(files: DocumentFiles, commit: Commit, marks: Marks, end: number): void {
   const revision = commit.changes.at(-1)?.seq ?? 0
   files.seen = {
-    stamp: `${textStamp(files.events)}|${written.stamp}`,
+    marks,
     stored: { revision, document: commit.document },
     base: revision,
-    textTime: written.time,
+    textTime: String(marks.document?.mtimeNs ?? ''),
     tail: { changes: [], end, torn: 0 },
   }
 }
@@ -274,12 +292,13 @@ function encode(commit: Commit, seen: Seen, sha: string): Buffer {
   return Buffer.from(`${lines.join('\n')}\n`)
 }
 
-function openLog(target: Disk, files: DocumentFiles): number {
-  const inode = String(statSync(files.events, { throwIfNoEntry: false })?.ino ?? '')
-  if (files.log && files.log.inode === inode) return files.log.fd
+/** `seen`: what a look under this very lock found, so that the file need not be looked at again. */
+function openLog(target: Disk, files: DocumentFiles, seen?: Seen): number {
+  const found = seen ? seen.marks.events : markOf(files.events)
+  if (files.log && files.log.inode === found?.ino) return files.log.fd
   closeLog(target, files)
   const fd = target.open(files.events, 'a')
-  files.log = { fd, inode: String(statSync(files.events).ino) }
+  files.log = { fd, inode: fstatSync(fd, { bigint: true }).ino }
   return fd
 }
 

@@ -1,6 +1,8 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+
+type Handle = { database: DatabaseSync; begin: StatementSync; commit: StatementSync }
 
 /** The operating system's lock on one file: exclusive between processes, and between callers of one process. */
 export type FileLock = {
@@ -20,10 +22,15 @@ const SQLITE_BUSY = 5
  * (`BEGIN EXCLUSIVE`) and writes nothing, but for the first lock ever, which makes the file. Not for network file systems without POSIX locks.
  */
 export function createFileLock(path: string): FileLock {
-  let database: DatabaseSync | undefined
-  const open = () => {
+  let opened: Handle | undefined
+  const open = (): Handle => {
     try {
-      return new DatabaseSync(path, { timeout: 0 })
+      const database = new DatabaseSync(path, { timeout: 0 })
+      return {
+        database,
+        begin: database.prepare('BEGIN EXCLUSIVE'),
+        commit: database.prepare('COMMIT'),
+      }
     } catch (error) {
       throw new TriviumError('state_unwritable', { path, reason: reasonOf(error) }, { cause: error })
     }
@@ -37,20 +44,20 @@ export function createFileLock(path: string): FileLock {
       while (isHeld) await new Promise<void>((resolve) => waiting.push(resolve))
       isHeld = true
       try {
-        database ??= open()
-        await lockInTime(database, path, timeout)
+        opened ??= open()
+        await lockInTime(opened.begin, path, timeout)
       } catch (error) {
         passOn()
         throw error
       }
       return () => {
-        if (database?.isOpen) database.exec('COMMIT')
+        if (opened?.database.isOpen) opened.commit.run()
         passOn()
       }
     },
     close() {
-      if (database?.isOpen) database.close()
-      database = undefined
+      if (opened?.database.isOpen) opened.database.close()
+      opened = undefined
     },
   }
 
@@ -60,17 +67,17 @@ export function createFileLock(path: string): FileLock {
   }
 }
 
-async function lockInTime(db: DatabaseSync, path: string, timeout: number): Promise<void> {
-  for (const end = performance.now() + timeout; !tryLock(db, path); ) {
+async function lockInTime(begin: StatementSync, path: string, timeout: number): Promise<void> {
+  for (const end = performance.now() + timeout; !tryLock(begin, path); ) {
     if (performance.now() >= end) throw new TriviumError('state_locked', { path, seconds: timeout / 1000 })
     // A random pause, so that many who wait do not come back in step.
     await delay(Math.random() * 3)
   }
 }
 
-function tryLock(db: DatabaseSync, path: string): boolean {
+function tryLock(begin: StatementSync, path: string): boolean {
   try {
-    db.exec('BEGIN EXCLUSIVE')
+    begin.run()
     return true
   } catch (error) {
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false

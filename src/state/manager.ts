@@ -191,7 +191,14 @@ function typed<T extends JsonObject>(
     },
     async update(mutate, options) {
       const updated = await manager.update(spec.name, (draft) => mutate(narrow(draft)), options)
-      return { ...updated, document: narrow(updated.document) }
+      const { revision, changed } = updated
+      return {
+        revision,
+        changed,
+        get document() {
+          return narrow(updated.document)
+        },
+      }
     },
     watch: (listener) =>
       manager.watch(spec.name, ({ document, revision }) =>

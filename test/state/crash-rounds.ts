@@ -18,7 +18,8 @@ export async function crashRounds(
   let least = 0
   for (let round = 0; round < options.rounds; round += 1) {
     const where = `round ${round} of seed ${options.seed}`
-    const disk = createFaultDisk(1 + Math.floor(random() * 40), 'crash')
+    // Far enough to leave as many unsynced renames as there may be.
+    const disk = createFaultDisk(1 + Math.floor(random() * 150), 'crash')
     const attempted =
       least +
       (await writeUntilCrash(dir, disk, random, (count) => {
@@ -46,7 +47,7 @@ async function writeUntilCrash(
 ): Promise<number> {
   const manager = createStateManager({ backend: createFileBackend({ dir, disk }), documents: [notes] })
   let tried = 0
-  while (!disk.isDown() && tried < 40) {
+  while (!disk.isDown() && tried < 100) {
     const batch = 1 + Math.floor(random() * 4)
     tried += batch
     const all = Array.from({ length: batch }, async () => {
