@@ -49,7 +49,8 @@ export const ROUTE_DEFAULTS = {
  * The plain keys of `match`. `from` fits the sender's id, address or name. `event`, `channel`, `command`,
  * `action`, `reaction`, `mention` and `direct` read the field of that name in `data`; `verified` is whether the
  * transport has proof of the sender. Besides these there are `header.NAME` (a header of `data.headers`,
- * case-insensitive) and `data.PATH` (dotted, `data.body.ref`).
+ * case-insensitive) and `data.PATH` (dotted, `data.body.ref`). A notice (`data.notice: true`, such as an edit or a
+ * reaction in Slack) fits only where `event` or `reaction` is given.
  */
 export const MATCH_KEYS = [
   'gateway',

@@ -20,12 +20,14 @@ const MAX_LISTED = 20
 export function explainRoutes(routes: readonly CompiledRoute[], message: Message): RouteExplanation[] {
   let answered = false
   return routes.map(({ route, conditions }) => {
-    const keys = conditions.map((condition) => ({
-      key: condition.key,
-      matched: condition.test(message),
-      wanted: show(condition.wanted),
-      actual: show(condition.read(message)),
-    }))
+    const keys = conditions.flatMap((condition) => {
+      const { key, wanted, implied } = condition
+      const fits = condition.test(message)
+      // What the route does not say is worth a line only where it decides.
+      return implied && fits
+        ? []
+        : [{ key, matched: fits, wanted: show(wanted), actual: show(condition.read(message)) }]
+    })
     const matched = keys.every((key) => key.matched)
     const chosen = matched && !answered
     answered ||= matched

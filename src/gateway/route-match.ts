@@ -11,18 +11,39 @@ export type Condition = {
   /** What the message has under that key: a scalar, a list of them, or undefined. */
   read(message: Message): unknown
   test(message: Message): boolean
+  /** It stands for what is not written in the route. */
+  implied?: true
 }
 
 /** A route with its conditions compiled. */
 export type CompiledRoute = { route: Route; conditions: readonly Condition[] }
 
-/** Compiles a `match`, in the order of its keys. Throws for a bad pattern; the configuration has refused those. */
+/**
+ * Compiles a `match`, in the order of its keys, and last that it fits no notices unless it asks for them. Throws for
+ * a bad pattern; the configuration has refused those.
+ */
 export function compileMatch(match: RouteMatch): Condition[] {
-  return Object.entries(match).map(([key, wanted]) => {
+  const written = Object.entries(match).map(([key, wanted]) => {
     const read = reader(key)
     const fits = typeof wanted === 'boolean' ? flagTest(wanted) : valueTest(textTest(key, wanted))
-    return { key, wanted, read, test: (message) => fits(read(message)) }
+    return { key, wanted, read, test: (message: Message) => fits(read(message)) }
   })
+  return Object.keys(match).some((key) => ASKS_FOR_NOTICES.has(key)) ? written : [...written, NO_NOTICE]
+}
+
+/** The keys that say what happened, in place of what was said. */
+const ASKS_FOR_NOTICES = new Set(['event', 'reaction', 'data.event', 'data.reaction', 'data.notice'])
+
+/**
+ * A notice (`data.notice: true`: an edit, a deletion, a reaction) says nothing to anybody, so an answer to it would
+ * surprise; a route that takes what people say, or simply everything, does not mean it.
+ */
+const NO_NOTICE: Condition = {
+  key: 'data.notice',
+  wanted: false,
+  read: ({ data }) => data.notice,
+  test: ({ data }) => data.notice !== true,
+  implied: true,
 }
 
 function reader(key: string): (message: Message) => unknown {

@@ -33,6 +33,29 @@ describe('the router', () => {
     assert.equal(router.match(message({ gateway: 'g', transport: 'webhook' }))?.name, 'rest')
   })
 
+  test('takes a notice, such as an edit, only where a route asks for what happened', () => {
+    const router = createRouter([
+      route('talk', { gateway: ['team'] }),
+      route('edits', { event: ['message_changed'] }),
+      route('likes', { reaction: ['heart'] }),
+      route('rest', {}),
+    ])
+    const routeOf = (data: JsonObject) => router.match(message({ gateway: 'team', data }))?.name
+    assert.equal(routeOf({ event: 'message' }), 'talk')
+    assert.equal(routeOf({ event: 'message_changed', notice: true }), 'edits')
+    assert.equal(routeOf({ event: 'reaction_added', reaction: 'heart', notice: true }), 'likes')
+    assert.equal(routeOf({ event: 'reaction_added', reaction: 'eyes', notice: true }), undefined)
+    assert.equal(routeOf({ event: 'push' }), 'talk')
+  })
+
+  test('explains that a route does not take a notice', () => {
+    const router = createRouter([route('rest', {})])
+    assert.deepEqual(router.explain(message({ data: { notice: true } }))[0]?.keys, [
+      { key: 'data.notice', matched: false, wanted: 'false', actual: 'true' },
+    ])
+    assert.deepEqual(router.explain(message({}))[0]?.keys, [])
+  })
+
   const cases: [string, RouteMatch, Partial<Message>, boolean][] = [
     ['a sender by id', { from: ['u1'] }, { from: { id: 'U1' } }, true],
     [

@@ -10,7 +10,8 @@ const WRITTEN = new Set(['file_share', 'thread_broadcast', 'me_message', 'bot_me
 
 /**
  * Reads an Events API callback (https://docs.slack.dev/apis/events-api): messages, mentions, edits, deletions and
- * reactions. Own messages, those of other bots (unless allowed) and what Slack says of itself start nothing.
+ * reactions. Own messages, those of other bots (unless allowed) and what Slack says of itself start nothing. What
+ * happens to a message that was there already is a notice: only routes that ask for it answer.
  */
 export function readEvent(callback: JsonObject, workspace: Workspace, options: SlackOptions): Read {
   const event = objectAt(callback, 'event')
@@ -63,7 +64,7 @@ function readEdit(event: JsonObject, key: string, workspace: Workspace, options:
   if (message.text === before.text) return { skip: 'the text did not change' }
   const draft = draftOf(event, message, workspace, options)
   if (!draft) return { skip: 'it names no channel, author or time' }
-  const extra = defined({ previousText: textAt(before, 'text') })
+  const extra = defined({ notice: true, previousText: textAt(before, 'text') })
   return { draft: { ...draft, key, event: 'message_changed', files: [], extra } }
 }
 
@@ -74,7 +75,7 @@ function readDeletion(event: JsonObject, key: string, workspace: Workspace, opti
   const draft = draftOf(event, { ts: event.deleted_ts ?? '', ...before }, workspace, options)
   if (!draft) return { skip: 'it names no channel, author or time' }
   const { blocks: _blocks, ...rest } = draft
-  const extra = defined({ previousText: textAt(before, 'text') })
+  const extra = defined({ notice: true, previousText: textAt(before, 'text') })
   return { draft: { ...rest, key, event: 'message_deleted', text: '', files: [], mention: false, extra } }
 }
 
@@ -97,7 +98,11 @@ function readReaction(event: JsonObject, key: string, workspace: Workspace, opti
       mention: false,
       text: '',
       files: [],
-      extra: defined({ reaction: textAt(event, 'reaction'), itemUser: textAt(event, 'item_user') }),
+      extra: defined({
+        notice: true,
+        reaction: textAt(event, 'reaction'),
+        itemUser: textAt(event, 'item_user'),
+      }),
       conversation: conversationOf(place),
       target: { ...place, user },
       ...(thread === undefined ? {} : { threadUnknown: true }),
