@@ -79,6 +79,8 @@ export type DaemonOptions = {
 /** Invocations and sends at once in this process; routes bound theirs further. */
 const CONCURRENCY = 64
 const MAX_BACKLOG = 1_000_000
+/** Ms that replies and answers get to go out, when a drain has used up its grace. */
+const LAST_MOMENT = 1_000
 
 /** The composition root: the one place that knows every concrete part. */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -277,11 +279,14 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     async stop() {
       draining = true
       const { grace } = config.daemon
+      const end = performance.now() + grace
+      /** Of the grace; replies and answers get a moment of their own when skills needed all of it. */
+      const left = () => Math.max(end - performance.now(), Math.min(grace, LAST_MOMENT))
       const steps = [
         () => gateways.stop(),
-        () => Promise.all([roads.drain(grace), durable.drain(grace)]),
-        () => publicHttp.close(grace),
-        () => gateways.close(),
+        () => Promise.all([roads.drain(left), durable.drain(grace)]),
+        // Closing the gateways ends the requests and the connections that they hold.
+        () => Promise.all([publicHttp.close(left()), gateways.close()]),
         () => manager.close(),
         () => mcp.close(),
         () => closeServer(control),

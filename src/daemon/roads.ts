@@ -128,11 +128,12 @@ export function createRoads(deps: RoadsDeps) {
     },
     /** Routes changed: what waited for a limit or a match may go on. */
     wake: dispatch.wake,
-    /** Finishes or hands back what runs, within `grace` ms; replies that are due still go out. */
-    async drain(grace: number) {
+    /** Finishes or hands back what runs, within `left()` ms; replies that are due still go out. */
+    async drain(left: () => number) {
       await accept.idle()
+      const grace = left()
       await Promise.all([dispatch.stop(grace), refs.stop(grace)])
-      await outbox.worker.stop(grace)
+      await outbox.worker.stop(left())
     },
   }
 }

@@ -94,6 +94,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
   }
 
   function refusal(path: string): TriviumError {
+    if (draining) return stopping()
     return upgrades.has(path)
       ? new TriviumError('upgrade_required', { path })
       : new TriviumError('not_found', { path: path.slice(0, 200) })
@@ -104,11 +105,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
     socket.on('error', (error) => options.log.debug({ err: error }, 'an upgraded connection broke'))
     const handler = upgrades.get(pathOf(request.url))
     if (!handler || draining) {
-      const failure = new TriviumError('cancelled', {
-        what: 'The connection',
-        reason: 'the daemon is stopping',
-      })
-      return answerRaw(socket, 503, failure)
+      return answerRaw(socket, 503, stopping())
     }
     upgraded.add(socket)
     socket.once('close', () => upgraded.delete(socket))
@@ -134,6 +131,10 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
       return drain(server, upgraded, grace)
     },
   }
+}
+
+function stopping(): TriviumError {
+  return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
 }
 
 function add<T>(into: Map<string, T>, taken: Map<string, unknown>[], path: string, handler: T): () => void {

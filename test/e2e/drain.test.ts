@@ -2,17 +2,20 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { WebSocket } from 'ws'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const GRACE = 1_000
 /** What a drain may take beside its grace. */
-const MARGIN = 3_000
+const MARGIN = 2_000
 
 const ROUTES = `
 gateways:
   work: { transport: webhook, path: /hooks/work, verify: { scheme: none } }
+  ask: { transport: webhook, path: /hooks/ask, verify: { scheme: none }, respond: result }
+  chat: { transport: websocket, path: /ws }
 routes:
   - name: once
     match: { data.body.attempts: "once" }
@@ -115,6 +118,21 @@ for (const store of ['embedded', 'redis'] as const) {
       await until(() => count('end patient'), 'the end of the skill')
       assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
       await until(async () => (await history(id)).length === 1, 'its note')
+    })
+
+    test('tells who waits for an answer or has a socket open, and waits for neither', async () => {
+      const socket = new WebSocket(`${daemon.url.replace('http', 'ws')}/ws`)
+      await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+      const code = new Promise((resolve) => socket.once('close', resolve))
+      const held = daemon.post('/hooks/ask', JSON.stringify({ n: 'held', until: 'go-held' }))
+      await until(() => count('start held'), 'a running skill')
+      const { took } = await drain()
+      assert.ok(took < GRACE + MARGIN, `it took ${took} ms`)
+      assert.equal((await held).status, 202)
+      assert.equal(await code, 1001)
+      site.write('go-held', '')
+      daemon = await site.start()
+      await until(() => count('end held'), 'the skill to be run again')
     })
 
     test('ends within the grace although a skill does not listen to its signal', async () => {

@@ -20,6 +20,8 @@ export type WebhookInbound = {
   handle(request: IncomingMessage, response: ServerResponse): void
   /** Refuses from now on; resolves when no delivery is between its body and its answer. */
   stop(): Promise<void>
+  /** Answers the requests that wait for a reply with 202: their messages are durable. */
+  release(): void
 }
 
 /** Bodies over this many bytes travel as a file. */
@@ -43,6 +45,7 @@ export function createInbound(
   const takeToken = createTokenBucket(options['rate-limit'], deps.now)
   const limit = options['max-body']
   let stopping: (() => void) | undefined
+  const held = new Set<AbortController>()
   let accepting = 0
 
   function handle(request: IncomingMessage, response: ServerResponse) {
@@ -99,8 +102,10 @@ export function createInbound(
 
   async function acknowledgeWithReply(response: ServerResponse, id: string, duplicate: boolean) {
     const gone = new AbortController()
+    held.add(gone)
     response.once('close', () => gone.abort())
     const reply = await outbound.awaitReply(id, options.timeout, gone.signal)
+    held.delete(gone)
     const status = duplicate || reply !== undefined ? 200 : 202
     answer(response, status, JSON.stringify({ id, ...(duplicate ? { duplicate } : {}), reply }))
   }
@@ -162,6 +167,9 @@ export function createInbound(
       stopping = resolve
       if (accepting === 0) resolve()
       return promise
+    },
+    release() {
+      for (const one of held) one.abort()
     },
   }
 }

@@ -22,6 +22,7 @@ export const webhook: TransportKind<WebhookOptions> = {
       stop: inbound.stop,
       async close() {
         unmount?.()
+        inbound.release()
       },
       health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
       check: async () => [checkVerification(options)],
