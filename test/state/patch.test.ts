@@ -20,8 +20,10 @@ describe('recorded changes', () => {
   })
 
   test('another implementation of RFC 6902 replays them to the same document', () => {
+    // The other one drops keys of this name; that ours are only keys is shown below.
+    const list = fc.array(json).filter((value) => !JSON.stringify(value).includes('"__proto__"'))
     fc.assert(
-      fc.property(fc.array(json), fc.array(json), (before, after) => {
+      fc.property(list, list, (before, after) => {
         const replayed = patches.applyPatch(copy(before), diff(before, after), false, true, false).newDocument
         assert.deepEqual(replayed, after)
       }),
