@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** What a Message-ID of ours looks like; the mark is the only part that counts. */
 const OWN = /\btrivium\.([0-9a-f]{40})\b/gi
@@ -8,7 +8,7 @@ const OWN = /\btrivium\.([0-9a-f]{40})\b/gi
  * envelope id (RFC 3461), so that a copy, a reply or a bounce leads back to the send.
  */
 export function markOf(gateway: string, key: string): string {
-  return createHash('sha256').update(`${gateway}\n${key}`).digest('hex').slice(0, 40)
+  return hash('sha256', `${gateway}\n${key}`).slice(0, 40)
 }
 
 /** The Message-ID of a send, with angle brackets. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { KeyValues } from '../../../src/core/store.ts'
 import { marksIn } from '../own-id.ts'
 import type { SentLog } from '../sent-log.ts'
@@ -28,8 +28,7 @@ export function createConversations(options: {
   window: number
 }): Conversations {
   const { kv, gateway, sent, window } = options
-  const digest = (text: string) =>
-    createHash('sha256').update(`${gateway}\n${text}`).digest('base64url').slice(0, 22)
+  const digest = (text: string) => hash('sha256', `${gateway}\n${text}`, 'base64url').slice(0, 22)
   const ofRoot = (id: string) => `mail-${digest(id)}`
   const threadKey = (id: string) => `email/${gateway}/thread/${digest(id)}`
   const subjectKey = (mail: Mail) =>

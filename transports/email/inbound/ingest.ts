@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
@@ -166,5 +166,5 @@ export function createIngest(options: {
 
 /** Keys are remembered by this, so that the memory stays small whatever senders put into a Message-ID. */
 export function keyHash(key: string): string {
-  return createHash('sha256').update(key).digest('base64url').slice(0, 12)
+  return hash('sha256', key, 'base64url').slice(0, 12)
 }

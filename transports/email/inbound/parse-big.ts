@@ -15,7 +15,7 @@ const MAX_LINES = 20_000
 
 /** True for a mail that must go through `parseBigMail`, though it fits into memory. */
 export function hasTooManyLines(raw: Buffer): boolean {
-  return countLines(raw, MAX_LINES) > MAX_LINES
+  return raw.length > MAX_LINES && countLines(raw, MAX_LINES) > MAX_LINES
 }
 
 /**

@@ -62,25 +62,26 @@ function unixLines(bytes: Buffer, decode: (bytes: Buffer) => string): string | u
 function quotedPrintable(bytes: Buffer): Buffer | undefined {
   const out = Buffer.allocUnsafe(bytes.length + 1)
   let length = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
-    if (byte === CR) {
-      if (bytes[at + 1] !== LF) return undefined
-      continue
+  let at = 0
+  while (at < bytes.length) {
+    const mark = bytes.indexOf(EQUALS, at)
+    const end = mark === -1 ? bytes.length : mark
+    for (; at < end; at++) {
+      const byte = bytes[at] ?? 0
+      if (byte !== CR) out[length++] = byte
+      else if (bytes[at + 1] !== LF) return undefined
     }
-    if (byte !== EQUALS) {
-      out[length++] = byte ?? 0
-      continue
-    }
-    const end = lineEnd(bytes, at + 1)
-    if (end > 0) {
-      at += end
-      if (at + 1 >= bytes.length) return out.subarray(0, length)
+    if (mark === -1) break
+    const skipped = lineEnd(bytes, at + 1)
+    if (skipped > 0) {
+      at += 1 + skipped
+      // A text that breaks off ends without a line end.
+      if (at >= bytes.length) return out.subarray(0, length)
       continue
     }
     const value = 16 * hexDigit(bytes[at + 1]) + hexDigit(bytes[at + 2])
-    if (value >= 0) at += 2
     out[length++] = value >= 0 ? value : EQUALS
+    at += value >= 0 ? 3 : 1
   }
   if (bytes.length > 0 && bytes.at(-1) !== LF) out[length++] = LF
   return out.subarray(0, length)

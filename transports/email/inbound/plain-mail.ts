@@ -32,10 +32,13 @@ type Header = Email['headers'][number]
 type Texts = Pick<Email, 'text' | 'html'>
 type Content = { type: string; params: Map<string, string>; encoding: BodyEncoding; boundary?: string }
 
+const BLANK_LINE = Buffer.from('\n\r\n')
+const BARE_BLANK_LINE = Buffer.from('\n\n')
+
 /** The headers from `start`, and where their body begins. Undefined without an empty line before `end`. */
 function readHead(bytes: Buffer, start: number, end: number): { headers: Header[]; end: number } | undefined {
-  const blank = bytes.indexOf('\n\r\n', start, 'latin1')
-  const bare = bytes.indexOf('\n\n', start, 'latin1')
+  const blank = bytes.indexOf(BLANK_LINE, start)
+  const bare = bytes.indexOf(BARE_BLANK_LINE, start)
   const isBare = bare !== -1 && (blank === -1 || bare < blank)
   const at = isBare ? bare : blank
   const body = at + (isBare ? 2 : 3)
@@ -135,9 +138,9 @@ const MAX_PARTS = 3
 /** Where the parts begin and end (RFC 2046, section 5.1.1). Undefined without a closing line. */
 function partsOf(bytes: Buffer, start: number, boundary: string): [from: number, to: number][] | undefined {
   const parts: [number, number][] = []
-  const mark = `--${boundary}`
+  const mark = Buffer.from(`--${boundary}`, 'latin1')
   let open: number | undefined
-  for (let at = bytes.indexOf(mark, start, 'latin1'); at !== -1; ) {
+  for (let at = bytes.indexOf(mark, start); at !== -1; ) {
     const after = at + mark.length
     if (at === start || bytes[at - 1] === LF) {
       const line = bytes.indexOf(LF, after)
@@ -149,7 +152,7 @@ function partsOf(bytes: Buffer, start: number, boundary: string): [from: number,
       if (parts.length >= MAX_PARTS) return undefined
       open = end + 1
     }
-    at = bytes.indexOf(mark, after, 'latin1')
+    at = bytes.indexOf(mark, after)
   }
   return undefined
 }

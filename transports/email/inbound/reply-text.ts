@@ -111,13 +111,18 @@ function attributionLength(lines: string[], at: number): number {
     if (!line) return 0
     joined = joined === '' ? line : `${joined} ${line}`
     if (joined.length > MAX_ATTRIBUTION) return 0
-    if (isAttribution(joined)) return length
     if (length === 1 && !startsAttribution(joined)) return 0
+    if (isAttribution(joined)) return length
   }
   return 0
 }
 
+/** What attributions start with, by their first two characters: most lines are told apart by these. */
+const FIRST_TWO = new Set(ATTRIBUTIONS.flatMap(([starts]) => starts.map((start) => start.slice(0, 2))))
+
 function startsAttribution(line: string): boolean {
+  const two = line.slice(0, 2).toLowerCase()
+  if (!FIRST_TWO.has(two) && !FIRST_TWO.has(two.slice(0, 1))) return false
   const text = line.toLowerCase()
   return ATTRIBUTIONS.some(([starts]) => starts.some((start) => text.startsWith(start)))
 }
@@ -151,9 +156,10 @@ function isHeaderBlock(lines: string[], at: number): boolean {
 }
 
 function blockName(line: string | undefined): string | undefined {
-  const text = line?.replaceAll('*', '').trim()
-  const colon = text?.indexOf(':') ?? -1
-  return colon > 0 && colon < 20 ? text?.slice(0, colon).trim().toLowerCase() : undefined
+  if (!line?.includes(':')) return undefined
+  const text = line.replaceAll('*', '').trim()
+  const colon = text.indexOf(':')
+  return colon > 0 && colon < 20 ? text.slice(0, colon).trim().toLowerCase() : undefined
 }
 
 function withoutSignature(lines: string[]): string[] {

@@ -27,8 +27,14 @@ const INLINE_LIMIT = 65_536
 const MAX_HEADERS = 200
 const MAX_HEADER = 2000
 /** Long, and of use to mail servers only. */
-const TRANSPORT_HEADERS =
-  /^(received|dkim-signature|arc-.*|authentication-results|x-google-.*|x-ms-exchange.*|x-microsoft-antispam.*|domainkey-signature|content-.*|mime-version)$/
+const TRANSPORT_HEADERS = new Set([
+  'received',
+  'dkim-signature',
+  'authentication-results',
+  'domainkey-signature',
+  'mime-version',
+])
+const TRANSPORT_PREFIXES = ['arc-', 'x-google-', 'x-ms-exchange', 'x-microsoft-antispam', 'content-']
 
 /** Makes the message that is accepted, but for its conversation. Attachments and long texts are artifacts when it resolves. */
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
@@ -85,6 +91,8 @@ async function bounded(
   type: string,
   artifacts: Artifacts,
 ): Promise<{ text: string; path?: string }> {
+  // A character takes at most three bytes.
+  if (3 * text.length <= INLINE_LIMIT) return { text }
   const bytes = Buffer.byteLength(text)
   if (bytes <= INLINE_LIMIT) return { text }
   const saved = await artifacts.save(name, type, Readable.from([Buffer.from(text)]), bytes)
@@ -132,12 +140,16 @@ function withoutTag(address: string): string {
 }
 
 function headersOf(mail: Mail): JsonObject {
-  const headers: JsonObject = Object.create(null)
+  const headers: JsonObject = {}
   let count = 0
   for (const { key, value } of mail.headers) {
-    if (TRANSPORT_HEADERS.test(key) || key === '__proto__' || Object.hasOwn(headers, key)) continue
+    if (isTransportHeader(key) || key === '__proto__' || Object.hasOwn(headers, key)) continue
     if (++count > MAX_HEADERS) break
     headers[key] = value.trim().slice(0, MAX_HEADER)
   }
-  return { ...headers }
+  return headers
+}
+
+function isTransportHeader(key: string): boolean {
+  return TRANSPORT_HEADERS.has(key) || TRANSPORT_PREFIXES.some((prefix) => key.startsWith(prefix))
 }
