@@ -4,6 +4,7 @@ import type { Log } from '../core/log.ts'
 import { type AssistantState, assistantDocument } from '../state/assistant-state.ts'
 import { disk, writeWhole } from '../state/disk.ts'
 import { formatDocument } from '../state/document.ts'
+import { eventArchives } from '../state/event-archives.ts'
 import type { StateDocument } from '../state/manager.ts'
 
 /**
@@ -54,4 +55,5 @@ function putAside(dataDir: string, label: string): void {
   ] as const) {
     if (existsSync(join(dataDir, file))) renameSync(join(dataDir, file), join(dataDir, kept))
   }
+  for (const archive of eventArchives(dataDir, name)) renameSync(archive, `${archive}.${label}.backup`)
 }

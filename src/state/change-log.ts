@@ -45,21 +45,34 @@ export function readTail(path: string, name: string, isEnough: IsEnough = () => 
   }
 }
 
-/** Reads every whole line after `after`, oldest first. A torn last line is left out; any other throws. */
-export async function* readChanges(path: string, name: string, after: number): AsyncGenerator<LoggedChange> {
-  if (!statSync(path, { throwIfNoEntry: false })?.size) return
-  const { end } = readTail(path, name, () => true)
-  if (end === 0) return
-  let line = 0
-  let expected: number | undefined
-  for (const text of linesOf(path, end)) {
-    line += 1
-    const change = parseChange(text, { path, name }, line)
-    if (expected !== undefined && change.seq !== expected) {
-      throw corrupt({ path, name }, `line ${line} is event ${change.seq}, not ${expected}`)
+/**
+ * Reads every whole line after `after`, oldest first, over several logs of one document in their order. An event that
+ * two of them have is given once. A torn last line is left out; any other throws.
+ */
+export async function* readChanges(
+  paths: readonly string[],
+  name: string,
+  after: number,
+): AsyncGenerator<LoggedChange> {
+  let last: number | undefined
+  for (const path of paths) {
+    if (!statSync(path, { throwIfNoEntry: false })?.size) continue
+    const { end } = readTail(path, name, () => true)
+    if (end === 0) continue
+    let line = 0
+    let expected = last === undefined ? undefined : last + 1
+    for (const text of linesOf(path, end)) {
+      line += 1
+      const change = parseChange(text, { path, name }, line)
+      const isOverlap = line === 1 && expected !== undefined && change.seq < expected
+      if (expected !== undefined && change.seq !== expected && !isOverlap) {
+        throw corrupt({ path, name }, `line ${line} is event ${change.seq}, not ${expected}`)
+      }
+      expected = change.seq + 1
+      if (last !== undefined && change.seq <= last) continue
+      last = change.seq
+      if (change.seq > after) yield change
     }
-    expected = change.seq + 1
-    if (change.seq > after) yield change
   }
 }
 

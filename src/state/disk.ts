@@ -13,6 +13,8 @@ export type Disk = {
   chmod(fd: number, mode: number): void
   close(fd: number): void
   rename(from: string, to: string): void
+  /** Gives a file a second name. */
+  link(from: string, to: string): void
   remove(path: string): void
   makeDir(path: string): void
 }
@@ -30,6 +32,7 @@ export const disk: Disk = {
   chmod: (fd, mode) => fs.fchmodSync(fd, mode & 0o777),
   close: (fd) => fs.closeSync(fd),
   rename: (from, to) => fs.renameSync(from, to),
+  link: (from, to) => fs.linkSync(from, to),
   remove: (path) => fs.rmSync(path, { force: true }),
   makeDir: (path) => {
     fs.mkdirSync(path, { recursive: true, mode: 0o700 })

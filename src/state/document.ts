@@ -28,8 +28,8 @@ export type Change = {
   seq: number
   /** ISO 8601, UTC. */
   time: string
-  /** `bootstrap`: a missing document was made. `outside`: a person edited the file. */
-  event: 'update' | 'bootstrap' | 'outside' | 'migration' | 'repair'
+  /** `bootstrap`: a missing document was made. `outside`: a person edited the file. `snapshot`: a new log begins. */
+  event: 'update' | 'bootstrap' | 'outside' | 'migration' | 'repair' | 'snapshot'
   actor: string
   patch?: Operation[]
   document?: JsonObject

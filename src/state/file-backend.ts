@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Commit, DocumentBackend } from './backend.ts'
-import { type LogTail, MOST_UNSYNCED, readChanges } from './change-log.ts'
+import { type LoggedChange, type LogTail, MOST_UNSYNCED, readChanges, readTail } from './change-log.ts'
 import { type Disk, disk, syncDir, temporaryName, writeWhole } from './disk.ts'
 import { fingerprint, formatDocument } from './document.ts'
 import {
@@ -16,9 +16,14 @@ import {
   marksOf,
   type Seen,
 } from './document-files.ts'
+import { archiveEvents, eventArchives } from './event-archives.ts'
 import { createFileLock } from './file-lock.ts'
 
 const SYNC_DELAY = 10
+const FULL_LOG = 32 * 1024 * 1024
+const KEPT_LOGS = 20
+/** A new log begins with the whole document, which should be a small part of it. */
+const DOCUMENTS_A_LOG = 8
 const POLL = 1000
 /** What `Disk.open` gives a new file. */
 const OWN_MODE = 0o600
@@ -28,8 +33,14 @@ const OWN_MODE = 0o600
  * syncs its events, and writes and syncs the new text beside the old, before it renames the text into place
  * and answers. Then events are never behind the text, and text that is behind is caught up from them.
  */
-export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log }): DocumentBackend {
-  const { dir } = options
+export function createFileBackend(options: {
+  dir: string
+  disk?: Disk
+  log?: Log
+  /** Bytes from which an event log is put away and a new one begun; default 32 MB, of which 20 stay. */
+  fullLog?: number
+}): DocumentBackend {
+  const { dir, fullLog = FULL_LOG } = options
   const target = options.disk ?? disk
   const open = new Map<string, DocumentFiles>()
 
@@ -75,14 +86,15 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     async transact(name, work) {
       await locked(name, async (files) => {
         for (;;) {
-          const seen = look(files)
+          const seen = await rotateWhereDue(files)
           const commit = work(seen.stored)
           if (!commit) return
           if (await write(files, seen, commit)) return
         }
       })
     },
-    changes: (name, after) => readChanges(join(dir, `${name}.events.jsonl`), name, after),
+    changes: (name, after) =>
+      readChanges([...eventArchives(dir, name), join(dir, `${name}.events.jsonl`)], name, after),
     async backup(name, label) {
       const path = join(dir, `${name}.${label}.backup.json`)
       await writeWhole(target, path, dir, readFileSync(join(dir, `${name}.json`)))
@@ -91,6 +103,9 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     setAside: (name, what, label) =>
       locked(name, async (files) => {
         const path = what === 'document' ? files.document : files.events
+        // Their numbers must not meet those of the log that is begun now.
+        const archives = what === 'document' ? [] : eventArchives(dir, name)
+        for (const archive of archives) target.rename(archive, `${archive}.${label}`)
         if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
         const kept = `${path}.${label}`
         closeLog(target, files)
@@ -138,11 +153,51 @@ export function createFileBackend(options: { dir: string; disk?: Disk; log?: Log
     }
   }
 
+  /** A look, after which there is room in the log. */
+  async function rotateWhereDue(files: DocumentFiles): Promise<Seen> {
+    const seen = look(files)
+    const { events, document } = seen.marks
+    const isUpToDate = 'document' in seen.stored && seen.base === seen.stored.revision
+    const most = Math.max(fullLog, DOCUMENTS_A_LOG * Number(document?.size ?? 0))
+    if (!isUpToDate || Number(events?.size ?? 0) < most || !('document' in seen.stored)) return seen
+    const { revision, document: whole } = seen.stored
+    const { changes } = readTail(files.events, files.name, () => true)
+    const last = changes.at(-1)
+    if (!last) return seen
+    await unwritable(files, async () => {
+      setTornAside(files, seen.tail)
+      const { time, sha } = last
+      const first: LoggedChange = {
+        seq: revision,
+        time,
+        event: 'snapshot',
+        actor: 'system:trivium',
+        document: whole,
+      }
+      await archiveEvents(
+        target,
+        dir,
+        files,
+        { ...first, base: revision, ...(sha === undefined ? {} : { sha }) },
+        KEPT_LOGS,
+      )
+      closeLog(target, files)
+    })
+    return look(files)
+  }
+
   /** False: a person saved the file in between; nothing was written and `work` must look again. */
   async function write(files: DocumentFiles, seen: Seen, commit: Commit): Promise<boolean> {
-    try {
+    return await unwritable(files, async () => {
       setTornAside(files, seen.tail)
       return commit.keepText ? await record(files, seen, commit) : await replace(files, seen, commit)
+    })
+  }
+
+  /** What goes wrong in `work` leaves nothing remembered, and is told as `state_unwritable`. */
+  async function unwritable<T>(files: DocumentFiles, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
     } catch (error) {
       delete files.seen
       if (error instanceof TriviumError) throw error

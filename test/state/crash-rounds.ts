@@ -45,7 +45,10 @@ async function writeUntilCrash(
   random: () => number,
   acknowledged: (count: number) => void,
 ): Promise<number> {
-  const manager = createStateManager({ backend: createFileBackend({ dir, disk }), documents: [notes] })
+  const manager = createStateManager({
+    backend: createFileBackend({ dir, disk, fullLog: 6000 }),
+    documents: [notes],
+  })
   let tried = 0
   while (!disk.isDown() && tried < 100) {
     const batch = 1 + Math.floor(random() * 4)

@@ -81,6 +81,10 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
       renames.push({ to, old })
       disk.rename(from, to)
     },
+    link(from, to) {
+      step()
+      disk.link(from, to)
+    },
     remove(path) {
       step()
       disk.remove(path)

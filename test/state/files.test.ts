@@ -16,6 +16,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
+import { eventArchives } from '../../src/state/event-archives.ts'
+import { createFileBackend } from '../../src/state/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/state/manager.ts'
 import { notes } from './manager.contract.ts'
 import { temporaryDir } from './temporary.ts'
@@ -227,6 +229,37 @@ describe('Documents in files', () => {
     assert.deepEqual([repaired.from, repaired.kept.length], ['text', 1])
     assert.equal((await manager.load('notes')).document.count, 5)
     assert.equal((await manager.replay('notes', Date.now() + 1000))?.document.count, 5)
+  })
+
+  test('a full event log is put away, and every moment that is kept can still be seen', async (t) => {
+    const { dir } = make(t)
+    const open = () =>
+      createStateManager({ backend: createFileBackend({ dir, fullLog: 4000 }), documents: [notes] })
+    const first = open()
+    for (let i = 0; i < 100; i += 1) await first.update('notes', increment)
+    await first.close()
+    const archives = eventArchives(dir, 'notes')
+    assert.ok(archives.length >= 2, `${archives.length} archives`)
+    assert.ok(statSync(join(dir, 'notes.events.jsonl')).size < 5000)
+
+    const second = open()
+    t.after(() => second.close())
+    for (const revision of [1, 2, 40, 101]) {
+      const seen = await second.replay('notes', { revision })
+      assert.deepEqual([seen?.revision, seen?.document.count], [revision, revision - 1])
+    }
+    const seqs: number[] = []
+    for await (const { seq } of second.history('notes', 90)) seqs.push(seq)
+    assert.deepEqual(
+      seqs,
+      Array.from({ length: 11 }, (_, i) => 91 + i),
+    )
+
+    for (const path of archives.slice(0, 2)) rmSync(path)
+    assert.equal((await second.replay('notes', { revision: 101 }))?.document.count, 100)
+    assert.equal(await second.replay('notes', { revision: 1 }), undefined)
+    await second.update('notes', increment)
+    assert.equal((await second.load('notes')).document.count, 101)
   })
 
   test('a future version on the disk is refused with its number and what to do', async (t) => {
