@@ -9,6 +9,9 @@ export function readSql(file: string): string {
 /**
  * Prepares every statement of a file in `sql/`, each under a line `-- name: NAME`, and returns the
  * function that gives them by name. Throws for a name that is not in the file.
+ *
+ * They say `LIMIT ? + 0`: SQLite looks at the value of a bare `LIMIT ?` when it plans, and so plans anew each time
+ * a value is bound, which costs three times what the query does.
  */
 export function prepareAll(db: DatabaseSync, file: string): (name: string) => StatementSync {
   const prepared = new Map<string, StatementSync>()

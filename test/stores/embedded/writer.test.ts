@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
@@ -133,4 +134,18 @@ test('messages of one turn that repeat a key with a failing call between them st
       assert.equal((await store.stats()).journal.messages, 1)
     })
   })
+})
+
+test('no statement has a bare parameter as its limit, with which SQLite would plan it anew each time', () => {
+  const folder = new URL('../../../src/stores/embedded/sql/', import.meta.url)
+  const files = readdirSync(folder)
+  assert.ok(files.length > 5)
+  for (const file of files) {
+    const limits = readFileSync(new URL(file, folder), 'utf8').match(/LIMIT \?\d*( \+ 0)?/g) ?? []
+    assert.deepEqual(
+      limits.filter((limit) => !limit.endsWith('+ 0')),
+      [],
+      file,
+    )
+  }
 })

@@ -24,7 +24,7 @@ SELECT name FROM g WHERE name IS NOT NULL;
 
 -- name: heads
 -- Due heads of a group, the longest ready first, from job_head alone.
-SELECT n, due FROM job WHERE queue = ? AND state = 1 AND grp = ? AND due <= ? ORDER BY due, n LIMIT ?;
+SELECT n, due FROM job WHERE queue = ? AND state = 1 AND grp = ? AND due <= ? ORDER BY due, n LIMIT ? + 0;
 
 -- name: nextHead
 SELECT min(due) AS due FROM job WHERE queue = ? AND state = 1 AND grp = ? AND due > ?;
@@ -74,7 +74,7 @@ SELECT state, failures FROM job WHERE queue = ? AND id = ?;
 
 -- name: list
 -- In the order of adding, with no sort of the whole queue.
-SELECT id, lane, grp, state, failures, due FROM job NOT INDEXED WHERE queue = ? ORDER BY n LIMIT ?;
+SELECT id, lane, grp, state, failures, due FROM job NOT INDEXED WHERE queue = ? ORDER BY n LIMIT ? + 0;
 
 -- name: running
 SELECT count(*) AS count FROM job WHERE queue = ? AND state = 2;
@@ -92,7 +92,7 @@ DELETE FROM dead WHERE queue = ? AND id = ?;
 SELECT d.n, d.queue AS queue_id, q.name AS queue, d.id, d.at, d.lane, d.grp, d.reason, d.notify, d.message_id,
   d.data, d.errors, d.kept
 FROM dead d CROSS JOIN queue q ON q.id = d.queue
-WHERE (?1 = 0 OR d.queue = ?1) AND (?2 IS NULL OR d.grp = ?2) ORDER BY d.n DESC LIMIT ?3;
+WHERE (?1 = 0 OR d.queue = ?1) AND (?2 IS NULL OR d.grp = ?2) ORDER BY d.n DESC LIMIT ?3 + 0;
 
 -- name: letter
 -- By job id; where two queues have a dead job of that id, the newest.

@@ -16,21 +16,21 @@ FROM journal j JOIN gateway g ON g.id = j.gateway WHERE j.seq = ?;
 -- name: after
 -- Messages after a position, oldest first.
 SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload
-FROM journal j CROSS JOIN gateway g ON g.id = j.gateway WHERE j.seq > ? ORDER BY j.seq LIMIT ?;
+FROM journal j CROSS JOIN gateway g ON g.id = j.gateway WHERE j.seq > ? ORDER BY j.seq LIMIT ? + 0;
 
 -- name: newest
 -- Newest first, before a position.
 SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload
-FROM journal j CROSS JOIN gateway g ON g.id = j.gateway WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ?;
+FROM journal j CROSS JOIN gateway g ON g.id = j.gateway WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ? + 0;
 
 -- name: newestOfGateway
 -- Newest of one gateway, before a position, by journal_gateway.
-SELECT seq FROM journal WHERE gateway = ? AND seq < ? ORDER BY seq DESC LIMIT ?;
+SELECT seq FROM journal WHERE gateway = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0;
 
 -- name: newestOfConversation
 -- Newest that name a conversation, before a position, by journal_conversation. Gateway 0: any.
 SELECT seq FROM journal
-WHERE conversation = ?1 AND seq < ?2 AND (?3 = 0 OR gateway = ?3) ORDER BY seq DESC LIMIT ?4;
+WHERE conversation = ?1 AND seq < ?2 AND (?3 = 0 OR gateway = ?3) ORDER BY seq DESC LIMIT ?4 + 0;
 
 -- name: idAt
 -- The id at a position: proves that the whole id of a caller is right, not only its position.

@@ -11,7 +11,7 @@ INSERT OR REPLACE INTO kv (key, value, version, expires) VALUES (?, ?, ?, ?);
 DELETE FROM kv WHERE key = ?1 AND (expires IS NULL OR expires > ?2);
 
 -- name: list
-SELECT key FROM kv WHERE key >= ? AND key < ? AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ?;
+SELECT key FROM kv WHERE key >= ? AND key < ? AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ? + 0;
 
 -- name: lease
 SELECT owner, token, until FROM lease WHERE name = ?;

@@ -15,7 +15,7 @@ INSERT INTO event (topic, position, id, type, source, timestamp, root, data) VAL
 
 -- name: after
 SELECT position, id, type, source, timestamp, root, data FROM event
-WHERE topic = ? AND position > ? ORDER BY position LIMIT ?;
+WHERE topic = ? AND position > ? ORDER BY position LIMIT ? + 0;
 
 -- name: at
 SELECT position, id, type, source, timestamp, root, data FROM event WHERE topic = ? AND position = ?;
@@ -63,11 +63,11 @@ FROM consumer c JOIN topic t ON t.id = c.topic WHERE ?1 = 0 OR t.id = ?1 ORDER B
 
 -- name: visible
 -- Given back and visible, in order.
-SELECT position FROM pending WHERE consumer = ? AND hidden_until = 0 ORDER BY position LIMIT ?;
+SELECT position FROM pending WHERE consumer = ? AND hidden_until = 0 ORDER BY position LIMIT ? + 0;
 
 -- name: expired
 -- Hidden until a time that has come.
-SELECT position FROM pending WHERE consumer = ? AND hidden_until > 0 AND hidden_until <= ? ORDER BY position LIMIT ?;
+SELECT position FROM pending WHERE consumer = ? AND hidden_until > 0 AND hidden_until <= ? ORDER BY position LIMIT ? + 0;
 
 -- name: nextVisible
 SELECT min(hidden_until) AS at FROM pending WHERE consumer = ? AND hidden_until > ?;

@@ -3,13 +3,13 @@
 -- name: oldest
 -- Positions that may go by count: seen by the pump, needed by no job.
 SELECT seq FROM journal
-WHERE seq <= ? AND NOT EXISTS (SELECT 1 FROM job WHERE job.message = journal.seq) ORDER BY seq LIMIT ?;
+WHERE seq <= ? AND NOT EXISTS (SELECT 1 FROM job WHERE job.message = journal.seq) ORDER BY seq LIMIT ? + 0;
 
 -- name: oldestOfGateway
 -- The same for one gateway, with the ids, whose time tells the age.
 SELECT seq, id FROM journal
 WHERE gateway = ? AND seq <= ? AND NOT EXISTS (SELECT 1 FROM job WHERE job.message = journal.seq)
-ORDER BY seq LIMIT ?;
+ORDER BY seq LIMIT ? + 0;
 
 -- name: removeMessage
 DELETE FROM journal WHERE seq = ? RETURNING gateway;
@@ -30,10 +30,10 @@ SELECT id, name FROM gateway;
 -- A page of topics to look at, in the order of their numbers.
 SELECT t.id, t.name, t.last, e.position AS first, e.id AS event
 FROM topic t JOIN event e ON e.topic = t.id AND e.position = (SELECT min(position) FROM event WHERE topic = t.id)
-WHERE t.id > ? ORDER BY t.id LIMIT ?;
+WHERE t.id > ? ORDER BY t.id LIMIT ? + 0;
 
 -- name: events
-SELECT position, id FROM event WHERE topic = ? ORDER BY position LIMIT ?;
+SELECT position, id FROM event WHERE topic = ? ORDER BY position LIMIT ? + 0;
 
 -- name: removeEvents
 DELETE FROM event WHERE topic = ? AND position <= ?;
@@ -51,7 +51,7 @@ SELECT id FROM consumer WHERE topic = ?;
 UPDATE consumer SET missed = missed + ? WHERE id = ?;
 
 -- name: expiredValues
-DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ? LIMIT ?);
+DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ? LIMIT ? + 0);
 
 -- name: expiredResults
-DELETE FROM done WHERE (queue, id) IN (SELECT queue, id FROM done WHERE at <= ? LIMIT ?);
+DELETE FROM done WHERE (queue, id) IN (SELECT queue, id FROM done WHERE at <= ? LIMIT ? + 0);
