@@ -56,7 +56,7 @@ routes:
       message: { ts: asked.ts, thread_ts: asked.thread_ts ?? '' },
       actions: [action],
     }
-    return slack.sockets.deliver('interactive', payload, { socketWithin: 10_000, within: 3000 })
+    return slack.sockets.deliver('interactive', payload)
   }
 
   test('is decided once, by a named person only, survives a restart, and shows who decided', async () => {
@@ -75,7 +75,7 @@ routes:
         ts: slack.nextTs(),
       },
     }
-    await slack.sockets.deliver('events_api', event, { socketWithin: 10_000, within: 3000 })
+    await slack.sockets.deliver('events_api', event)
     const asked = structuredClone(await until(question, 'the question with its buttons'))
     await daemon.end('SIGKILL')
     daemon = await site.start()

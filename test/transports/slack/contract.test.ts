@@ -3,6 +3,7 @@ import { after } from 'node:test'
 import { slack } from '../../../transports/slack/index.ts'
 import { transportContract } from '../../contract/transport.contract.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
+import { until } from '../../fixtures/until.ts'
 import { callback, richText, socketOptions } from './harness.ts'
 
 const server = await startSlackServer()
@@ -12,11 +13,19 @@ let threads = 0
 transportContract({
   kind: slack,
   options: socketOptions(server),
-  async deliver(_fixture, text, key) {
+  async deliver({ logs }, text, key) {
     const ts = `1700000000.${Number.parseInt(createHash('sha256').update(key).digest('hex').slice(0, 8), 16)}`
     const event = callback({ ts, text, blocks: richText(text) }, `Ev${key}`)
-    const outcome = await server.sockets.deliver('events_api', event, { within: 1500, socketWithin: 500 })
-    return outcome.acked ? { outcome: 'acknowledged' } : { outcome: 'refused' }
+    // A refusal is that no ack comes; the log tells of it sooner than patience would.
+    const refusals = () => logs.filter(({ message }) => message === 'an envelope was refused').length
+    const before = refusals()
+    let acked: boolean | undefined
+    const delivery = server.sockets.deliver('events_api', event, { socketWithin: 3000 })
+    void delivery.then((outcome) => {
+      acked = outcome.acked
+    })
+    await until(() => acked !== undefined || refusals() > before, 'an ack or a refusal', 30_000)
+    return acked ? { outcome: 'acknowledged' } : { outcome: 'refused' }
   },
   async converse() {
     const thread = `1690000000.${String(++threads).padStart(6, '0')}`

@@ -44,10 +44,7 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     await open()
     const daemon = await site.start()
     const event = said('hello')
-    assert.equal(
-      (await slack.sockets.deliver('events_api', event, { socketWithin: 10_000, within: 3000 })).acked,
-      true,
-    )
+    assert.equal((await slack.sockets.deliver('events_api', event)).acked, true)
     await until(() => slack.posts.length === 1, 'a reply')
     assert.deepEqual(
       [slack.posts[0]?.text, slack.posts[0]?.thread_ts],
@@ -63,7 +60,7 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     await until(async () => (await gaugeOf(daemon, 'transport_connections')) === 1, 'one socket')
     await until(async () => ((await gaugeOf(daemon, 'transport_seconds_since_event')) ?? 0) > 0.5, 'silence')
     const before = performance.now()
-    const delivery = await slack.sockets.deliver('events_api', said('hello'), { within: 3000 })
+    const delivery = await slack.sockets.deliver('events_api', said('hello'))
     assert.equal(delivery.acked, true)
     const silence = (await gaugeOf(daemon, 'transport_seconds_since_event')) ?? Number.NaN
     assert.ok(silence <= (performance.now() - before) / 1000, `${silence} s since the event`)
@@ -79,9 +76,7 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     const daemon = await site.start()
     await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'watch' })
     const deliver = async (event: JsonObject) =>
-      assert.ok(
-        (await slack.sockets.deliver('events_api', event, { socketWithin: 10_000, within: 3000 })).acked,
-      )
+      assert.ok((await slack.sockets.deliver('events_api', event)).acked)
     const first = said('hello')
     const { ts } = Object(first.event)
     const changed = { user: 'U1ANN', ts, text: 'hello again' }
@@ -116,7 +111,7 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     await open()
     const daemon = await site.start()
     const answered = slack.hold('chat.postMessage')
-    await slack.sockets.deliver('events_api', said('once'), { socketWithin: 10_000, within: 3000 })
+    await slack.sockets.deliver('events_api', said('once'))
     await until(() => slack.posts.length === 1, 'the post')
     await daemon.end('SIGKILL')
     answered()
@@ -126,7 +121,7 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
       'a look into the thread',
       30_000,
     )
-    await slack.sockets.deliver('events_api', said('last'), { socketWithin: 10_000, within: 3000 })
+    await slack.sockets.deliver('events_api', said('last'))
     await until(() => answers().includes('You said: last'), 'the next reply')
     assert.deepEqual(answers(), ['You said: once', 'You said: last'])
   })
@@ -136,7 +131,7 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     const events = Array.from({ length: 20 }, (_, index) => said(`event ${index}`))
     let daemon = await site.start()
     for (const [index, event] of events.entries()) {
-      const delivery = slack.sockets.deliver('events_api', event, { socketWithin: 10_000, within: 500 })
+      const delivery = slack.sockets.deliver('events_api', event, { within: 500 })
       if (index % 7 === 3) {
         await daemon.end('SIGKILL')
         daemon = await site.start()
@@ -144,7 +139,6 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
       for (let acked = (await delivery).acked, retry = 1; !acked; retry++) {
         const again = await slack.sockets.deliver('events_api', event, {
           retry,
-          socketWithin: 10_000,
           within: 500,
         })
         acked = again.acked

@@ -18,17 +18,17 @@ describe('a socket', () => {
     sockets.goSilent()
     await until(() => !world.transport.health().ok, 'health that is red')
     assert.match(world.transport.health().detail ?? '', /not connected/)
-    assert.equal((await sockets.deliver('events_api', event('after'), { socketWithin: 10_000 })).acked, true)
+    assert.equal((await sockets.deliver('events_api', event('after'))).acked, true)
     assert.equal(world.transport.health().ok, true)
   })
 
   test('of which Slack has lost sight is replaced, though it answers pings', async () => {
     world = await startWorld(FAST)
-    await until(() => world.server.sockets.opened() === 1, 'the first socket')
     // The server has to have pinged once, or its pings cannot be missed.
     await until(() => world.server.sockets.pings() > 0, "a ping of Slack's")
+    const before = world.server.sockets.opened()
     world.server.sockets.stopPinging()
-    await until(() => world.server.sockets.opened() === 2 && connected(), 'a second socket')
+    await until(() => world.server.sockets.opened() > before && connected(), 'another socket')
   })
 
   test('that brings no event for longer than allowed is replaced', async () => {
@@ -41,10 +41,7 @@ describe('a socket', () => {
     for (const reason of ['warning', 'refresh_requested']) {
       const before = world.server.sockets.opened()
       world.server.sockets.disconnect(reason)
-      await until(
-        () => world.server.sockets.opened() === before + 1 && connected(),
-        `a socket after ${reason}`,
-      )
+      await until(() => world.server.sockets.opened() > before && connected(), `a socket after ${reason}`)
     }
     assert.equal(world.server.sockets.mostOpen(), 1)
   })
@@ -52,7 +49,7 @@ describe('a socket', () => {
   test('that Slack renews still acknowledges what came over it', async () => {
     world = await startWorld(FAST)
     const release = world.fixture.store.hold()
-    const pending = world.server.sockets.deliver('events_api', event('slow'), { within: 5000 })
+    const pending = world.server.sockets.deliver('events_api', event('slow'))
     await until(() => world.fixture.store.calls > 0, 'the call of accept')
     world.server.sockets.disconnect('refresh_requested')
     await until(() => !connected(), 'the old socket to be left')
@@ -75,7 +72,7 @@ describe('a socket', () => {
     world = await startWorld(FAST)
     for (let round = 2; round < 6; round++) {
       world.server.sockets.cut()
-      await until(() => world.server.sockets.opened() === round && connected(), `socket ${round}`)
+      await until(() => world.server.sockets.opened() >= round && connected(), `socket ${round}`)
     }
     assert.equal(world.server.sockets.mostOpen(), 1)
   })
