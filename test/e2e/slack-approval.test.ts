@@ -10,6 +10,12 @@ const DEPLOY = `export default {
   run: () => 'deployed',
 }`
 
+const HASTY = `export default {
+  description: 'waits for nobody long',
+  metadata: { approval: { title: 'Quickly?', approvers: ['U2BOB'], timeout: '1s' } },
+  run: () => 'done in haste',
+}`
+
 describe('an approval in a Slack thread', { timeout: 90_000 }, () => {
   let slack: SlackServer
   let site: Site
@@ -22,9 +28,10 @@ describe('an approval in a Slack thread', { timeout: 90_000 }, () => {
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }
 routes:
+  - { name: hasty, match: { gateway: team, event: message, prefix: quickly }, skill: hasty }
   - { name: deploys, match: { gateway: team, event: message }, skill: deploy }
 `,
-      skills: { deploy: DEPLOY },
+      skills: { deploy: DEPLOY, hasty: HASTY },
     })
     daemon = await site.start()
   })
@@ -37,9 +44,28 @@ routes:
   const question = () =>
     slack.posts.find((post) => JSON.stringify(post.blocks ?? '').includes('trivium-approve'))
 
+  /** The id of the approval that a post asks for. */
+  const idIn = (asked: Posted) => /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked.blocks))?.[1] ?? ''
+  const postsOf = (thread: string) => slack.posts.filter((post) => post.thread_ts === thread)
+
+  /** What Ann writes; resolves with its timestamp, which is its thread, once it is acknowledged. */
+  const say = async (text: string): Promise<string> => {
+    const ts = slack.nextTs()
+    const event = {
+      type: 'event_callback',
+      team_id: 'T0TEAM',
+      api_app_id: 'A0APP',
+      event_id: `Ev${ts}`,
+      authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
+      event: { type: 'message', channel: 'C0GEN', channel_type: 'channel', user: 'U1ANN', text, ts },
+    }
+    assert.ok((await slack.sockets.deliver('events_api', event)).acked)
+    return ts
+  }
+
   /** A click on the button of a question, even after the question has been answered. */
   const click = (asked: Posted, user: string, trigger: string, verb = 'approve') => {
-    const id = /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked.blocks))?.[1] ?? ''
+    const id = idIn(asked)
     const action = {
       action_id: `trivium-${verb}`,
       block_id: `trivium-approval:${id}`,
@@ -60,22 +86,7 @@ routes:
   }
 
   test('is decided once, by a named person only, survives a restart, and shows who decided', async () => {
-    const event = {
-      type: 'event_callback',
-      team_id: 'T0TEAM',
-      api_app_id: 'A0APP',
-      event_id: 'Ev1',
-      authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
-      event: {
-        type: 'message',
-        channel: 'C0GEN',
-        channel_type: 'channel',
-        user: 'U1ANN',
-        text: 'go',
-        ts: slack.nextTs(),
-      },
-    }
-    await slack.sockets.deliver('events_api', event)
+    await say('go')
     const asked = structuredClone(await until(question, 'the question with its buttons'))
     await daemon.end('SIGKILL')
     daemon = await site.start()
@@ -95,5 +106,26 @@ routes:
     await click(asked, 'U2BOB', '3.1', 'deny')
     await until(() => slack.posts.some(({ text }) => /already/.test(text)), 'the answer to a second click')
     assert.equal(slack.posts.filter(({ text }) => text === 'deployed').length, 1)
+  })
+
+  test('is decided from the command line as well, and shows it in the same post', async () => {
+    const ts = await say('go again')
+    const id = idIn(await until(question, 'the question'))
+    const { code, err } = await site.run(['approval-decide', '--id', id, '--approve'])
+    assert.equal(code, 0, err)
+    await until(() => postsOf(ts).some(({ text }) => text === 'deployed'), 'the reply of the skill')
+    await until(() => !question(), 'the buttons to go')
+    assert.equal(postsOf(ts).length, 2)
+    assert.match(JSON.stringify(postsOf(ts)[0]?.blocks), /Approved/)
+  })
+
+  test('that nobody decides ends when its time is up, and says so in the same post', async () => {
+    const ts = await say('quickly')
+    await until(() => /Nobody decided/.test(JSON.stringify(postsOf(ts)[0]?.blocks ?? '')), 'the end', 30_000)
+    assert.equal(question(), undefined)
+    assert.equal(
+      slack.posts.some(({ text }) => text === 'done in haste'),
+      false,
+    )
   })
 })
