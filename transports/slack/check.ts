@@ -34,10 +34,12 @@ export async function checkSlack(
 async function checkTokens(workspaces: Workspaces): Promise<Check[]> {
   try {
     const found = await workspaces.ready()
-    return found.flatMap(({ name, team, botUser, scopes }) => [
+    const working = found.flatMap(({ name, team, botUser, scopes }) => [
       { name: `Slack bot token of ${name}`, ok: true, detail: `${botUser} in ${name} (${team})` },
       ...checkScopes(name, scopes),
     ])
+    const refused = workspaces.faults().map((detail) => ({ name: 'Slack bot token', ok: false, detail }))
+    return [...working, ...refused]
   } catch (error) {
     return [{ name: 'Slack bot token', ok: false, detail: reasonOf(error) }]
   }

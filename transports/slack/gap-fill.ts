@@ -34,13 +34,14 @@ export type GapFill = {
 const CHANNELS = 20
 const THREADS = 5
 const PAGE = 100
+const PAGES = 5
 const SAVE = 2000
 const KEPT = 7 * 86_400_000
 
 /**
  * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away for longer. So
  * after each connection the channels and threads that were active are read from where they were left, at most
- * `fill-gaps` back and one page each. What had arrived after all is known by its key, and not taken twice.
+ * `fill-gaps` back and 500 messages each, the newest. What had arrived after all is known by its key, and not taken twice.
  */
 export function createGapFill(
   options: SlackOptions,
@@ -94,15 +95,18 @@ export function createGapFill(
   async function fillChannel(mark: Seen, workspace: Workspace, reach: number): Promise<number> {
     const oldest = String(Math.max(Number(mark.ts), (deps.now() - reach) / 1000).toFixed(6))
     const { channel } = mark
-    const history = await workspace.api.call('conversations.history', (web) =>
-      web.conversations.history({ channel, oldest, limit: PAGE }),
+    const missed = await allPages(channel, (page) =>
+      workspace.api.call('conversations.history', (web) =>
+        web.conversations.history({ channel, oldest, ...page }),
+      ),
     )
-    const missed = [...(history.messages ?? [])]
     for (const ts of mark.threads) {
-      const thread = await workspace.api.call('conversations.replies', (web) =>
-        web.conversations.replies({ channel, ts, oldest, limit: PAGE }),
+      const thread = await allPages(channel, (page) =>
+        workspace.api.call('conversations.replies', (web) =>
+          web.conversations.replies({ channel, ts, oldest, ...page }),
+        ),
       )
-      missed.push(...(thread.messages ?? []))
+      missed.push(...thread)
     }
     const found = missed
       .map((message) => eventOf(toJson(message), mark))
@@ -114,6 +118,22 @@ export function createGapFill(
       await inbound.take('event', { type: 'event_callback', team_id: mark.team, event })
     }
     return found.length
+  }
+
+  async function allPages<Message>(
+    channel: string,
+    read: (page: { limit: number; cursor?: string }) => Promise<Page<Message>>,
+  ): Promise<Message[]> {
+    const messages: Message[] = []
+    let cursor: string | undefined
+    for (let page = 0; page < PAGES && !stopped; page++) {
+      const answer = await read({ limit: PAGE, ...(cursor ? { cursor } : {}) })
+      messages.push(...(answer.messages ?? []))
+      cursor = answer.response_metadata?.next_cursor
+      if (!cursor) return messages
+    }
+    deps.log.warn({ channel, read: messages.length }, 'more was missed in Slack than is read back')
+    return messages
   }
 
   return {
@@ -166,6 +186,8 @@ export function createGapFill(
     }
   }
 }
+
+type Page<Message> = { messages?: Message[]; response_metadata?: { next_cursor?: string } }
 
 function eventOf(message: ReturnType<typeof toJson>, { channel }: Seen): JsonObject {
   return {

@@ -102,7 +102,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   }
 
   function health(): Health {
-    if (identified) return listener.health()
+    if (identified) return withFaults(listener.health(), workspaces.faults())
     const patient = fault === '' && deps.now() - startedAt < PATIENCE
     return { ok: patient, detail: fault || 'asking Slack who the bot is' }
   }
@@ -112,6 +112,12 @@ const ENVELOPES: Record<string, 'event' | 'command' | 'interaction'> = {
   events_api: 'event',
   slash_commands: 'command',
   interactive: 'interaction',
+}
+
+/** A gateway that hears only some of its workspaces is not well. */
+function withFaults(health: Health, faults: readonly string[]): Health {
+  if (faults.length === 0) return health
+  return { ...health, ok: false, detail: [health.detail ?? '', ...faults].join('; ') }
 }
 
 function rest(ms: number, signal: AbortSignal): Promise<void> {

@@ -19,10 +19,15 @@ export type Workspace = {
 }
 
 export type Workspaces = {
-  /** Asks Slack once who each token is; rejects, and asks again at the next call, where it cannot. */
+  /**
+   * Asks Slack once who each token is; rejects, and asks again at the next call, where it cannot. A token that Slack
+   * refuses for good is left out where others work: a workspace that removed the app must not silence the others.
+   */
   ready(): Promise<readonly Workspace[]>
   /** The workspace of a team id, once `ready` has resolved. */
   find(team: string): Workspace | undefined
+  /** Why tokens were left out. */
+  faults(): readonly string[]
   /** The only workspace there is; undefined where there are several, or none yet. */
   only(): Workspace | undefined
   close(): void
@@ -41,6 +46,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
     }),
   }))
   const found = new Map<string, Workspace>()
+  let faults: string[] = []
   let asking: Promise<readonly Workspace[]> | undefined
 
   const identify = async ({ token, api }: { token: string; api: SlackApi }): Promise<Workspace> => {
@@ -59,21 +65,41 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
     return workspace
   }
 
+  const identifyAll = async (): Promise<readonly Workspace[]> => {
+    const answers = await Promise.allSettled(apis.map(identify))
+    const errors = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
+    const [first] = errors.map(slackFailure)
+    const isBearable = errors.length < apis.length && errors.every(isForGood)
+    if (first && !isBearable) {
+      const { reason } = first
+      throw new TriviumError('send_failed', { gateway: deps.gateway, reason }, { cause: errors[0] })
+    }
+    faults = errors.map(
+      (error) => `one of ${apis.length} bot tokens does not work: ${slackFailure(error).reason}`,
+    )
+    for (const fault of faults) deps.log.error({}, fault)
+    return [...found.values()]
+  }
+
   return {
     ready() {
-      asking ??= Promise.all(apis.map(identify)).catch((error: unknown) => {
+      asking ??= identifyAll().catch((error: unknown) => {
         asking = undefined
-        const { reason } = slackFailure(error)
-        throw new TriviumError('send_failed', { gateway: deps.gateway, reason }, { cause: error })
+        throw error
       })
       return asking
     },
+    faults: () => faults,
     find: (team) => found.get(team),
     only: () => (apis.length === 1 ? found.values().next().value : undefined),
     close() {
       for (const { api } of apis) api.close()
     },
   }
+}
+
+function isForGood(error: unknown): boolean {
+  return slackFailure(error).kind === 'rejected'
 }
 
 export function withSlash(url: string): string {

@@ -33,6 +33,15 @@ describe('what was written while no socket was open', () => {
     assert.deepEqual(texts(), ['first', 'missed in the channel', 'missed in the thread', late.text])
   })
 
+  test('is taken in order though it is more than one page', async () => {
+    world = await startWorld({ ping: 60 })
+    await deliverEvent(world, { ...written('first') })
+    world.server.sockets.cut()
+    const missed = Array.from({ length: 150 }, (_, index) => written(`missed ${index}`).text)
+    await until(() => texts().length > missed.length, 'what was missed', 30_000)
+    assert.deepEqual(texts(), ['first', ...missed])
+  })
+
   test('without a mention is left alone where Slack delivers only mentions', async () => {
     world = await startWorld({ ping: 60 })
     const first = written('<@U0BOT> first')

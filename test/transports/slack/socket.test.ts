@@ -118,6 +118,20 @@ describe('an envelope', () => {
   })
 })
 
+test('a gateway hears its other workspaces though one has removed the app, and says so', async () => {
+  world = await startWorld({ ...FAST, botToken: ['xoxb-test', 'xoxb-gone'] })
+  world.server.fail('auth.test', { body: { ok: false, error: 'token_revoked' } })
+  const { transport } = await world.another()
+  assert.equal(transport.health().ok, false)
+  assert.match(
+    transport.health().detail ?? '',
+    /^connected.*one of 2 bot tokens does not work: token_revoked/,
+  )
+  const failed = (await transport.check()).filter(({ ok }) => !ok)
+  assert.match(failed[0]?.detail ?? '', /token_revoked.*install the app again/)
+  assert.ok((await world.server.sockets.deliver('events_api', event('hello'))).acked)
+})
+
 test('a gateway whose Slack is away at the start connects when it is back', async () => {
   world = await startWorld(FAST)
   world.server.fail('auth.test', { hangUp: true }, { status: 503, body: {} })
