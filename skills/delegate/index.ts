@@ -21,7 +21,14 @@ export default defineSkill({
       throw new TriviumError('usage', { details: HINT })
     }
     const worker = args.worker ?? named ?? 'worker'
-    const delegation = await services.assistant.delegate({ worker, task }, call)
-    return { text: `Delegated ${delegation.id} to ${worker}.`, delegation }
+    try {
+      const delegation = await services.assistant.delegate({ worker, task }, call)
+      return { text: `Delegated ${delegation.id} to ${worker}.`, delegation }
+    } catch (error) {
+      // In a chat it deserves an answer; a program gets the error.
+      if (message && error instanceof TriviumError && error.code === 'limit_reached')
+        return { text: error.message }
+      throw error
+    }
   },
 })

@@ -13,7 +13,14 @@ export default defineSkill({
       if (message) return { text: HINT }
       throw new TriviumError('usage', { details: HINT })
     }
-    const note = await services.assistant.remember({ text: args.text }, call)
-    return { text: `Stored note ${note.id}.`, note }
+    try {
+      const note = await services.assistant.remember({ text: args.text }, call)
+      return { text: `Stored note ${note.id}.`, note }
+    } catch (error) {
+      // In a chat it deserves an answer; a program gets the error.
+      if (message && error instanceof TriviumError && error.code === 'limit_reached')
+        return { text: error.message }
+      throw error
+    }
   },
 })

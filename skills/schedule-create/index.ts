@@ -8,7 +8,7 @@ const SHORTEST = 1_000
 export default defineSkill({
   name: 'schedule-create',
   description:
-    'Runs a skill by cron or interval, once per planned time. Whoever may make schedules may run any skill.',
+    'Runs a skill by cron or interval, once per planned time, with the rights of who made the schedule.',
   args: z.strictObject({
     skill: z.string().min(1).describe('The skill to run'),
     name: z.string().min(1).exactOptional().describe('A name for people; default: that of the skill'),

@@ -31,7 +31,8 @@ export type DelegatedWork = {
 }
 
 /**
- * The assistant's durable state. What a method did is durable when it resolves, and in events.jsonl. A call
+ * The assistant's durable state. What a method did is durable when it resolves, and in events.jsonl; what adds to it
+ * throws `limit_reached` at its bound. A call
  * that began with a message of which the transport cannot tell the sender reaches the notes of its own
  * conversation and no others.
  */
@@ -66,12 +67,15 @@ export type ScheduleInfo = {
   channel: string
   created: string
   next?: number
+  /** Who made it by a message: the skill runs with their rights. Absent: an operator. */
+  by?: { id: string; roles: string[] }
 }
 
 export type ScheduleService = {
   /**
-   * Stores a schedule, due from now on: cron in a time zone, or `every` ms. Throws `usage` for what cannot be
-   * read, `skill_not_found`.
+   * Stores a schedule, due from now on: cron in a time zone, or `every` ms. Its runs have the rights of who made it.
+   * Throws `usage` for what cannot be read, `skill_not_found`, `limit_reached`, and `forbidden` for a message whose
+   * sender is not verified.
    */
   create(
     args: {

@@ -122,6 +122,7 @@ export const catalogue = {
     { retryable: true },
   ),
   document_not_found: entry('There is no document {name}.{hint}', 404, { exit: 2 }),
+  limit_reached: entry('{what}: the limit is {limit}. {todo}', 422),
   call_unknown: entry(
     'The call {key} was started at {time} and its outcome is unknown. Look whether it happened, then settle it.',
     409,

@@ -8,7 +8,7 @@ import type { Call, InvokeOptions } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import { parseDuration } from '../core/units.ts'
 import { type Assistant, createAssistant, type Overview } from '../state/assistant.ts'
-import { assistantDocument } from '../state/assistant-state.ts'
+import { assistantDocument, type Schedule } from '../state/assistant-state.ts'
 import { createFileCallJournal } from '../state/call-journal-file.ts'
 import { createSharedCallJournal } from '../state/call-journal-shared.ts'
 import { type CallLedger, createCallLedger } from '../state/call-ledger.ts'
@@ -152,8 +152,10 @@ function scheduleService(scheduler: Scheduler, deps: DurableDeps): ScheduleServi
   return {
     async create({ name, misfire, ...rest }, call) {
       deps.requireSkill(rest.skill)
+      const by = makerOf(call)
       return await scheduler.create({
         ...rest,
+        ...(by ? { by } : {}),
         name: name ?? rest.skill,
         misfire: parseMisfire(misfire, parseDuration),
         channel: channelOf(call),
@@ -165,6 +167,20 @@ function scheduleService(scheduler: Scheduler, deps: DurableDeps): ScheduleServi
       return { ok: true, existed }
     },
   }
+}
+
+/**
+ * For whom a schedule runs its skill. Undefined for operators, as the access rules know them: who holds the control
+ * token, the command line, code of the daemon.
+ */
+function makerOf({ caller, message }: Call): Schedule['by'] {
+  const { id, roles = [] } = caller
+  if (caller.kind !== 'route' || roles.includes('operator')) return undefined
+  if (id !== undefined && message?.from.verified) return { id, roles: [...roles] }
+  throw new TriviumError('forbidden', {
+    what: 'A schedule',
+    reason: 'it runs with the rights of who made it, and there is no proof who sent this message',
+  })
 }
 
 function callService(ledger: CallLedger): CallService {

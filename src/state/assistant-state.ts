@@ -43,6 +43,8 @@ export type Schedule = {
   args: JsonObject
   channel: string
   created: string
+  /** Who made it by a message, with the roles of then: the skill runs for them. Absent: an operator. */
+  by?: { id: string; roles: string[] }
 }
 
 /** The content of `state.json`. */
@@ -131,8 +133,9 @@ export const assistantDocument: DocumentSpec<AssistantState> = {
             args: { type: 'object' },
             channel: text,
             created: time,
+            by: record({ id: text, roles: { type: 'array', items: text } }),
           },
-          ['cron', 'every'],
+          ['cron', 'every', 'by'],
         ),
       },
       next_ids: { type: 'object', additionalProperties: { type: 'integer', minimum: 1 } },

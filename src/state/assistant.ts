@@ -1,12 +1,16 @@
 import { TriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { type AssistantState, type Delegation, type Note, nextId, type Search } from './assistant-state.ts'
+import { LIMITS, requireLength, requireRoom } from './limits.ts'
 import type { ActivityEntry, Logs } from './logs.ts'
 import type { StateDocument } from './manager.ts'
 import type { SearchIndex } from './search-index.ts'
 import { updateWith } from './update-with.ts'
 
-/** What the assistant can do with its durable state. Each method is durable when it resolves, and in events.jsonl. */
+/**
+ * What the assistant can do with its durable state. Each method is durable when it resolves, and in events.jsonl. What
+ * is added throws `limit_reached` beyond its bound.
+ */
 export type Assistant = {
   /** Keeps a note, `memory-1` and so on; the same text again is another note. */
   remember(args: { text: string; channel: string }): Promise<Note>
@@ -64,6 +68,14 @@ export function createAssistant(deps: {
   }
 
   const queue = (draft: AssistantState, kind: Delegation['kind'], args: Omit<Asked, 'kind'>): Delegation => {
+    const open = draft.delegations.filter(({ status }) => status === 'queued' || status === 'working')
+    requireRoom(
+      'Work for others',
+      open.length,
+      LIMITS.openWork,
+      'Finish some of it with `delegation-accept`.',
+    )
+    requireLength('A task', args.task, LIMITS.task, 'Put the details into a file, and name it.')
     const made: Delegation = {
       id: nextId(draft, 'delegation'),
       kind,
@@ -76,15 +88,18 @@ export function createAssistant(deps: {
   }
 
   return {
-    remember: ({ text, channel }) =>
-      change(
+    remember: async ({ text, channel }) => {
+      requireLength('A note', text, LIMITS.note, 'Keep a long text in a file, and remember where it is.')
+      return await change(
         (draft) => {
+          requireRoomForNote(draft.memory, channel)
           const note = { id: nextId(draft, 'memory'), text, channel, time: time() }
           draft.memory.push(note)
           return note
         },
         ({ id }) => ({ event: 'note_stored', channel, id }),
-      ),
+      )
+    },
     async recall({ query, channel, limit }) {
       const { document } = await state.load()
       const words = query?.toLowerCase().split(/\s+/).filter(Boolean) ?? []
@@ -107,9 +122,11 @@ export function createAssistant(deps: {
         () => ({ event: 'note_forgotten', channel, id }),
       ),
     async search({ query, channel, in: within, limit = 10 }) {
+      requireLength('A search', query, LIMITS.query, 'Search for fewer words.')
       const { document } = await state.load()
       const options = { limit, ...(within === undefined ? {} : { channel: within }) }
-      const results = await index.search(query, document.memory, options)
+      const whole = await index.search(query, document.memory, options)
+      const results = whole.map((one) => ({ ...one, text: shortened(one.text) }))
       return await change(
         (draft) => {
           const made = { id: nextId(draft, 'search'), query, channel, time: time(), results }
@@ -153,6 +170,8 @@ export function createAssistant(deps: {
         (next) => next && { event: 'work_taken', channel: next.channel, id: next.id, worker, by },
       ),
     async accept({ id, result, failed = false }) {
+      const todo = 'Keep what is large in a file, and give its path as the result.'
+      requireLength('A result', JSON.stringify(result), LIMITS.result, todo)
       const accepted = await change(
         (draft) => {
           const one = found(
@@ -195,6 +214,23 @@ export function createAssistant(deps: {
 }
 
 type Asked = Pick<Delegation, 'kind' | 'worker' | 'task' | 'channel'>
+
+/** The channel of a sender without proof is a conversation, `gateway/conversation`. */
+function requireRoomForNote(notes: readonly Note[], channel: string): void {
+  requireRoom('Notes', notes.length, LIMITS.notes, 'Remove some with `forget`.')
+  if (!channel.includes('/')) return
+  const unproven = notes.filter((note) => note.channel.includes('/'))
+  requireRoom(
+    'Notes of senders without proof',
+    unproven.length,
+    LIMITS.unprovenNotes,
+    'Remove some with `forget`.',
+  )
+}
+
+function shortened(text: string): string {
+  return text.length <= LIMITS.found ? text : `${text.slice(0, LIMITS.found - 1)}…`
+}
 
 /** Finished work stays in the event log; the state keeps the newest of it. */
 function withoutOldest(delegations: Delegation[]): Delegation[] {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { KeyValues, Leases } from '../core/store.ts'
 import { type AssistantState, nextId, type Schedule } from './assistant-state.ts'
+import { LIMITS, requireLength, requireRoom } from './limits.ts'
 import type { ActivityEntry } from './logs.ts'
 import type { StateDocument } from './manager.ts'
 import { plannedTimes } from './planned-times.ts'
@@ -13,7 +14,10 @@ import { updateWith } from './update-with.ts'
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
 
 export type Scheduler = {
-  /** Stores a schedule, due from now on. Throws `usage` for an expression or time zone that cannot be read. */
+  /**
+   * Stores a schedule, due from now on. Throws `usage` for an expression or time zone that cannot be read, and
+   * `limit_reached`.
+   */
   create(args: NewSchedule): Promise<Schedule>
   delete(id: string): Promise<boolean>
   /** With the next planned time of each (Unix ms). */
@@ -29,7 +33,7 @@ export type Scheduler = {
 }
 
 export type NewSchedule = Pick<Schedule, 'name' | 'skill' | 'channel'> &
-  Partial<Pick<Schedule, 'cron' | 'every' | 'timezone' | 'misfire'>> & { args?: JsonObject }
+  Partial<Pick<Schedule, 'cron' | 'every' | 'timezone' | 'misfire' | 'by'>> & { args?: JsonObject }
 
 export type SchedulerDeps = {
   store: { kv: KeyValues; leases: Leases }
@@ -47,10 +51,11 @@ export type SchedulerDeps = {
   now?: () => number
 }
 
-const LEASE = 15_000
+/** How long a dead holder is waited for. A living one renews at each round. */
+const LEASE = 8_000
 /** Later than this a firing counts as missed, and the misfire policy decides. */
 const LATE = 30_000
-const LONGEST_SLEEP = 5_000
+const LONGEST_SLEEP = 2_500
 
 /**
  * Fires schedules, each once per planned time, by whichever process holds the lease. What was handled last is on the
@@ -66,7 +71,20 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     async create({ timezone = 'UTC', misfire = 'once', args = {}, ...rest }) {
       const created = new Date(now()).toISOString()
       plannedTimes({ ...rest, timezone, created })
+      const text = JSON.stringify({ name: rest.name, args })
+      requireLength(
+        'The arguments of a schedule',
+        text,
+        LIMITS.scheduleArgs,
+        'Keep what is large in a file, and name it.',
+      )
       const schedule = await updateWith(state, (draft) => {
+        requireRoom(
+          'Schedules',
+          draft.schedules.length,
+          LIMITS.schedules,
+          'Remove some with `schedule-delete`.',
+        )
         const made: Schedule = { id: nextId(draft, 'schedule'), ...rest, timezone, misfire, args, created }
         draft.schedules.push(made)
         return made

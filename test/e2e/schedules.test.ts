@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { WebSocket } from 'ws'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -26,6 +27,30 @@ export default { description: 'fails once', run() {
 } }`,
 }
 
+const CHAT = `
+gateways:
+  chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token" } }
+  open: { transport: websocket, path: /open }
+access:
+  roles:
+    staff: { members: [ada], skills: [plan, tick] }
+    guests: { members: ["*"], skills: [plan] }
+routes:
+  - { name: plan, match: { prefix: plan }, skill: plan }
+`
+
+const PLANNING = {
+  plan: `export default { description: 'makes a schedule', async run({ args, manager }) {
+  try {
+    return (await manager.invoke('schedule-create', { skill: args.text.replace('plan ', ''), every: '1s' })).id
+  } catch (error) {
+    return error.code + ': ' + error.message
+  }
+} }`,
+  secret: `import { writeFileSync } from 'node:fs'
+export default { description: 'tells', run() { writeFileSync('told', '') } }`,
+}
+
 type Tick = { pid: number; planned: string; n: number }
 
 const read = (path: string) =>
@@ -43,6 +68,22 @@ function assertOncePerPlannedTime(found: readonly Tick[], created: string, every
   for (const time of planned) assert.equal((Date.parse(time) - Date.parse(created)) % every, 0, time)
 }
 
+/** A client of a WebSocket gateway that asks and gets the text of each answer. */
+async function openChat(t: TestContext, url: string) {
+  const socket = new WebSocket(url.replace('http', 'ws'))
+  t.after(() => socket.terminate())
+  const answers: string[] = []
+  socket.on('message', (data) => {
+    const frame = JSON.parse(String(data))
+    if (frame.type === 'message') answers.push(frame.text)
+  })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  return async (text: string) => {
+    socket.send(JSON.stringify({ type: 'message', text }))
+    return await until(() => answers.shift(), `the answer to: ${text}`, 30_000)
+  }
+}
+
 function makeSite(t: TestContext, env: Record<string, string> = {}): Site {
   const site = createSite({ routes: ROUTES, skills: SKILLS, env })
   t.after(() => site.remove())
@@ -51,7 +92,8 @@ function makeSite(t: TestContext, env: Record<string, string> = {}): Site {
 
 const everySecond = { skill: 'tick', every: '1s', args: { n: 1 } }
 
-describe('a schedule', { timeout: 180_000 }, () => {
+// Each in a daemon of its own; most of the time goes by in waiting.
+describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
   test('is made on the command line, fires once per planned time, and is in the trace', async (t) => {
     const site = makeSite(t)
     const daemon = await site.start()
@@ -75,7 +117,11 @@ describe('a schedule', { timeout: 180_000 }, () => {
     )
     assertOncePerPlannedTime(found, created, 1000)
     assert.equal(found[0]?.n, 1)
-    await until(() => events(site).some(({ event }) => event === 'schedule_ran'), 'the run in the trace')
+    await until(
+      () => events(site).some(({ event }) => event === 'schedule_ran'),
+      'the run in the trace',
+      30_000,
+    )
     assert.ok(events(site).some(({ event, schedule }) => event === 'schedule_fired' && schedule === id))
 
     const [listed] = Object(await daemon.invoke('schedule-list'))
@@ -94,7 +140,7 @@ describe('a schedule', { timeout: 180_000 }, () => {
     const before = ticks(site).length
     const second = await site.start()
     const found = await until(
-      () => (ticks(site).length >= before + 3 ? ticks(site) : undefined),
+      () => (ticks(site).length >= before + 2 ? ticks(site) : undefined),
       'ticks after the crash',
       30_000,
     )
@@ -118,7 +164,7 @@ describe('a schedule', { timeout: 180_000 }, () => {
     await one.end('SIGKILL')
     const before = ticks(site).length
     const found = await until(
-      () => (ticks(site).length >= before + 3 ? ticks(site) : undefined),
+      () => (ticks(site).length >= before + 2 ? ticks(site) : undefined),
       'ticks of the one that is left',
       60_000,
     )
@@ -136,6 +182,33 @@ describe('a schedule', { timeout: 180_000 }, () => {
     const failed = events(site).find(({ event }) => event === 'schedule_failed')
     assert.match(failed.error, /not yet/)
     assert.equal(failed.again, true)
+    await daemon.end()
+  })
+
+  test('made by a message runs with the rights of its sender, and with no others', async (t) => {
+    const site = createSite({ routes: CHAT, skills: { ...SKILLS, ...PLANNING } })
+    t.after(() => site.remove())
+    const daemon = await site.start()
+    const ada = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
+    assert.equal(await ada('plan tick'), 'schedule-1')
+    assert.equal(await ada('plan secret'), 'schedule-2')
+    const { by } = Object(Object(await daemon.invoke('schedule-list'))[0])
+    assert.deepEqual(by, { id: 'ada', roles: ['staff', 'guests'] })
+    const refused = await until(
+      () => events(site).find(({ event, skill }) => event === 'schedule_failed' && skill === 'secret'),
+      'the refusal',
+      30_000,
+    )
+    assert.match(refused.error, /Skill secret for ada is not allowed/)
+    assert.equal(refused.again, false)
+    await until(() => ticks(site).length > 0, 'a tick', 30_000)
+
+    const unknown = await openChat(t, `${daemon.url}/open`)
+    assert.match(await unknown('plan tick'), /forbidden: .*no proof who sent/)
+    assert.equal(Object(await daemon.invoke('schedule-list')).length, 2)
+
+    await daemon.invoke('schedule-create', { skill: 'secret', every: '1s' })
+    await until(() => existsSync(join(site.dir, 'told')), 'the skill for an operator', 30_000)
     await daemon.end()
   })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { createAssistant } from '../../src/state/assistant.ts'
 import { assistantDocument } from '../../src/state/assistant-state.ts'
+import { LIMITS } from '../../src/state/limits.ts'
 import { createLogs } from '../../src/state/logs.ts'
 import { createStateManager } from '../../src/state/manager.ts'
 import { createSearchIndex } from '../../src/state/search-index.ts'
@@ -25,6 +26,76 @@ function run(t: TestContext, dir: string) {
 }
 
 const stateOf = (dir: string) => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8'))
+
+describe('what the state holds is bounded', () => {
+  /** A state of which these parts are full. */
+  async function full(t: TestContext, parts: object) {
+    const dir = temporaryDir(t)
+    const first = run(t, dir)
+    await first.assistant.overview()
+    writeFileSync(join(dir, 'state.json'), JSON.stringify({ ...stateOf(dir), ...parts }))
+    return { ...run(t, dir), dir }
+  }
+  const time = '2026-05-06T12:00:00.000Z'
+  const notes = (count: number, channel: string) =>
+    Array.from({ length: count }, (_, index) => ({ id: `memory-${index + 1}`, text: 'x', channel, time }))
+
+  test('a note too many is refused with what to do, and there is room again after a forgotten one', async (t) => {
+    const { assistant, dir } = await full(t, {
+      memory: notes(LIMITS.notes, 'cli'),
+      next_ids: { memory: LIMITS.notes + 1 },
+    })
+    const one = { text: 'one more', channel: 'cli' }
+    await assert.rejects(assistant.remember(one), /Notes: the limit is 10000. Remove some with `forget`./)
+    assert.equal(stateOf(dir).memory.length, LIMITS.notes)
+    await assistant.forget({ id: 'memory-1', channel: 'cli' })
+    assert.equal((await assistant.remember(one)).id, 'memory-10001')
+  })
+
+  test('senders without proof leave room for the others', async (t) => {
+    const { assistant } = await full(t, {
+      memory: notes(LIMITS.unprovenNotes, 'open/1'),
+      next_ids: { memory: LIMITS.unprovenNotes + 1 },
+    })
+    await assert.rejects(assistant.remember({ text: 'one more', channel: 'open/2' }), /senders without proof/)
+    assert.equal((await assistant.remember({ text: 'one more', channel: 'open' })).channel, 'open')
+  })
+
+  test('open work too much is refused, until some of it is finished', async (t) => {
+    const delegations = Array.from({ length: LIMITS.openWork }, (_, index) => ({
+      ...{ id: `delegation-${index + 1}`, kind: 'task', worker: 'ada', task: 'dig', channel: 'cli', time },
+      status: 'queued',
+    }))
+    const { assistant } = await full(t, { delegations, next_ids: { delegation: LIMITS.openWork + 1 } })
+    const more = { worker: 'ada', task: 'dig', channel: 'cli' }
+    await assert.rejects(assistant.delegate(more), /the limit is 1000. Finish some/)
+    await assistant.accept({ id: 'delegation-1', result: 'dug' })
+    assert.equal((await assistant.delegate(more)).id, 'delegation-1001')
+  })
+
+  test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {
+    const { assistant, dir } = await full(t, {})
+    const long = (length: number) => 'x'.repeat(length + 1)
+    const refused = /the limit is \d+ characters/
+    await assert.rejects(assistant.remember({ text: long(LIMITS.note), channel: 'cli' }), refused)
+    await assert.rejects(assistant.search({ query: long(LIMITS.query), channel: 'cli' }), refused)
+    const { id } = await assistant.delegate({ worker: 'ada', task: 'dig', channel: 'cli' })
+    const before = stateOf(dir)
+    await assert.rejects(
+      assistant.delegate({ worker: 'ada', task: long(LIMITS.task), channel: 'cli' }),
+      refused,
+    )
+    await assert.rejects(assistant.accept({ id, result: long(LIMITS.result) }), refused)
+    assert.deepEqual(stateOf(dir), before)
+  })
+
+  test('a search keeps the beginning of what it found', async (t) => {
+    const { assistant, dir } = await full(t, {})
+    await assistant.remember({ text: `needle ${'x'.repeat(LIMITS.note - 10)}`, channel: 'cli' })
+    await assistant.search({ query: 'needle', channel: 'cli' })
+    assert.equal(stateOf(dir).searches[0].results[0].text.length, LIMITS.found)
+  })
+})
 
 describe('state.json is durable memory', () => {
   test('before you send anything the state is basically empty', async (t) => {

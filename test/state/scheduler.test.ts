@@ -95,7 +95,7 @@ describe('schedules', () => {
     pass(1000)
     await two.tick()
     assert.equal(times().length, 0)
-    pass(15_000)
+    pass(8_000)
     await two.tick()
     assert.equal(times().length, 1)
   })
