@@ -1,5 +1,6 @@
 // `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks; `--name
-// TEXT` picks tests by name. `npm run test:chaos`: the long crash tests.
+// TEXT` picks tests by name, `--seed N` or `--seed random` other cases for the tests of properties. `npm run
+// test:chaos`: the long crash tests.
 import { globSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,6 +15,7 @@ const { values, positionals } = parseArgs({
   options: {
     chaos: { type: 'boolean', default: false },
     name: { type: 'string', multiple: true, default: [] },
+    seed: { type: 'string' },
   },
 })
 const whole = positionals.length === 0 && values.name.length === 0 && !values.chaos
@@ -28,6 +30,8 @@ if (!ensureSystemPackages()) process.exit(1)
 for (const key of Object.keys(process.env)) {
   if (key.startsWith('TRIVIUM_') || key === 'REDIS_URL') delete process.env[key]
 }
+
+if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
 
 const failed: string[] = []
 for (const step of whole ? steps : []) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { formatProblems } from '../../src/config/problem.ts'
 import { createSource, MAX_FILE } from '../../src/config/source.ts'
 import { isRecord, parseTree } from '../../src/config/yaml-tree.ts'
+import fc from '../fixtures/fast-check.ts'
 import { givenFile, read, told } from './given.ts'
 
 const tooDeep = 'the file is nested deeper than 40 levels'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { compilePattern, MAX_PATTERN, MAX_REGEX_TEXT } from '../../src/core/pattern.ts'
+import fc from '../fixtures/fast-check.ts'
 
 const fits = (source: string, text: string) => compilePattern(source).test(text)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { formatDuration, parseDuration, parseRate, parseSize } from '../../src/core/units.ts'
+import fc from '../fixtures/fast-check.ts'
 
 describe('a duration', () => {
   for (const [text, ms] of [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
-import fc from 'fast-check'
 import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject } from '../../src/core/json.ts'
 import type { Reply, Transport, TransportKind } from '../../src/core/transport.ts'
+import fc from '../fixtures/fast-check.ts'
 import { startTransportFixture, type TransportFixture } from '../fixtures/transport-deps.ts'
 import { until } from '../fixtures/until.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import type { JsonObject } from '../../src/core/json.ts'
 import { pathGet } from '../../src/core/json.ts'
 import { decodeMessage, encodeMessage, type NewMessage } from '../../src/core/message.ts'
 import { isId, makeId, positionOf, timeOf } from '../../src/core/message-id.ts'
+import fc from '../fixtures/fast-check.ts'
 
 const HEAD = { id: '01a1fe02-9a5e-7000-8000-000b6b2d7e20', gateway: 'demo', receivedAt: 5 }
 

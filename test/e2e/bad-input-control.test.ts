@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import fc from 'fast-check'
 import { memoryOf, request, sendRaw } from '../chaos/raw-http.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import fc from '../fixtures/fast-check.ts'
 
 const ROUTES = `
 gateways:

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, afterEach, before, describe, test } from 'node:test'
-import fc from 'fast-check'
 import { memoryOf, openSocket, request, sendRaw } from '../chaos/raw-http.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import fc from '../fixtures/fast-check.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
-import fc from 'fast-check'
 import { WebSocket } from 'ws'
 import { memoryOf, openSocket, sendRaw } from '../chaos/raw-http.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import fc from '../fixtures/fast-check.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import { ROUTE_DEFAULTS, type Route, type RouteMatch } from '../../src/core/route.ts'
 import { createRouter } from '../../src/gateway/router.ts'
+import fc from '../fixtures/fast-check.ts'
 
 describe('the router', () => {
   test('takes the first route of which all keys match', () => {

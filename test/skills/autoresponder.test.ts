@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import fc from 'fast-check'
 import { officeHours } from '../../skills/autoresponder/hours.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
+import fc from '../fixtures/fast-check.ts'
 import { startRuntime } from './support/runtime.ts'
 
 const message = (id: string, at: string, more: Partial<Message> = {}): Message => ({

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import type { SkillContext } from '../../src/core/skill.ts'
 import { createFence } from '../../src/skills/markdown/fence.ts'
 import { parseSkillFile } from '../../src/skills/markdown/front-matter.ts'
 import { compilePrompt } from '../../src/skills/markdown/prompt.ts'
 import { renderPrompt } from '../../src/skills/markdown/render.ts'
+import fc from '../fixtures/fast-check.ts'
 import { skillOf, startManager } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
 

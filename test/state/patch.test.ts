@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import patches from 'fast-json-patch'
 import type { Json } from '../../src/core/json.ts'
 import { applyPatch, diff, type Operation } from '../../src/state/patch.ts'
+import fc from '../fixtures/fast-check.ts'
 
 const json = fc.jsonValue({ maxDepth: 4 }).map((value): Json => JSON.parse(JSON.stringify(value)))
 const copy = (value: Json): Json => JSON.parse(JSON.stringify(value))

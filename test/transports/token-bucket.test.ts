@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { createTokenBucket } from '../../transports/token-bucket.ts'
+import fc from '../fixtures/fast-check.ts'
 
 describe('a token bucket', () => {
   test('gives its count at once, then one after each equal part of the time', () => {

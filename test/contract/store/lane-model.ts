@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../fixtures/fast-check.ts'
 import { claimJobs, failure, job, MINUTE, SECOND, type StoreFactory, withStore } from './kit.ts'
 
 type Outcome = 'done' | 'retry' | 'release' | 'dead'

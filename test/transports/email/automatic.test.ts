@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { automaticReason } from '../../../transports/email/inbound/automatic.ts'
 import { bareSubject, isReplySubject } from '../../../transports/email/inbound/conversation.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { trustedResult } from '../../../transports/email/inbound/trusted-results.ts'
 import { markOf, marksIn, messageIdOf } from '../../../transports/email/own-id.ts'
+import fc from '../../fixtures/fast-check.ts'
 import { mail } from './harness.ts'
 
 const OWN = new Set(['support@example.com'])

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { sampleMail } from '../../../ops/bench/lib/sample-mail.ts'
 import { parseAnyMail } from '../../../transports/email/inbound/parse.ts'
 import { type ParsedMail, parsePlainMail } from '../../../transports/email/inbound/plain-mail.ts'
+import fc from '../../fixtures/fast-check.ts'
 
 const DIR = join(import.meta.dirname, 'mails')
 const files = (await readdir(DIR)).filter((name) => name.endsWith('.eml'))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { idsIn, toMarkdown } from '../../../transports/slack/inbound/to-markdown.ts'
 import { splitText } from '../../../transports/slack/outbound/split-text.ts'
 import { toMrkdwn } from '../../../transports/slack/outbound/to-mrkdwn.ts'
+import fc from '../../fixtures/fast-check.ts'
 
 const names = new Map([
   ['U1ANN', 'Ann'],

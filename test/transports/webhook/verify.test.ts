@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { Webhooks } from '@octokit/webhooks'
-import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
 import { verify } from '../../../transports/webhook/config.ts'
 import { createVerifier } from '../../../transports/webhook/verify.ts'
+import fc from '../../fixtures/fast-check.ts'
 
 const NOW = Date.UTC(2026, 10, 21)
 const BODY = '{"id":"evt_1","object":"event","text":"grüße 🌍"}'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { websocket } from '../../../transports/websocket/index.ts'
+import fc from '../../fixtures/fast-check.ts'
 import { until } from '../../fixtures/until.ts'
 import { startWebsocket } from './harness.ts'
 
