@@ -7,6 +7,8 @@ import type { Services } from '../core/services.ts'
 import type { Call, InvokeOptions } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import { parseDuration } from '../core/units.ts'
+import { createArtifactSweep } from '../state/artifact-sweep.ts'
+import { createArtifacts } from '../state/artifacts.ts'
 import { type Assistant, createAssistant, type Overview } from '../state/assistant.ts'
 import { assistantDocument, type Schedule } from '../state/assistant-state.ts'
 import { createFileCallJournal } from '../state/call-journal-file.ts'
@@ -15,6 +17,7 @@ import { type CallLedger, createCallLedger } from '../state/call-ledger.ts'
 import type { ActivityEntry, Logs } from '../state/logs.ts'
 import { createScheduler, parseMisfire, type Scheduler } from '../state/scheduler.ts'
 import { createSearchIndex } from '../state/search-index.ts'
+import { repeat } from './housekeeping.ts'
 import { createScheduleRuns } from './schedule-runs.ts'
 import { keepStateCopy } from './state-copy.ts'
 import { createStateDocuments } from './state-documents.ts'
@@ -50,6 +53,9 @@ export type DurableDeps = {
   now(): number
 }
 
+/** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
+const SWEEP_EVERY = 6 * 3_600_000
+
 /** Wires the durable state of one daemon, or of one command. Touches no file before it is asked for something. */
 export function createDurableParts(deps: DurableDeps): DurableParts {
   const { store, dataDir, logs, owner, log, now } = deps
@@ -81,6 +87,13 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
     now,
   })
   const scheduler = createScheduler({ store, state, fire: runs.add, record, owner, log, now })
+  const artifacts = createArtifacts(dataDir, { now })
+  const sweep = repeat(
+    createArtifactSweep({ artifacts, store, dataDir, folders: [deps.workbenchDir], log, now }),
+    SWEEP_EVERY,
+    'artifacts',
+    log,
+  )
   let running = false
   let isReadable = false
   let endCopy = async () => {}
@@ -115,16 +128,19 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
       if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy({ state, dataDir, log, now })
       runs.worker.start()
       scheduler.start()
+      sweep.begin()
     },
     async drain(grace) {
       if (!running) return
       running = false
+      await sweep.end()
       await scheduler.stop()
       await runs.worker.stop(grace)
     },
     async close() {
       await endCopy()
       index.close()
+      artifacts.close()
       await ledger.close()
       await documents.close()
     },

@@ -33,33 +33,10 @@ export function createHousekeeping(options: {
 
   let stopped = false
   const tasks = [
-    repeat(trim, TRIM_EVERY, 'retention'),
-    repeat(watchBacklog, BACKLOG_EVERY, 'backlog'),
-    repeat(options.maintain, MAINTAIN_EVERY, 'skills'),
+    repeat(trim, TRIM_EVERY, 'retention', log),
+    repeat(watchBacklog, BACKLOG_EVERY, 'backlog', log),
+    repeat(options.maintain, MAINTAIN_EVERY, 'skills', log),
   ]
-
-  function repeat(step: () => Promise<void>, every: number, task: string) {
-    let timer: NodeJS.Timeout | undefined
-    let current: Promise<void> = Promise.resolve()
-    const run = async () => {
-      try {
-        await step()
-      } catch (error) {
-        log.debug({ task, err: error }, 'housekeeping failed; it is tried again')
-      }
-      if (!stopped) timer = setTimeout(begin, every)
-    }
-    const begin = () => {
-      current = run()
-    }
-    return {
-      begin,
-      end: () => {
-        clearTimeout(timer)
-        return current
-      },
-    }
-  }
 
   return {
     start() {
@@ -68,6 +45,33 @@ export function createHousekeeping(options: {
     async stop() {
       stopped = true
       await Promise.all(tasks.map((task) => task.end()))
+    },
+  }
+}
+
+/** A task that is done again and again, `every` ms after it ended. A step that fails is tried again at its next time. */
+export function repeat(step: () => Promise<void>, every: number, task: string, log: Log) {
+  let timer: NodeJS.Timeout | undefined
+  let current: Promise<void> = Promise.resolve()
+  let ended = false
+  const run = async () => {
+    try {
+      await step()
+    } catch (error) {
+      log.debug({ task, err: error }, 'housekeeping failed; it is tried again')
+    }
+    if (!ended) timer = setTimeout(begin, every)
+  }
+  const begin = () => {
+    current = run()
+  }
+  return {
+    begin,
+    /** Resolves when the step that runs has ended; there is none after it. */
+    end: () => {
+      ended = true
+      clearTimeout(timer)
+      return current
     },
   }
 }

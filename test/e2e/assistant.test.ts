@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
@@ -49,7 +50,7 @@ async function openChat(t: TestContext, url: string) {
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
   return async (text: string) => {
     socket.send(JSON.stringify({ type: 'message', text }))
-    return await until(() => answers.shift(), `the answer to: ${text}`)
+    return await until(() => answers.shift(), `the answer to: ${text}`, 30_000)
   }
 }
 
@@ -299,6 +300,32 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, () => {
     const asUser = lines(site, 'messages.jsonl').filter(({ content }) => content === 'deploy v7')
     assert.equal(asUser.length, 1, 'the message stands in the transcript once')
   })
+})
+
+test('large things that nothing names any more go, and what is named or young stays', {
+  timeout: 120_000,
+}, async (t) => {
+  const site = createSite({ routes: ROUTES })
+  t.after(() => site.remove())
+  const paths = new Map<string, string>()
+  for (const what of ['forgotten', 'in a note', 'in a value', 'young']) {
+    const sha256 = createHash('sha256').update(what).digest('hex')
+    const path = `artifacts/${sha256.slice(0, 2)}/${sha256}`
+    site.write(join('.trivium', path), what)
+    paths.set(what, path)
+  }
+  await say(site, `remember the report is ${paths.get('in a note')}`)
+  const first = await site.start()
+  await first.invoke('state-set', { key: 'report', value: { path: paths.get('in a value') ?? '' } })
+  await first.end()
+  const old = Date.now() / 1000 - 60 * 86_400
+  for (const [what, path] of paths) if (what !== 'young') utimesSync(fileOf(site, path), old, old)
+
+  const daemon = await site.start()
+  const left = () => [...paths].filter(([, path]) => existsSync(fileOf(site, path))).map(([what]) => what)
+  await until(() => left().length === 3, 'the forgotten one to go', 30_000)
+  await daemon.end()
+  assert.deepEqual(left(), ['in a note', 'in a value', 'young'])
 })
 
 test('daemons on one Redis share one memory, and it begins with what the first had', {
