@@ -22,6 +22,7 @@ export default { description: 'deploys', run({ args }) {
   appendFileSync('deployed', args.text + '\\n')
   return 'deployed ' + args.text
 } }`,
+  late: `export default { description: 'is asked for in vain', metadata: { approval: { timeout: '300ms' } }, run() {} }`,
 }
 
 const fileOf = (site: Site, name: string) => join(site.dir, '.trivium', name)
@@ -299,6 +300,26 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, () => {
     )
     const asUser = lines(site, 'messages.jsonl').filter(({ content }) => content === 'deploy v7')
     assert.equal(asUser.length, 1, 'the message stands in the transcript once')
+  })
+
+  test('an approval that nobody decides in time is in the trace, for a message and for a command', async () => {
+    site.write(
+      'routes.yaml',
+      `${ROUTES.replace('routes:', 'routes:\n  - { name: late, match: { text: late }, skill: late }')}`,
+    )
+    await daemon.end()
+    daemon = await site.start()
+    await assert.rejects(daemon.invoke('late'), /approval_denied/)
+    await site.run(['message', 'cli', 'late'])
+    const expired = () => lines(site, 'events.jsonl').filter(({ event }) => event === 'approval_expired')
+    await until(() => expired().length === 2, 'both in the trace', 30_000)
+    assert.deepEqual(
+      expired().map(({ channel, skill, status }) => [channel, skill, status]),
+      [
+        [undefined, 'late', 'expired'],
+        ['cli', 'late', 'expired'],
+      ],
+    )
   })
 })
 
