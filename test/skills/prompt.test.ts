@@ -41,6 +41,26 @@ describe('directives', () => {
     assert.deepEqual(compilePrompt(body), [body])
   })
 
+  test('they are replaced between tags, in links and in tables too', () => {
+    const arg = { directive: 'arg', path: 'id' }
+    assert.deepEqual(compilePrompt('<order kind="new">\n  Look at :arg[id].\n</order>'), [
+      '<order kind="new">\n  Look at ',
+      arg,
+      '.\n</order>',
+    ])
+    assert.deepEqual(compilePrompt('<b>:arg[id]</b> [it](https://shop/:arg[id]) <https://shop/:arg[id]>'), [
+      '<b>',
+      arg,
+      '</b> [it](https://shop/',
+      arg,
+      ') <https://shop/',
+      arg,
+      '>',
+    ])
+    assert.deepEqual(compilePrompt('| a |\n|---|\n| :arg[id] |'), ['| a |\n|---|\n| ', arg, ' |'])
+    assert.throws(() => compilePrompt('<order>\n:nope[x]\n</order>'), /line 2: there is no directive :nope/)
+  })
+
   test('prose with colons is no directive', () => {
     const body =
       'At 10:30, std::vector, npm run build:prod, https://example.com/a:b, note:this.\n\n:::tip\nx\n:::'
@@ -53,6 +73,19 @@ describe('comments', () => {
     const body = '<!-- TODO: :nope[x]\nmore -->\n<!-- a --> Process <!-- b -->:arg[orderId]<!-- c -->.'
     const [first, ...rest] = compilePrompt(body)
     assert.deepEqual([String(first).trim(), ...rest], ['Process', { directive: 'arg', path: 'orderId' }, '.'])
+  })
+
+  test('are stripped wherever they begin, with whatever is in them', () => {
+    const strip = (body: string) => compilePrompt(body).join('').replaceAll(/\s+/g, ' ')
+    assert.equal(strip('Do it. <!-- one\n\n:nope[x] --> Well.'), 'Do it. Well.')
+    assert.equal(strip('<!-- ```js -->\nDo it.\n<!-- ` -->\n\nWell. <!-- ` -->'), 'Do it. Well.')
+    assert.equal(strip('<tag>\n<!-- a -->\nDo it.\n</tag>'), '<tag> Do it. </tag>')
+    assert.equal(strip('- one\n  <!-- a -->\n- two'), '- one - two')
+  })
+
+  test('stay in code, also in code between tags', () => {
+    const body = '<example>\n```html\n<!-- kept -->\n```\n</example>\n\n`<!-- kept -->`'
+    assert.deepEqual(compilePrompt(`${body}<!-- gone -->`), [body])
   })
 
   test('leave the lines of later errors right', () => {

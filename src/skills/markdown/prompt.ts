@@ -10,11 +10,28 @@ export type Prompt = readonly (
   | { directive: 'session-history' }
 )[]
 
-const parser = unified().use(remarkParse).use(remarkDirective)
+/**
+ * A prompt is read by a model, not by a browser: `<context>` and links are prose in which directives count. Only code is
+ * what markdown says.
+ */
+const PROSE = [
+  'htmlFlow',
+  'htmlText',
+  'autolink',
+  'definition',
+  'labelStartLink',
+  'labelStartImage',
+  'labelEnd',
+]
+
+const parser = unified()
+  .data('micromarkExtensions', [{ disable: { null: PROSE } }])
+  .use(remarkParse)
+  .use(remarkDirective)
 
 /**
  * Reads the body of a `SKILL.md`: strips HTML comments, then finds `:arg[path]` and `:session-history[]`.
- * Code, fenced, indented or inline, stays as it is. What has the form of a directive (`:name[…]`) and is none is
+ * Code, fenced, indented or inline, stays as it is; between tags and in links directives count. What has the form of a directive (`:name[…]`) and is none is
  * an Error with its line; `bodyLine` is the line on which the body begins.
  */
 export function compilePrompt(body: string, bodyLine = 1): Prompt {
@@ -39,7 +56,10 @@ const DIRECTIVE = /^:+([A-Za-z][\w-]*)\[([^\]]*)\]/
 function readDirective(name: string, label: string, line: number): Prompt[number] {
   if (name === 'session-history') return { directive: 'session-history' }
   if (name !== 'arg') {
-    throw new Error(`line ${line}: there is no directive :${name}[…] (known: :arg[name], :session-history[])`)
+    throw new Error(
+      `line ${line}: there is no directive :${name}[…] (known: :arg[name], :session-history[]); ` +
+        'what is no directive goes between backticks',
+    )
   }
   const path = label.trim()
   if (!/^[\w-]+(\.[\w-]+)*$/.test(path)) {
@@ -48,28 +68,37 @@ function readDirective(name: string, label: string, line: number): Prompt[number
   return { directive: 'arg', path }
 }
 
-/** Removes HTML comments where markdown sees HTML; lines stay where they are, so that later errors name the right ones. */
+/** Removes HTML comments outside of code; lines stay where they are, so that later errors name the right ones. */
 function stripComments(body: string, bodyLine: number): string {
-  let out = ''
-  let from = 0
-  visit(parser.parse(body), 'html', (node) => {
-    const { start, end, line } = placeOf(node.position)
-    out += body.slice(from, start) + withoutComments(body.slice(start, end), bodyLine + line - 1)
-    from = end
-  })
-  return out + body.slice(from)
+  let text = body
+  // Anew after each: what stands in a comment must not be taken for the beginning of code.
+  for (let open = findComment(text, 0); open >= 0; open = findComment(text, open)) {
+    const close = text.indexOf('-->', open + 4)
+    if (close < 0) {
+      const line = bodyLine + linesIn(text.slice(0, open))
+      throw new Error(
+        `line ${line}: a comment (<!--) is not closed; what is no comment goes between backticks`,
+      )
+    }
+    const comment = text.slice(open, close + 3)
+    text = text.slice(0, open) + '\n'.repeat(linesIn(comment)) + text.slice(close + 3)
+  }
+  return text
 }
 
-function withoutComments(html: string, line: number): string {
-  let out = ''
-  let from = 0
-  for (let open = html.indexOf('<!--'); open >= 0; open = html.indexOf('<!--', from)) {
-    const close = html.indexOf('-->', open + 4)
-    if (close < 0) throw new Error(`line ${line}: a comment (<!--) is not closed`)
-    out += html.slice(from, open) + '\n'.repeat(html.slice(open, close).split('\n').length - 1)
-    from = close + 3
-  }
-  return out + html.slice(from)
+/** Where the next comment outside of code begins; -1: there is none. */
+function findComment(text: string, from: number): number {
+  let open = text.indexOf('<!--', from)
+  if (open < 0) return open
+  visit(parser.parse(text), ['code', 'inlineCode'], (node) => {
+    const { start, end } = placeOf(node.position)
+    if (open >= start && open < end) open = text.indexOf('<!--', end)
+  })
+  return open
+}
+
+function linesIn(text: string): number {
+  return text.split('\n').length - 1
 }
 
 function placeOf(position: { start: Place; end: Place } | undefined): {
