@@ -1,11 +1,14 @@
+import { realpathSync } from 'node:fs'
 import { registerHooks } from 'node:module'
-import { extname } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { dirname, extname, sep } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /** Imports modules anew, so that a changed skill takes effect without a restart. */
 export type FreshImporter = {
-  /** Imports the file, and what it imports from its own skills folder, past the module cache. */
+  /** Imports the file, and what it imports from the skills folders, past the module cache. */
   load(path: string): Promise<Record<string, unknown>>
+  /** The files given to `load` that import, at whatever remove, this file or something in this folder. */
+  importersOf(path: string): string[]
   close(): void
 }
 
@@ -20,8 +23,17 @@ const PROVIDED: Record<string, string> = {
  * reload leaves the former module in memory: the price of Node's module cache.
  */
 export function createFreshImporter(folders: readonly string[]): FreshImporter {
-  const roots = folders.map((folder) => `${pathToFileURL(folder).href}/`)
-  const isOurs = (url: string | undefined) => url !== undefined && roots.some((root) => url.startsWith(root))
+  /** Node resolves links, so a folder counts by its own path and by where it leads. */
+  const roots = new Set<string>()
+  const addRoot = (folder: string) => {
+    for (const path of [folder, realPathOf(folder)]) roots.add(`${pathToFileURL(path).href}/`)
+  }
+  for (const folder of folders) addRoot(folder)
+  const isOurs = (url: string | undefined) => {
+    return url !== undefined && [...roots].some((root) => url.startsWith(root))
+  }
+  /** By version: what was loaded, and the files that it imports. */
+  const loads = new Map<string, { entry: string; imports: Set<string> }>()
   let version = 0
 
   const hooks = registerHooks({
@@ -35,17 +47,36 @@ export function createFreshImporter(folders: readonly string[]): FreshImporter {
         )
       const resolved = next(specifier, context)
       const query = new URL(context.parentURL ?? '').search
-      if (!query || !isOurs(resolved.url) || resolved.url.includes('?')) return resolved
-      return { ...resolved, url: resolved.url + query }
+      if (!query || !isOurs(resolved.url)) return resolved
+      loads.get(query)?.imports.add(fileURLToPath(resolved.url))
+      return resolved.url.includes('?') ? resolved : { ...resolved, url: resolved.url + query }
     },
   })
 
   return {
     async load(path) {
       version += 1
-      return (await import(`${pathToFileURL(path).href}?v=${version}`)) as Record<string, unknown>
+      const query = `?v=${version}`
+      for (const [former, { entry }] of loads) if (entry === path) loads.delete(former)
+      loads.set(query, { entry: path, imports: new Set() })
+      if (!isOurs(pathToFileURL(realPathOf(path)).href)) addRoot(dirname(path))
+      return (await import(pathToFileURL(path).href + query)) as Record<string, unknown>
+    },
+    importersOf(path) {
+      const places = [path, realPathOf(path)]
+      const isThere = (file: string) => places.some((place) => file === place || file.startsWith(place + sep))
+      return [...loads.values()].filter(({ imports }) => [...imports].some(isThere)).map(({ entry }) => entry)
     },
     close: () => hooks.deregister(),
+  }
+}
+
+/** Where links lead; the path itself where there is nothing (any more). */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
   }
 }
 

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { closest, distance } from 'fastest-levenshtein'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -21,7 +21,10 @@ export type Registry = {
   broken(name: string): BrokenSkill | undefined
   errors(): BrokenSkill[]
   middleware(): Middleware[]
-  /** Loads everything anew, or one skill by name. What cannot be loaded keeps its last good version. */
+  /**
+   * Loads everything anew, or what belongs to one entry of the folders: a skill, and the skills that import something
+   * from there. What cannot be loaded keeps its last good version.
+   */
   reload(name?: string): Promise<void>
   close(): void
 }
@@ -43,9 +46,11 @@ export function createRegistry(options: RegistryOptions): Registry {
   const skills = new Map<string, RegisteredSkill>()
   const failures = new Map<string, BrokenSkill>()
   let middleware = [...options.middleware]
+  /** The last good version of each file in `middleware/`. */
+  const ownMiddleware = new Map<string, Middleware>()
 
   const fail = (name: string, path: string, error: unknown) => {
-    const kept = skills.has(name)
+    const kept = skills.has(name) || ownMiddleware.has(path)
     failures.set(name, { name, path, reason: reasonOf(error), kept })
     log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'skill cannot be loaded')
   }
@@ -75,19 +80,18 @@ export function createRegistry(options: RegistryOptions): Registry {
   }
 
   const reloadMiddleware = async () => {
-    const own = new Map(options.middleware.map((one) => [one.name, one]))
+    const all = new Map(options.middleware.map((one) => [one.name, one]))
+    for (const name of [...failures.keys()]) if (name.startsWith('middleware/')) failures.delete(name)
     for (const found of await discoverMiddleware(folders)) {
       try {
-        const loaded = await loadMiddleware(found, importer)
-        own.set(loaded.name, loaded)
-        failures.delete(`middleware/${found.name}`)
+        ownMiddleware.set(found.path, await loadMiddleware(found, importer))
       } catch (error) {
         fail(`middleware/${found.name}`, found.path, error)
-        const before = middleware.find(({ name }) => name === found.name)
-        if (before) own.set(before.name, before)
       }
+      const usable = ownMiddleware.get(found.path) ?? brokenMiddleware(found)
+      all.set(usable.name, usable)
     }
-    middleware = [...own.values()]
+    middleware = [...all.values()]
   }
 
   /** Folders win over `skills.json`; a file that cannot be read keeps the entries that it had. */
@@ -124,6 +128,14 @@ export function createRegistry(options: RegistryOptions): Registry {
     }
   }
 
+  /** The skills that a change of this entry of a folder may concern; undefined: all of them. */
+  const concernedBy = (name: string): Set<string> | undefined => {
+    const importers = folders.flatMap((folder) => importer.importersOf(join(folder, name)))
+    if (importers.some((path) => ownMiddleware.has(path))) return undefined
+    // What could not be loaded may have lacked just this.
+    return new Set([name, ...failures.keys(), ...importers.map((path) => basename(dirname(path)))])
+  }
+
   return {
     get: (name) => skills.get(name),
     names: () => [...skills.keys()].sort(),
@@ -131,14 +143,30 @@ export function createRegistry(options: RegistryOptions): Registry {
     errors: () => [...failures.values()],
     middleware: () => middleware,
     async reload(name) {
-      if (name === undefined) await reloadMiddleware()
+      const concerned = name === undefined ? undefined : concernedBy(name)
+      if (!concerned) await reloadMiddleware()
       const found = await discoverSkills(folders)
       const folderNames = new Set(found.keys())
       forgetMissing(folderNames.union(await registerPrefixes(folderNames)))
-      const chosen = name === undefined ? [...found.values()] : [found.get(name)]
-      await Promise.all(chosen.map((one) => one && register(one)))
+      const chosen = [...found.values()].filter((one) => !concerned || concerned.has(one.name))
+      await Promise.all(chosen.map(register))
     },
     close: () => importer.close(),
+  }
+}
+
+/**
+ * Stands in for a middleware that was never loaded, so that no skill runs without the layer that it asks for: each that
+ * names it is broken, with the reason.
+ */
+function brokenMiddleware({ name, path }: { name: string; path: string }): Middleware {
+  return {
+    name,
+    order: 0,
+    description: 'It cannot be loaded.',
+    setup() {
+      throw new Error(`the middleware ${path} cannot be loaded`)
+    },
   }
 }
 

@@ -1,6 +1,10 @@
+import { relative } from 'node:path'
 import { watch as watchFiles } from 'chokidar'
 import type { Log } from '../core/log.ts'
 import { skillOfFile } from './discover.ts'
+
+/** Within a skills folder: the folder itself may well be `.agents/skills`, or a package's. */
+const HIDDEN = /(^|[/\\])(\.|node_modules)/
 
 /**
  * Watches skills folders and calls `changed` with the name of the skill that a change belongs to, or
@@ -13,7 +17,13 @@ export async function watchSkills(
   log: Log,
 ): Promise<() => Promise<void>> {
   const pending = new Map<string | undefined, NodeJS.Timeout>()
-  const watcher = watchFiles([...folders], { ignoreInitial: true, ignored: /(^|[/\\])(\.|node_modules)/ })
+  const watcher = watchFiles([...folders], {
+    ignoreInitial: true,
+    ignored: (path) => {
+      const inside = folders.map((folder) => relative(folder, path)).filter((one) => !one.startsWith('..'))
+      return inside.some((one) => HIDDEN.test(one))
+    },
+  })
 
   watcher.on('all', (_event, path) => {
     const name = skillOfFile(folders, path)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
+import { rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createFolder, writeIn } from './support/folder.ts'
@@ -41,6 +41,31 @@ describe('discovery', () => {
     const manager = await startManager(t, { folders: [await createFolder(t, { 'one/index.ts': text })] })
     assert.equal(await manager.invoke('one'), 1)
   })
+
+  test('follows links, to a skill and to a folder of skills, and what they import is at hand', async (t) => {
+    const elsewhere = await createFolder(t, {
+      'skills/one/index.ts': codeSkill('one', 'answer', "import { answer } from '../lib/answer.ts'"),
+      'skills/lib/answer.ts': 'export const answer = 1',
+      'two/index.ts': codeSkill('two', '2'),
+    })
+    const home = await createFolder(t, { 'mine/three/index.ts': codeSkill('three', '3') })
+    await symlink(join(elsewhere, 'skills'), join(home, 'linked'))
+    await symlink(join(elsewhere, 'two'), join(home, 'mine/two'))
+    const manager = await startManager(t, { folders: [join(home, 'mine'), join(home, 'linked')] })
+    assert.deepEqual(manager.errors(), [])
+    for (const [name, result] of [
+      ['one', 1],
+      ['two', 2],
+      ['three', 3],
+    ] as const) {
+      assert.equal(await manager.invoke(name), result)
+    }
+    await writeIn(elsewhere, 'skills/lib/answer.ts', 'export const answer = 11')
+    await writeIn(elsewhere, 'two/index.ts', codeSkill('two', '22'))
+    await Promise.all([manager.reload('lib'), manager.reload('two')])
+    assert.equal(await manager.invoke('one'), 11)
+    assert.equal(await manager.invoke('two'), 22)
+  })
 })
 
 describe('a broken skill', () => {
@@ -70,6 +95,45 @@ describe('a broken skill', () => {
   }
 })
 
+describe('a broken middleware', () => {
+  const guard = `export default { order: 1, description: 'g', setup: () => () => 'guarded' }`
+  const guarded = `export default { description: 'd', metadata: { guard: true }, run: () => 'unguarded' }`
+
+  test('breaks the skills that name it, so that none runs without its layer', async (t) => {
+    const files = {
+      'middleware/guard.ts': 'export default {{',
+      'one/index.ts': guarded,
+      'two/index.ts': codeSkill('two', '2'),
+    }
+    const folder = await createFolder(t, files)
+    const manager = await startManager(t, { folders: [folder] })
+    await assert.rejects(manager.invoke('one'), /metadata.guard: the middleware .*guard\.ts cannot be loaded/)
+    assert.equal(await manager.invoke('two'), 2)
+    await writeIn(folder, 'middleware/guard.ts', guard)
+    await manager.reload()
+    assert.equal(await manager.invoke('one'), 'guarded')
+    assert.deepEqual(manager.errors(), [])
+  })
+
+  test('keeps its last good version, and is forgotten with its file', async (t) => {
+    const named = guard.replace('order', "name: 'watch', order")
+    const skill = guarded.replace('guard:', 'watch:')
+    const folder = await createFolder(t, { 'middleware/guard.ts': named, 'one/index.ts': skill })
+    const manager = await startManager(t, { folders: [folder] })
+    await writeIn(folder, 'middleware/guard.ts', 'export default {{')
+    await manager.reload()
+    assert.equal(await manager.invoke('one'), 'guarded')
+    assert.deepEqual(
+      manager.errors().map(({ name, kept }) => [name, kept]),
+      [['middleware/guard', true]],
+    )
+    await rm(join(folder, 'middleware/guard.ts'))
+    await manager.reload()
+    assert.deepEqual(manager.errors(), [])
+    assert.equal(await manager.invoke('one'), 'unguarded')
+  })
+})
+
 describe('reloading', () => {
   test('takes up the new version of one skill and of what it imports', async (t) => {
     const text = codeSkill('one', 'answer', "import { answer } from './answer.ts'")
@@ -79,6 +143,48 @@ describe('reloading', () => {
     await writeIn(folder, 'one/answer.ts', 'export const answer = 2')
     await manager.reload('one')
     assert.equal(await manager.invoke('one'), 2)
+  })
+
+  test('takes up what several skills import from a folder beside them, and from one another', async (t) => {
+    const helped = (name: string) => codeSkill(name, 'answer', "import { answer } from '../lib/answer.ts'")
+    const folder = await createFolder(t, {
+      'lib/answer.ts': "export * from './deep.ts'",
+      'lib/deep.ts': 'export const answer = 1',
+      'one/index.ts': helped('one'),
+      'two/index.ts': helped('two'),
+      'three/index.ts': codeSkill('three', 'ref.run()', "import ref from '../one/index.ts'"),
+    })
+    const manager = await startManager(t, { folders: [folder] })
+    await writeIn(folder, 'lib/deep.ts', 'export const answer = 2')
+    await manager.reload('lib')
+    for (const name of ['one', 'two', 'three']) assert.equal(await manager.invoke(name), 2, name)
+    await writeIn(folder, 'one/index.ts', codeSkill('one', '5'))
+    await manager.reload('one')
+    for (const [name, result] of [
+      ['one', 5],
+      ['two', 2],
+      ['three', 5],
+    ] as const) {
+      assert.equal(await manager.invoke(name), result, name)
+    }
+  })
+
+  test('repairs a skill with the helper that it lacked, and a middleware with the helper that changed', async (t) => {
+    const folder = await createFolder(t, {
+      'one/index.ts': codeSkill('one', 'answer', "import { answer } from '../lib/answer.ts'"),
+      'words/word.ts': "export const word = 'a'",
+      'middleware/say.ts': `import { word } from '../words/word.ts'
+export default { order: 1, description: 'd', setup: () => () => word }`,
+      'said/index.ts': `export default { description: 'd', metadata: { say: true }, run() {} }`,
+    })
+    const manager = await startManager(t, { folders: [folder] })
+    await assert.rejects(manager.invoke('one'), /Cannot find module .*answer\.ts/)
+    await writeIn(folder, 'lib/answer.ts', 'export const answer = 1')
+    await manager.reload('lib')
+    assert.equal(await manager.invoke('one'), 1)
+    await writeIn(folder, 'words/word.ts', "export const word = 'b'")
+    await manager.reload('words')
+    assert.equal(await manager.invoke('said'), 'b')
   })
 
   test('keeps the last good version of a skill that broke, and says why', async (t) => {
@@ -114,5 +220,23 @@ describe('reloading', () => {
     )
     assert.equal(await reloaded, 'one')
     assert.equal(await manager.invoke('one'), 2)
+  })
+
+  test('sees a folder below a hidden one, and leaves out what is hidden in it', async (t) => {
+    const home = await createFolder(t, { '.agents/skills/one/index.ts': codeSkill('one', '1') })
+    const manager = await startManager(t, { folders: [join(home, '.agents/skills'), await createFolder(t)] })
+    const seen: (string | undefined)[] = []
+    const reloaded = new Promise<void>((resolve) =>
+      manager
+        .watch((name) => {
+          seen.push(name)
+          if (name === 'one') resolve()
+        })
+        .then(() => writeIn(home, '.agents/skills/.git/index', 'x'))
+        .then(() => writeIn(home, '.agents/skills/one/index.ts', codeSkill('one', '2'))),
+    )
+    await reloaded
+    assert.equal(await manager.invoke('one'), 2)
+    assert.ok(!seen.includes('.git'))
   })
 })
