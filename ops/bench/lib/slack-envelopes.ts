@@ -5,7 +5,7 @@ const CHANNELS = 10
 const PEOPLE = 50
 
 /**
- * Makes envelopes of Socket Mode with a message of a person, as Slack sends it: 1.5 KB of which 200 are what was
+ * Makes envelopes of Socket Mode with a message of a person, as Slack sends it: 1.4 KB of which 200 bytes are what was
  * said. Each starts a thread of its own, in one of ten channels, by one of fifty people.
  */
 export function createEnvelopes(): () => { id: string; frame: string } {
