@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /** Imports modules anew, so that a changed skill takes effect without a restart. */
 export type FreshImporter = {
-  /** Imports the file, and what it imports from the skills folders, past the module cache. */
+  /** Imports the file, and what it imports from the skills folders, past the module cache. Throws what its code throws. */
   load(path: string): Promise<Record<string, unknown>>
   /** The files given to `load` that import, at whatever remove, this file or something in this folder. */
   importersOf(path: string): string[]
@@ -18,11 +18,15 @@ const PROVIDED: Record<string, string> = {
   zod: import.meta.resolve('zod'),
 }
 
+/** What waits at its top level for a server that is away must not hold up all others. */
+const PATIENCE = 10_000
+
 /**
  * The version travels as a query on the URL, from a skill's entry file to its relative imports. Each
- * reload leaves the former module in memory: the price of Node's module cache.
+ * reload leaves the former module in memory: the price of Node's module cache. `patience`: ms until a module that does
+ * not come to its end is given up.
  */
-export function createFreshImporter(folders: readonly string[]): FreshImporter {
+export function createFreshImporter(folders: readonly string[], patience = PATIENCE): FreshImporter {
   /** Node resolves links, so a folder counts by its own path and by where it leads. */
   const roots = new Set<string>()
   const addRoot = (folder: string) => {
@@ -60,7 +64,8 @@ export function createFreshImporter(folders: readonly string[]): FreshImporter {
       for (const [former, { entry }] of loads) if (entry === path) loads.delete(former)
       loads.set(query, { entry: path, imports: new Set() })
       if (!isOurs(pathToFileURL(realPathOf(path)).href)) addRoot(dirname(path))
-      return (await import(pathToFileURL(path).href + query)) as Record<string, unknown>
+      const module: Promise<Record<string, unknown>> = import(pathToFileURL(path).href + query)
+      return within(patience, module)
     },
     importersOf(path) {
       const places = [path, realPathOf(path)]
@@ -72,7 +77,7 @@ export function createFreshImporter(folders: readonly string[]): FreshImporter {
 }
 
 /** Where links lead; the path itself where there is nothing (any more). */
-function realPathOf(path: string): string {
+export function realPathOf(path: string): string {
   try {
     return realpathSync(path)
   } catch {
@@ -86,5 +91,16 @@ function nextOr<T>(first: () => T, second: () => T): T {
   } catch {
     // Not installed beside the skill: the copy of Trivium itself serves.
     return second()
+  }
+}
+
+async function within<T>(patience: number, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const late = () => reject(new Error(`its top level did not end within ${patience / 1000} s`))
+  const timer = setTimeout(late, patience)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -1,8 +1,9 @@
+import { dirname, relative } from 'node:path'
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
 import type { FoundSkill } from './discover.ts'
-import type { FreshImporter } from './import-fresh.ts'
+import { type FreshImporter, realPathOf } from './import-fresh.ts'
 
 /** Names of skills, in front matter and in code. */
 export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
@@ -20,7 +21,7 @@ const skillShape = z.object({
 
 /** Imports a code skill: the default export of its module, or the export `skill`. Throws where it is not one. */
 export async function loadCodeSkill(found: FoundSkill, importer: FreshImporter): Promise<Skill> {
-  const module = await importer.load(found.path)
+  const module = await importer.load(found.path).catch((error) => throwWithPlace(error, found.path))
   const exported = module.default ?? module.skill
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
   const parsed = skillShape.safeParse(exported)
@@ -43,8 +44,25 @@ export async function loadMiddleware(
   found: { name: string; path: string },
   importer: FreshImporter,
 ): Promise<Middleware> {
-  const module = await importer.load(found.path)
+  const module = await importer.load(found.path).catch((error) => throwWithPlace(error, found.path))
   const parsed = middlewareShape.safeParse(module.default)
   if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replaceAll('\n', ' '))
   return { ...parsed.data, name: parsed.data.name ?? found.name }
+}
+
+/** Node tells only in the stack where code went wrong. Its own frames have no `/` at the beginning. */
+const PLACE = /(?:^|\(|at (?:async )?)(?:file:\/\/)?(\/[^\s()?:]+)(?:\?v=\d+)?:(\d+)(?::\d+)?\)?$/gm
+
+/** Throws the error with the file (where it is not `path`) and the line before its message. */
+function throwWithPlace(error: unknown, path: string): never {
+  if (!(error instanceof Error)) throw error
+  const own = realPathOf(path)
+  const folder = dirname(dirname(own))
+  for (const [, at = '', line] of (error.stack ?? '').matchAll(PLACE)) {
+    const file = realPathOf(decodeURI(at))
+    if (!file.startsWith(folder)) continue
+    const where = file === own ? '' : `${relative(folder, file)} `
+    throw new Error(`${where}line ${line}: ${error.message}`, { cause: error })
+  }
+  throw error
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { createFreshImporter } from '../../src/skills/import-fresh.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { startManager } from './support/manager.ts'
 
@@ -70,7 +71,14 @@ describe('discovery', () => {
 
 describe('a broken skill', () => {
   const broken: Record<string, [string, RegExp]> = {
-    'with a syntax error': ['export default {{', /Expression expected|Unexpected token|Expected/],
+    'with a syntax error': ['const a = 1\nconst b == 2', /line 2: /],
+    'that throws as it is loaded': ['\n\nmissing.value', /line 3: missing is not defined/],
+    'with TypeScript that is more than types': [
+      '\nenum Colour { Red }',
+      /line 2: TypeScript enum is not supported/,
+    ],
+    'that imports what is not there': ["import 'no-such-package'", /Cannot find package 'no-such-package'/],
+    'with a helper that is broken': ["import '../broken/helper.ts'", /broken\/helper\.ts line 2: /],
     'without an export': ['export const other = 1', /no default export/],
     'with no run': ['export default { description: "d" }', /run/],
     'with arguments that are no schema': ['export default { description: "d", args: {}, run() {} }', /zod/],
@@ -81,7 +89,11 @@ describe('a broken skill', () => {
   }
   for (const [what, [text, reason]] of Object.entries(broken)) {
     test(`${what} says why, with its path, and leaves the others running`, async (t) => {
-      const folder = await createFolder(t, { 'bad/index.ts': text, 'good/index.ts': codeSkill('good', '1') })
+      const folder = await createFolder(t, {
+        'bad/index.ts': text,
+        'broken/helper.ts': 'const a = 1\nconst b == 2',
+        'good/index.ts': codeSkill('good', '1'),
+      })
       const manager = await startManager(t, { folders: [folder] })
       assert.equal(await manager.invoke('good'), 1)
       const path = join(folder, 'bad/index.ts')
@@ -93,6 +105,15 @@ describe('a broken skill', () => {
       assert.equal(manager.errors()[0]?.path, path)
     })
   }
+})
+
+test('a module whose top level never ends is given up, with the reason', async (t) => {
+  const folder = await createFolder(t, {
+    'one/index.ts': 'await new Promise(() => setInterval(() => {}, 1e6).unref())',
+  })
+  const importer = createFreshImporter([folder], 50)
+  t.after(() => importer.close())
+  await assert.rejects(importer.load(join(folder, 'one/index.ts')), /its top level did not end within 0.05 s/)
 })
 
 describe('a broken middleware', () => {

@@ -48,7 +48,8 @@ function parseYaml(text: string): unknown {
   if (error) {
     // The front matter begins on the second line of the file.
     const line = (error.linePos?.[0].line ?? 1) + 1
-    throw new Error(`line ${line}: ${error.message.split('\n')[0]}`)
+    const [message = ''] = error.message.split('\n')
+    throw new Error(`line ${line}: ${message.replace(/ at line \d+, column \d+:?$/, '')}`)
   }
   const value: unknown = document.toJS({ maxAliasCount: 100 })
   if (!isJsonObject(value)) throw new Error('line 2: the front matter must be a mapping')
