@@ -69,6 +69,8 @@ export const emailOptions = z.strictObject({
   authentication: z.enum(['require', 'prefer', 'off']).default('prefer'),
   /** The host of your own mail server, whose Authentication-Results are believed instead of verifying here. */
   trust: z.string().min(1).optional(),
+  /** Domains of forwarders and mailing lists whose ARC seals are believed. */
+  'trust-arc': z.array(z.string().min(1)).min(1).optional(),
 
   'reply-to': address.optional(),
   /** The folder with what was sent. `copy: server`: the server puts it there itself, as Gmail does. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { DNSResolver } from 'mailauth'
 import { compilePattern } from '../../src/core/pattern.ts'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
@@ -30,7 +31,10 @@ export function createEmailTransport(
   const allowed = matcher(options['allowed-senders'])
   const imapTokens = tokensFor(options.imap)
   const connect = imapConnector(options.imap, imapTokens, world.imapTimeout)
-  const smtp = createSmtp({ gateway, server: options.smtp, tokens: tokensFor(options.smtp) })
+  // One source for one login: a provider that ends a refresh token with its use must not be asked by two.
+  const sameLogin = isDeepStrictEqual(options.imap.oauth2, options.smtp.oauth2)
+  const smtpTokens = sameLogin ? imapTokens : tokensFor(options.smtp)
+  const smtp = createSmtp({ gateway, server: options.smtp, tokens: smtpTokens })
   const sent = createSentLog(kv, gateway)
   const ingest = createIngest({
     deps,
@@ -40,6 +44,7 @@ export function createEmailTransport(
     verify: createIdentityCheck({
       authentication: options.authentication,
       trust: options.trust,
+      sealers: options['trust-arc'] ?? [],
       resolver: world.resolver ?? createResolver(now),
     }),
     conversations: createConversations({ kv, gateway, sent, window: options['thread-window'] }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { type DNSResolver, dkimSign } from 'mailauth'
+import { type DNSResolver, dkimSign, sealMessage } from 'mailauth'
 import { until } from '../../fixtures/until.ts'
 import { mail, startWorld, type World } from './harness.ts'
 
@@ -15,6 +15,8 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', {
 const records: Record<string, string> = {
   'TXT s1._domainkey.example.net': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
   'TXT _dmarc.example.net': 'v=DMARC1; p=reject',
+  'TXT s1._domainkey.lists.example.org': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
+  'TXT s1._domainkey.evil.example': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
 }
 const resolver: DNSResolver = async (domain, type) => {
   const found = records[`${type} ${domain.toLowerCase()}`]
@@ -26,6 +28,24 @@ async function signed(raw: string): Promise<string> {
   const key = { signingDomain: 'example.net', selector: 's1', privateKey }
   const { signatures } = await dkimSign(raw, { ...key, signatureData: [key] })
   return signatures + raw
+}
+
+/** Forwards a mail as a list does that says what it found. */
+async function sealed(
+  raw: string,
+  sealer: string,
+  found: string,
+  cv: 'none' | 'pass' = 'none',
+): Promise<string> {
+  const authResults = `mx.${sealer}; ${found}`
+  const headers = await sealMessage(Buffer.from(raw), {
+    signingDomain: sealer,
+    selector: 's1',
+    privateKey,
+    authResults,
+    cv,
+  })
+  return headers.toString() + raw
 }
 
 describe('who may write', () => {
@@ -141,6 +161,30 @@ describe('who may write', () => {
     )
     await until(() => daemon.store.messages.length === 1, 'the message')
     await daemon.stop()
+  })
+
+  test('a list is believed that seals what it found, where it is named, and nobody else', async () => {
+    const user = 'arc@example.com'
+    const daemon = await guarded(user, { authentication: 'require', 'trust-arc': ['Lists.example.org'] })
+    const proof = 'dmarc=pass (p=reject) header.from=example.net'
+    const list = 'lists.example.org'
+    const raw = mail({ text: 'through a list' })
+    const forged = [
+      await sealed(raw, 'evil.example', proof),
+      await sealed(await sealed(raw, 'evil.example', proof), list, proof, 'pass'),
+      await sealed(raw, list, 'dmarc=fail header.from=example.net'),
+      await sealed(raw, list, 'dmarc=pass header.from=evil.example'),
+      await sealed(raw, list, 'spf=pass (dmarc=pass header.from=example.net)'),
+      (await sealed(raw, list, proof)).replace('through a list', 'changed after'),
+    ]
+    for (const each of forged) await world.deliver(each, user)
+    await until(() => daemon.refused.length === forged.length, 'the refusals')
+    await world.deliver(await sealed(raw, list, proof), user)
+    const message = await until(() => daemon.store.messages[0], 'the message')
+    assert.equal(message.text, 'through a list')
+    assert.equal(message.from.verified, true)
+    await daemon.stop()
+    assert.equal(daemon.store.messages.length, 1)
   })
 
   test('a Reply-To that leads to somebody who may not write is not followed', async () => {

@@ -62,7 +62,8 @@ function isAligned(signing: string, from: string): boolean {
   return signing.includes('.') && (from === signing || from.endsWith(`.${signing}`))
 }
 
-function withoutComments(text: string): string {
+/** Without what stands in parentheses (RFC 5322, section 3.2.2), which says nothing to machines. */
+export function withoutComments(text: string): string {
   let bare = ''
   let depth = 0
   for (const char of text.slice(0, 10_000)) {
