@@ -75,6 +75,11 @@ active_value = true
       config: `
 auth_mechanisms = xoauth2
 auth_failure_delay = 0
+service anvil {
+  unix_listener anvil-auth-penalty {
+    mode = 0
+  }
+}
 passdb {
   driver = oauth2
   mechanisms = xoauth2
