@@ -1,7 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein'
 import type { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Call, InvokeOptions, Middleware, Skill, SkillContext } from '../core/skill.ts'
@@ -20,7 +20,7 @@ export type SkillManager = {
   /**
    * Validates and runs a skill. Throws a TriviumError: `skill_not_found`, `skill_broken`,
    * `skill_args_invalid`, `skill_timeout`, `cancelled`, `recursion_limit`, `forbidden`, or
-   * `skill_failed` with what the skill threw in `cause`.
+   * `skill_failed` with what the skill threw in `cause`. Who calls from outside (command line, HTTP, MCP) gets JSON.
    */
   invoke(name: string, args?: unknown, options?: InvokeOptions): Promise<unknown>
   list(): SkillInfo[]
@@ -112,7 +112,14 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
     const onion = refine(find(call.skill))
     call.given = args
     const ctx = createContext(shared, call, parseArgs(onion.skill, args), nonlocals, (outer) => ({
-      invoke: (name, nestedArgs) => run(nestedCall(outer, name), nestedArgs, nonlocals),
+      invoke(name, nestedArgs) {
+        const result = run(nestedCall(outer, name), nestedArgs, nonlocals)
+        // One who forgets to await it must not end the process with it.
+        result.catch((error) =>
+          outer.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),
+        )
+        return result
+      },
     }))
     return onion.run(ctx)
   }
@@ -128,7 +135,7 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
         live,
       }
       try {
-        return await runBounded(bounds, (signal) =>
+        const result = await runBounded(bounds, (signal) =>
           run(
             createRootCall(name, invokeOptions, signal),
             args,
@@ -136,6 +143,7 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
             invokeOptions.approval ? withApproval : undefined,
           ),
         )
+        return isOutside(invokeOptions) ? asJson(result) : result
       } catch (error) {
         throw asSkillError(name, error)
       }
@@ -183,7 +191,7 @@ function parseArgs(skill: Skill, args: unknown): unknown {
   if (parsed.success) return parsed.data
   throw new TriviumError('skill_args_invalid', {
     name: skill.name,
-    details: parsed.error.issues.map(describeIssue).join('; '),
+    details: parsed.error.issues.map((issue) => describeIssue(issue, args)).join('; '),
   })
 }
 
@@ -193,8 +201,9 @@ function withoutUndefined(args: unknown): unknown {
   return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined))
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string {
+function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
   const path = issue.path.map(String).join('.')
+  if (path && pathGet(args, path) === undefined) return `${path} is missing`
   return path ? `${path}: ${issue.message}` : issue.message
 }
 
@@ -207,6 +216,19 @@ function hintFor(name: string, names: string[]): string {
 function asSkillError(name: string, error: unknown): TriviumError {
   if (error instanceof TriviumError) return error
   return new TriviumError('skill_failed', { name, reason: reasonOf(error) }, { cause: error })
+}
+
+function isOutside({ caller }: InvokeOptions): boolean {
+  return caller !== undefined && caller.kind !== 'route' && caller.kind !== 'code'
+}
+
+function asJson(result: unknown): unknown {
+  try {
+    return toJson(result)
+  } catch (error) {
+    const [reason] = reasonOf(error).split('\n')
+    throw new Error(`what it returned is no JSON: ${reason}`, { cause: error })
+  }
 }
 
 function noMarkdown(): Promise<Skill> {

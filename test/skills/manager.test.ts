@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
+import { pathGet } from '../../src/core/json.ts'
 import type { Call, SkillContext } from '../../src/core/skill.ts'
 import { skillOf, startManager } from './support/manager.ts'
 
@@ -40,6 +41,44 @@ describe('invoking a skill', () => {
       assert.match(error.message, /extra/)
       return true
     })
+  })
+
+  test('says which argument is missing, whatever its schema', async (t) => {
+    const args = z.object({ key: z.string(), value: z.json(), to: z.object({ n: z.number() }) })
+    const manager = await startManager(t, { skills: [skillOf(() => 1, { args })] })
+    await assert.rejects(
+      manager.invoke('subject', { to: {} }),
+      /: key is missing; value is missing; to\.n is missing\.?$/,
+    )
+  })
+
+  test('gives JSON to callers outside of the process, and says so where it is none', async (t) => {
+    const skill = skillOf(({ args }) => (pathGet(args, 'big') ? 5n : { at: new Date(0) }))
+    const manager = await startManager(t, { skills: [skill] })
+    for (const kind of ['cli', 'http', 'mcp'] as const) {
+      const caller = { kind }
+      assert.deepEqual(await manager.invoke('subject', {}, { caller }), { at: '1970-01-01T00:00:00.000Z' })
+      await assert.rejects(
+        manager.invoke('subject', { big: true }, { caller }),
+        /Skill subject failed: what it returned is no JSON: .*BigInt/,
+      )
+    }
+    assert.equal(await manager.invoke('subject', { big: true }), 5n)
+  })
+
+  test('a nested invocation that fails and that nobody awaits ends nothing, and is in the log', async (t) => {
+    const unhandled = t.mock.fn()
+    process.on('unhandledRejection', unhandled)
+    t.after(() => process.off('unhandledRejection', unhandled))
+    const skill = skillOf(({ manager }) => {
+      void manager.invoke('nope')
+      return 'done'
+    })
+    const manager = await startManager(t, { skills: [skill] })
+    assert.equal(await manager.invoke('subject'), 'done')
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(unhandled.mock.callCount(), 0)
+    assert.ok(manager.lines.some(({ message }) => message === 'an invocation failed'))
   })
 
   test('names the nearest skill when there is none of that name', async (t) => {
