@@ -66,6 +66,17 @@ for (const kind of storeKinds()) {
         assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: false })
         assert.deepEqual(await manager.invoke('subject', { id: 's' }), [])
       })
+
+      test('is found and forgotten by who does not know where it is kept', async (t) => {
+        const { manager } = await start(t)
+        await manager.invoke('subject', { id: 's', n: 1 })
+        const listed = await manager.invoke('session-list')
+        assert.deepEqual([pathGet(listed, '0.key'), pathGet(listed, '0.store')], ['s', store])
+        const id = { name: 'subject', key: 's' }
+        assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: true })
+        assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: false })
+        assert.deepEqual(await manager.invoke('session-list'), [])
+      })
     })
   }
 }
@@ -102,6 +113,11 @@ describe('session settings', () => {
     assert.equal(await manager.invoke('subject', {}), undefined)
     const line = manager.lines.find(({ message }) => message.startsWith('no session'))
     assert.equal(line?.level, 'debug')
+  })
+
+  test('a key that is empty text is none: strangers without one share nothing', async (t) => {
+    const { manager } = await startRuntime(t, { skills: [recall('args.id')] })
+    for (const n of [1, 2]) assert.equal(await manager.invoke('subject', { id: '', n }), undefined)
   })
 
   test('an argument that the schema does not name may be the key', async (t) => {

@@ -14,6 +14,12 @@ export function fileNameOf(key: string): string {
     const plain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
     name += plain ? char : `%${byte.toString(16).padStart(2, '0')}`
   }
+  // UTF-8 has no lone surrogates: what differs only there would become the same.
+  if (!key.isWellFormed()) return `${name.slice(0, LONGEST - 65)}~${hashOf(Buffer.from(key, 'utf16le'))}.json`
   if (name.length <= LONGEST) return `${name}.json`
-  return `${name.slice(0, LONGEST - 65)}~${createHash('sha256').update(key).digest('hex')}.json`
+  return `${name.slice(0, LONGEST - 65)}~${hashOf(Buffer.from(key))}.json`
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }

@@ -45,7 +45,7 @@ export const sessionMiddleware = defineMiddleware({
 })
 
 /**
- * Only text, numbers and booleans name a session. Arguments count that the skill's schema drops: `sessionId` is
+ * Only text that is not empty, numbers and booleans name a session. Arguments count that the skill's schema drops: `sessionId` is
  * given to every dispatched skill, whatever it declares. Conversations of two gateways may have the same name, so
  * the key of a conversation is told apart by its gateway.
  */
@@ -57,6 +57,8 @@ function sessionKey(ctx: SkillContext, path: string): string | undefined {
     }
     return undefined
   }
+  // A cookie that is not there often arrives as empty text: strangers must not share a memory.
+  if (value === '') return undefined
   const { message } = ctx
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
 }
