@@ -118,6 +118,18 @@ describe('an envelope', () => {
   })
 })
 
+test('a gateway that stops does not wait for a file that does not come, and leaves its message to Slack', async () => {
+  world = await startWorld(FAST)
+  const { server, transport, fixture } = world
+  const file = { id: 'F1', name: 'big', url_private_download: server.stuckFile }
+  const shared = callback({ subtype: 'file_share', text: 'see', ts: server.nextTs(), files: [file] })
+  const delivery = server.sockets.deliver('events_api', shared, { within: 4000 })
+  await until(() => server.downloads() > 0, 'the download to begin')
+  await transport.stop()
+  assert.equal(fixture.store.calls, 0)
+  assert.equal((await delivery).acked, false)
+})
+
 test('a gateway hears its other workspaces though one has removed the app, and says so', async () => {
   world = await startWorld({ ...FAST, botToken: ['xoxb-test', 'xoxb-gone'] })
   world.server.fail('auth.test', { body: { ok: false, error: 'token_revoked' } })

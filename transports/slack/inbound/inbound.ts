@@ -1,16 +1,19 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
-import { conversationOf, targetData } from '../conversation.ts'
-import { defined, objectsAt, textAt } from '../fields.ts'
+import { conversationOf } from '../conversation.ts'
+import { objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import type { Draft, Read, Standing } from './draft.ts'
 import { type FetchedFiles, fetchFiles } from './fetch-files.ts'
+import { messageOf } from './message-of.ts'
+import { knownNames, lookUpNames } from './names.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
-import { idsIn, type Names, toMarkdown } from './to-markdown.ts'
+import type { Names } from './to-markdown.ts'
 
 /** The kinds of payload that Slack delivers, on either road. */
 export type PayloadKind = 'event' | 'command' | 'interaction'
@@ -22,9 +25,15 @@ export type SlackInbound = {
    * Rejects: it must not be acknowledged, so that Slack delivers it again.
    */
   take(kind: PayloadKind, payload: JsonObject): Promise<Accepted | undefined>
-  /** Refuses from now on; resolves when all that was taken has an outcome. */
+  /**
+   * Refuses from now on; resolves when all that was taken has an outcome, or after a moment: what still waits for a
+   * file then is refused too, and Slack delivers it again.
+   */
   stop(): Promise<void>
 }
+
+/** How long a stop waits for what was taken (ms). */
+const PATIENCE = 2000
 
 /** What is told of each message that was accepted for the first time. */
 export type OnAccepted = (where: Standing, accepted: Accepted, workspace: Workspace) => void
@@ -43,11 +52,12 @@ export function createInbound(
   const underWay = new Map<string, Promise<Accepted>>()
   /** The last of each conversation that is being prepared: messages stay in order however long names take. */
   const tails = new Map<string, Promise<unknown>>()
+  /** No more events; and later, nothing more of those that were taken. */
   let stopped = false
+  let ended = false
 
   async function take(kind: PayloadKind, payload: JsonObject): Promise<Accepted | undefined> {
-    if (stopped)
-      throw new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
+    if (stopped) throw stopping()
     const workspace = workspaceOf(payload)
     if (!workspace) {
       deps.refused('unknown_team')
@@ -98,7 +108,9 @@ export function createInbound(
     const tail = preparing.catch(() => undefined)
     tails.set(draft.conversation, tail)
     try {
-      return await deps.accept(await preparing)
+      const message = await preparing
+      if (ended) throw stopping()
+      return await deps.accept(message)
     } finally {
       if (tails.get(draft.conversation) === tail) tails.delete(draft.conversation)
     }
@@ -141,9 +153,17 @@ export function createInbound(
     take,
     async stop() {
       stopped = true
-      await Promise.allSettled(underWay.values())
+      const patience = new AbortController()
+      const late = pause(PATIENCE, undefined, { signal: patience.signal }).catch(() => undefined)
+      await Promise.race([Promise.allSettled(underWay.values()), late])
+      patience.abort()
+      ended = true
     },
   }
+}
+
+function stopping(): TriviumError {
+  return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
 }
 
 function standingOf({ team, channel, ts, thread, source }: Draft): Standing {
@@ -171,100 +191,4 @@ async function place(draft: Draft, workspace: Workspace): Promise<Draft> {
     conversation: conversationOf({ team, channel, thread }),
     target: { ...draft.target, thread },
   }
-}
-
-/** Names for all that a draft mentions, where none has to be asked for. */
-function knownNames(draft: Draft, { directory, botUser }: Workspace): Names | undefined {
-  const names = new Map<string, string>()
-  const { users, channels } = mentionedIn(draft, botUser)
-  const recall = (kind: 'user' | 'channel', id: string): boolean => {
-    const known = directory.known(kind, id)
-    if (known?.name !== undefined) names.set(id, known.name)
-    return known !== undefined
-  }
-  for (const id of users) if (!recall('user', id)) return undefined
-  for (const id of channels) if (!recall('channel', id)) return undefined
-  return names
-}
-
-async function lookUpNames(draft: Draft, { directory, botUser }: Workspace): Promise<Names> {
-  const { users, channels } = mentionedIn(draft, botUser)
-  const names = new Map<string, string>()
-  const look = async (id: string, name: Promise<string | undefined>) => {
-    const found = await name
-    if (found !== undefined) names.set(id, found)
-  }
-  await Promise.all([
-    ...[...users].map((id) => look(id, directory.user(id))),
-    ...[...channels].map((id) => look(id, directory.channel(id))),
-  ])
-  return names
-}
-
-/** Whose names are wanted: author and channel, unless Slack told them, and whom and what the text mentions. */
-function mentionedIn(draft: Draft, botUser: string): ReturnType<typeof idsIn> {
-  const mentioned = idsIn(draft.text, draft.blocks)
-  mentioned.users.delete(botUser)
-  if (draft.userName === undefined) mentioned.users.add(draft.user)
-  if (draft.channelName === undefined && draft.channel !== undefined && !draft.direct)
-    mentioned.channels.add(draft.channel)
-  return mentioned
-}
-
-function messageOf(
-  gateway: string,
-  draft: Draft,
-  workspace: Workspace,
-  more: { names: Names; fetched: FetchedFiles | undefined; awaited: boolean },
-): NewMessage {
-  const { channel, user } = draft
-  const { names, fetched, awaited } = more
-  const name = draft.userName ?? names.get(user)
-  const channelName = draft.channelName ?? (channel === undefined ? undefined : names.get(channel))
-  return {
-    gateway,
-    transport: 'slack',
-    conversation: draft.conversation,
-    key: draft.key,
-    from: { id: user, ...(name === undefined ? {} : { name }), address: user, verified: true },
-    ...(channel === undefined ? {} : { to: channelName ?? channel }),
-    text: toMarkdown(...withoutOwnMention(draft, workspace.botUser), names),
-    attachments: fetched?.attachments ?? [],
-    data: defined({
-      event: draft.event,
-      team: workspace.team,
-      teamName: workspace.name,
-      channel:
-        channel === undefined ? undefined : [channel, ...(channelName === undefined ? [] : [channelName])],
-      thread: draft.thread,
-      ts: draft.ts,
-      direct: draft.direct,
-      mention: draft.mention,
-      ...draft.extra,
-      files: fetched?.files,
-      replyTarget: targetData(draft.target),
-      respond: awaited ? 'result' : undefined,
-    }),
-  }
-}
-
-/** `@bot do this` says `do this`: whom it is said to is in `data.mention`. */
-function withoutOwnMention(draft: Draft, botUser: string): [string, Draft['blocks']] {
-  const { text, blocks } = draft
-  if (!draft.mention) return [text, blocks]
-  const bare = text.replace(new RegExp(`^\\s*<@${botUser}(\\|[^>]*)?>[\\s,:]*`), '')
-  return [bare, bare === text || !Array.isArray(blocks) ? blocks : withoutFirstUser(blocks, botUser)]
-}
-
-function withoutFirstUser(blocks: NonNullable<Draft['blocks']>, botUser: string): Draft['blocks'] {
-  const copy = structuredClone(blocks)
-  const elements = objectsAt(copy, '0.elements.0.elements')
-  const at = elements.findIndex((element) => element.type === 'user' && element.user_id === botUser)
-  if (at < 0 || !Array.isArray(copy)) return blocks
-  const rest = elements.slice(at + 1)
-  const [first] = rest
-  if (typeof first?.text === 'string') first.text = first.text.replace(/^[\s,:]+/, '')
-  const section = objectsAt(copy, '0.elements')[0]
-  if (section) section.elements = rest
-  return copy
 }
