@@ -17,7 +17,7 @@ import { addStatus } from './commands/status.ts'
 import { addWorkbench } from './commands/workbench.ts'
 import { type Environs, ownVersion } from './environs.ts'
 import { invokeByName } from './skill-command.ts'
-import type { Terminal } from './terminal.ts'
+import { type Terminal, usageOutput } from './terminal.ts'
 
 /** Every command but those that are skills. A new one is a file in `commands/` and a line here. */
 const COMMANDS: readonly AddCommand[] = [
@@ -74,6 +74,7 @@ export async function main(argv: string[]): Promise<number> {
     .option('--json', 'print JSON, for machines')
     .showSuggestionAfterError()
     .exitOverride()
+    .configureOutput(usageOutput(context.terminal()))
     .addHelpText(
       'after',
       '\nEvery skill is a command too: trivium <skill> --arg value. `trivium skill list` names them.',
@@ -104,8 +105,16 @@ function firstWord(argv: readonly string[]): string | undefined {
 }
 
 function report(error: unknown, terminal: Terminal): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  if (error instanceof CommanderError) {
+    if (error.exitCode !== 0 && terminal.json)
+      terminal.err(asJson('usage', error.message.replace(/^error: /, '')))
+    return error.exitCode === 0 ? 0 : 2
+  }
   const { code, message, exit } = toTriviumError(error)
-  terminal.err(terminal.json ? `${JSON.stringify({ error: { code, message } })}\n` : `trivium: ${message}\n`)
+  terminal.err(terminal.json ? asJson(code, message) : `trivium: ${message}\n`)
   return exit
+}
+
+function asJson(code: string, message: string): string {
+  return `${JSON.stringify({ error: { code, message } })}\n`
 }

@@ -7,7 +7,7 @@ import { type CommandContext, EXIT_NOTHING } from './command.ts'
 import { type Connection, connect, connectOrOpen } from './connection.ts'
 import { loadFor } from './environs.ts'
 import { followEvents } from './follow.ts'
-import { pretty, show } from './terminal.ts'
+import { pretty, show, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. */
 const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version'])
@@ -26,8 +26,8 @@ export async function invokeByName(
 ): Promise<void> {
   const connection = await open(name, argv, context)
   try {
-    const skill = find(await connection.skills(), name, context)
-    const command = commandFor(skill, name)
+    const skill = await find(connection, name, context)
+    const command = commandFor(skill, name).configureOutput(usageOutput(context.terminal()))
     command.action(async () => {
       const { args: given, json: _json, config: _config, follow, ...flags } = command.opts<JsonObject>()
       const named = { ...parseArgs(given), ...readFlags(flags, propertiesOf(skill)) }
@@ -86,14 +86,16 @@ async function open(name: string, argv: readonly string[], context: CommandConte
   }
 }
 
-function find(skills: Json, name: string, context: CommandContext): JsonObject {
+async function find(connection: Connection, name: string, context: CommandContext): Promise<JsonObject> {
+  const skills = await connection.skills()
   const known = Array.isArray(skills) ? skills.filter(isJsonObject) : []
   const found = known.find((skill) => skill.name === name)
-  // The daemon knows more than the list: refs of callbacks.
-  if (!found && !isCallbackRef(name)) {
-    throw unknownCommand(name, [...known.map((skill) => String(skill.name)), ...context.commands()])
-  }
-  return found ?? { name, args: {} }
+  // The daemon knows more than the list: refs of callbacks, and skills that are broken.
+  if (found || isCallbackRef(name)) return found ?? { name, args: {} }
+  await connection.describe(name).catch((error: unknown) => {
+    if (error instanceof TriviumError && error.code === 'skill_broken') throw error
+  })
+  throw unknownCommand(name, [...known.map((skill) => String(skill.name)), ...context.commands()])
 }
 
 /** `{label}-{8 hex digits}`. */

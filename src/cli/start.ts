@@ -43,6 +43,10 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await watcher?.reload()
   }
   const ended = untilSignalled(daemon, reload, log)
+  process.on('unhandledRejection', (err) => {
+    // Most likely a skill's: one that forgets an await must not take all others with it.
+    log.error({ err }, 'a promise was rejected and nobody awaited it; is there an await missing in a skill?')
+  })
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })

@@ -9,6 +9,11 @@ export type Terminal = {
   err(text: string): void
 }
 
+/** Where commander writes what is wrong with a command line: nowhere for machines, who get it as JSON. */
+export function usageOutput({ json, err }: Terminal): { writeErr(text: string): void } {
+  return { writeErr: json ? () => {} : err }
+}
+
 /** Prints a value: as JSON for machines, else as `human` makes it. */
 export function show(terminal: Terminal, value: unknown, human: () => string): void {
   terminal.out(terminal.json ? `${JSON.stringify(value)}\n` : `${human()}\n`)

@@ -78,9 +78,39 @@ describe('skills of a running daemon', { timeout: 120_000 }, () => {
     )
     assert.equal(await daemon.invoke('other'), 7)
     assert.equal(await daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
+    const byName = await site.run(['crooked'])
+    assert.deepEqual([byName.code, /cannot be loaded from .*crooked/.test(byName.err)], [1, true])
+    const { out } = await site.run(['skill', 'list'])
+    assert.match(out, /^crooked +\S+crooked\/index\.ts +line 1: /m)
+    assert.match(out, /^other +\S+other\/index\.ts .*\(its last good version answers\)/m)
     rmSync(join(site.dir, 'skills/crooked'), { recursive: true })
     site.write('skills/other/index.ts', version(8))
     await returns('other', 8)
+  })
+
+  test('a skill that forgets to await what fails takes nobody with it', async () => {
+    site.write(
+      'skills/careless/index.ts',
+      `export default { description: 'Careless.', run: ({ manager }) => {
+  void manager.invoke('no-such-skill').then(String)
+  void Promise.reject(new Error('nobody waits for me'))
+  return 'done'
+} }`,
+    )
+    await returns('careless', 'done')
+    await until(() => daemon.output().includes('nobody waits for me'), 'the log')
+    assert.equal(await daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
+  })
+
+  test('a helper that skills share is reloaded with them', async () => {
+    site.write('skills/lib/word.ts', "export const word = 'one'")
+    site.write(
+      'skills/helped/index.ts',
+      `import { word } from '../lib/word.ts'\nexport default { description: 'Helped.', run: () => word }`,
+    )
+    await returns('helped', 'one')
+    site.write('skills/lib/word.ts', "export const word = 'two'")
+    await returns('helped', 'two')
   })
 
   test('a middleware of third parties applies by being a file in a folder', async () => {
@@ -111,7 +141,16 @@ export default defineMiddleware({
     assert.match(listed.out, /fresh.*Says what it was told/)
     const shown = await site.run(['skill', 'show', 'fresh'])
     assert.match(shown.out, /The text of the message/)
-    assert.equal((await site.run(['skill', 'new', 'fresh'])).code, 2, 'there is one already')
+    for (const kind of [[], ['--markdown']]) {
+      const again = await site.run(['skill', 'new', 'fresh', ...kind])
+      assert.deepEqual([again.code, /There is a skill fresh already/.test(again.err)], [2, true])
+    }
+    const instead = await site.run(['skill', 'new', 'summarize-push', '--json'])
+    assert.match(JSON.parse(instead.out).replaces, /skills\/summarize-push\/index\.ts$/)
+    const flag = await site.run(['fresh', '--txet', 'x', '--json'])
+    assert.equal(flag.code, 2)
+    assert.equal(JSON.parse(flag.err).error.code, 'usage')
+    assert.match(JSON.parse(flag.err).error.message, /unknown option '--txet'/)
     const misspelt = await site.run(['skill', 'show', 'frehs'])
     assert.equal(misspelt.code, 2)
     assert.match(misspelt.err, /Did you mean fresh\?/)

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { connect, connectOrOpen } from '../connection.ts'
-import { newSkill } from '../new-skill.ts'
+import { type NewSkill, newSkill } from '../new-skill.ts'
 import { invokeAndShow, parseArgs } from '../skill-command.ts'
 import { pretty, shorten, show, table } from '../terminal.ts'
 
@@ -15,8 +15,12 @@ export const addSkill: AddCommand = (program, context) => {
     .action(async () => {
       const connection = await connectOrOpen(context.environs())
       try {
-        const skills = await connection.skills()
-        show(context.terminal(), skills, () => table(['name', 'what it does'], rows(skills)))
+        const [skills, { broken }] = [await connection.skills(), Object(await connection.status())]
+        show(context.terminal(), skills, () => {
+          const list = table(['name', 'what it does'], rows(skills))
+          if (!Array.isArray(broken) || broken.length === 0) return list
+          return `${list}\n\n${table(['broken', 'path', 'why'], broken.map(brokenRow))}`
+        })
       } finally {
         await connection.close()
       }
@@ -43,8 +47,8 @@ export const addSkill: AddCommand = (program, context) => {
     .option('--markdown', 'a prompt for a model (SKILL.md) instead of code')
     .action(async (name: string, options: { markdown?: boolean }) => {
       const kind = options.markdown ? 'markdown' : 'code'
-      const path = await newSkill(context.environs(), name, kind)
-      show(context.terminal(), { path }, () => `Made ${path}. A running daemon has it already.`)
+      const made = await newSkill(context.environs(), name, kind)
+      show(context.terminal(), made, () => describeNew(made, name))
     })
 
   command
@@ -56,6 +60,16 @@ export const addSkill: AddCommand = (program, context) => {
       const connection = await connect(context.environs())
       await invokeAndShow(connection, name, parseArgs(options.args), context)
     })
+}
+
+function describeNew({ path, replaces }: NewSkill, name: string): string {
+  const instead = replaces === undefined ? '' : `\nIt takes the place of the ${name} in ${replaces}.`
+  return `Made ${path}. A daemon that runs has it already.${instead}`
+}
+
+function brokenRow(one: unknown): unknown[] {
+  const { name, path, reason, kept } = Object(one)
+  return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
 }
 
 function rows(skills: Json): unknown[][] {
