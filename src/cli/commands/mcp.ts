@@ -10,7 +10,11 @@ export const addMcp: AddCommand = (program, context) => {
     )
     .action(async () => {
       const { bridgeMcp } = await import('../mcp-bridge.ts')
-      const { control, token } = await controlOf(context.environs())
-      await bridgeMcp(new URL(`http://${control}/mcp`), token)
+      const find = async () => {
+        const { control, token } = await controlOf(context.environs())
+        return { url: new URL(`http://${control}/mcp`), token }
+      }
+      await find()
+      await bridgeMcp(find)
     })
 }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { pathGet } from '../../src/core/json.ts'
+import { createSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
+const ROUTES = `
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+routes:
+  - { name: rest, skill: echo }
+`
+
+const SLOW = `export default { description: 'Waits.', async run({ manager }) {
+  await manager.invoke('state-set', { key: 'under-way', value: true })
+  return manager.invoke('state-wait', { key: 'never' })
+} }`
+
+describe('trivium mcp', { timeout: 90_000 }, () => {
+  test('offers the skills of the daemon, and those of the next one after a restart', async (t) => {
+    const site = createSite({ routes: ROUTES, skills: { slow: SLOW } })
+    t.after(() => site.remove())
+    const first = await site.start()
+    const client = new Client({ name: 'an editor', version: '1' })
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [BIN, 'mcp'],
+      cwd: site.dir,
+      env: { PATH: process.env.PATH ?? '', HOME: site.dir },
+      stderr: 'ignore',
+    })
+    await client.connect(transport)
+    t.after(() => client.close())
+    let changes = 0
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      changes += 1
+    })
+    /** What a tool says, or how the call failed. */
+    const call = async (name: string, args: Record<string, unknown>) => {
+      const result = await client.callTool({ name, arguments: args }).catch(String)
+      return typeof result === 'string' ? result : String(pathGet(result, 'content.0.text'))
+    }
+    assert.ok((await client.listTools()).tools.some(({ name }) => name === 'event-wait'))
+    assert.equal(await call('echo', { text: 'one' }), 'You said: one')
+
+    const underWay = call('slow', {})
+    await until(() => first.invoke('state-get', { key: 'under-way' }), 'the call to be under way')
+    await first.end('SIGKILL')
+    assert.match(await underWay, /the daemon went away; what was called may have run/)
+    assert.match(await call('echo', { text: 'nobody' }), /No daemon is running/)
+
+    const second = await site.start()
+    assert.equal(await call('echo', { text: 'two' }), 'You said: two')
+    assert.equal(changes, 1)
+    const posted = await second.post('/hooks/demo', '{"text":"hello"}')
+    const received = JSON.parse(await call('gateway-receive', { gateway: 'demo', timeout: 10_000 }))
+    assert.equal(received.id, pathGet(posted.body, 'id'))
+    await second.end()
+  })
+})
