@@ -48,6 +48,11 @@ describe('trivium mcp', { timeout: 90_000 }, () => {
     assert.ok((await client.listTools()).tools.some(({ name }) => name === 'event-wait'))
     assert.equal(await call('echo', { text: 'one' }), 'You said: one')
 
+    site.write('skills/late/index.ts', `export default { description: 'Late.', run: () => 'late' }`)
+    await until(() => changes > 0, 'word of the new skill')
+    assert.equal(await call('late', {}), 'late')
+    changes = 0
+
     const underWay = call('slow', {})
     await until(() => first.invoke('state-get', { key: 'under-way' }), 'the call to be under way')
     await first.end('SIGKILL')
