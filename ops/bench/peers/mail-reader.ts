@@ -106,6 +106,11 @@ async function startReader(port: number, since: 'all' | 'now', onAccept: () => v
   const transport = createEmailTransport(options, {
     ...deps,
     log: silentLog,
+    // A store keeps its threads on disk; in memory they would count as the transport's own.
+    kv: {
+      ...deps.kv,
+      set: async (key, ...rest) => (key.includes('/subject/') ? 1 : deps.kv.set(key, ...rest)),
+    },
     async accept() {
       onAccept()
       return { id: `m-${serial++}`, duplicate: false }
