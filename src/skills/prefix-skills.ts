@@ -47,7 +47,7 @@ function createPrefixSkill(one: z.infer<typeof entry>): Skill {
     name,
     description: one.description ?? `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref}`,
     args: z.looseObject({ text: z.string().default('').describe('The message, with or without its prefix') }),
-    metadata: { prefixes, ...routes, ...(approval ? { approval: true } : {}) },
+    metadata: { prefixes, ref, ...routes, ...(approval ? { approval: true } : {}) },
     run({ args, manager }) {
       const given = isJsonObject(args) ? args : {}
       const text = pathGet(args, 'text')

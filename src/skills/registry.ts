@@ -3,6 +3,7 @@ import { closest, distance } from 'fastest-levenshtein'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
+import { isCallbackName } from './callback-skill.ts'
 import { discoverMiddleware, discoverSkills, type FoundSkill } from './discover.ts'
 import { createFreshImporter } from './import-fresh.ts'
 import { loadCodeSkill, loadMiddleware } from './load-code.ts'
@@ -66,16 +67,36 @@ export function createRegistry(options: RegistryOptions): Registry {
     }
   }
 
+  /** Which load of a skill is the newest: one that began earlier and ended later must not win. */
+  const newest = new Map<string, symbol>()
+
   const register = async (found: FoundSkill) => {
+    const load = Symbol(found.name)
+    newest.set(found.name, load)
+    const isNewest = () => newest.get(found.name) === load
     try {
-      const load = found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)
-      const onion = createOnion(await load, middleware)
+      const skill = found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)
+      const onion = createOnion(await skill, middleware)
+      if (!isNewest()) return
       skills.set(found.name, { onion, source: found })
       warnOfSlips(onion.skill)
       failures.delete(found.name)
       log.debug({ skill: found.name, path: found.path }, 'skill loaded')
     } catch (error) {
-      fail(found.name, found.path, error)
+      if (isNewest()) fail(found.name, found.path, error)
+    }
+  }
+
+  const warnOfDeadEnds = () => {
+    for (const [name, { onion, source }] of skills) {
+      const ref = onion.skill.metadata?.ref
+      if (source?.kind !== 'prefix' || typeof ref !== 'string') continue
+      if (skills.has(ref) || failures.has(ref) || isCallbackName(ref)) continue
+      const fields = { skill: name, ref, path: source.path }
+      log.warn(
+        fields,
+        `there is no skill ${ref}, to which ${PREFIX_FILE} leads; did you mean ${closest(ref, [...skills.keys()])}?`,
+      )
     }
   }
 
@@ -150,6 +171,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       forgetMissing(folderNames.union(await registerPrefixes(folderNames)))
       const chosen = [...found.values()].filter((one) => !concerned || concerned.has(one.name))
       await Promise.all(chosen.map(register))
+      warnOfDeadEnds()
     },
     close: () => importer.close(),
   }

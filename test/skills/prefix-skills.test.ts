@@ -23,6 +23,7 @@ describe('skills.json', () => {
     const route = { route: { prefix: ['remember', 'note:'] } }
     assert.deepEqual(manager.get('remember')?.metadata, {
       prefixes: ['remember', 'note:'],
+      ref: 'subject',
       cli: route,
       slack: route,
       websocket: route,
@@ -76,6 +77,14 @@ describe('skills.json', () => {
   test('with an entry that refers to itself is an error that says so', async (t) => {
     const { manager } = await start(t, [{ ...remember, ref: 'remember' }])
     assert.match(manager.errors()[0]?.reason ?? '', /ref must name another skill/)
+  })
+
+  test('with an entry that leads nowhere says so in the log, with the nearest right name', async (t) => {
+    const { manager } = await start(t, [remember, { ...remember, name: 'other', ref: 'subjcet' }])
+    const warnings = manager.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    assert.deepEqual(warnings, [
+      'there is no skill subjcet, to which skills.json leads; did you mean subject?',
+    ])
   })
 
   test('a folder of the same name wins', async (t) => {

@@ -208,6 +208,23 @@ export default { order: 1, description: 'd', setup: () => () => word }`,
     assert.equal(await manager.invoke('said'), 'b')
   })
 
+  test('lets the version that was saved last win, however long an earlier one takes to load', async (t) => {
+    const gate = Promise.withResolvers<void>()
+    Object.assign(globalThis, { gateOfTest: gate.promise })
+    t.after(() => Reflect.deleteProperty(globalThis, 'gateOfTest'))
+    const folder = await createFolder(t)
+    const manager = await startManager(t, { folders: [folder] })
+    await writeIn(folder, 'one/index.ts', codeSkill('one', '1', 'await globalThis.gateOfTest'))
+    const slow = manager.reload('one')
+    // Its file is read once the other, which begins later, is through.
+    await manager.reload('none')
+    await writeIn(folder, 'one/index.ts', codeSkill('one', '2'))
+    await manager.reload('one')
+    gate.resolve()
+    await slow
+    assert.equal(await manager.invoke('one'), 2)
+  })
+
   test('keeps the last good version of a skill that broke, and says why', async (t) => {
     const folder = await createFolder(t, { 'one/index.ts': codeSkill('one', '1') })
     const manager = await startManager(t, { folders: [folder] })
