@@ -1,7 +1,8 @@
 import { dirname, relative } from 'node:path'
 import { z } from 'zod'
+import { reasonOf } from '../core/errors.ts'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
-import type { Middleware, Skill } from '../core/skill.ts'
+import { type Middleware, type Skill, skillJsonSchema } from '../core/skill.ts'
 import type { FoundSkill } from './discover.ts'
 import { type FreshImporter, realPathOf } from './import-fresh.ts'
 
@@ -28,7 +29,17 @@ export async function loadCodeSkill(found: FoundSkill, importer: FreshImporter):
   if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replaceAll('\n', ' '))
   const { name = found.name, metadata, ...rest } = parsed.data
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
+  checkSchema(rest.args)
   return { name, ...rest, ...(metadata ? { metadata } : {}) }
+}
+
+/** Whoever lists the skills needs each schema as JSON Schema: one that has none must not break the list. */
+function checkSchema(args: z.ZodType): void {
+  try {
+    skillJsonSchema({ args })
+  } catch (error) {
+    throw new Error(`args cannot be told as JSON Schema: ${reasonOf(error)}`, { cause: error })
+  }
 }
 
 const middlewareShape = z.object({

@@ -82,6 +82,12 @@ describe('a broken skill', () => {
     'without an export': ['export const other = 1', /no default export/],
     'with no run': ['export default { description: "d" }', /run/],
     'with arguments that are no schema': ['export default { description: "d", args: {}, run() {} }', /zod/],
+    'with arguments that JSON Schema cannot tell': [
+      `import { z } from 'zod'
+const id = (shape) => z.object(shape).meta({ id: 'same' })
+export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id({ y: z.any() }) }), run() {} }`,
+      /args cannot be told as JSON Schema: Duplicate schema id/,
+    ],
     'whose name is not its folder': [
       'export default { name: "other", description: "d", run() {} }',
       /its folder is bad/,
