@@ -188,6 +188,38 @@ describe('tools of a model', () => {
     }
   })
 
+  test('have no alternatives at the top of their schemas, which providers refuse', async (t) => {
+    const args = z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('mail'), to: z.string(), subject: z.string() }),
+      z.object({ kind: z.literal('chat'), to: z.string() }),
+    ])
+    const tell = skillOf(() => 'told', { name: 'tell', args })
+    const both = z.object({ a: z.string() }).and(z.object({ b: z.number().optional() }))
+    const skills = [tell, skillOf(() => 'x', { name: 'plain', args: both }), adder]
+    const { manager, server } = await start(t, skillFile('Go.', 'model: local:m'), [{ text: 'ok' }], {
+      skills,
+    })
+    await manager.invoke('helper')
+    const tools = pathGet(server.requests[0]?.body, 'tools')
+    assert.ok(Array.isArray(tools))
+    const schemas = tools.map((tool) => [
+      pathGet(tool, 'function.name'),
+      pathGet(tool, 'function.parameters'),
+    ])
+    const { tell: told, plain } = Object.fromEntries(schemas)
+    assert.deepEqual(Object.keys(told).toSorted(), ['$schema', 'properties', 'required', 'type'])
+    assert.deepEqual(told.required, ['kind', 'to'])
+    assert.deepEqual(
+      told.properties.kind.anyOf.map((one: { const: string }) => one.const),
+      ['mail', 'chat'],
+    )
+    assert.deepEqual([told.properties.to, told.properties.subject], [{ type: 'string' }, { type: 'string' }])
+    assert.deepEqual(
+      [plain.type, plain.required, Object.keys(plain.properties)],
+      ['object', ['a'], ['a', 'b']],
+    )
+  })
+
   test('run as skills, and their results go back to the model', async (t) => {
     const { manager, server, usage } = await start(
       t,

@@ -10,6 +10,7 @@ import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
 import type { Caller, InvokeOptions } from '../../core/skill.ts'
 import { isCallbackName } from '../callback-skill.ts'
 import { createNameMatcher } from '../names.ts'
+import { toolSchema } from '../tool-schema.ts'
 
 /** What MCP needs of the skills: a SkillManager, or a client of a running daemon. */
 export type McpSkills = {
@@ -59,7 +60,7 @@ export function createMcpServer(options: McpOptions): Server {
     const skills = (await manager.list()).filter(({ name }) => offered.matches(name))
     const tools = skills.map(async ({ name, description, args }): Promise<Tool> => {
       const schema = args ?? (await manager.describe(name)).args
-      return { name, description, inputSchema: { ...schema, type: 'object' } }
+      return { name, description, inputSchema: { ...toolSchema(schema), type: 'object' } }
     })
     return { tools: await Promise.all(tools) }
   })

@@ -4,6 +4,7 @@ import { type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import type { SkillFiles } from '../markdown/skill-files.ts'
 import { createNameMatcher } from '../names.ts'
+import { toolSchema } from '../tool-schema.ts'
 
 /** The skills that there are, for models. */
 export type Catalog = { names(): string[]; get(name: string): Skill | undefined }
@@ -41,7 +42,7 @@ export async function createTools(
   for (const name of catalog.names()) {
     const found = catalog.get(name)
     if (!found || name === skill.name || !allowed.matches(name)) continue
-    add(name, found.description, { ...skillJsonSchema(found), type: 'object' })
+    add(name, found.description, toolSchema(skillJsonSchema(found)))
   }
   for (const ref of await ctx.services.callbacks.list(ctx.call.rootId)) {
     if (allowed.matches(ref))
