@@ -203,7 +203,9 @@ function withoutUndefined(args: unknown): unknown {
 
 function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
   const path = issue.path.map(String).join('.')
-  if (path && pathGet(args, path) === undefined) return `${path} is missing`
+  // A skill's own words say more.
+  const isPlain = issue.message.startsWith('Invalid input')
+  if (path && isPlain && pathGet(args, path) === undefined) return `${path} is missing`
   return path ? `${path}: ${issue.message}` : issue.message
 }
 

@@ -52,6 +52,12 @@ describe('invoking a skill', () => {
     )
   })
 
+  test('keeps the words that a schema brings for what is missing', async (t) => {
+    const args = z.object({ who: z.string({ error: 'say whom to greet' }) })
+    const manager = await startManager(t, { skills: [skillOf(() => 1, { args })] })
+    await assert.rejects(manager.invoke('subject', {}), /: who: say whom to greet$/)
+  })
+
   test('gives JSON to callers outside of the process, and says so where it is none', async (t) => {
     const skill = skillOf(({ args }) => (pathGet(args, 'big') ? 5n : { at: new Date(0) }))
     const manager = await startManager(t, { skills: [skill] })
