@@ -173,7 +173,13 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     skills: [buttons.skill],
     middleware: createMiddleware({ access: accessRules(config.access), ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
-      ...modelSources(config.model, options.env),
+      // Read for each run, as the name of the model is.
+      get env() {
+        return modelSources(config.model, options.env).env
+      },
+      get providers() {
+        return modelSources(config.model, options.env).providers ?? {}
+      },
       defaultModel: () => config.model?.name,
       onUsage: createUsageRecorder({ journal: store.journal, metrics, log, now }),
     }),
@@ -315,9 +321,9 @@ function routedSkills(manager: SkillManager): RoutedSkill[] {
 
 /** What changed of that which is built into the parts when they are made. */
 function needRestart(old: Config, next: Config): string[] {
-  const built = ({ daemon, skills, access, model }: Config) => {
+  const built = ({ daemon, skills, access }: Config) => {
     const { grace: _grace, retention: _retention, ...fixed } = daemon
-    return { ...fixed, skills, access, model }
+    return { ...fixed, skills, access }
   }
   const before: Record<string, unknown> = built(old)
   return Object.entries(built(next)).flatMap(([name, value]) =>

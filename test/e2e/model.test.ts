@@ -20,6 +20,14 @@ You help people.
 Answer :arg[text]
 `
 
+const routesWith = (url: string, key: string) => `
+gateways:
+  chat: { transport: websocket, path: /ws }
+model: { name: "openai-compatible:tiny", base-url: "${url}", api-key: "${key}" }
+routes:
+  - { name: chat, match: { gateway: chat }, skill: helper }
+`
+
 describe('a markdown skill on a chat', { timeout: 90_000 }, () => {
   let model: OpenAiServer
   let site: Site
@@ -31,15 +39,7 @@ describe('a markdown skill on a chat', { timeout: 90_000 }, () => {
       { calls: [{ name: 'echo', args: { text: 'tool says' } }] },
       { text: 'Still four.' },
     ])
-    site = createSite({
-      routes: `
-gateways:
-  chat: { transport: websocket, path: /ws }
-model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: "test-key-123456" }
-routes:
-  - { name: chat, match: { gateway: chat }, skill: helper }
-`,
-    })
+    site = createSite({ routes: routesWith(model.url, 'test-key-123456') })
     site.write('skills/helper/SKILL.md', MARKDOWN)
     daemon = await site.start()
   })
@@ -83,5 +83,15 @@ routes:
     const page = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(page, /trivium_model_tokens_total\{model="openai-compatible:tiny",direction="input"\} \d+/)
     assert.doesNotMatch(daemon.output(), /test-key-123456/)
+  })
+
+  test('asks the server that a saved routes.yaml names, with its key, from the next run on', async (t) => {
+    const other = await startOpenAiServer([{ text: 'Five, now.' }])
+    t.after(() => other.close())
+    site.write('routes.yaml', routesWith(other.url, 'another-key-654321'))
+    assert.equal((await site.run(['reload'])).code, 0)
+    const answer = await daemon.invoke('helper', { text: 'and now?', sessionId: 'later' })
+    assert.match(JSON.stringify(answer), /Five, now/)
+    assert.equal(other.requests[0]?.authorization, 'Bearer another-key-654321')
   })
 })
