@@ -100,6 +100,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const publicHttp = createPublicHttp({ log })
   let draining = false
 
+  let rules = accessRules(config.access)
   let routing = routingOf(config.routes)
   const roads = createRoads({
     store,
@@ -171,7 +172,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     services: { ...roads.services, ...runtime, ...durable.services, approvals },
     globals: runtime.globals,
     skills: [buttons.skill],
-    middleware: createMiddleware({ access: accessRules(config.access), ask: buttons.ask }),
+    middleware: createMiddleware({ access: () => rules, ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
       // Read for each run, as the name of the model is.
       get env() {
@@ -190,6 +191,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     const late = needRestart(config, next)
     if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
     config = next
+    rules = accessRules(next.access)
     routing = routingOf(next.routes)
     answering = buttons.around(routing)
     await gateways.apply(
@@ -321,9 +323,9 @@ function routedSkills(manager: SkillManager): RoutedSkill[] {
 
 /** What changed of that which is built into the parts when they are made. */
 function needRestart(old: Config, next: Config): string[] {
-  const built = ({ daemon, skills, access }: Config) => {
+  const built = ({ daemon, skills }: Config) => {
     const { grace: _grace, retention: _retention, ...fixed } = daemon
-    return { ...fixed, skills, access }
+    return { ...fixed, skills }
   }
   const before: Record<string, unknown> = built(old)
   return Object.entries(built(next)).flatMap(([name, value]) =>

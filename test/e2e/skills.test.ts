@@ -213,6 +213,10 @@ export default defineMiddleware({
       assert.match(await end(id), /no access rule grants it to the sender/)
     }
     assert.equal(bob.heard.length, 1)
+
+    site.write('routes.yaml', ROUTES.replace('members: [ada]', 'members: [cleo]'))
+    assert.equal((await site.run(['reload'])).code, 0)
+    assert.match(await end(await ada.say('admin')), /no access rule grants it to the sender/)
     for (const one of [ada, bob]) one.close()
   })
 })

@@ -200,7 +200,7 @@ describe('access', () => {
     ]
     const { manager } = await startRuntime(t, {
       skills: [outer, inner],
-      manager: { middleware: createMiddleware({ access }) },
+      manager: { middleware: createMiddleware({ access: () => access }) },
     })
     assert.equal(await manager.invoke('outer', {}, from('x')), 1)
     await assert.rejects(manager.invoke('inner', {}, from('x')), isCode('forbidden'))

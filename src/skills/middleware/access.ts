@@ -15,24 +15,23 @@ const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.
  * for: the skill that a route dispatches, and the tools that a model calls. `access: [role:admin, …]` in a
  * skill's metadata holds wherever the skill is invoked on behalf of a message. Whoever holds the control
  * token, the command line and code of the daemon are operators and may do everything.
+ *
+ * `rules` is asked at each invocation, so that who is taken out of a role is out at once.
  */
-export function createAccessMiddleware(rules: readonly AccessRule[] = []): Middleware {
-  const compiled = rules.map(({ who, skills }) => ({
-    who: createWho(who),
-    skills: createNameMatcher(skills),
-  }))
+export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Middleware {
+  const compiled = createCompiler(rules ?? (() => []))
   return defineMiddleware({
     name: 'access',
     order: 100,
     description: 'Lets only some senders invoke the skill',
-    always: rules.length > 0,
+    always: rules !== undefined,
     setup(settings, skill) {
       const own = settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings))
       return async (ctx, next) => {
         const { call } = ctx
         if (isOperator(call)) return next()
         if (own && !own(call)) throw refused(call, skill.name, `its access setting does not name the sender`)
-        if (isAskedFor(call) && !isGranted(compiled, call, skill.name)) {
+        if (isAskedFor(call) && !isGranted(compiled(), call, skill.name)) {
           throw refused(call, skill.name, 'no access rule grants it to the sender')
         }
         return next()
@@ -42,6 +41,21 @@ export function createAccessMiddleware(rules: readonly AccessRule[] = []): Middl
 }
 
 type Who = (call: Call) => boolean
+type CompiledRule = { who: Who; skills: NameMatcher }
+
+/** Compiles rules anew only where they are others than before. */
+function createCompiler(rules: () => readonly AccessRule[]): () => CompiledRule[] {
+  let known: readonly AccessRule[] = []
+  let compiled: CompiledRule[] = []
+  return () => {
+    const now = rules()
+    if (now !== known) {
+      compiled = now.map(({ who, skills }) => ({ who: createWho(who), skills: createNameMatcher(skills) }))
+      known = now
+    }
+    return compiled
+  }
+}
 
 /** A sender who is not verified has no identity and matches nothing but `*`. */
 function createWho(patterns: readonly string[]): Who {
@@ -60,7 +74,7 @@ function isAskedFor(call: Call): boolean {
   return call.depth === 0 || call.toolDepth === call.depth
 }
 
-function isGranted(rules: { who: Who; skills: NameMatcher }[], call: Call, name: string): boolean {
+function isGranted(rules: CompiledRule[], call: Call, name: string): boolean {
   return rules.length === 0 || rules.some(({ who, skills }) => skills.matches(name) && who(call))
 }
 

@@ -13,7 +13,7 @@ import { timeoutMiddleware } from './timeout.ts'
  */
 export function createMiddleware(
   options: {
-    access?: readonly AccessRule[]
+    access?: () => readonly AccessRule[]
     ask?: (approval: Approval, ctx: SkillContext) => Promise<void>
   } = {},
 ): Middleware[] {
