@@ -3,6 +3,7 @@ import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Check } from '../../core/transport.ts'
 import { connect } from './connect.ts'
+import { parseInfo } from './info.ts'
 
 /** The oldest Redis that has every command the scripts use (SMISMEMBER, XTRIM MINID). */
 const OLDEST = [6, 2] as const
@@ -74,9 +75,4 @@ function persistence(appends: boolean, broken: boolean): string {
 function clusterCheck(info: string): Check {
   const state = parseInfo(info).get('cluster_state') ?? 'unknown'
   return { name: 'Redis: cluster', ok: state === 'ok', detail: `cluster_state is ${state}` }
-}
-
-function parseInfo(text: string): Map<string, string> {
-  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'))
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
 }

@@ -16,6 +16,7 @@ import { createSignals } from './signals.ts'
 import { createStats } from './stats.ts'
 import { createTopicNames } from './topic-names.ts'
 import { createTopics } from './topics.ts'
+import { watchTornLogs } from './torn-log.ts'
 import { createTrim } from './trim.ts'
 
 export { checkRedis } from './check.ts'
@@ -61,6 +62,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     await close()
     throw toStoreError(error, address)
   }
+  await watchTornLogs({ client, marks: `${roots.main}servers`, log })
   await warn(connection, log)
 
   return {
