@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import type { DaemonProcess } from '../fixtures/daemon.ts'
 
-/** What came back on a connection until the other side ended it, or until `ms` passed in silence. */
+/** What came back on a connection until the other side ended it, or fell silent. */
 export type RawAnswer = { text: string; statuses: number[]; closed: boolean }
 
 /** Opens a plain TCP connection to `http://host:port`; a reset is no error of the test. */
@@ -12,10 +12,15 @@ export function openSocket(url: string): Socket {
 }
 
 /**
- * Sends bytes as they are over a connection of their own and collects what comes back, until `answers` heads of an
- * answer are there with their bodies, the other side hangs up, or nothing came for `ms`.
+ * Sends bytes as they are over a connection of their own and collects what comes back, until the other side hangs
+ * up, nothing came at all for `ms`, or nothing more for `more` ms.
  */
-export function sendRaw(url: string, bytes: string | Uint8Array, ms = 1_000): Promise<RawAnswer> {
+export function sendRaw(
+  url: string,
+  bytes: string | Uint8Array,
+  ms = 5_000,
+  more = 1_000,
+): Promise<RawAnswer> {
   return new Promise((resolve) => {
     const socket = openSocket(url)
     let text = ''
@@ -26,6 +31,7 @@ export function sendRaw(url: string, bytes: string | Uint8Array, ms = 1_000): Pr
     }
     socket.setTimeout(ms, () => finish(false))
     socket.on('data', (chunk) => {
+      socket.setTimeout(more)
       text += chunk.toString('latin1')
     })
     socket.on('close', () => finish(true))

@@ -94,7 +94,7 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
   for (const [what, [bytes, ...expected]] of Object.entries(unreadable)) {
     test(`${what} is refused, with a reason, and is on no road`, async () => {
       const before = await accepted()
-      const { text, statuses, closed } = await sendRaw(daemon.url, Buffer.from(bytes, 'latin1'), 3_000)
+      const { text, statuses, closed } = await sendRaw(daemon.url, Buffer.from(bytes, 'latin1'))
       assert.deepEqual(statuses, expected)
       assert.ok(closed, 'the connection stays open')
       if (!text.includes('Content-Length: 0')) assert.match(text, /\{"error":\{"code":"\w+","message":"[^"]+/)
@@ -155,7 +155,7 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
 
   test('a body that is declared small and chunked large is cut off at the limit', async () => {
     const huge = `${(2_000_000).toString(16)}\r\n${'a'.repeat(2_000_000)}\r\n0\r\n\r\n`
-    const { statuses } = await sendRaw(daemon.url, request('POST /hooks/demo', [chunked], huge), 3_000)
+    const { statuses } = await sendRaw(daemon.url, request('POST /hooks/demo', [chunked], huge))
     assert.deepEqual(statuses, [413])
   })
 

@@ -157,7 +157,12 @@ describe('bad input on a WebSocket', { timeout: 120_000 }, () => {
     const handshake = `GET /ws HTTP/1.1\r\nHost: a\r\n${HANDSHAKE.join('\r\n')}\r\n\r\n`
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 100 }), async (bytes) => {
-        const { statuses } = await sendRaw(daemon.url, Buffer.concat([Buffer.from(handshake), bytes]), 50)
+        const { statuses } = await sendRaw(
+          daemon.url,
+          Buffer.concat([Buffer.from(handshake), bytes]),
+          5_000,
+          50,
+        )
         assert.deepEqual(statuses, [101])
       }),
       { numRuns: 50 },
