@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { transports } from '../../transports/registry.ts'
-import { type Config, loadConfig } from '../config/load-config.ts'
+import type { Config } from '../config/load-config.ts'
 import type { RoutedSkill } from '../config/skill-routes.ts'
 
 /** Where a command runs. */
@@ -27,12 +26,18 @@ export function ownVersion(): string {
 /** Reads the configuration of these environs, again each time it is called. */
 export function loadFor(environs: Environs): (skills?: readonly RoutedSkill[]) => Promise<Config> {
   const { env, cwd, path } = environs
-  return (skills) =>
-    loadConfig({
+  return async (skills) => {
+    // A command that reads no configuration need not wait for what reads it.
+    const [{ loadConfig }, { transports }] = await Promise.all([
+      import('../config/load-config.ts'),
+      import('../../transports/registry.ts'),
+    ])
+    return loadConfig({
       env,
       cwd,
       transports,
       ...(path === undefined ? {} : { path }),
       ...(skills === undefined ? {} : { skills }),
     })
+  }
 }

@@ -1,41 +1,29 @@
 import { Command, CommanderError } from 'commander'
 import { toTriviumError } from '../core/errors.ts'
 import type { AddCommand, CommandContext } from './command.ts'
-import { addConfig } from './commands/config.ts'
-import { addDeadLetters } from './commands/dead-letters.ts'
-import { addDoctor } from './commands/doctor.ts'
-import { addHistory } from './commands/history.ts'
-import { addInit } from './commands/init.ts'
-import { addMcp } from './commands/mcp.ts'
-import { addMessage } from './commands/message.ts'
-import { addReload } from './commands/reload.ts'
-import { addRoutes } from './commands/routes.ts'
-import { addSkill } from './commands/skill.ts'
-import { addStart } from './commands/start.ts'
-import { addState } from './commands/state.ts'
-import { addStatus } from './commands/status.ts'
-import { addWorkbench } from './commands/workbench.ts'
 import { type Environs, ownVersion } from './environs.ts'
-import { invokeByName } from './skill-command.ts'
 import { type Terminal, usageOutput } from './terminal.ts'
 
-/** Every command but those that are skills. A new one is a file in `commands/` and a line here. */
-const COMMANDS: readonly AddCommand[] = [
-  addStart,
-  addInit,
-  addStatus,
-  addDoctor,
-  addMessage,
-  addHistory,
-  addRoutes,
-  addConfig,
-  addReload,
-  addDeadLetters,
-  addState,
-  addWorkbench,
-  addSkill,
-  addMcp,
-]
+/**
+ * Every command but those that are skills, in the order of the help; only what a command line names is loaded. A new
+ * one is a file in `commands/` and a line here.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  start: async () => (await import('./commands/start.ts')).addStart,
+  init: async () => (await import('./commands/init.ts')).addInit,
+  status: async () => (await import('./commands/status.ts')).addStatus,
+  doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
+  message: async () => (await import('./commands/message.ts')).addMessage,
+  history: async () => (await import('./commands/history.ts')).addHistory,
+  routes: async () => (await import('./commands/routes.ts')).addRoutes,
+  config: async () => (await import('./commands/config.ts')).addConfig,
+  reload: async () => (await import('./commands/reload.ts')).addReload,
+  'dead-letters': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
+  state: async () => (await import('./commands/state.ts')).addState,
+  workbench: async () => (await import('./commands/workbench.ts')).addWorkbench,
+  skill: async () => (await import('./commands/skill.ts')).addSkill,
+  mcp: async () => (await import('./commands/mcp.ts')).addMcp,
+}
 
 /** Runs one command line and resolves with the exit code: 0 fine, 1 failed, 2 usage or configuration, 3 no daemon, 4 nothing came. */
 export async function main(argv: string[]): Promise<number> {
@@ -59,7 +47,7 @@ export async function main(argv: string[]): Promise<number> {
       out: (text) => process.stdout.write(text),
       err: (text) => process.stderr.write(text),
     }),
-    commands: () => program.commands.map((command) => command.name()),
+    commands: () => Object.keys(COMMANDS),
     exit(given) {
       code = given
     },
@@ -79,18 +67,32 @@ export async function main(argv: string[]): Promise<number> {
       'after',
       '\nEvery skill is a command too: trivium <skill> --arg value. `trivium skill list` names them.',
     )
-  for (const add of COMMANDS) add(program, context)
-  for (const command of program.commands) inherit(command)
 
   try {
-    const known = new Set(program.commands.flatMap((command) => [command.name(), ...command.aliases()]))
     const name = firstWord(argv)
-    if (name !== undefined && !known.has(name) && name !== 'help') await invokeByName(name, argv, context)
-    else await program.parseAsync(argv, { from: 'user' })
+    if (isSkill(name)) {
+      const { invokeByName } = await import('./skill-command.ts')
+      await invokeByName(name, argv, context)
+    } else {
+      for (const load of loadersFor(name, argv)) (await load())(program, context)
+      for (const command of program.commands) inherit(command)
+      await program.parseAsync(argv, { from: 'user' })
+    }
     return code
   } catch (error) {
     return report(error, context.terminal())
   }
+}
+
+function isSkill(name: string | undefined): name is string {
+  return name !== undefined && name !== 'help' && !Object.hasOwn(COMMANDS, name)
+}
+
+function loadersFor(name: string | undefined, argv: readonly string[]): (() => Promise<AddCommand>)[] {
+  if (name === undefined && (argv.includes('--version') || argv.includes('-V'))) return []
+  return Object.entries(COMMANDS).flatMap(([each, load]) =>
+    each === (name ?? each) || name === 'help' ? [load] : [],
+  )
 }
 
 /** Global flags are understood after the command as well as before it. */

@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { closest, distance } from 'fastest-levenshtein'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
-import { knownSkills, SHIPPED_SKILLS } from '../daemon/known-skills.ts'
 import { type CommandContext, EXIT_NOTHING } from './command.ts'
 import { type Connection, connect, connectOrOpen } from './connection.ts'
 import { loadFor } from './environs.ts'
@@ -79,6 +78,7 @@ async function open(name: string, argv: readonly string[], context: CommandConte
     return await connect(environs)
   } catch (error) {
     if (!(error instanceof TriviumError) || error.code !== 'not_running' || isCallbackRef(name)) throw error
+    const { knownSkills, SHIPPED_SKILLS } = await import('../daemon/known-skills.ts')
     const { skills } = await loadFor(environs)()
     const known = (await knownSkills([...skills.folders, SHIPPED_SKILLS])).map((skill) => skill.name)
     if (!known.includes(name)) throw unknownCommand(name, [...known, ...context.commands()])

@@ -7,10 +7,13 @@ export const email: TransportKind<EmailOptions> = {
   kind: 'email',
   options: emailOptions,
   create: (options, deps) =>
-    lazyTransport(async () => {
-      const { createEmailTransport } = await import('./transport.ts')
-      return createEmailTransport(options, deps)
-    }),
+    lazyTransport(
+      async () => {
+        const { createEmailTransport } = await import('./transport.ts')
+        return createEmailTransport(options, deps)
+      },
+      { canProbe: true },
+    ),
   eventData: (message) => ({
     from: message.from.address ?? message.from.id,
     to: message.to ?? '',

@@ -9,7 +9,9 @@ export const slack: TransportKind<SlackOptions> = {
   kind: 'slack',
   options: slackOptions,
   create: (options, deps) =>
-    lazyTransport(async () => (await import('./transport.ts')).createSlackTransport(options, deps)),
+    lazyTransport(async () => (await import('./transport.ts')).createSlackTransport(options, deps), {
+      canProbe: true,
+    }),
   eventData,
 }
 

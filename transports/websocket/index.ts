@@ -1,14 +1,17 @@
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
+import { lazyTransport } from '../lazy.ts'
 import { type WebsocketOptions, websocketOptions } from './config.ts'
-import { createGateway } from './gateway.ts'
 
 /** The WebSocket transport: a conversation over one connection after another, with nothing lost between. */
 export const websocket: TransportKind<WebsocketOptions> = {
   kind: 'websocket',
   options: websocketOptions,
-  create: createGateway,
+  create: (options, deps) =>
+    lazyTransport(async () => (await import('./gateway.ts')).createGateway(options, deps), {
+      canProbe: false,
+    }),
   eventData,
 }
 
