@@ -4,23 +4,20 @@
 import { existsSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
-import v8 from 'node:v8'
 import { handOver } from './hand-over.js'
 
 const source = new URL('../src/main.ts', import.meta.url)
 const main = existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url)
 const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 
-/** A daemon runs for weeks. These keep its memory 100 MB lower at the same rate: what V8 and malloc may hoard. */
+/** A daemon runs for weeks. This, and what src/cli/start.ts sets, keeps its memory 100 MB lower at the same rate. */
 const DAEMON_FLAGS = ['--max-semi-space-size=8']
-const HEAP_GROWTH = '--heap-growing-percent=30'
 process.env.MALLOC_ARENA_MAX ??= '2'
 const isDaemon = process.argv[2] === 'start' && !process.execArgv.some((flag) => flag.includes('semi-space'))
 
 if (Number(process.versions.node.split('.')[0]) >= 24 && isDaemon) {
   handOver(process.execPath, [...process.execArgv, ...DAEMON_FLAGS, ...process.argv.slice(1)])
 } else if (Number(process.versions.node.split('.')[0]) >= 24) {
-  if (process.argv[2] === 'start') v8.setFlagsFromString(HEAP_GROWTH)
   module.enableCompileCache?.()
   await import(main.href)
 } else if (existsSync(own)) {

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import { transports } from '../transports/registry.ts'
 import type { Config } from './config/load-config.ts'
 import type { RoutedSkill } from './config/skill-routes.ts'
-import { createControlApi } from './control/api.ts'
 import { createMetrics } from './control/metrics.ts'
 import { controlToken } from './control/token.ts'
 import { type Json, toJson } from './core/json.ts'
@@ -233,8 +232,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     const { createMcpHttp } = await import('./skills/mcp/mcp-http.ts')
     return createMcpHttp({ manager, version: options.version, now })
   })
-  const control = createServer(
-    createControlApi({
+  let control: Server | undefined
+  const createControl = async () => {
+    // Most commands work in their own process for a moment, and serve nothing.
+    const { createControlApi } = await import('./control/api.ts')
+    const api = createControlApi({
       ...operator,
       mcp: (request, response, next) => void mcp.handle(request, response, request.body).catch(next),
       token: controlToken(dataDir, config.daemon.token),
@@ -248,8 +250,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
           return metrics.page(undefined)
         }
       },
-    }),
-  )
+    })
+    return createServer(api)
+  }
   const housekeeping = createHousekeeping({
     store,
     retention: () => config.daemon.retention,
@@ -280,6 +283,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       housekeeping.start()
       if (mode === 'local') return undefined
       durable.start()
+      control = await createControl()
       const listen = await publicHttp.listen(textOf(config.daemon.listen))
       const address = await listenOn(control, config.daemon.controlListen)
       return { listen: textOf(listen), control: textOf(address) }
@@ -297,7 +301,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         () => Promise.all([publicHttp.close(left()), gateways.close()]),
         () => manager.close(),
         () => mcp.close(),
-        () => closeServer(control),
+        async () => control && closeServer(control),
         () => housekeeping.stop(),
         async () => runtime.close(),
         () => durable.close(),

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { transports } from '../../transports/registry.ts'
 import { readEnvironment } from '../config/environment.ts'
 import { type ConfigWatcher, watchConfig } from '../config/watch-config.ts'
@@ -64,6 +65,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await daemon.manager.watch(() => void watcher?.reload())
     const store = daemon.store.kind
     writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
+    setFlagsFromString(HEAP_GROWTH)
     const took = Math.round(performance.now() - began)
     terminal.out(banner({ ...addresses, daemon, version: environs.version, took }))
     const code = await ended
@@ -76,6 +78,9 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     removeDaemonFile(dataDir)
   }
 }
+
+/** V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start. */
+const HEAP_GROWTH = '--heap-growing-percent=30'
 
 /** One Ctrl-C under npm arrives twice within milliseconds: from the terminal, and again from npm. */
 const SAME_SIGNAL = 500

@@ -1,5 +1,4 @@
 import { relative } from 'node:path'
-import { watch as watchFiles } from 'chokidar'
 import type { Log } from '../core/log.ts'
 import { skillOfFile } from './discover.ts'
 
@@ -16,6 +15,7 @@ export async function watchSkills(
   changed: (name: string | undefined) => Promise<void>,
   log: Log,
 ): Promise<() => Promise<void>> {
+  const { watch: watchFiles } = await import('chokidar')
   const pending = new Map<string | undefined, NodeJS.Timeout>()
   const watcher = watchFiles([...folders], {
     ignoreInitial: true,

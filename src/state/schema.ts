@@ -7,13 +7,24 @@ export type Check<T extends JsonObject> = (
   document: JsonObject,
 ) => { ok: true; document: T } | { ok: false; details: string }
 
-/** Compiles a JSON Schema (2020-12, with `discriminator` and the formats). Throws for a schema that is none. */
+/**
+ * A check against a JSON Schema (2020-12, with `discriminator` and the formats). The schema is compiled with the first
+ * document, for most commands and daemons never come to it; that throws for a schema that is none.
+ */
 export function compileSchema<T extends JsonObject>(schema: JsonObject): Check<T> {
+  let validate: ValidateFunction<T> | undefined
+  return (document) => {
+    validate ??= compile<T>(schema)
+    return validate(document)
+      ? { ok: true, document }
+      : { ok: false, details: explain(validate.errors ?? []) }
+  }
+}
+
+function compile<T extends JsonObject>(schema: JsonObject): ValidateFunction<T> {
   const ajv = new Ajv2020({ allErrors: true, discriminator: true, allowUnionTypes: true })
   formats.default(ajv)
-  const validate: ValidateFunction<T> = ajv.compile<T>(schema)
-  return (document) =>
-    validate(document) ? { ok: true, document } : { ok: false, details: explain(validate.errors ?? []) }
+  return ajv.compile<T>(schema)
 }
 
 function explain(errors: readonly ErrorObject[]): string {
