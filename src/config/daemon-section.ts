@@ -17,6 +17,8 @@ export type DaemonConfig = {
   token?: string
   /** Set: the Redis store. Else the embedded one. */
   redisUrl?: string
+  /** What all keys in Redis begin with; installations with different ones never meet. */
+  redisPrefix: string
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
   /** How long a drain waits for what runs. */
   grace: number
@@ -32,6 +34,7 @@ const DAEMON_VARIABLES = {
   TRIVIUM_CONTROL_LISTEN: 'control-listen',
   TRIVIUM_TOKEN: 'token',
   REDIS_URL: 'redis-url',
+  TRIVIUM_REDIS_PREFIX: 'redis-prefix',
   TRIVIUM_LOG_LEVEL: 'log-level',
   TRIVIUM_GRACE: 'grace',
 } as const
@@ -72,6 +75,10 @@ export const daemonSchema = z.strictObject({
     .string()
     .regex(/^(rediss?|redis-sentinel):\/\/\S+$/, 'expected redis://…, rediss://… or redis-sentinel://…')
     .optional(),
+  'redis-prefix': z
+    .string()
+    .regex(/^[\w-]{1,40}$/, 'expected up to 40 letters, digits, _ and -')
+    .default('trivium'),
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   grace: timerDuration.default(10_000),
   retention: retention.default({ 'max-age': DAYS_7, 'max-count': 1_000_000, gateways: {}, topics: {} }),
@@ -111,6 +118,7 @@ export function daemonConfig(
     controlListen: merged['control-listen'],
     ...(merged.token === undefined ? {} : { token: merged.token }),
     ...(merged['redis-url'] === undefined ? {} : { redisUrl: merged['redis-url'] }),
+    redisPrefix: merged['redis-prefix'],
     logLevel: merged['log-level'],
     grace: merged.grace,
     retention: retentionOf(merged.retention),

@@ -7,14 +7,14 @@ import type { Check } from '../core/transport.ts'
 
 /** Opens the store that the configuration names: Redis where a URL is set, else the embedded one in the data dir. */
 export async function openStore(options: {
-  daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl'>
+  daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix'>
   toEvent(message: Message): Event
   log: Log
 }): Promise<Store> {
   const { daemon, toEvent, log } = options
   if (daemon.redisUrl !== undefined) {
     const { createRedisStore } = await import('../stores/redis/index.ts')
-    return createRedisStore({ url: daemon.redisUrl, toEvent, log })
+    return createRedisStore({ url: daemon.redisUrl, prefix: daemon.redisPrefix, toEvent, log })
   }
   const { createEmbeddedStore } = await import('../stores/embedded/index.ts')
   return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log })

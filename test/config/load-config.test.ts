@@ -15,6 +15,7 @@ describe('the daemon section', () => {
       dataDir: join(cwd, '.trivium'),
       listen: { host: '127.0.0.1', port: 8080 },
       controlListen: { host: '127.0.0.1', port: 8787 },
+      redisPrefix: 'trivium',
       logLevel: 'info',
       grace: 10_000,
       retention: { journal: { maxAge: 604_800_000, maxCount: 1_000_000 }, gateways: {}, topics: {} },
@@ -33,6 +34,7 @@ describe('the daemon section', () => {
       controlListen: { host: '::1', port: 0 },
       logLevel: 'warn',
       grace: 60_000,
+      redisPrefix: 'trivium',
       maxBacklog: 5,
       retention: {
         journal: { maxAge: 172_800_000, maxCount: 7 },
@@ -48,6 +50,7 @@ describe('the daemon section', () => {
       TRIVIUM_LISTEN: '0.0.0.0:0',
       TRIVIUM_TOKEN: 'token-of-env',
       REDIS_URL: 'redis://:pass%21word@localhost:6379,redis://b:6379',
+      TRIVIUM_REDIS_PREFIX: 'staging',
       TRIVIUM_CONTROL_LISTEN: '',
     }
     const { config, cwd } = await read(
@@ -59,6 +62,7 @@ describe('the daemon section', () => {
     assert.deepEqual(config?.daemon.listen, { host: '0.0.0.0', port: 0 })
     assert.deepEqual(config?.daemon.controlListen, { host: '127.0.0.1', port: 6 })
     assert.equal(config?.daemon.redisUrl, env.REDIS_URL)
+    assert.equal(config?.daemon.redisPrefix, 'staging')
     assert.deepEqual(config?.secrets, ['token-of-env', 'pass%21word', 'pass!word'])
   })
 

@@ -27,7 +27,11 @@ servePeer(
     async open(params) {
       const { dir, redis } = openSchema.parse(params)
       const toEvent = createToEvent(new Map(Object.entries(transports)))
-      const daemon = redis === undefined ? { dataDir: dir } : { dataDir: dir, redisUrl: redis }
+      const daemon = {
+        dataDir: dir,
+        redisPrefix: 'trivium',
+        ...(redis === undefined ? {} : { redisUrl: redis }),
+      }
       store = await openStore({ daemon, toEvent, log: silent })
       return {}
     },
