@@ -28,9 +28,10 @@ export function openDatabase(dir: string): DatabaseSync {
 }
 
 /**
- * NORMAL: a commit is in the log when it returns, and on the disk when the writer has flushed the log. Pages of 16 KB hold eleven messages of 1 KB with little space
- * between them, and keep larger ones out of overflow pages. Freed pages are used again, so a file that trimming
- * keeps at its size needs no vacuum. The checkpointer decides when the log is moved into the database.
+ * NORMAL: a commit is in the log when it returns, and on the disk when the writer has flushed the log. Pages of 16 KB
+ * hold eleven messages of 1 KB with little space between them, and keep larger ones out of overflow pages. Freed pages
+ * are used again, so a file that trimming keeps at its size needs no vacuum. The checkpointer decides when the log is
+ * moved into the database.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
