@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { PassThrough, type Readable, type Transform } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { finished } from 'node:stream/promises'
 import { type MimeNode, Splitter, type SplitterChunk } from '@zone-eu/mailsplit'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
-import { headersOnly, type Mail, type Part, parseMail } from './parse.ts'
+import { headersOnly, type Mail, parseMail } from './parse.ts'
+import type { Part } from './part.ts'
+import { isWinmail, unpackWinmail } from './winmail.ts'
 
 /** What is kept of the text parts of a big mail, all together. */
 const MAX_TEXT = 256 * 1024
 const HEAD = 65_536
 /** postal-mime keeps each line of a part by itself, and takes many seconds for a million of them. */
 const MAX_LINES = 20_000
+/** As much fits into a mail of the default `max-size`. */
+const MAX_WINMAIL = 40 * 1024 * 1024
 
 /** True for a mail that must go through `parseBigMail`, though it fits into memory. */
 export function hasTooManyLines(raw: Buffer): boolean {
@@ -82,11 +87,13 @@ async function takeApart(source: Readable, artifacts: Artifacts, limit: number):
   const cut = room()
     ? undefined
     : `Its text is over ${MAX_TEXT} bytes or ${MAX_LINES} lines; the rest was left out.`
-  return {
+  const whole: Mail = {
     ...mail,
     parts: mail.parts.map((part) => rejoin(part, secret, saved)),
     ...(cut ? { unreadable: cut } : {}),
   }
+  const winmails = await loadWinmails(whole.parts, artifacts)
+  return unpackWinmail(whole, (part) => winmails.get(part))
 }
 
 /** mailsplit gives its limits (headers, child nodes) codes of its own. */
@@ -165,4 +172,16 @@ function rejoin(part: Part, secret: string, saved: Attachment[]): Part {
   const note = part.content.length < 200 ? Buffer.from(part.content).toString('latin1') : ''
   const found = note.startsWith(secret) ? saved[Number(note.slice(secret.length))] : undefined
   return found ? { ...part, content: new Uint8Array(), saved: found } : part
+}
+
+/** The content of each winmail.dat that fits into memory, which it must to be read. */
+async function loadWinmails(parts: readonly Part[], artifacts: Artifacts): Promise<Map<Part, Buffer>> {
+  const loaded = new Map<Part, Buffer>()
+  let room = MAX_WINMAIL
+  for (const part of parts.filter(isWinmail)) {
+    if (!part.saved || part.saved.size > room) continue
+    room -= part.saved.size
+    loaded.set(part, await buffer(artifacts.open(part.saved.sha256)))
+  }
+  return loaded
 }

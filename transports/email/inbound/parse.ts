@@ -1,8 +1,9 @@
-import { convert } from 'html-to-text'
 import PostalMime, { type Address, addressParser, type Attachment as MimePart } from 'postal-mime'
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { Attachment } from '../../../src/core/message.ts'
+import { bareContentId, oneLine, type Part, partName } from './part.ts'
 import { type ParsedMail, parsePlainMail } from './plain-mail.ts'
+import { htmlToText, plain } from './readable-text.ts'
+import { unpackWinmail } from './winmail.ts'
 
 /** A mail taken apart. Nothing in it is trusted; everything may be missing. */
 export type Mail = {
@@ -30,22 +31,8 @@ export type Mail = {
 
 export type Mailbox = { name: string; address: string }
 
-/** An attachment or an inline image. */
-export type Part = {
-  name: string
-  type: string
-  contentId?: string
-  inline: boolean
-  /** Empty where the part is on disk already. */
-  content: Uint8Array
-  /** Set for the parts of a big mail, which never were in memory. */
-  saved?: Attachment
-}
-
 const MAX_DEPTH = 64
 const MAX_HEADERS = 256 * 1024
-/** Of the HTML, as much is made into text; parsers take far more than linear time for hostile markup. */
-const MAX_HTML = 128 * 1024
 const MAX_BODY = 65_536
 const MAX_IDS = 100
 const MAX_FROM = 10_000
@@ -56,7 +43,8 @@ const MAX_FROM = 10_000
  */
 export async function parseMail(raw: Uint8Array): Promise<Mail> {
   try {
-    return toMail(parsePlainMail(raw) ?? (await parseAnyMail(raw)), raw)
+    const mail = toMail(parsePlainMail(raw) ?? (await parseAnyMail(raw)), raw)
+    return unpackWinmail(mail, (part) => part.content)
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }
@@ -90,7 +78,7 @@ function toMail(email: ParsedMail, raw: Uint8Array): Mail {
   const inReplyTo = messageIds(value('in-reply-to'))[0]
   const date = dateOf(value('date'))
   const html = email.html?.trim() ? email.html : undefined
-  const written = email.text?.trim() ? email.text : html ? textOf(html) : ''
+  const written = email.text?.trim() ? email.text : html ? htmlToText(html) : ''
   // A container without the boundary that it needs: its text is there all the same.
   const lost = /^multipart\/(?!.*boundary=)/i.test(value('content-type') ?? '')
   const text = lost && written === '' ? bodyOf(raw) : written
@@ -116,10 +104,9 @@ function toPart(part: MimePart, index: number): Part {
   const { content } = part
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
   return {
-    // A name is a label; a path in it is somebody's attempt.
-    name: oneLine(part.filename ?? '').replace(/^.*[\\/]/, '') || `part-${index + 1}`,
+    name: partName(part.filename ?? '', index),
     type: part.mimeType,
-    ...(part.contentId ? { contentId: part.contentId.replace(/^<|>$/g, '') } : {}),
+    ...(part.contentId ? { contentId: bareContentId(part.contentId) } : {}),
     inline: part.related === true || part.disposition === 'inline',
     content: bytes,
   }
@@ -140,35 +127,6 @@ function bareId(value: string | undefined): string | undefined {
 function dateOf(value: string | undefined): number | undefined {
   const time = value ? Date.parse(value.replace(/\s*\([^)]*\)\s*$/, '')) : Number.NaN
   return Number.isNaN(time) ? undefined : time
-}
-
-function textOf(html: string): string {
-  try {
-    return convert(html.slice(0, MAX_HTML), {
-      wordwrap: false,
-      limits: { maxInputLength: MAX_HTML, maxDepth: 200, maxChildNodes: 20_000, ellipsis: '…' },
-      selectors: [
-        { selector: 'img', format: 'skip' },
-        { selector: 'a', options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
-      ],
-    })
-  } catch (error) {
-    return `(This HTML could not be read: ${reasonOf(error)})`
-  }
-}
-
-/** Line ends as `\n`, no byte order mark and no NUL, which some stores cannot keep in text. */
-function plain(text: string): string {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replaceAll('\r', '\n')
-    .replaceAll('\u0000', '')
-    .replace(/^\ufeff/, '')
-}
-
-function oneLine(text: string): string {
-  // Control characters in names and subjects must not reach a log line or a header of ours.
-  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 }
 
 function bodyOf(raw: Uint8Array): string {

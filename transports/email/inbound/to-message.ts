@@ -109,7 +109,8 @@ async function bounded(
 async function saveParts(mail: Mail, artifacts: Artifacts): Promise<Attachment[]> {
   const saved: Attachment[] = []
   for (const part of mail.parts) {
-    const body = () => Readable.from([Buffer.from(part.content)])
+    const { buffer, byteOffset, byteLength } = part.content
+    const body = () => Readable.from([Buffer.from(buffer, byteOffset, byteLength)])
     saved.push(
       part.saved
         ? { ...part.saved, name: part.name, type: part.type }
