@@ -4,6 +4,8 @@ import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
 import type { KeyValues } from '../core/store.ts'
 import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import type { Change } from './document.ts'
+import { LOG_LIMITS, type LogLimits, withWhole } from './log-limits.ts'
+import { trimSharedLog } from './shared-trim.ts'
 
 const ATTEMPTS = 200
 
@@ -22,10 +24,12 @@ export function createSharedBackend(options: {
   kv: KeyValues
   onSignal(name: `kv:${string}`, listener: () => void): () => void
   address?: string
+  limits?: LogLimits
 }): DocumentBackend {
-  const { kv } = options
+  const { kv, limits = LOG_LIMITS } = options
   const headKey = (name: string) => `document:${name}`
-  const eventsKey = (name: string, seq: number) => `document-events:${name}:${String(seq).padStart(12, '0')}`
+  const eventsPrefix = (name: string) => `document-events:${name}:`
+  const eventsKey = (name: string, seq: number) => `${eventsPrefix(name)}${String(seq).padStart(12, '0')}`
   const cache = new Map<string, { version: number; head: Head }>()
 
   const read = async (name: string): Promise<Found> => {
@@ -44,6 +48,13 @@ export function createSharedBackend(options: {
     if (head.changes.length > 0) await kv.set(eventsKey(name, head.before + 1), head.changes)
   }
 
+  /** Beside the writes, which need not wait for it; what fails is done with the next thousand events. */
+  let trimming: Promise<void> = Promise.resolve()
+  const trim = (name: string, last: number) => {
+    const work = () => trimSharedLog(kv, { prefix: eventsPrefix(name), last, limits })
+    trimming = trimming.then(work).catch(() => {})
+  }
+
   return {
     kind: 'shared',
     locate: (name) => `${options.address ?? 'the store'}, key ${headKey(name)}`,
@@ -55,10 +66,12 @@ export function createSharedBackend(options: {
         const commit = work(current)
         if (!commit) return
         if (found.head) await spill(name, found.head)
-        const next = headOf(commit, current.revision)
+        const { changes, isWhole } = withWhole(commit.changes, commit.document, limits)
+        const next = headOf({ ...commit, changes }, current.revision)
         const written = await kv.set(headKey(name), next, { ifVersion: found.version })
         if (written !== undefined) {
           cache.set(name, { version: written, head: next })
+          if (isWhole) trim(name, next.revision)
           return
         }
         await delay(Math.random() * Math.min(50, 2 + attempt))
@@ -67,10 +80,11 @@ export function createSharedBackend(options: {
     },
     async *changes(name, after) {
       const { head } = await read(name)
-      const prefix = `document-events:${name}:`
-      for (const key of await kv.list(prefix, Number.MAX_SAFE_INTEGER)) {
+      for (const key of await kv.list(eventsPrefix(name), Number.MAX_SAFE_INTEGER)) {
         const found = await kv.get(key)
-        if (!Array.isArray(found?.value)) throw corrupt(key, name)
+        // It was trimmed since.
+        if (!found) continue
+        if (!Array.isArray(found.value)) throw corrupt(key, name)
         for (const value of found.value) {
           if (!isChange(value)) throw corrupt(key, name)
           if (value.seq > after && value.seq <= (head?.before ?? Number.MAX_SAFE_INTEGER)) yield value
@@ -95,7 +109,7 @@ export function createSharedBackend(options: {
         await kv.delete(headKey(name))
         return key
       }
-      for (const old of await kv.list(`document-events:${name}:`, Number.MAX_SAFE_INTEGER)) {
+      for (const old of await kv.list(eventsPrefix(name), Number.MAX_SAFE_INTEGER)) {
         const found = await kv.get(old)
         if (found) await kv.set(`${key}:${old}`, found.value)
         await kv.delete(old)
@@ -104,6 +118,7 @@ export function createSharedBackend(options: {
     },
     watch: (name, listener) => options.onSignal(`kv:${headKey(name)}`, listener),
     async close() {
+      await trimming
       cache.clear()
     },
   }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { type Change, formatDocument, parseDocument } from './document.ts'
+import { LOG_LIMITS, type LogLimits, withWhole } from './log-limits.ts'
 
 const BUSY = 5
 const PATIENCE = 10_000
@@ -12,8 +13,12 @@ const PAGE = 1000
  * Documents and their events in one SQLite file at `path`. A commit is one transaction; with `synchronous =
  * FULL` it is durable when it returns. `watchInterval` (ms): how often another process's commits are looked for.
  */
-export function createSqliteBackend(options: { path: string; watchInterval?: number }): DocumentBackend {
-  const { path } = options
+export function createSqliteBackend(options: {
+  path: string
+  watchInterval?: number
+  limits?: LogLimits
+}): DocumentBackend {
+  const { path, limits = LOG_LIMITS } = options
   let opened: DatabaseSync | undefined
   const cache = new Map<string, Stored & { document: unknown }>()
   const database = () => {
@@ -29,7 +34,7 @@ export function createSqliteBackend(options: { path: string; watchInterval?: num
       const db = database()
       await exclusively(db, path, () => {
         const commit = work(readStored(db, name))
-        if (commit) write(db, name, commit)
+        if (commit) write(db, { name, commit, limits })
       })
     },
     async *changes(name, after) {
@@ -137,15 +142,29 @@ async function exclusively(db: DatabaseSync, path: string, work: () => void): Pr
   }
 }
 
-function write(db: DatabaseSync, name: string, { changes, document }: Commit): void {
+function write(
+  db: DatabaseSync,
+  { name, commit, limits }: { name: string; commit: Commit; limits: LogLimits },
+): void {
+  const { document } = commit
+  const { changes, isWhole } = withWhole(commit.changes, document, limits)
   const insert = db.prepare('INSERT INTO change (name, seq, body) VALUES (?, ?, ?)')
   for (const change of changes) insert.run(name, change.seq, JSON.stringify(change))
+  const last = changes.at(-1)?.seq ?? 0
   db.prepare('INSERT OR REPLACE INTO document (name, revision, body) VALUES (?, ?, ?)').run(
     name,
-    changes.at(-1)?.seq ?? 0,
+    last,
     formatDocument(document),
   )
+  if (isWhole) db.prepare(TRIM).run({ name, spare: last - limits.kept })
 }
+
+/** Removes what came before the newest whole document that may be the log's beginning. */
+const TRIM = `DELETE FROM change WHERE name = :name AND seq < (
+  SELECT seq FROM change
+  WHERE name = :name AND seq <= :spare AND json_type(body, '$.document') IS NOT NULL
+  ORDER BY seq DESC LIMIT 1
+)`
 
 function lastSeq(db: DatabaseSync, name: string): number {
   return Number(db.prepare('SELECT max(seq) AS seq FROM change WHERE name = ?').get(name)?.seq ?? 0)

@@ -3,6 +3,7 @@ import { createSharedBackend } from '../../src/state/shared-backend.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { openStore } from '../stores/redis/kit.ts'
+import { describeLogLimits } from './log-limits.contract.ts'
 import { describeManager } from './manager.contract.ts'
 import { quiet, toEvent } from './store-parts.ts'
 import { temporaryDir } from './temporary.ts'
@@ -27,4 +28,15 @@ describeManager('Redis', async (t: TestContext) => {
   t.after(() => store.close())
   return () =>
     createSharedBackend({ kv: store.kv, onSignal: (name, listener) => store.onSignal(name, listener) })
+})
+
+describeLogLimits('Redis', async (t, limits) => {
+  const store = await openStore(server.url, { prefix: `documents-${serial++}`, toEvent })
+  t.after(() => store.close())
+  return () =>
+    createSharedBackend({
+      kv: store.kv,
+      onSignal: (name, listener) => store.onSignal(name, listener),
+      limits,
+    })
 })
