@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import type { OAuth2Options } from './options.ts'
+import type { RefreshTokens } from './refresh-tokens.ts'
 
 /** Gives access tokens; with `renew` the one at hand was refused and a new one is fetched. */
 export type TokenSource = (use?: 'at-hand' | 'renew') => Promise<string>
 
-const answer = z.object({
+const tokens = z.object({
   access_token: z.string().min(1),
   expires_in: z.coerce.number().positive().default(3600),
   refresh_token: z.string().min(1).optional(),
 })
+
+const refusal = z.object({ error: z.string() })
 
 /** Renewed this long before it ends, so that a login never races the expiry. */
 const MARGIN = 60_000
@@ -16,37 +19,37 @@ const TIMEOUT = 30_000
 
 /**
  * Turns a refresh token into access tokens (RFC 6749, section 6), fetched when first needed and kept until
- * shortly before they end. Throws where the token endpoint cannot be reached or says no; the error never
- * carries a secret.
+ * shortly before they end. Where the provider replaces the refresh token as well, the new one is in `refreshTokens`
+ * before anything is done with the access token. Throws where the token endpoint cannot be reached or says no, and
+ * `store_unavailable`; the error never carries a secret.
  */
-export function createTokenSource(options: OAuth2Options, now: () => number): TokenSource {
-  let refreshToken = options['refresh-token']
+export function createTokenSource(
+  options: OAuth2Options,
+  refreshTokens: RefreshTokens,
+  now: () => number,
+): TokenSource {
+  const configured = options['refresh-token']
   let current: { token: string; until: number } | undefined
   let fetching: Promise<string> | undefined
+  /** Given by the provider, and not on the store yet. */
+  let unsaved: string | undefined
 
-  const refresh = async () => {
-    const secret = options['client-secret']
-    const response = await fetch(options['token-url'], {
-      method: 'POST',
-      headers: { accept: 'application/json' },
-      body: new URLSearchParams({
-        grant_type: 'refresh_token',
-        refresh_token: refreshToken,
-        client_id: options['client-id'],
-        ...(secret ? { client_secret: secret } : {}),
-      }),
-      signal: AbortSignal.timeout(TIMEOUT),
+  const refresh = () =>
+    refreshTokens.alone(async () => {
+      const stored = await refreshTokens.load()
+      for (const token of new Set([unsaved, stored, configured])) {
+        const fresh = token && (await renew(options, token))
+        if (!fresh) continue
+        const newest = fresh.refresh_token ?? token
+        unsaved = newest
+        if (newest !== configured) await refreshTokens.save(newest)
+        else if (stored) await refreshTokens.forget()
+        unsaved = undefined
+        current = { token: fresh.access_token, until: now() + fresh.expires_in * 1000 - MARGIN }
+        return fresh.access_token
+      }
+      throw refused(options, 'invalid_grant')
     })
-    if (!response.ok) {
-      const host = new URL(options['token-url']).host
-      throw new Error(`${host} refused to renew the OAuth2 token (${response.status}); authorize again`)
-    }
-    const fresh = answer.parse(await response.json())
-    // Some providers hand out a new refresh token with each use and end the old one.
-    refreshToken = fresh.refresh_token ?? refreshToken
-    current = { token: fresh.access_token, until: now() + fresh.expires_in * 1000 - MARGIN }
-    return fresh.access_token
-  }
 
   return async (use = 'at-hand') => {
     if (use === 'at-hand' && current && current.until > now()) return current.token
@@ -55,4 +58,29 @@ export function createTokenSource(options: OAuth2Options, now: () => number): To
     })
     return fetching
   }
+}
+
+/** Undefined where the provider knows the refresh token no more (`invalid_grant`; RFC 6749, section 5.2). */
+async function renew(options: OAuth2Options, refreshToken: string) {
+  const secret = options['client-secret']
+  const response = await fetch(options['token-url'], {
+    method: 'POST',
+    headers: { accept: 'application/json' },
+    body: new URLSearchParams({
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      client_id: options['client-id'],
+      ...(secret ? { client_secret: secret } : {}),
+    }),
+    signal: AbortSignal.timeout(TIMEOUT),
+  })
+  if (response.ok) return tokens.parse(await response.json())
+  const { data } = refusal.safeParse(await response.json().catch(() => undefined))
+  if (data?.error === 'invalid_grant') return undefined
+  throw refused(options, String(response.status))
+}
+
+function refused(options: OAuth2Options, reason: string): Error {
+  const host = new URL(options['token-url']).host
+  return new Error(`${host} refused to renew the OAuth2 token (${reason}); authorize again`)
 }

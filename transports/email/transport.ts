@@ -13,6 +13,7 @@ import type { EmailOptions, ServerOptions } from './options.ts'
 import { createSender } from './outbound/sender.ts'
 import { createSentFolder } from './outbound/sent-folder.ts'
 import { createSmtp } from './outbound/smtp.ts'
+import { createRefreshTokens } from './refresh-tokens.ts'
 import { createResolver } from './resolver.ts'
 import { createSentLog } from './sent-log.ts'
 
@@ -26,7 +27,8 @@ export function createEmailTransport(
   world: EmailWorld = {},
 ): Transport {
   const { kv, gateway, now } = deps
-  const tokensFor = (server: ServerOptions) => server.oauth2 && createTokenSource(server.oauth2, now)
+  const tokensFor = ({ oauth2 }: ServerOptions) =>
+    oauth2 && createTokenSource(oauth2, createRefreshTokens(deps, oauth2), now)
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const allowed = matcher(options['allowed-senders'])
   const imapTokens = tokensFor(options.imap)

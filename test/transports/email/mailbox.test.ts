@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { mail, replyTo, startWorld, type World } from './harness.ts'
+import { encodeTnef } from './tnef-encoder.ts'
 
 describe('a mailbox', () => {
   let world: World
@@ -134,6 +135,31 @@ describe('a mailbox', () => {
     const [picture] = message.attachments
     assert.deepEqual(message.data.inline, { 'pic@1': picture?.path })
     assert.equal((await readFile(join(daemon.dir, message.attachments[1]?.path ?? ''))).toString(), '%PDF-')
+    await daemon.stop()
+  })
+
+  test('gives what Outlook wrapped into winmail.dat as artifacts, from small mails and from big ones', async () => {
+    const user = 'outlook@example.com'
+    const daemon = await world.daemon(optionsFor(user))
+    for (const size of [1000, 2_000_000]) {
+      const content = randomBytes(size)
+      const winmail = encodeTnef({ attachments: [{ title: 'offer.pdf', data: content }] })
+      const headers = {
+        'Content-Type': 'application/ms-tnef; name="winmail.dat"',
+        'Content-Transfer-Encoding': 'base64',
+      }
+      const text = winmail.toString('base64').replaceAll(/.{76}/g, '$&\n')
+      const count = daemon.store.messages.length
+      await world.deliver(mail({ headers, text }), user)
+      await until(() => daemon.store.messages.length > count, `the mail of ${size} bytes`)
+      const attachments = daemon.store.messages.at(-1)?.attachments ?? []
+      assert.deepEqual(
+        attachments.map(({ name, type, size }) => [name, type, size]),
+        [['offer.pdf', 'application/pdf', size]],
+      )
+      const path = join(daemon.dir, attachments[0]?.path ?? '')
+      assert.ok((await readFile(path)).equals(content))
+    }
     await daemon.stop()
   })
 

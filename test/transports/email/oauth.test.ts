@@ -5,25 +5,41 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { KeyValues } from '../../../src/core/store.ts'
+import { createTokenSource } from '../../../transports/email/oauth.ts'
+import { emailOptions } from '../../../transports/email/options.ts'
+import { createRefreshTokens } from '../../../transports/email/refresh-tokens.ts'
 import { type Dovecot, startDovecot } from '../../fixtures/dovecot.ts'
+import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
 import { deliver, startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { mail, replyTo, startWorld, type World } from './harness.ts'
 
 const USER = 'support@example.com'
+/** Every token that the provider gives, or is configured with. */
+const SECRETS = /(access|refresh|restart|handed|shared|old|new|again|unsaved|broken)-\d/
 
 /** A provider that ends a refresh token with its use, as Microsoft's can be told to. Only one of each is good. */
 async function startProvider() {
   let issued = 0
   const good = { access: '', refresh: 'refresh-0' }
   const asked: string[] = []
+  const used: string[] = []
+  const refused: string[] = []
   const answer = async (request: IncomingMessage): Promise<[status: number, body: object]> => {
     if (request.url === '/introspect') {
       const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
       asked.push(token)
       return token === good.access ? [200, { active: true, username: USER }] : [401, { active: false }]
     }
-    if (new URLSearchParams(await text(request)).get('refresh_token') !== good.refresh) return [400, {}]
+    const token = new URLSearchParams(await text(request)).get('refresh_token') ?? ''
+    used.push(token)
+    // Long enough for somebody else to ask with the same token.
+    await setImmediate()
+    if (token !== good.refresh) refused.push(token)
+    if (token !== good.refresh) return [400, { error: 'invalid_grant' }]
     issued++
     Object.assign(good, { access: `access-${issued}`, refresh: `refresh-${issued}` })
     return [200, { access_token: good.access, refresh_token: good.refresh, expires_in: 3600 }]
@@ -39,8 +55,17 @@ async function startProvider() {
     url: `http://127.0.0.1:${address.port}`,
     /** The tokens that the mail server asked about, in order. */
     asked,
+    /** The refresh tokens that somebody tried, in order. */
+    used,
+    /** Those among them that were ended already. */
+    refused,
     issued: () => issued,
     accessToken: () => good.access,
+    refreshToken: () => good.refresh,
+    /** Makes this the one refresh token that is good, as when a person authorizes again. */
+    authorize(token: string) {
+      Object.assign(good, { access: '', refresh: token })
+    },
     /** Ends the access token long before the time it was given. */
     revoke() {
       good.access = ''
@@ -94,7 +119,7 @@ passdb {
     await rm(dir, { recursive: true, force: true })
   })
 
-  const options = () => ({
+  const options = (refreshToken = 'refresh-0') => ({
     imap: {
       host: '127.0.0.1',
       port: dovecot.imapPort,
@@ -102,7 +127,7 @@ passdb {
       user: USER,
       oauth2: {
         'client-id': 'trivium',
-        'refresh-token': 'refresh-0',
+        'refresh-token': refreshToken,
         'token-url': `${provider.url}/token`,
       },
     },
@@ -140,8 +165,131 @@ passdb {
     assert.equal((await world.mailbox('anna@example.net')).length, 1)
     assert.equal(provider.issued(), 3)
     assert.deepEqual([...new Set(provider.asked)], ['access-1', 'access-2', 'access-3'])
-    assert.doesNotMatch(JSON.stringify(daemon.logs), /access-\d|refresh-\d/)
+    assert.doesNotMatch(JSON.stringify(daemon.logs), SECRETS)
     await daemon.stop()
+  })
+
+  test('is read on after a restart, with the refresh token that took the place of the configured one', async () => {
+    provider.authorize('restart-0')
+    const first = await world.daemon(options('restart-0'), { gateway: 'restarted' })
+    await first.stop()
+    assert.notEqual(provider.refreshToken(), 'restart-0')
+
+    const second = await world.daemon(options('restart-0'), { gateway: 'restarted', store: first.store })
+    await send(mail({ text: 'after the restart' }))
+    await until(() => second.store.messages.length === 1, 'the message')
+    assert.equal(provider.used.lastIndexOf('restart-0'), provider.used.indexOf('restart-0'))
+    assert.doesNotMatch(await everythingIn(first.store), SECRETS)
+    assert.doesNotMatch(JSON.stringify([first.logs, second.logs, second.transport.health()]), SECRETS)
+    await second.stop()
+  })
+
+  test('goes to another daemon, which knows the refresh token that the first one got', async () => {
+    provider.authorize('handed-0')
+    const from = provider.refused.length
+    const first = await world.daemon(options('handed-0'), { gateway: 'handed' })
+    const second = await world.daemon(options('handed-0'), {
+      gateway: 'handed',
+      store: first.store,
+      start: 'later',
+    })
+    await second.transport.start()
+    await first.stop()
+    await send(mail({ text: 'for the second daemon' }))
+    await until(() => second.store.messages.length === 1, 'the message', 30_000)
+    assert.deepEqual(provider.refused.slice(from), [])
+    await second.stop()
+  })
+
+  test('is one login for all daemons that use it at once: none ends the refresh token of another', async () => {
+    provider.authorize('shared-0')
+    const from = provider.refused.length
+    const store = createMemoryStore()
+    const gateways = ['one', 'two', 'three']
+    const daemons = await Promise.all(
+      gateways.map((gateway) => world.daemon(options('shared-0'), { gateway, store })),
+    )
+    assert.deepEqual(provider.refused.slice(from), [])
+    for (const daemon of daemons) await daemon.stop()
+  })
+
+  test('is read with a newly configured refresh token at once', async () => {
+    provider.authorize('old-0')
+    const before = await world.daemon(options('old-0'), { gateway: 'renewed' })
+    await before.stop()
+
+    provider.authorize('new-0')
+    const from = provider.used.length
+    const daemon = await world.daemon(options('new-0'), { gateway: 'renewed', store: before.store })
+    await until(() => provider.used.length > from, 'a renewal')
+    assert.deepEqual(provider.used.slice(from), ['new-0'])
+    await daemon.stop()
+  })
+
+  test('falls back to the configured refresh token where the kept one has ended', async () => {
+    provider.authorize('again-0')
+    const before = await world.daemon(options('again-0'), { gateway: 'again' })
+    await before.stop()
+
+    const kept = provider.refreshToken()
+    provider.authorize('again-0')
+    const from = provider.used.length
+    const daemon = await world.daemon(options('again-0'), { gateway: 'again', store: before.store })
+    await send(mail({ text: 'with the configured one' }))
+    await until(() => daemon.store.messages.length === 1, 'the message')
+    assert.deepEqual(provider.used.slice(from), [kept, 'again-0'])
+    await daemon.stop()
+
+    const next = await world.daemon(options('again-0'), { gateway: 'again', store: before.store })
+    await send(mail({ text: 'with the one after it' }))
+    await until(() => next.store.messages.length === 2, 'the next message')
+    assert.equal(provider.refused.at(-1), kept)
+    await next.stop()
+  })
+
+  test('has no access token before the refresh token beside it is on the store, and loses neither', async () => {
+    provider.authorize('unsaved-0')
+    const { kv, leases } = createMemoryStore()
+    const { oauth2 } = emailOptions.parse({
+      address: USER,
+      smtp: { host: 'x' },
+      ...options('unsaved-0'),
+    }).imap
+    assert.ok(oauth2)
+    let isAway = true
+    const failing: KeyValues = {
+      ...kv,
+      set: async (...entry) => {
+        if (isAway)
+          throw new TriviumError('store_unavailable', { store: 'memory', reason: 'the test says so' })
+        return kv.set(...entry)
+      },
+    }
+    const tokens = createTokenSource(oauth2, createRefreshTokens({ kv: failing, leases }, oauth2), Date.now)
+    await assert.rejects(tokens(), { code: 'store_unavailable' })
+    isAway = false
+    const from = provider.refused.length
+    assert.equal(await tokens(), provider.accessToken())
+
+    const restarted = createTokenSource(oauth2, createRefreshTokens({ kv, leases }, oauth2), Date.now)
+    assert.equal(await restarted(), provider.accessToken())
+    assert.deepEqual(provider.refused.slice(from), [])
+  })
+
+  test('takes the configured refresh token where what is kept cannot be read', async () => {
+    provider.authorize('broken-0')
+    const { kv, leases } = createMemoryStore()
+    const { oauth2 } = emailOptions.parse({ address: USER, smtp: { host: 'x' }, ...options('broken-0') }).imap
+    assert.ok(oauth2)
+    const tokens = () => createTokenSource(oauth2, createRefreshTokens({ kv, leases }, oauth2), Date.now)()
+    await tokens()
+    const [key] = await kv.list('email-oauth2/', 10)
+    assert.ok(key)
+    for (const value of ['', 'short', 'A'.repeat(200), 7]) {
+      await kv.set(key, value)
+      provider.authorize('broken-0')
+      assert.equal(await tokens(), provider.accessToken())
+    }
   })
 
   test('turns red, and says what to do, when the refresh token is refused', async () => {
@@ -155,7 +303,14 @@ passdb {
       return now.ok ? undefined : now
     }, 'red health')
     assert.match(health.detail ?? '', /authorize again/)
-    assert.doesNotMatch(JSON.stringify(daemon.logs), /access-\d|refresh-\d/)
+    assert.doesNotMatch(JSON.stringify(daemon.logs), SECRETS)
     await daemon.stop()
   })
 })
+
+/** All that a store holds, keys and values, in one text. */
+async function everythingIn({ kv, messages }: MemoryStore): Promise<string> {
+  const keys = await kv.list('', 10_000)
+  const values = await Promise.all(keys.map((key) => kv.get(key)))
+  return JSON.stringify([keys, values, messages])
+}
