@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib'
+
 /** A mail as Outlook would wrap it; written after [MS-OXTNEF], for what Trivium reads of it and more. */
 export type TnefContent = {
   /** Default: 1252. */
@@ -16,9 +18,13 @@ export type TnefFile = {
   properties?: Property[]
 }
 
+/** An attachment with a short name and nothing else. */
+export const file = (title: string, content: string): TnefFile => ({ title, data: Buffer.from(content) })
+
 /** A property with its value as it goes over the wire, but for lengths and padding. `name` makes it a named one. */
 export type Property = { id: number; type: number; value: Uint8Array | Uint8Array[]; name?: string | number }
 
+/** The bytes of a winmail.dat. */
 export function encodeTnef(content: TnefContent): Buffer {
   const { codePage = 1252, messageClass = 'IPM.Microsoft Mail.Note', body, properties, attachments } = content
   return Buffer.concat([
@@ -31,6 +37,19 @@ export function encodeTnef(content: TnefContent): Buffer {
     ...(properties ? [attribute(1, 0x00069003, encodeProperties(properties))] : []),
     ...(attachments ?? []).flatMap(encodeFile),
   ])
+}
+
+/** Ids of properties ([MS-OXPROPS]). */
+export const ID = {
+  body: 0x1000,
+  rtf: 0x1009,
+  html: 0x1013,
+  name: 0x3001,
+  data: 0x3701,
+  longName: 0x3707,
+  type: 0x370e,
+  contentId: 0x3712,
+  flags: 0x3714,
 }
 
 /** Values of properties, by their types. */
@@ -69,6 +88,22 @@ export const property = {
 export const INTERFACE = {
   message: '0703020000000000c000000000000046',
   storage: '0b00000000000000c000000000000046',
+}
+
+/** PidTagRtfCompressed ([MS-OXRTFCP]) without any repetition found: bytes as they are, and the mark of the end. */
+export function compressRtf(rtf: string): Buffer {
+  const BEGINNING = 207
+  const bytes = Buffer.from(rtf, 'latin1')
+  const runs: Buffer[] = []
+  for (let at = 0; at < bytes.length - (bytes.length % 8); at += 8) {
+    runs.push(Buffer.from([0]), bytes.subarray(at, at + 8))
+  }
+  const rest = bytes.subarray(bytes.length - (bytes.length % 8))
+  const end = Buffer.alloc(2)
+  end.writeUInt16BE(((BEGINNING + bytes.length) % 4096) << 4)
+  const body = Buffer.concat([...runs, Buffer.from([1 << rest.length]), rest, end])
+  const crc = (crc32(body, 0xffffffff) ^ 0xffffffff) >>> 0
+  return Buffer.concat([u32(body.length + 12), u32(bytes.length), u32(0x75465a4c), u32(crc), body])
 }
 
 function encodeFile({ title, data, properties }: TnefFile): Buffer[] {

@@ -1,29 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { codePageDecoder } from '../../../transports/email/inbound/code-page.ts'
-import { parseMail } from '../../../transports/email/inbound/parse.ts'
-import { parseBigMail } from '../../../transports/email/inbound/parse-big.ts'
 import { readTnef, type Tnef } from '../../../transports/email/inbound/tnef.ts'
 import fc from '../../fixtures/fast-check.ts'
-import { startTransportFixture } from '../../fixtures/transport-deps.ts'
-import { encodeTnef, INTERFACE, property, type TnefContent, type TnefFile } from './tnef-encoder.ts'
+import { compressRtf, encodeTnef, file, ID, INTERFACE, property, type TnefContent } from './tnef-encoder.ts'
 
-const ID = {
-  body: 0x1000,
-  rtf: 0x1009,
-  html: 0x1013,
-  name: 0x3001,
-  data: 0x3701,
-  longName: 0x3707,
-  type: 0x370e,
-  contentId: 0x3712,
-  flags: 0x3714,
-}
-
-const file = (title: string, content: string): TnefFile => ({ title, data: Buffer.from(content) })
 const offer = file('offer.pdf', '%PDF')
 
 describe('what Outlook wraps into winmail.dat', () => {
@@ -93,6 +74,21 @@ describe('what Outlook wraps into winmail.dat', () => {
     const tnef = read({ properties: [lying], attachments: [offer] })
     assert.deepEqual(namesIn(tnef), ['offer.pdf'])
     assert.equal(tnef.whole, false)
+  })
+
+  test('does not give more than 2 MB of RTF, however many messages within hold some', () => {
+    const rtf = property.binary(ID.rtf, compressRtf(`{\\rtf1 ${'x'.repeat(800_000)}}`))
+    const inner = property.object(ID.data, INTERFACE.message, encodeTnef({ properties: [rtf] }))
+    const { attachments } = read({ attachments: Array.from({ length: 4 }, () => ({ properties: [inner] })) })
+    assert.deepEqual(
+      attachments.map(({ message }) => [message?.text?.length, message?.hasUnreadRtf]),
+      [
+        [800_000, false],
+        [800_000, false],
+        [undefined, true],
+        [undefined, true],
+      ],
+    )
   })
 
   test('does not give more than a thousand attachments, wherever they are', () => {
@@ -187,136 +183,6 @@ describe('bytes that nobody meant for winmail.dat', () => {
   })
 })
 
-describe('a mail with a winmail.dat', () => {
-  test('lists the attachments in its place, and not itself', async () => {
-    const mail = await parseMail(mailWith(encodeTnef({ attachments: [offer] }), 'See the offer.'))
-    assert.deepEqual(namesOf(mail), ['offer.pdf application/pdf'])
-    assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString(), '%PDF')
-    assert.equal(mail.text.trim(), 'See the offer.')
-  })
-
-  test('has the names of the attachments as labels, whatever paths and line ends are in them', async () => {
-    const names = ['C:\\Users\\anna\\offer.pdf', '../../etc/passwd', 'a\r\nBcc: x.pdf', '']
-    const attachments = names.map((name) => ({ ...offer, properties: [property.string(ID.longName, name)] }))
-    const [last] = attachments.splice(-1)
-    const nameless = { ...last, title: '' }
-    const mail = await parseMail(mailWith(encodeTnef({ attachments: [...attachments, nameless] })))
-    assert.deepEqual(
-      mail.parts.map(({ name }) => name),
-      ['offer.pdf', 'passwd', 'a Bcc: x.pdf', 'part-4'],
-    )
-  })
-
-  test('has images that its HTML shows by their content id', async () => {
-    const image = {
-      title: 'logo.png',
-      data: Buffer.from('PNG'),
-      properties: [property.string(ID.contentId, '<logo@x>'), property.int32(ID.flags, 4)],
-    }
-    const html = property.binary(ID.html, Buffer.from('<p>Hi <img src="cid:logo@x"></p>'))
-    const mail = await parseMail(mailWith(encodeTnef({ properties: [html], attachments: [image] })))
-    const [part] = mail.parts
-    assert.deepEqual([part?.contentId, part?.inline, part?.type], ['logo@x', true, 'image/png'])
-    assert.equal(mail.text, 'Hi')
-    assert.match(mail.html ?? '', /cid:logo@x/)
-  })
-
-  test('keeps its own text, and takes the one from winmail.dat only where it has none', async () => {
-    const bytes = encodeTnef({ properties: [property.string(ID.body, 'Out of the box\r\n')] })
-    assert.equal((await parseMail(mailWith(bytes, 'My own'))).text.trim(), 'My own')
-    assert.equal((await parseMail(mailWith(bytes))).text.trim(), 'Out of the box')
-  })
-
-  test('is found by its file name where the type says nothing, and by its type under any name', async () => {
-    const bytes = encodeTnef({ attachments: [offer] })
-    for (const [type, name] of [
-      ['application/octet-stream', 'WINMAIL.DAT'],
-      ['application/vnd.ms-tnef', 'whatever'],
-      ['application/ms-tnef', 'winmail.dat'],
-    ] as const) {
-      assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x', type, name))), [
-        'offer.pdf application/pdf',
-      ])
-    }
-    const other = await parseMail(mailWith(bytes, 'x', 'application/octet-stream', 'other.dat'))
-    assert.deepEqual(namesOf(other), ['other.dat application/octet-stream'])
-  })
-
-  const winmail = 'winmail.dat application/ms-tnef'
-
-  test('that is broken keeps it as the attachment that it is', async () => {
-    for (const bytes of [Buffer.from('not TNEF at all'), Buffer.alloc(0), encodeTnef({}).subarray(0, 20)]) {
-      assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), [winmail])
-    }
-  })
-
-  test('that is damaged behind an attachment keeps both', async () => {
-    const bytes = encodeTnef({ attachments: [offer, offer] }).subarray(0, -3)
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), ['offer.pdf application/pdf', winmail])
-  })
-
-  test('keeps it as well where a text is there in RTF only, and not where the mail has the text itself', async () => {
-    const bytes = encodeTnef({
-      properties: [property.binary(ID.rtf, Buffer.from('LZFu'))],
-      attachments: [offer],
-    })
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes))), ['offer.pdf application/pdf', winmail])
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), ['offer.pdf application/pdf'])
-  })
-
-  test('keeps it as well for a meeting, whose time is in no attachment', async () => {
-    const bytes = encodeTnef({ messageClass: 'IPM.Microsoft Schedule.MtgReq', attachments: [offer] })
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), ['offer.pdf application/pdf', winmail])
-  })
-
-  test('keeps it as well for a link to a file that lies elsewhere', async () => {
-    const bytes = encodeTnef({
-      attachments: [offer, { properties: [property.string(ID.longName, 'far.doc')] }],
-    })
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), ['offer.pdf application/pdf', winmail])
-  })
-
-  test('shows the text and the attachments of a message within, and keeps it for the headers', async () => {
-    const inner = encodeTnef({ properties: [property.string(ID.body, 'Forwarded')], attachments: [offer] })
-    const message = {
-      properties: [property.string(ID.name, 'Fw: offer'), property.object(ID.data, INTERFACE.message, inner)],
-    }
-    const mail = await parseMail(mailWith(encodeTnef({ attachments: [message] }), 'x'))
-    assert.deepEqual(namesOf(mail), ['Fw: offer.txt text/plain', 'offer.pdf application/pdf', winmail])
-    assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString(), 'Forwarded')
-  })
-
-  test('gives an OLE object as the storage that it is', async () => {
-    const storage = property.object(ID.data, INTERFACE.storage, Buffer.from('d0cf11e0a1b11ae1', 'hex'))
-    const mail = await parseMail(
-      mailWith(encodeTnef({ attachments: [{ title: 'Sheet', properties: [storage] }] }), 'x'),
-    )
-    assert.deepEqual(namesOf(mail), ['Sheet application/octet-stream'])
-    assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString('hex'), 'd0cf11e0a1b11ae1')
-  })
-
-  test('that is too big for memory is read all the same', async () => {
-    const fixture = await startTransportFixture()
-    const { artifacts } = fixture.deps
-    const content = 'x'.repeat(1_000_000)
-    const bytes = encodeTnef({
-      properties: [property.string(ID.body, 'Out of the box')],
-      attachments: [file('big.txt', content)],
-    })
-    const mail = await parseBigMail(Readable.from([mailWith(bytes)]), artifacts, 10_000_000)
-    assert.deepEqual(namesOf(mail), ['big.txt text/plain'])
-    assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString(), content)
-    assert.equal(mail.text, 'Out of the box')
-    await fixture.close()
-  })
-
-  test('that says nothing but winmail.dat is still a mail', async () => {
-    const raw = await readFile(join(import.meta.dirname, 'mails/outlook-tnef-only.eml'))
-    const mail = await parseMail(raw)
-    assert.match(mail.html ?? '', /<b>price list<\/b>/)
-  })
-})
-
 function read(content: TnefContent): Tnef {
   const tnef = readTnef(encodeTnef(content))
   assert.ok(tnef)
@@ -325,10 +191,6 @@ function read(content: TnefContent): Tnef {
 
 function namesIn(tnef: Tnef | undefined): string[] {
   return tnef?.attachments.map(({ name }) => name) ?? []
-}
-
-function namesOf(mail: { parts: { name: string; type: string }[] }): string[] {
-  return mail.parts.map(({ name, type }) => `${name} ${type}`)
 }
 
 /** All that was made of a TNEF, in bytes and characters; a message within is part of its attachment. */
@@ -349,12 +211,4 @@ function boundaries(bytes: Buffer): number[] {
     ends.push(at)
   }
   return ends
-}
-
-function mailWith(bytes: Buffer, text?: string, type = 'application/ms-tnef', name = 'winmail.dat'): Buffer {
-  const part = `--m\r\nContent-Type: ${type}; name="${name}"\r\nContent-Transfer-Encoding: base64\r\n\r\n`
-  const own = text === undefined ? '' : `--m\r\nContent-Type: text/plain\r\n\r\n${text}\r\n`
-  const body = bytes.toString('base64').replaceAll(/.{76}/g, '$&\r\n')
-  const head = 'From: anna@example.net\r\nSubject: x\r\nContent-Type: multipart/mixed; boundary=m\r\n\r\n'
-  return Buffer.from(`${head}${own}${part}${body}\r\n--m--\r\n`)
 }

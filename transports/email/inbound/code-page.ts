@@ -30,8 +30,14 @@ const NAMES: ReadonlyMap<number, string> = new Map([
  * no ASCII. Never throws.
  */
 export function codePageDecoder(codePage: number | undefined): TextDecoder {
-  return new TextDecoder(charsetOf(codePage ?? 1252))
+  const charset = charsetOf(codePage ?? 1252)
+  const decoder = decoders.get(charset) ?? new TextDecoder(charset)
+  decoders.set(charset, decoder)
+  return decoder
 }
+
+/** Making one takes longer than using it. */
+const decoders = new Map<string, TextDecoder>()
 
 function charsetOf(codePage: number): string {
   if (codePage >= 1250 && codePage <= 1258) return `windows-${codePage}`

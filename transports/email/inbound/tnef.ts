@@ -1,6 +1,8 @@
 import { type ByteCursor, cursorOver } from './byte-cursor.ts'
 import { codePageDecoder } from './code-page.ts'
+import { decompressRtf } from './compressed-rtf.ts'
 import { type MapiProperty, PROPERTY, PROPERTY_TYPE, readMapiProperties } from './mapi-properties.ts'
+import { readRtf } from './rtf-body.ts'
 
 /** What a winmail.dat holds, as far as it can be read. Nothing in it is trusted; names may be paths. */
 export type Tnef = {
@@ -8,8 +10,8 @@ export type Tnef = {
   messageClass: string
   text?: string
   html?: string
-  /** True where there is a body in compressed RTF, which is not read. */
-  hasRtf: boolean
+  /** True where the only body is one in compressed RTF that could not be read. */
+  hasUnreadRtf: boolean
   attachments: TnefAttachment[]
   /** False where bytes were missing or wrong, or more was in it than is read: then this is only a part. */
   whole: boolean
@@ -29,19 +31,21 @@ export type TnefAttachment = {
 /**
  * Reads the Transport Neutral Encapsulation Format ([MS-OXTNEF]), in which Outlook wraps what is formatted as rich
  * text: bodies and attachments, with their MAPI properties ([MS-OXCDATA], section 2.11). Undefined for anything else.
- * Never throws; takes time and memory in proportion to the input, whatever lengths and counts stand in it.
+ * Never throws; takes time and memory in proportion to the input, and for RTF 2 MB at most, whatever lengths and counts stand in it.
  */
 export function readTnef(bytes: Uint8Array): Tnef | undefined {
   const input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return readMessage(input, { attachments: MAX_ATTACHMENTS }, MAX_DEPTH)
+  return readMessage(input, { attachments: MAX_ATTACHMENTS, rtf: MAX_RTF }, MAX_DEPTH)
 }
 
-/** How many attachments may still be taken out of one input, whatever message within it holds them. */
-type Room = { attachments: number }
+/** What may still be taken out of one input, whatever message within it holds it: attachments, bytes of RTF. */
+type Room = { attachments: number; rtf: number }
 /** What was read of the message or of one attachment. */
 type Draft = { attributes: Map<number, Buffer>; properties: Map<number, MapiProperty> }
 
 const MAX_ATTACHMENTS = 1000
+/** Compressed RTF grows when it is read; a text for a person has a few thousand bytes. */
+const MAX_RTF = 2 * 1024 * 1024
 const MAX_DEPTH = 8
 const SIGNATURE = 0x223e9f78
 const LEVEL = { message: 1, attachment: 2 }
@@ -70,6 +74,8 @@ function readMessage(bytes: Buffer, room: Room, depth: number): Tnef | undefined
   const text =
     textOf(properties.get(PROPERTY.body), decoder) ?? decoded(attributes.get(ATTRIBUTE.body), decoder)
   const html = textOf(properties.get(PROPERTY.bodyHtml), htmlDecoder(properties, decoder))
+  const rtf = text || html ? undefined : properties.get(PROPERTY.rtfCompressed)
+  const rtfBody = rtf && rtfBodyOf(rtf.value, room)
   const messageClass =
     decoded(attributes.get(ATTRIBUTE.messageClass), decoder) ??
     textOf(properties.get(PROPERTY.messageClass), decoder)
@@ -78,10 +84,18 @@ function readMessage(bytes: Buffer, room: Room, depth: number): Tnef | undefined
     messageClass: messageClass ?? 'IPM.Note',
     ...(text ? { text } : {}),
     ...(html ? { html } : {}),
-    hasRtf: properties.has(PROPERTY.rtfCompressed),
+    ...rtfBody,
+    hasUnreadRtf: rtf !== undefined && rtfBody === undefined,
     attachments: read.filter((each) => each !== undefined),
     whole: whole && !read.includes(undefined),
   }
+}
+
+/** Outlook keeps what is formatted in RTF alone, HTML as well. */
+function rtfBodyOf(compressed: Buffer, room: Room) {
+  const rtf = decompressRtf(compressed, room.rtf)
+  room.rtf -= rtf?.length ?? 0
+  return rtf && readRtf(rtf)
 }
 
 /** Reads attribute by attribute, up to the first that is broken. */

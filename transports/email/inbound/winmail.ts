@@ -56,10 +56,10 @@ function holdsMessages({ attachments }: Tnef): boolean {
   return attachments.some(({ message }) => message !== undefined)
 }
 
-/** A body that is too long, or only in RTF, is whole in the winmail.dat alone. */
-function hasReadableBody({ text = '', html = '', hasRtf }: Tnef): boolean {
+/** A body that is too long, or in RTF that cannot be read, is whole in the winmail.dat alone. */
+function hasReadableBody({ text = '', html = '', hasUnreadRtf }: Tnef): boolean {
   const isEmpty = text === '' && html === ''
-  return isEmpty ? !hasRtf : text.length <= MAX_TEXT && html.length <= MAX_TEXT
+  return isEmpty ? !hasUnreadRtf : text.length <= MAX_TEXT && html.length <= MAX_TEXT
 }
 
 function bodyOf({ text = '', html = '' }: Tnef): Pick<Mail, 'text' | 'html'> {
