@@ -21,8 +21,7 @@ type Answer = { pages: number } | { error: string }
  */
 export function createCheckpointer(db: DatabaseSync, writer: Writer, path: string, log: Log): Checkpointer {
   const finish = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
-  const url = new URL(`./checkpoint-worker${import.meta.url.slice(-3)}`, import.meta.url)
-  const worker = new Worker(url, { workerData: path })
+  const worker = new Worker(new URL('./checkpoint-worker.js', import.meta.url), { workerData: path })
   worker.unref()
   let commits = 0
   let busy = false
