@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TriviumError } from '../../core/errors.ts'
@@ -8,10 +9,12 @@ const MIGRATIONS = ['schema-1.sql']
 
 /**
  * Opens `<dir>/trivium.db` and brings its schema up to date, each migration in a transaction of its own.
- * Throws `store_version` for a database of a newer Trivium, which is left as it is.
+ * A new file is its owner's alone. Throws `store_version` for a database of a newer Trivium, which is left as it is.
  */
 export function openDatabase(dir: string): DatabaseSync {
   const path = join(dir, 'trivium.db')
+  // SQLite would go by the umask, and makes the files beside it like this one.
+  closeSync(openSync(path, 'a', 0o600))
   const db = new DatabaseSync(path, { timeout: 5_000 })
   try {
     const found = schemaVersion(db)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
@@ -23,6 +23,22 @@ describe('opening the embedded store', () => {
         assert.equal(store.address, join(odd, 'trivium.db'))
       })
       assert.ok(existsSync(join(odd, 'trivium.db')))
+    })
+  })
+
+  test('its messages are readable for their owner alone, in a folder that others may read', async () => {
+    await withDir(async (dir) => {
+      chmodSync(dir, 0o755)
+      const umask = process.umask(0)
+      try {
+        await withStore(dir, async (store) => {
+          await acceptAll(store, ['a'])
+          for (const name of readdirSync(dir).filter((each) => /\.db/.test(each)))
+            assert.equal(statSync(join(dir, name)).mode & 0o777, 0o600, name)
+        })
+      } finally {
+        process.umask(umask)
+      }
     })
   })
 
