@@ -77,10 +77,19 @@ async function renew(options: OAuth2Options, refreshToken: string) {
   if (response.ok) return tokens.parse(await response.json())
   const { data } = refusal.safeParse(await response.json().catch(() => undefined))
   if (data?.error === 'invalid_grant') return undefined
+  if (response.status >= 500 || response.status === 429) throw away(options, response.status)
   throw refused(options, String(response.status))
 }
 
+/** The provider's trouble, not the login's. */
+function away(options: OAuth2Options, status: number): Error {
+  return new Error(`${hostOf(options)} cannot renew the OAuth2 token just now (${status}); it is tried again`)
+}
+
 function refused(options: OAuth2Options, reason: string): Error {
-  const host = new URL(options['token-url']).host
-  return new Error(`${host} refused to renew the OAuth2 token (${reason}); authorize again`)
+  return new Error(`${hostOf(options)} refused to renew the OAuth2 token (${reason}); authorize again`)
+}
+
+function hostOf(options: OAuth2Options): string {
+  return new URL(options['token-url']).host
 }

@@ -28,6 +28,7 @@ async function startProvider() {
   const asked: string[] = []
   const used: string[] = []
   const refused: string[] = []
+  let trouble: number | undefined
   const answer = async (request: IncomingMessage): Promise<[status: number, body: object]> => {
     if (request.url === '/introspect') {
       const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
@@ -35,6 +36,7 @@ async function startProvider() {
       return token === good.access ? [200, { active: true, username: USER }] : [401, { active: false }]
     }
     const token = new URLSearchParams(await text(request)).get('refresh_token') ?? ''
+    if (trouble !== undefined) return [trouble, {}]
     used.push(token)
     // Long enough for somebody else to ask with the same token.
     await setImmediate()
@@ -53,6 +55,10 @@ async function startProvider() {
   assert.ok(address && typeof address === 'object')
   return {
     url: `http://127.0.0.1:${address.port}`,
+    /** From now on the token endpoint answers with this status and does nothing; undefined: as always. */
+    fail(status: number | undefined) {
+      trouble = status
+    },
     /** The tokens that the mail server asked about, in order. */
     asked,
     /** The refresh tokens that somebody tried, in order. */
@@ -290,6 +296,27 @@ passdb {
       provider.authorize('broken-0')
       assert.equal(await tokens(), provider.accessToken())
     }
+  })
+
+  test('does not blame the login for trouble at the provider, and gets its token when that is over', async () => {
+    provider.authorize('trouble-0')
+    const { oauth2 } = emailOptions.parse({
+      address: USER,
+      smtp: { host: 'x' },
+      ...options('trouble-0'),
+    }).imap
+    assert.ok(oauth2)
+    const tokens = createTokenSource(oauth2, createRefreshTokens(createMemoryStore(), oauth2), Date.now)
+    for (const status of [503, 429]) {
+      provider.fail(status)
+      await assert.rejects(tokens(), (error: Error) => {
+        assert.match(error.message, new RegExp(`just now \\(${status}\\)`))
+        assert.doesNotMatch(error.message, /authorize/)
+        return true
+      })
+    }
+    provider.fail(undefined)
+    assert.equal(await tokens(), provider.accessToken())
   })
 
   test('turns red, and says what to do, when the refresh token is refused', async () => {
