@@ -80,7 +80,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
 }
 
 /** V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start. */
-const HEAP_GROWTH = '--heap-growing-percent=30'
+const HEAP_GROWTH = '--heap-growing-percent=50'
 
 /** One Ctrl-C under npm arrives twice within milliseconds: from the terminal, and again from npm. */
 const SAME_SIGNAL = 500

@@ -27,8 +27,8 @@ export const email: Row = {
   },
 }
 
-/** As `trivium start` runs a daemon; see bin/trivium.js. */
-const DAEMON_FLAGS = ['--max-semi-space-size=8']
+/** As `trivium start` runs a daemon on one core; see bin/trivium.js and src/cli/start.ts. */
+const DAEMON_FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1', '--heap-growing-percent=50']
 
 type Call = (name: string, params?: object) => Promise<Figures>
 

@@ -43,7 +43,7 @@ function configure(db: DatabaseSync): void {
     PRAGMA synchronous = NORMAL;
     PRAGMA wal_autocheckpoint = 0;
     PRAGMA journal_size_limit = 67108864;
-    PRAGMA cache_size = -16384;
+    PRAGMA cache_size = -10240;
     PRAGMA temp_store = MEMORY;
     PRAGMA foreign_keys = OFF;
   `)
