@@ -28,7 +28,7 @@ export const email: Row = {
 }
 
 /** As `trivium start` runs a daemon on one core; see bin/trivium.js and src/cli/start.ts. */
-const DAEMON_FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1', '--heap-growing-percent=50']
+const DAEMON_FLAGS = ['--max-semi-space-size=6', '--v8-pool-size=1', '--heap-growing-percent=50']
 
 type Call = (name: string, params?: object) => Promise<Figures>
 
