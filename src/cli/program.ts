@@ -89,10 +89,11 @@ function isSkill(name: string | undefined): name is string {
 }
 
 function loadersFor(name: string | undefined, argv: readonly string[]): (() => Promise<AddCommand>)[] {
-  if (name === undefined && (argv.includes('--version') || argv.includes('-V'))) return []
-  return Object.entries(COMMANDS).flatMap(([each, load]) =>
-    each === (name ?? each) || name === 'help' ? [load] : [],
-  )
+  if (argv[0] === '--version' || argv[0] === '-V') return []
+  const before = name === undefined ? argv : argv.slice(0, argv.indexOf(name))
+  const wantsHelp =
+    name === undefined || name === 'help' || before.includes('--help') || before.includes('-h')
+  return Object.entries(COMMANDS).flatMap(([each, load]) => (wantsHelp || each === name ? [load] : []))
 }
 
 /** Global flags are understood after the command as well as before it. */

@@ -33,7 +33,10 @@ export type StateManager = {
   document<T extends JsonObject>(spec: DocumentSpec<T>): StateDocument<T>
   /** Calls `listener` after each change, by whatever process, with what is there then. Returns the end of it. */
   watch(name: string, listener: (snapshot: Snapshot) => void): () => void
-  /** What the document was at a moment (Unix ms) or a revision, by its events. Undefined: it was not there yet. */
+  /**
+   * What the document was at a moment (Unix ms) or a revision, by its events. Undefined: it was not there yet, or its
+   * log begins later.
+   */
   replay(name: string, until: number | { revision: number }): Promise<Snapshot | undefined>
   /** The event log after a revision, oldest first. */
   history(name: string, after?: number): AsyncIterable<Change>

@@ -11,10 +11,13 @@ export async function trimSharedLog(
   { prefix, last, limits }: { prefix: string; last: number; limits: LogLimits },
 ): Promise<void> {
   const seqOf = (key: string) => Number(key.slice(prefix.length))
-  const oldest = await kv.list(prefix, limits.every * 3)
   const most = last - limits.kept
+  const page = await kv.list(prefix, limits.every * 3)
+  const isLong = page.length === limits.every * 3 && seqOf(page.at(-1) ?? '') <= most
+  // So long only where it grew before it had limits.
+  const oldest = isLong ? await kv.list(prefix, Number.MAX_SAFE_INTEGER) : page
   const spare = oldest.filter((key) => seqOf(key) <= most)
-  const begin = await newestWhole(kv, spare, most)
+  const begin = await newestWhole(kv, spare, { most, steps: limits.every * 2 })
   if (begin === undefined) return
   // Newest first: cut off in between, what is left still reads from the first event on.
   for (const key of spare.slice(0, begin).reverse()) await kv.delete(key)
@@ -24,9 +27,9 @@ export async function trimSharedLog(
 async function newestWhole(
   kv: KeyValues,
   keys: readonly string[],
-  most: number,
+  { most, steps }: { most: number; steps: number },
 ): Promise<number | undefined> {
-  for (let at = keys.length - 1; at > 0; at -= 1) {
+  for (let at = keys.length - 1; at > Math.max(0, keys.length - 1 - steps); at -= 1) {
     const key = keys[at] ?? ''
     const changes = (await kv.get(key))?.value
     if (!Array.isArray(changes)) return undefined

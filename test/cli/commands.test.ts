@@ -124,6 +124,18 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
     }
   })
 
+  test('the help names every command, wherever it is asked for', async () => {
+    const { out } = await site.run(['help'])
+    assert.match(out, /status[\s\S]*dead-letters[\s\S]*workbench/)
+    for (const args of [[], ['--help'], ['-h'], ['--help', 'status'], ['--json', '--help']]) {
+      const asked = await site.run(args)
+      assert.equal(asked.out + asked.err, out, args.join(' '))
+    }
+    assert.match((await site.run(['status', '--help'])).out, /Usage: trivium status/)
+    assert.match((await site.run(['help', 'status'])).out, /Usage: trivium status/)
+    assert.match((await site.run(['--version'])).out, /^\d+\.\d+\.\d+\n$/)
+  })
+
   test('what is wrong with a command line exits with 2 and says what', async () => {
     for (const [args, why] of [
       [['strat'], /no command and no skill strat.*Did you mean start/],

@@ -15,7 +15,8 @@ const refusal = z.object({ error: z.string() })
 
 /** Renewed this long before it ends, so that a login never races the expiry. */
 const MARGIN = 60_000
-const TIMEOUT = 30_000
+/** Of a renewal, with all tokens that it tries. */
+const TIMEOUT = 15_000
 
 /**
  * Turns a refresh token into access tokens (RFC 6749, section 6), fetched when first needed and kept until
@@ -31,17 +32,20 @@ export function createTokenSource(
   const configured = options['refresh-token']
   let current: { token: string; until: number } | undefined
   let fetching: Promise<string> | undefined
-  /** Given by the provider, and not on the store yet. */
-  let unsaved: string | undefined
+  /** Given by the provider, and not known to be on the store, where `over` was then. */
+  let unsaved: { token: string; over: string | undefined } | undefined
 
   const refresh = () =>
     refreshTokens.alone(async () => {
       const stored = await refreshTokens.load()
-      for (const token of new Set([unsaved, stored, configured])) {
-        const fresh = token && (await renew(options, token))
+      const signal = AbortSignal.timeout(TIMEOUT)
+      // Where the store has something else since, that is newer, and to use an older one may end them all.
+      const own = unsaved?.over === stored ? unsaved?.token : undefined
+      for (const token of new Set([own, stored, configured])) {
+        const fresh = token && (await renew(options, token, signal))
         if (!fresh) continue
         const newest = fresh.refresh_token ?? token
-        unsaved = newest
+        unsaved = { token: newest, over: stored }
         if (newest !== configured) await refreshTokens.save(newest)
         else if (stored) await refreshTokens.forget()
         unsaved = undefined
@@ -61,7 +65,7 @@ export function createTokenSource(
 }
 
 /** Undefined where the provider knows the refresh token no more (`invalid_grant`; RFC 6749, section 5.2). */
-async function renew(options: OAuth2Options, refreshToken: string) {
+async function renew(options: OAuth2Options, refreshToken: string, signal: AbortSignal) {
   const secret = options['client-secret']
   const response = await fetch(options['token-url'], {
     method: 'POST',
@@ -72,7 +76,7 @@ async function renew(options: OAuth2Options, refreshToken: string) {
       client_id: options['client-id'],
       ...(secret ? { client_secret: secret } : {}),
     }),
-    signal: AbortSignal.timeout(TIMEOUT),
+    signal,
   })
   if (response.ok) return tokens.parse(await response.json())
   const { data } = refusal.safeParse(await response.json().catch(() => undefined))

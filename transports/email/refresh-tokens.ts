@@ -8,7 +8,10 @@ import type { OAuth2Options } from './options.ts'
  * daemons of a store, and all gateways with this login, share it.
  */
 export type RefreshTokens = {
-  /** Runs `work` while no other daemon renews this login: two that use one token at once would end it for both. */
+  /**
+   * Runs `work` while no other daemon renews this login: two that use one token at once would end it for both. Throws
+   * where the other does not come to an end.
+   */
   alone<T>(work: () => Promise<T>): Promise<T>
   /** The token that took the place of the configured one, if any did. */
   load(): Promise<string | undefined>
@@ -18,9 +21,11 @@ export type RefreshTokens = {
   forget(): Promise<void>
 }
 
-/** Longer than a renewal may take; after that a daemon that died in one stands in nobody's way. */
-const LEASE = 45_000
+/** Longer than a renewal may take (see oauth.ts); after that a daemon that died in one stands in nobody's way. */
+const LEASE = 25_000
 const LOOK = 100
+/** No longer, so that a mailbox can be stopped; whoever reads it tries again. */
+const PATIENCE = 10_000
 /** Written anew with each renewal. A login that nobody uses for so long has ended anywhere. */
 const KEEP = 400 * 86_400_000
 
@@ -37,7 +42,11 @@ export function createRefreshTokens(
   const secret = keyOf(login)
   return {
     async alone(work) {
-      while (!(await leases.acquire(name, owner, LEASE))) await pause(LOOK)
+      for (const end = performance.now() + PATIENCE; !(await leases.acquire(name, owner, LEASE)); ) {
+        if (performance.now() > end)
+          throw new Error('another daemon renews the OAuth2 token; it is tried again')
+        await pause(LOOK)
+      }
       try {
         return await work()
       } finally {

@@ -13,8 +13,7 @@ const MIGRATIONS = ['schema-1.sql']
  */
 export function openDatabase(dir: string): DatabaseSync {
   const path = join(dir, 'trivium.db')
-  // SQLite would go by the umask, and makes the files beside it like this one.
-  closeSync(openSync(path, 'a', 0o600))
+  makeOwn(path)
   const db = new DatabaseSync(path, { timeout: 5_000 })
   try {
     const found = schemaVersion(db)
@@ -27,6 +26,15 @@ export function openDatabase(dir: string): DatabaseSync {
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** SQLite would go by the umask, and makes the files beside it like this one. */
+function makeOwn(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+  } catch {
+    // SQLite, which opens it next, says why it cannot.
   }
 }
 

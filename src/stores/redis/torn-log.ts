@@ -1,17 +1,23 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Cluster, type Redis } from 'ioredis'
 import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { parseInfo } from './info.ts'
 
+/** Ms between looks at a rewrite, and before a failed one is ordered again. */
+const LOOK = 250
+const AGAIN = 10_000
+
 /**
- * Has a Redis that was restarted write its append-only file anew, before anything is trusted to it. A crash can
- * leave the last transaction of that file in part. Redis then cuts off the last half command and keeps the `MULTI`
- * before it; the next load takes what was written since for a part of that transaction and drops or reorders it, so
- * that a second crash loses acknowledged messages (valkey-io/valkey#4342; every Redis up to 8). A new file heals it.
+ * Has a Redis that was restarted write its append-only file anew, at once. A crash can leave the last transaction of
+ * that file in part. Redis then cuts off the last half command and keeps the `MULTI` before it; the next load takes
+ * what was written since for a part of that transaction and drops or reorders it, so that a second crash loses
+ * acknowledged messages (valkey-io/valkey#4342; every Redis up to 8). A new file heals it; a second crash before that
+ * one is written makes Redis refuse to start.
  *
- * Resolves when each master is looked at; from then on it looks whenever one is connected to again. `marks` is the
- * key of a hash that remembers, for all daemons, which run of each server was seen. Rejects for nothing: a server
- * that forbids it is told of in the log.
+ * Resolves when each master is looked at and the rewrites are ordered; from then on it looks whenever one is connected
+ * to again. `marks` is the key of a hash that remembers, for all daemons, which run of each server has a good file.
+ * Rejects for nothing: a server that forbids it is told of in the log.
  */
 export async function watchTornLogs(parts: {
   client: Redis | Cluster
@@ -27,18 +33,30 @@ export async function watchTornLogs(parts: {
       const info = parseInfo(await server.info())
       const run = info.get('run_id')
       if (!run || info.get('role') !== 'master' || info.get('aof_enabled') !== '1') return
-      const last = seen.get(name) ?? (await client.hget(marks, name))
-      if (last !== run) {
-        await rewrite(server)
-        if (last) log.info({ server: name }, 'Redis was restarted; it writes its append-only file anew')
-        await client.hset(marks, name, run)
-      }
+      if (seen.get(name) === run) return
+      const last = await client.hget(marks, name)
       seen.set(name, run)
+      if (last === run) return
+      await rewrite(server)
+      if (last) log.info({ server: name }, 'Redis was restarted; it writes its append-only file anew')
+      void finish(server, name, run)
     } catch (error) {
+      seen.delete(name)
       log.warn(
         { server: name, reason: reasonOf(error) },
         'whether Redis was restarted cannot be seen; after a crash of it, run BGREWRITEAOF',
       )
+    }
+  }
+
+  async function finish(server: Redis, name: string, run: string): Promise<void> {
+    try {
+      await written(server, log)
+      await client.hset(marks, name, run)
+    } catch (error) {
+      // The connection is gone: the next one looks again.
+      seen.delete(name)
+      log.debug({ server: name, reason: reasonOf(error) }, 'the new append-only file was not waited for')
     }
   }
 
@@ -49,6 +67,19 @@ export async function watchTornLogs(parts: {
   } else {
     client.on('ready', () => look(client))
     await look(client)
+  }
+}
+
+/** Resolves when the new file is whole; a rewrite that failed is ordered again. */
+async function written(server: Redis, log: Log): Promise<void> {
+  for (;;) {
+    await pause(LOOK, undefined, { ref: false })
+    const info = parseInfo(await server.info('persistence'))
+    if (info.get('aof_rewrite_in_progress') !== '0' || info.get('aof_rewrite_scheduled') !== '0') continue
+    if (info.get('aof_last_bgrewrite_status') === 'ok') return
+    log.error({}, 'Redis could not write its append-only file anew; is its disk full? It is told again')
+    await pause(AGAIN, undefined, { ref: false })
+    await rewrite(server)
   }
 }
 
