@@ -282,6 +282,27 @@ passdb {
     assert.deepEqual(provider.refused.slice(from), [])
   })
 
+  test('does not use a token again that another daemon has followed up, where it was not told that it was saved', async () => {
+    provider.authorize('late-0')
+    const { kv, leases } = createMemoryStore()
+    const { oauth2 } = emailOptions.parse({ address: USER, smtp: { host: 'x' }, ...options('late-0') }).imap
+    assert.ok(oauth2)
+    const deaf: KeyValues = {
+      ...kv,
+      set: async (...entry) => {
+        await kv.set(...entry)
+        throw new TriviumError('store_unavailable', { store: 'memory', reason: 'its answer was lost' })
+      },
+    }
+    const first = createTokenSource(oauth2, createRefreshTokens({ kv: deaf, leases }, oauth2), Date.now)
+    const second = createTokenSource(oauth2, createRefreshTokens({ kv, leases }, oauth2), Date.now)
+    await assert.rejects(first(), { code: 'store_unavailable' })
+    await second()
+    const from = provider.refused.length
+    await assert.rejects(first('renew'), { code: 'store_unavailable' })
+    assert.deepEqual(provider.refused.slice(from), [])
+  })
+
   test('takes the configured refresh token where what is kept cannot be read', async () => {
     provider.authorize('broken-0')
     const { kv, leases } = createMemoryStore()
