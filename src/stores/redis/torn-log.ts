@@ -13,7 +13,7 @@ const AGAIN = 10_000
  * that file in part. Redis then cuts off the last half command and keeps the `MULTI` before it; the next load takes
  * what was written since for a part of that transaction and drops or reorders it, so that a second crash loses
  * acknowledged messages (valkey-io/valkey#4342; every Redis up to 8). A new file heals it; a second crash before that
- * one is written makes Redis refuse to start.
+ * one is written makes Redis refuse to start once, and mend the old file while it does.
  *
  * Resolves when each master is looked at and the rewrites are ordered; from then on it looks whenever one is connected
  * to again. `marks` is the key of a hash that remembers, for all daemons, which run of each server has a good file.
