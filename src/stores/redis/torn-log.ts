@@ -12,7 +12,7 @@ const AGAIN = 10_000
  * Has a Redis that was restarted write its append-only file anew, at once. A crash can leave the last transaction of
  * that file in part. Redis then cuts off the last half command and keeps the `MULTI` before it; the next load takes
  * what was written since for a part of that transaction and drops or reorders it, so that a second crash loses
- * acknowledged messages (valkey-io/valkey#4342; every Redis up to 8). A new file heals it; a second crash before that
+ * acknowledged messages (seen on Redis 7.0.15; valkey-io/valkey#4342). A new file heals it; a second crash before that
  * one is written makes Redis refuse to start once, and mend the old file while it does.
  *
  * Resolves when each master is looked at and the rewrites are ordered; from then on it looks whenever one is connected
