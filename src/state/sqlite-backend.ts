@@ -162,7 +162,7 @@ function write(
 /** Removes what came before the newest whole document that may be the log's beginning. */
 const TRIM = `DELETE FROM change WHERE name = :name AND seq < (
   SELECT seq FROM change
-  WHERE name = :name AND seq <= :spare 
+  WHERE name = :name AND seq <= :spare
     AND CASE WHEN json_valid(body) THEN json_type(body, '$.document') END IS NOT NULL
   ORDER BY seq DESC LIMIT 1
 )`

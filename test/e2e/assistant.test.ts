@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, type TestContext, test } from 'node:test'
-import { WebSocket } from 'ws'
+import { after, before, describe, test } from 'node:test'
+import { openChat } from '../fixtures/chat.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -37,22 +37,6 @@ async function say(site: Site, text: string): Promise<string> {
   const { code, out, err } = await site.run(['message', 'cli', text])
   assert.equal(code, 0, err)
   return out.trim()
-}
-
-/** A client of a WebSocket gateway that asks and gets the text of each answer. */
-async function openChat(t: TestContext, url: string) {
-  const socket = new WebSocket(url.replace('http', 'ws'))
-  t.after(() => socket.terminate())
-  const answers: string[] = []
-  socket.on('message', (data) => {
-    const frame = JSON.parse(String(data))
-    if (frame.type === 'message') answers.push(frame.text)
-  })
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
-  return async (text: string) => {
-    socket.send(JSON.stringify({ type: 'message', text }))
-    return await until(() => answers.shift(), `the answer to: ${text}`, 30_000)
-  }
 }
 
 describe('the assistant on the command line, with no daemon and no configuration', {

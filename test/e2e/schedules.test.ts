@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { WebSocket } from 'ws'
+import { openChat } from '../fixtures/chat.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -66,22 +66,6 @@ function assertOncePerPlannedTime(found: readonly Tick[], created: string, every
   const planned = counted.map((tick) => tick.planned)
   assert.deepEqual(planned, [...new Set(planned)], 'a planned time fired twice')
   for (const time of planned) assert.equal((Date.parse(time) - Date.parse(created)) % every, 0, time)
-}
-
-/** A client of a WebSocket gateway that asks and gets the text of each answer. */
-async function openChat(t: TestContext, url: string) {
-  const socket = new WebSocket(url.replace('http', 'ws'))
-  t.after(() => socket.terminate())
-  const answers: string[] = []
-  socket.on('message', (data) => {
-    const frame = JSON.parse(String(data))
-    if (frame.type === 'message') answers.push(frame.text)
-  })
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
-  return async (text: string) => {
-    socket.send(JSON.stringify({ type: 'message', text }))
-    return await until(() => answers.shift(), `the answer to: ${text}`, 30_000)
-  }
 }
 
 function makeSite(t: TestContext, env: Record<string, string> = {}): Site {
