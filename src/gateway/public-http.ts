@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -48,7 +49,7 @@ type UpgradeHandler = Parameters<PublicHttp['upgrade']>[1]
 export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
   const mounts = new Map<string, Handler>()
   const upgrades = new Map<string, UpgradeHandler>()
-  const upgraded = new Set<Duplex>()
+  const open = new Set<Socket>()
   let draining = false
   let quietUntil = 0
 
@@ -67,6 +68,10 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
     serve,
   )
   server.maxConnections = options.maxConnections ?? 10_000
+  server.on('connection', (socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
   server.on('upgrade', serveUpgrade)
   server.on('clientError', answerUnreadable)
   server.on('drop', warnOfDrop)
@@ -107,8 +112,6 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
     if (!handler || draining) {
       return answerRaw(socket, 503, stopping())
     }
-    upgraded.add(socket)
-    socket.once('close', () => upgraded.delete(socket))
     try {
       handler(request, socket, head)
     } catch (error) {
@@ -128,7 +131,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
       ),
     close(grace = 10_000) {
       draining = true
-      return drain(server, upgraded, grace)
+      return drain(server, open, grace)
     },
   }
 }
@@ -246,14 +249,18 @@ function answerRaw(socket: Duplex, status: number, error: TriviumError) {
   )
 }
 
-function drain(server: Server, upgraded: Set<Duplex>, grace: number): Promise<void> {
+function drain(server: Server, open: ReadonlySet<Socket>, grace: number): Promise<void> {
   if (!server.listening) return Promise.resolve()
   return new Promise((resolve) => {
+    const endIdle = () => {
+      server.closeIdleConnections()
+      // Browsers connect in advance; Node 24 counts what has said nothing yet as busy.
+      for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
+    }
     // A connection that was busy at `close` turns idle when its answer is out; nothing else would end it.
-    const sweep = setInterval(() => server.closeIdleConnections(), 50)
+    const sweep = setInterval(endIdle, 50)
     const cut = setTimeout(() => {
-      server.closeAllConnections()
-      for (const socket of upgraded) socket.destroy()
+      for (const socket of open) socket.destroy()
     }, grace)
     server.close(() => {
       clearInterval(sweep)
