@@ -132,6 +132,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       artifacts,
       kv: store.kv,
       leases: store.leases,
+      ask: async (skill, args, { from, timeout }) =>
+        toJson(await manager.invoke(skill, args, { caller: callerOf({ from }, config.access), timeout })),
       settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
       log: log.child({ gateway }),
       now,

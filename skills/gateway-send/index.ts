@@ -17,6 +17,10 @@ export default defineSkill({
     text: z.string().describe('What to send'),
     subject: z.string().exactOptional().describe('The subject, where the transport has one'),
     attachments: z.array(attachment).exactOptional().describe('Files that Trivium already keeps'),
+    data: z
+      .record(z.string(), z.json())
+      .exactOptional()
+      .describe('What else the transport can do, such as blocks, a modal or an ephemeral reply in Slack'),
     gateway: z.string().min(1).exactOptional().describe('Another gateway than that of the message'),
     to: z.string().min(1).exactOptional().describe('Another target than the conversation'),
     key: z.string().min(1).exactOptional().describe('The same key is sent once'),

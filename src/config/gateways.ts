@@ -47,6 +47,22 @@ export function parseGateways(raw: unknown, transports: TransportSchemas, check:
   return [...gateways, ...builtIn(gateways, transports)]
 }
 
+/** Reports skills that gateways name in `answers` and that do not exist. */
+export function checkAnswers(
+  gateways: readonly GatewayConfig[],
+  skills: readonly string[] | undefined,
+  check: Checker,
+): void {
+  for (const { name, options } of gateways) {
+    const answers = isRecord(options) && isRecord(options.answers) ? options.answers : {}
+    for (const [asked, skill] of Object.entries(answers)) {
+      if (!skills || typeof skill !== 'string' || skills.includes(skill)) continue
+      const message = `there is no skill ${quote(skill)}${hint(skill, skills)}`
+      check.report(['gateways', name, 'answers', asked], 'value', message)
+    }
+  }
+}
+
 /** The gateway of the command line, which is there without being named, unless the name is taken. */
 const COMMAND_LINE = 'cli'
 

@@ -3,7 +3,7 @@ import type { Route } from '../core/route.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { type DaemonConfig, daemonConfig, daemonSchema } from './daemon-section.ts'
 import { type Environment, readEnvironment } from './environment.ts'
-import { type GatewayConfig, parseGateways, type TransportSchemas } from './gateways.ts'
+import { checkAnswers, type GatewayConfig, parseGateways, type TransportSchemas } from './gateways.ts'
 import { hint, type Problem, quote, throwErrors } from './problem.ts'
 import { parseRoutes, withSkillRoutes } from './routes.ts'
 import { secretsOf } from './secrets.ts'
@@ -113,6 +113,7 @@ function assemble(
 
   const kinds = Object.keys(transports)
   const names = skills?.map((skill) => skill.name)
+  checkAnswers(gateways, names, check)
   const world = { gateways, transports: kinds, ...(names ? { skills: names } : {}) }
   const own = parseRoutes(sections.routes, world, check)
   const routes = withSkillRoutes(own, skills ?? [], world, check)

@@ -5,7 +5,7 @@ import type {
   WorkbenchService,
 } from './assistant-services.ts'
 import type { Event } from './event.ts'
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import type { Attachment, Message } from './message.ts'
 import type { Call } from './skill.ts'
 import type { DeadLetter, Note } from './store.ts'
@@ -78,13 +78,15 @@ export type ReceivedMessage = Message & { receipt?: string }
 export type SendService = {
   /**
    * Puts a reply into the outbox; `wait` (ms) waits for the transport's receipt. Without `key` the key is
-   * `message:route:ordinal`, with the ordinal from `call.sends`. Throws `no_reply_target`, `target_not_allowed`.
+   * `message:route:ordinal`, with the ordinal from `call.sends`. `data` is for the transport: blocks in Slack. Throws
+   * `no_reply_target`, `target_not_allowed`, `send_rejected` where `data` asks for what only Trivium itself sends.
    */
   send(
     args: {
       text: string
       subject?: string
       attachments?: Attachment[]
+      data?: JsonObject
       gateway?: string
       to?: string
       key?: string

@@ -13,8 +13,8 @@ export function accessRules(access: AccessConfig): AccessRule[] {
  * Who asks when a message starts a skill: the sender, where the transport has proof of them, with the roles that
  * name them. An unproven sender has no identity and no role.
  */
-export function callerOf(message: Message, access: AccessConfig): Caller {
-  const { id, address, verified } = message.from
+export function callerOf({ from }: Pick<Message, 'from'>, access: AccessConfig): Caller {
+  const { id, address, verified } = from
   if (!verified) return { kind: 'route' }
   const identity = address ?? id
   const roles = Object.entries(access.roles).flatMap(([role, { members }]) =>

@@ -9,6 +9,7 @@ import { backoffDelay } from './backoff.ts'
 import type { Outbox } from './outbox.ts'
 import { pumpOnce } from './pump.ts'
 import type { Router } from './router.ts'
+import { refuseApproval, skillReply } from './skill-reply.ts'
 import { attemptError, createWorker, type RunOutcome, type Worker } from './worker.ts'
 
 export const DISPATCH_QUEUE = 'dispatch'
@@ -91,9 +92,10 @@ export function createDispatch(options: DispatchOptions): Worker {
   }
 
   const sendResult = async ({ message, route, sends }: Dispatch, result: unknown) => {
-    const text = replyText(result)
-    if (text === undefined || sends.count > 0 || route.reply === 'none') return
-    await options.outbox.reply(message, { text, key: sendKey(message.id, route.name, sends.next()) })
+    const reply = skillReply(result)
+    if (!reply || sends.count > 0 || route.reply === 'none') return
+    refuseApproval(message.gateway, reply.data)
+    await options.outbox.reply(message, { ...reply, key: sendKey(message.id, route.name, sends.next()) })
   }
 
   /** The message is dispatched again once somebody has decided; see `resumeDispatch`. */
@@ -189,13 +191,6 @@ export async function resumeDispatch(
 /** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */
 export function sendKey(messageId: string, route: string, ordinal: number): string {
   return `${messageId}:${route}:${ordinal}`
-}
-
-/** The text that a skill's result sends as the reply: a string, or the `text` of an object. */
-function replyText(result: unknown): string | undefined {
-  if (typeof result === 'string') return result === '' ? undefined : result
-  if (typeof result !== 'object' || result === null || !('text' in result)) return undefined
-  return typeof result.text === 'string' && result.text !== '' ? result.text : undefined
 }
 
 /** What to say of a job whose attempts are used up before this claim: its holder died each time. */

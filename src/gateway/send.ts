@@ -5,6 +5,7 @@ import type { Call } from '../core/skill.ts'
 import type { JobState } from '../core/store.ts'
 import { sendKey } from './dispatch.ts'
 import type { Outbox, Sending } from './outbox.ts'
+import { refuseApproval } from './skill-reply.ts'
 
 /** What sending needs to know of a gateway. */
 export type Openness = { name: string; open: boolean }
@@ -22,6 +23,7 @@ export function createSend(options: {
 
   return {
     async send(args, call) {
+      refuseApproval(args.gateway ?? call.message?.gateway ?? '', args.data)
       const sending = sendingOf(args, keyOf(args.key, call, options.newKey))
       const { id, queued } = await (isReply(args, call)
         ? outbox.reply(call.message, sending)
@@ -61,8 +63,14 @@ function keyOf(given: string | undefined, call: Call, newKey: () => string): str
   return newKey()
 }
 
-function sendingOf({ text, subject, attachments }: SendArgs, key: string): Sending {
-  return { key, text, ...(subject === undefined ? {} : { subject }), ...(attachments ? { attachments } : {}) }
+function sendingOf({ text, subject, attachments, data }: SendArgs, key: string): Sending {
+  return {
+    key,
+    text,
+    ...(subject === undefined ? {} : { subject }),
+    ...(attachments ? { attachments } : {}),
+    ...(data ? { data } : {}),
+  }
 }
 
 function receiptOf(state: JobState | undefined): { receipt?: Json } {

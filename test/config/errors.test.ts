@@ -106,6 +106,12 @@ const cases: Case[] = [
     { skills },
   ],
   [
+    'an answer by a skill that is missing',
+    'gateways:\n  t: { transport: slack, botToken: x, answers: { who: ehco, "report*": echo } }\n',
+    ['2:55 there is no skill "ehco"; did you mean "echo"?'],
+    { skills },
+  ],
+  [
     'a route from a gateway that is missing',
     `${demo}routes:\n  - { name: a, match: { gateway: dmo }, skill: echo }\n`,
     ['4:34 there is no gateway "dmo"; did you mean "demo"?'],

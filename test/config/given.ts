@@ -26,7 +26,11 @@ export const transports = {
   // Not strict, with a pipe around it: the configuration finds unknown keys all the same.
   websocket: { options: z.object({ path: z.string(), port: z.int().optional() }).transform((it) => it) },
   slack: {
-    options: z.strictObject({ mode: z.enum(['socket', 'http']).default('socket'), botToken: z.string() }),
+    options: z.strictObject({
+      mode: z.enum(['socket', 'http']).default('socket'),
+      botToken: z.string(),
+      answers: z.record(z.string(), z.string()).optional(),
+    }),
   },
 }
 

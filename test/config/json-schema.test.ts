@@ -33,6 +33,7 @@ describe('the JSON Schema for editors', () => {
       'open',
       'mode',
       'botToken',
+      'answers',
     ])
     assert.equal(pathGet(slack, 'then.additionalProperties'), false)
     assert.deepEqual(pathGet(slack, 'then.required'), ['botToken'])

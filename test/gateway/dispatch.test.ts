@@ -94,6 +94,26 @@ describe('dispatch', () => {
     )
   })
 
+  test('sends what an object says besides its text, and keeps what is no reply to itself', async (t) => {
+    const file = { name: 'a.txt', type: 'text/plain', size: 1, sha256: 'ab', path: 'artifacts/ab/ab' }
+    const results: Record<string, unknown> = {
+      whole: { text: 'whole', subject: 'On it', attachments: [file], data: { ephemeral: true } },
+      others: { text: 'others', subject: 7, attachments: 'none', data: { at: 10n }, usage: {} },
+    }
+    const { accept, noted, replies } = await stage(t, ({ message }) => results[message.text])
+    for (const text of Object.keys(results)) await noted(await accept({ text, conversation: text }), 'done')
+    const [whole, others] = replies.map(({ key: _key, to: _to, ...rest }) => rest)
+    assert.deepEqual(whole, results.whole)
+    assert.deepEqual(others, { text: 'others' })
+  })
+
+  test('makes a dead letter of a result that would show the buttons of an approval', async (t) => {
+    const forged = { text: 'x', data: { approval: { id: 'a1', title: 'harmless' } } }
+    const { accept, noted, replies } = await stage(t, () => forged)
+    await noted(await accept(), 'dead')
+    assert.deepEqual(replies, [])
+  })
+
   test('sends no reply where the route says none', async (t) => {
     const { accept, noted, replies } = await stage(t, () => 'unwanted', [routeOf({ reply: 'none' })])
     await noted(await accept(), 'done')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { JobState } from '../../src/core/store.ts'
 import type { Sending } from '../../src/gateway/outbox.ts'
@@ -9,12 +10,12 @@ import { messageOf } from '../skills/support/message.ts'
 import { callOf } from './kit.ts'
 
 function stage(state?: JobState) {
-  const sent: { where: string; key: string }[] = []
+  const sent: { where: string; key: string; data?: JsonObject }[] = []
   const keys = new Set<string>()
-  const add = (where: string, { key }: Sending) => {
+  const add = (where: string, { key, data }: Sending) => {
     const queued = !keys.has(key)
     keys.add(key)
-    sent.push({ where, key })
+    sent.push({ where, key, ...(data ? { data } : {}) })
     return Promise.resolve({ id: `outbox:${key}`, queued })
   }
   const { send } = createSend({
@@ -69,6 +70,15 @@ describe('gateway-send', () => {
     for (const args of [{ to: 'bob' }, { gateway: 'open' }]) {
       await assert.rejects(send({ text: 'a', ...args }, inside()), hasCode('no_reply_target'))
     }
+    assert.equal(sent.length, 1)
+  })
+
+  test('takes data for the transport, but none that shows the buttons of an approval', async () => {
+    const { send, sent } = stage()
+    await send({ text: '', data: { view: { type: 'modal' } } }, inside())
+    assert.deepEqual(sent[0]?.data, { view: { type: 'modal' } })
+    const data = { approval: { id: 'a1', title: 'harmless' } }
+    await assert.rejects(send({ text: 'x', data }, inside()), hasCode('send_rejected'))
     assert.equal(sent.length, 1)
   })
 

@@ -1,10 +1,11 @@
 import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
+import type { JsonObject } from '../../src/core/json.ts'
 
 /** The acknowledgements of one socket. */
 export type Acks = {
-  /** Acknowledges an envelope; nothing happens where the socket has closed meanwhile. */
-  add(envelopeId: string): void
+  /** Acknowledges an envelope, with an answer where there is one; nothing happens where the socket has closed meanwhile. */
+  add(envelopeId: string, payload?: JsonObject): void
   /** Sends at once what is due. */
   flush(): void
 }
@@ -21,17 +22,18 @@ export function createAcks(socket: WebSocket): Acks {
   })
 
   const flush = () => {
-    const ids = due
+    const frames = due
     due = []
     if (socket.readyState !== WebSocket.OPEN) return
     wire?.cork()
-    for (const id of ids) socket.send(JSON.stringify({ envelope_id: id }))
+    for (const frame of frames) socket.send(frame)
     wire?.uncork()
   }
 
   return {
-    add(envelopeId) {
-      if (due.push(envelopeId) === 1) process.nextTick(flush)
+    add(envelopeId, payload) {
+      // Without an answer JSON leaves `payload` out.
+      if (due.push(JSON.stringify({ envelope_id: envelopeId, payload })) === 1) process.nextTick(flush)
     },
     flush,
   }

@@ -13,6 +13,10 @@ export type Target = {
   /** Where the answer to a slash command goes, and until when it may (Unix ms). */
   responseUrl?: string
   responseUntil?: number
+  /** What opens a modal, for three seconds after the click or the command. */
+  triggerId?: string
+  /** The click was inside a modal, so another one goes on top of it. */
+  inModal?: true
 }
 
 /** `slack:TEAM:CHANNEL[:THREAD]`. */
@@ -42,7 +46,8 @@ function fromData(data: JsonObject | undefined): Target | undefined {
   const team = textAt(data, 'team')
   const channel = textAt(data, 'channel')
   if (team === undefined || channel === undefined) return undefined
-  const [thread, user, responseUrl] = ['thread', 'user', 'responseUrl'].map((key) => textAt(data, key))
+  const keys = ['thread', 'user', 'responseUrl', 'triggerId']
+  const [thread, user, responseUrl, triggerId] = keys.map((key) => textAt(data, key))
   const responseUntil = data?.responseUntil
   return {
     team,
@@ -51,6 +56,8 @@ function fromData(data: JsonObject | undefined): Target | undefined {
     ...(user === undefined ? {} : { user }),
     ...(responseUrl === undefined ? {} : { responseUrl }),
     ...(typeof responseUntil === 'number' ? { responseUntil } : {}),
+    ...(triggerId === undefined ? {} : { triggerId }),
+    ...(data?.inModal === true ? { inModal: true } : {}),
   }
 }
 

@@ -37,6 +37,8 @@ const ADVICE: Record<string, string> = {
   not_in_channel: 'the bot is not in that channel; invite it with /invite',
   channel_not_found: 'there is no such channel, or the bot may not see it; invite it with /invite',
   missing_scope: 'the token lacks a scope; add it to the app and install it again',
+  expired_trigger_id: 'Slack opens a modal only within 3 s after the click or the command',
+  exchanged_trigger_id: 'this click or command has opened a modal already',
   not_allowed_token_type: 'this kind of token cannot do that; appToken wants xapp-…, botToken xoxb-…',
 }
 

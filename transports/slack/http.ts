@@ -4,7 +4,8 @@ import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { textAt } from './fields.ts'
-import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
+import type { Taken } from './inbound/answers.ts'
+import type { PayloadKind } from './inbound/inbound.ts'
 import type { HttpOptions } from './options.ts'
 
 /** Slack's requests are far smaller; a stranger's need not be read on. */
@@ -18,7 +19,7 @@ export type HttpListener = { start(): void; stop(): Promise<void>; health(): Hea
 export function createHttpListener(
   options: HttpOptions,
   deps: TransportDeps,
-  inbound: Pick<SlackInbound, 'take'>,
+  take: (kind: PayloadKind, payload: JsonObject) => Promise<Taken>,
 ): HttpListener {
   const { gateway } = deps
   let unmount: (() => void) | undefined
@@ -52,8 +53,8 @@ export function createHttpListener(
       return JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' })
     // Slack sends this now and then to see whether the certificate is good; there is nothing to do.
     if (payload.ssl_check !== undefined) return ''
-    await inbound.take(kind, payload)
-    return ''
+    const taken = await take(kind, payload)
+    return taken && 'response' in taken ? JSON.stringify(taken.response) : ''
   }
 
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { patternText } from '../../src/core/pattern.ts'
 import { duration, size, timerDuration } from '../../src/core/units.ts'
 
 const secret = z.string().min(1)
@@ -42,6 +43,12 @@ const shared = {
     ])
     .prefault({})
     .describe('Reactions on a message that is being answered, or off.'),
+  answers: z
+    .record(patternText, z.string().min(1))
+    .default({})
+    .describe(
+      'Skills that answer at once: the action_id of a select, or the callback_id of a modal, and the skill.',
+    ),
   'max-file-size': size.default(20 * 1024 * 1024).describe('Larger files are named but not downloaded.'),
   'max-files': z.int().min(0).max(100).default(10).describe('How many files of one message are downloaded.'),
   'name-cache': z.int().min(10).default(5_000).describe('How many user and channel names are remembered.'),

@@ -7,6 +7,7 @@ import { formatDuration } from '../../src/core/units.ts'
 import { createAcks } from './acks.ts'
 import { slackFailure } from './failure.ts'
 import { type Envelope, readFrame } from './frames.ts'
+import type { Taken } from './inbound/answers.ts'
 import { watchLiveness } from './liveness.ts'
 
 export type SocketModeOptions = {
@@ -16,7 +17,7 @@ export type SocketModeOptions = {
   ping: number
   maxSilence: number
   /** Resolves once the envelope is durable; rejects: it is not acknowledged. */
-  take(envelope: Envelope): Promise<unknown>
+  take(envelope: Envelope): Promise<Taken>
   /** Called each time a socket is ready. */
   connected(): void
   log: Log
@@ -151,8 +152,8 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
         if (stopping.signal.aborted) return
         underWay.begin()
         options.take(envelope).then(
-          () => {
-            acks.add(id)
+          (taken) => {
+            acks.add(id, taken && 'response' in taken ? taken.response : undefined)
             underWay.end()
           },
           (error: unknown) => {

@@ -4,6 +4,7 @@ import { checkSlack } from './check.ts'
 import type { Envelope } from './frames.ts'
 import { createGapFill } from './gap-fill.ts'
 import { createHttpListener } from './http.ts'
+import { createAnswers, type Taken } from './inbound/answers.ts'
 import { createInbound } from './inbound/inbound.ts'
 import type { SlackOptions, SocketOptions } from './options.ts'
 import { createSender } from './outbound/sender.ts'
@@ -28,6 +29,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     progress.follow(where, accepted, workspace)
     gaps.seen(where)
   })
+  const take = createAnswers(options, deps, workspaces, inbound.take)
   const gaps = createGapFill(options, deps, workspaces, inbound)
   const sender = createSender(options, deps, workspaces)
   const stopping = new AbortController()
@@ -37,7 +39,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   let identified = false
 
   const listener =
-    options.mode === 'socket' ? socketListener(options) : createHttpListener(options, deps, inbound)
+    options.mode === 'socket' ? socketListener(options) : createHttpListener(options, deps, take)
 
   function socketListener(socket: SocketOptions): Listener {
     return createSocketMode({
@@ -55,9 +57,9 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     })
   }
 
-  function takeEnvelope({ type, payload }: Envelope): Promise<unknown> {
+  function takeEnvelope({ type, payload }: Envelope): Promise<Taken> {
     const kind = ENVELOPES[type]
-    return kind === undefined ? Promise.resolve() : inbound.take(kind, payload)
+    return kind === undefined ? Promise.resolve(undefined) : take(kind, payload)
   }
 
   /** Asks who we are until Slack tells, then listens. */

@@ -107,6 +107,73 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     assert.deepEqual(answers().sort(), ['You said: bye', 'You said: hello'])
   })
 
+  test('opens a modal for a command, helps to fill it in, checks it, and answers it', async () => {
+    slack = await startSlackServer()
+    site = createSite({
+      routes: `
+gateways:
+  team:
+    transport: slack
+    mode: socket
+    botToken: xoxb-test
+    appToken: xapp-test
+    apiUrl: "${slack.apiUrl}"
+    answers: { city: find-city, trip: check-trip }
+access:
+  roles:
+    travellers: { members: [U1ANN], skills: ["*"] }
+routes:
+  - { name: open, match: { command: /trip }, skill: open-trip }
+  - { name: book, match: { event: view_submission, action: trip }, skill: book-trip }
+`,
+      skills: {
+        'open-trip': `export default {
+          description: 'Opens the form.',
+          run: ({ manager }) => manager.invoke('gateway-send', { text: '', data: { view: { type: 'modal', callback_id: 'trip' } } }),
+        }`,
+        'find-city': `export default {
+          description: 'Finds cities.',
+          run: ({ args, call }) => ['Berlin', 'Bern', 'Rome'].filter((city) => call.caller.id === 'U1ANN' && city.startsWith(args.typed)),
+        }`,
+        'check-trip': `export default {
+          description: 'Checks the form.',
+          run: ({ args }) => args.values.to.city.selected_option.value === 'Rome' ? { errors: { to: 'No trains to Rome today' } } : undefined,
+        }`,
+        'book-trip': `export default { description: 'Books.', run: ({ message }) => 'On your way to ' + message.data.values.to.city.selected_option.value }`,
+      },
+    })
+    const daemon = await site.start()
+    const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', username: 'ann' } }
+    const interact = async (payload: JsonObject) => {
+      const delivered = await slack.sockets.deliver('interactive', { ...who, ...payload })
+      assert.ok(delivered.acked)
+      return delivered.payload
+    }
+    const names = { team_id: 'T0TEAM', user_id: 'U1ANN', channel_id: 'C0GEN' }
+    await slack.sockets.deliver('slash_commands', { command: '/trip', trigger_id: 't.1', ...names })
+    const opened = await until(() => slack.calls.find(({ method }) => method === 'views.open'), 'the modal')
+    assert.equal(opened.args.trigger_id, 't.1')
+    const view = Object(JSON.parse(String(opened.args.view)))
+
+    const typed = { type: 'block_suggestion', action_id: 'city', block_id: 'to', value: 'Ber' }
+    const offered: { value: string }[] = Object(await interact({ ...typed, view })).options
+    assert.deepEqual(
+      offered.map(({ value }) => value),
+      ['Berlin', 'Bern'],
+    )
+    const submit = (city: string) => {
+      const chosen = { to: { city: { type: 'external_select', selected_option: { value: city } } } }
+      const sent = { ...view, id: 'V1', hash: city, state: { values: chosen } }
+      return interact({ type: 'view_submission', trigger_id: 't.2', view: sent })
+    }
+    const errors = { to: 'No trains to Rome today' }
+    assert.deepEqual(await submit('Rome'), { response_action: 'errors', errors })
+    assert.equal(await submit('Bern'), undefined)
+    await until(() => slack.posts.length === 1, 'an answer')
+    assert.deepEqual([slack.posts[0]?.text, slack.posts[0]?.channel], ['On your way to Bern', 'C0GEN'])
+    assert.equal(await daemon.end(), 0)
+  })
+
   test('that is killed after a post and before its receipt does not post again', async () => {
     await open()
     const daemon = await site.start()

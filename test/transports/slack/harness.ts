@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/core/json.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
-import type { Reply, Transport } from '../../../src/core/transport.ts'
+import type { Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { slack } from '../../../transports/slack/index.ts'
 import { type SlackOptions, slackOptions } from '../../../transports/slack/options.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
@@ -30,9 +30,9 @@ export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object 
 }
 
 /** Starts a Slack and a gateway on it, connected. */
-export async function startWorld(more: object = {}): Promise<World> {
+export async function startWorld(more: object = {}, ask?: TransportDeps['ask']): Promise<World> {
   const server = await startSlackServer()
-  const fixture = await startTransportFixture({ gateway: 'team' })
+  const fixture = await startTransportFixture({ gateway: 'team', ...(ask ? { ask } : {}) })
   const transport = slack.create(socketOptions(server, more), fixture.deps)
   await transport.start()
   const closing = [async () => end(transport), () => fixture.close()]

@@ -24,7 +24,10 @@ before(async () => {
     port: await freePort(),
     seed: { slack: { tokens: [{ token: 'xoxb-test', type: 'bot', bot_user_id: 'U0BOT', bot_id: 'B0BOT' }] } },
   })
-  fixture = await startTransportFixture({ gateway: 'team' })
+  fixture = await startTransportFixture({
+    gateway: 'team',
+    ask: async (skill, { action, typed }) => [`${action} by ${skill}: ${typed}`],
+  })
   const apiUrl = `${emulator.url}/api/`
   transport = slack.create(
     slackOptions.parse({
@@ -33,6 +36,7 @@ before(async () => {
       signingSecret: [SECRET, 'next'],
       apiUrl,
       progress: 'off',
+      answers: { city: 'find' },
     }),
     fixture.deps,
   )
@@ -98,6 +102,20 @@ describe('requests of Slack', () => {
     const form = String(new URLSearchParams({ payload }))
     assert.equal((await post(form, { type: 'application/x-www-form-urlencoded' })).status, 200)
     assert.deepEqual(fixture.store.messages.at(-1)?.data.values, view.state.values)
+  })
+
+  test('for the options of a select are answered by the skill that is named for it', async () => {
+    const typed = {
+      type: 'block_suggestion',
+      team: { id: TEAM },
+      user: { id: 'U1' },
+      action_id: 'city',
+      value: 'be',
+    }
+    const form = String(new URLSearchParams({ payload: JSON.stringify(typed) }))
+    const { status, body } = await post(form, { type: 'application/x-www-form-urlencoded' })
+    const options = [{ text: { type: 'plain_text', text: 'city by find: be' }, value: 'city by find: be' }]
+    assert.deepEqual([status, JSON.parse(body)], [200, { options }])
   })
 })
 

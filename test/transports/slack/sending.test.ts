@@ -148,6 +148,48 @@ describe('an approval', () => {
 })
 
 describe('other ways to answer', () => {
+  test('blocks are shown in place of the text, also to who typed a command', async () => {
+    const blocks = [{ type: 'divider' }]
+    await transport.send(replyTo(await asked(), 'a line', { data: { blocks } }))
+    assert.deepEqual([server.posts.at(-1)?.text, server.posts.at(-1)?.blocks], ['a line', blocks])
+    const url = server.apiUrl.replace('/api/', '/respond/3')
+    const names = { user_id: 'U1ANN', channel_id: 'C0GEN', team_id: 'T0TEAM' }
+    await server.sockets.deliver('slash_commands', {
+      command: '/x',
+      response_url: url,
+      trigger_id: '3',
+      ...names,
+    })
+    const message = fixture.store.messages.at(-1)
+    assert.ok(message)
+    await transport.send(replyTo(message, 'a line', { data: { blocks } }))
+    assert.deepEqual(server.calls.at(-1)?.args, { response_type: 'ephemeral', text: 'a line', blocks })
+  })
+
+  test("buttons of a skill cannot be those of Trivium's approvals", async () => {
+    const button = {
+      type: 'button',
+      action_id: 'trivium-approve',
+      value: 'abc123',
+      text: { type: 'plain_text', text: 'OK' },
+    }
+    const data = { blocks: [{ type: 'actions', elements: [button] }] }
+    await assert.rejects(transport.send(replyTo(await asked(), 'Lunch?', { data })), failing('send_rejected'))
+  })
+
+  test('what replaces another reply does so by the key that gateway-send was given, in its channel only', async () => {
+    const message = await asked()
+    const other = await deliverEvent(world, { text: 'x', channel: 'C0OTHER' })
+    await transport.send(replyTo(message, 'first', { key: 'team:status' }))
+    await transport.send(replyTo(message, 'second', { key: 'k2', data: { update: 'status' } }))
+    await transport.send(replyTo(other, 'elsewhere', { key: 'k3', data: { update: 'status' } }))
+    assert.deepEqual(
+      postsOf(message.data.thread).map((post) => post.text),
+      ['second'],
+    )
+    assert.equal(server.posts.at(-1)?.channel, 'C0OTHER')
+  })
+
   test('a slash command is answered where only its author sees it', async () => {
     const url = server.apiUrl.replace('/api/', '/respond/1')
     const payload = {

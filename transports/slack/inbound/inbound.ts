@@ -4,7 +4,6 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { conversationOf } from '../conversation.ts'
-import { objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import type { Draft, Read, Standing } from './draft.ts'
@@ -14,6 +13,7 @@ import { knownNames, lookUpNames } from './names.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 import type { Names } from './to-markdown.ts'
+import { workspaceOf } from './workspace-of.ts'
 
 /** The kinds of payload that Slack delivers, on either road. */
 export type PayloadKind = 'event' | 'command' | 'interaction'
@@ -58,7 +58,7 @@ export function createInbound(
 
   async function take(kind: PayloadKind, payload: JsonObject): Promise<Accepted | undefined> {
     if (stopped) throw stopping()
-    const workspace = workspaceOf(payload)
+    const workspace = workspaceOf(payload, workspaces)
     if (!workspace) {
       deps.refused('unknown_team')
       return skip('its workspace has no bot token here')
@@ -129,19 +129,6 @@ export function createInbound(
     // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
     const awaited = draft.source !== undefined && options.progress !== 'off'
     return messageOf(deps.gateway, draft, workspace, { names, fetched, awaited })
-  }
-
-  function workspaceOf(payload: JsonObject): Workspace | undefined {
-    const authorized = objectsAt(payload, 'authorizations')
-    for (const each of authorized) {
-      const found = workspaces.find(textAt(each, 'team_id') ?? '')
-      if (found) return found
-    }
-    const claimed =
-      textAt(payload, 'team_id') ?? textAt(payload, 'team.id') ?? textAt(payload, 'user.team_id')
-    if (claimed !== undefined) return workspaces.find(claimed)
-    // An app of a whole organisation names none.
-    return authorized.some((each) => textAt(each, 'team_id') !== undefined) ? undefined : workspaces.only()
   }
 
   function skip(why: string): undefined {

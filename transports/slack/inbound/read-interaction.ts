@@ -18,12 +18,13 @@ export function readCommand(payload: JsonObject, team: string, options: SlackOpt
   if (!command || !user || !channel) return { skip: 'it names no command, user or channel' }
   const place: Place = { team, channel }
   const responseUrl = options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined
+  const triggerId = textAt(payload, 'trigger_id')
   const userName = textAt(payload, 'user_name')
   const channelName = textAt(payload, 'channel_name')
   return {
     draft: {
       ...plain(place, user),
-      key: `${team}:command:${textAt(payload, 'trigger_id') ?? `${user}:${now}`}`,
+      key: `${team}:command:${triggerId ?? `${user}:${now}`}`,
       event: 'slash_command',
       ...(userName === undefined ? {} : { userName }),
       ...(channelName === undefined ? {} : { channelName }),
@@ -36,6 +37,7 @@ export function readCommand(payload: JsonObject, team: string, options: SlackOpt
         ...place,
         user,
         ...(responseUrl === undefined ? {} : { responseUrl, responseUntil: now + RESPONSE_URL_LIFE }),
+        ...(triggerId === undefined ? {} : { triggerId }),
       },
     },
   }
@@ -68,8 +70,7 @@ function readAction(payload: JsonObject, team: string, options: SlackOptions): R
   const approval = decision === undefined || typeof value !== 'string' ? undefined : { id: value, decision }
   return {
     draft: {
-      ...plain(place, user),
-      ...named(payload),
+      ...clicked(place, user, payload),
       key: `${team}:action:${textAt(payload, 'trigger_id') ?? ''}:${textAt(action, 'action_ts') ?? ''}`,
       event: 'block_actions',
       text: typeof value === 'string' ? value : '',
@@ -93,8 +94,7 @@ function readView(payload: JsonObject, team: string): Read {
   const ids = [textAt(view, 'id'), textAt(view, 'hash') ?? textAt(payload, 'trigger_id')]
   return {
     draft: {
-      ...plain(place, user),
-      ...named(payload),
+      ...clicked(place, user, payload),
       key: `${team}:${String(payload.type)}:${ids.join(':')}`,
       event: String(payload.type),
       text: '',
@@ -113,8 +113,7 @@ function readShortcut(payload: JsonObject, team: string, options: SlackOptions):
   const ids = [textAt(payload, 'trigger_id'), textAt(payload, 'action_ts')]
   return {
     draft: {
-      ...plain(placeOf(payload, team, user, options), user),
-      ...named(payload),
+      ...clicked(placeOf(payload, team, user, options), user, payload),
       key: `${team}:shortcut:${ids.join(':')}`,
       event: String(payload.type),
       text: textAt(payload, 'message.text') ?? '',
@@ -123,10 +122,10 @@ function readShortcut(payload: JsonObject, team: string, options: SlackOptions):
   }
 }
 
-/** Where an interaction took place: the thread of the message it was on; without any, the user's direct messages. */
+/** Where an interaction took place: the thread of the message it was on, or where its modal was opened. */
 function placeOf(payload: JsonObject, team: string, user: string, options: SlackOptions): Place {
   const channel = textAt(payload, 'channel.id') ?? textAt(payload, 'container.channel_id')
-  if (channel === undefined) return { team, channel: user }
+  if (channel === undefined) return placeOfView(objectAt(payload, 'view'), team, user)
   const mode = (channel.startsWith('D') ? options['direct-threads'] : undefined) ?? options.threads
   const own =
     mode === 'reply' ? (textAt(payload, 'message.ts') ?? textAt(payload, 'container.message_ts')) : undefined
@@ -134,7 +133,10 @@ function placeOf(payload: JsonObject, team: string, user: string, options: Slack
   return { team, channel, ...(thread === undefined ? {} : { thread }) }
 }
 
-/** Slack does not say where a modal was opened; whoever opened it may put `{"channel","thread"}` into private_metadata. */
+/**
+ * Where a modal was opened. Slack does not say; whoever opens it puts `{"channel","thread"}` into its private_metadata.
+ * Without, the user's direct messages.
+ */
 function placeOfView(view: JsonObject, team: string, user: string): Place {
   const metadata = parsed(textAt(view, 'private_metadata'))
   const channel = textAt(metadata, 'channel')
@@ -153,6 +155,14 @@ function plain(place: Place, user: string): Omit<Draft, 'key' | 'event' | 'extra
     conversation: conversationOf(place),
     target: { ...place, user },
   }
+}
+
+function clicked(place: Place, user: string, payload: JsonObject): ReturnType<typeof plain> {
+  const draft = { ...plain(place, user), ...named(payload) }
+  const triggerId = textAt(payload, 'trigger_id')
+  if (triggerId === undefined) return draft
+  const inModal = payload.type === 'block_actions' && textAt(payload, 'view.type') === 'modal'
+  return { ...draft, target: { ...draft.target, triggerId, ...(inModal ? { inModal: true as const } : {}) } }
 }
 
 function named(payload: JsonObject): { userName?: string; channelName?: string } {

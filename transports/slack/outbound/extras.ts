@@ -1,13 +1,21 @@
-import type { KnownBlock } from '@slack/web-api'
+import type { KnownBlock, ModalView } from '@slack/web-api'
 import { z } from 'zod'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Reply } from '../../../src/core/transport.ts'
-import { type ApprovalView, approvalBlocks, approvalSchema, approvalText } from './approval-blocks.ts'
+import {
+  APPROVAL_ACTIONS,
+  type ApprovalView,
+  approvalBlocks,
+  approvalSchema,
+  approvalText,
+} from './approval-blocks.ts'
 
 /** What a reply may ask of Slack in `data`, besides its text. */
 export type Extras = {
   /** Block Kit blocks, shown in place of the text. */
   blocks?: KnownBlock[]
+  /** A modal, for whoever clicked or typed the command that is answered. */
+  view?: ModalView
   /** Only this user sees it. `true` in `data` means the one who is answered. */
   ephemeral?: string | true
   /** The key of an earlier reply whose post this one replaces: an answer that grows, or was decided. */
@@ -20,6 +28,7 @@ const extrasSchema = z.looseObject({
   blocks: z
     .array(z.custom<KnownBlock>((block) => typeof block === 'object' && block !== null))
     .exactOptional(),
+  view: z.custom<ModalView>((view) => typeof view === 'object' && view !== null).exactOptional(),
   ephemeral: z.union([z.literal(true), z.string().min(1)]).exactOptional(),
   update: z.string().min(1).exactOptional(),
   approval: approvalSchema.exactOptional(),
@@ -28,9 +37,20 @@ const extrasSchema = z.looseObject({
 /** Reads `reply.data`; throws `send_rejected` where it asks for what cannot be. */
 export function readExtras(reply: Reply): Extras {
   const parsed = extrasSchema.safeParse(reply.data ?? {})
-  if (parsed.success) return parsed.data
-  const reason = `data of the reply: ${z.prettifyError(parsed.error)}`
-  throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
+  const reason = parsed.success ? forged(parsed.data) : z.prettifyError(parsed.error)
+  if (reason === undefined && parsed.success) return parsed.data
+  throw new TriviumError('send_rejected', {
+    gateway: reply.gateway,
+    reason: `data of the reply: ${reason}`,
+  })
+}
+
+/** A button of a skill must not decide an approval under another title. */
+function forged({ blocks, view }: Extras): string | undefined {
+  const ours = Object.keys(APPROVAL_ACTIONS).find((id) =>
+    JSON.stringify([blocks, view]).includes(JSON.stringify(id)),
+  )
+  return ours === undefined ? undefined : `the action_id ${ours} is that of Trivium's own approvals`
 }
 
 /** What the post shows: blocks, and the text that stands in for them. Undefined: the text alone. */

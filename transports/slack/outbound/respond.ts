@@ -1,3 +1,4 @@
+import type { KnownBlock } from '@slack/web-api'
 import { TriviumError } from '../../../src/core/errors.ts'
 
 /**
@@ -10,10 +11,11 @@ export async function respond(options: {
   key: string
   url: string
   text: string
+  blocks?: KnownBlock[]
   timeout: number
 }): Promise<void> {
-  const { gateway, key, url, text } = options
-  const body = JSON.stringify({ response_type: 'ephemeral', text })
+  const { gateway, key, url, text, blocks } = options
+  const body = JSON.stringify({ response_type: 'ephemeral', text, blocks })
   const headers = { 'content-type': 'application/json' }
   let response: Response
   try {

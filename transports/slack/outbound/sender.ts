@@ -5,6 +5,7 @@ import { sendError, slackFailure } from '../failure.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { approvalKey, blocksOf, type Extras, readExtras } from './extras.ts'
+import { openModal } from './modal.ts'
 import { type Content, postAll, postEphemeral, updateAll } from './post.ts'
 import { probeThread } from './probe.ts'
 import { respond } from './respond.ts'
@@ -52,6 +53,17 @@ export function createSender(
   async function deliver(sending: Sending): Promise<void> {
     const { reply, extras, workspace, target, progress } = sending
     const content = contentOf(reply, extras)
+    if (extras.view) {
+      await openModal({
+        gateway,
+        view: extras.view,
+        workspace,
+        target,
+        progress,
+        save: save(reply.key, progress),
+      })
+      if (isModalOnly(reply, extras)) return
+    }
     const replaced = replacedKey(extras) ?? (await streamed(sending))
     if (replaced !== undefined && (await replace(replaced, content, sending))) return
     if (extras.ephemeral !== undefined) await whisper(sending, content)
@@ -71,12 +83,19 @@ export function createSender(
     return isPlain && progress.posted.length === 0 ? streams.claim(reply) : undefined
   }
 
-  /** Puts new content into the posts of an earlier reply. False: they are not known, so it has to be posted. */
-  async function replace(key: string, content: Content, { workspace, target }: Sending): Promise<boolean> {
-    const earlier = await sent.read(key)
-    if (earlier.posted.length === 0) return false
-    await updateAll({ key, content, workspace, target, progress: earlier, save: save(key, earlier) })
-    return true
+  /**
+   * Puts new content into the posts of an earlier reply. False: there are none under that key in this channel, so it
+   * has to be posted.
+   */
+  async function replace(name: string, content: Content, { workspace, target }: Sending): Promise<boolean> {
+    // `gateway-send` puts the gateway in front of a key that a skill gives.
+    for (const key of [name, `${gateway}:${name}`]) {
+      const earlier = await sent.read(key)
+      if (earlier.posted.length === 0 || earlier.channel !== target.channel) continue
+      await updateAll({ key, content, workspace, target, progress: earlier, save: save(key, earlier) })
+      return true
+    }
+    return false
   }
 
   async function whisper({ extras, workspace, target, progress }: Sending, content: Content) {
@@ -94,7 +113,8 @@ export function createSender(
     for (let index = progress.posted.length; index < content.parts.length; index++) {
       const text = content.parts[index] ?? ''
       const url = target.responseUrl ?? ''
-      await respond({ gateway, key: reply.key, url, text, timeout: options['send-timeout'] })
+      const blocks = index === 0 && content.blocks ? { blocks: content.blocks } : {}
+      await respond({ gateway, key: reply.key, url, text, ...blocks, timeout: options['send-timeout'] })
       progress.posted.push(`response-${index}`)
       await sent.write(reply.key, progress)
     }
@@ -120,7 +140,9 @@ export function createSender(
     if (!workspace) throw rejected(`there is no bot token for the workspace ${target.team}`)
     const extras = readExtras(reply)
     const progress = await sent.read(reply.key)
-    return { reply, extras, workspace, target: await withChannel(target, workspace), progress }
+    // A modal needs no channel, and there are three seconds to open it.
+    const place = isModalOnly(reply, extras) ? target : await withChannel(target, workspace)
+    return { reply, extras, workspace, target: place, progress }
   }
 
   /** Who is written to directly has a channel for it, and only there can a post be looked for. */
@@ -140,6 +162,8 @@ export function createSender(
   async function look(reply: Reply): Promise<Probe> {
     const { extras, workspace, target, progress } = await begin(reply)
     if (progress.done) return { sent: true, receipt: receiptOf(progress, target.channel) }
+    // Slack itself opens a modal once.
+    if (extras.view && (progress.view === undefined || isModalOnly(reply, extras))) return { sent: false }
     // What replaces may be repeated; what only one person sees cannot be read back.
     if (replacedKey(extras) !== undefined) return { sent: false }
     if (extras.ephemeral !== undefined || target.responseUrl !== undefined) return { sent: 'unknown' }
@@ -174,6 +198,10 @@ function replacedKey({ update, approval }: Extras): string | undefined {
   return approval && approval.status !== 'pending' ? approvalKey(approval.id) : update
 }
 
+function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: Extras): boolean {
+  return view !== undefined && text === '' && blocks === undefined && attachments.length === 0
+}
+
 function contentOf(reply: Reply, extras: Extras): Content {
   const { subject, text } = reply
   const markdown = subject === undefined ? text : `**${subject}**\n\n${text}`
@@ -182,8 +210,9 @@ function contentOf(reply: Reply, extras: Extras): Content {
   return rich ? { parts: [rich.text, ...parts.slice(1)], blocks: rich.blocks } : { parts }
 }
 
-function receiptOf({ channel, posted, files }: Progress, fallback: string): Receipt {
+function receiptOf({ channel, posted, files, view }: Progress, fallback: string): Receipt {
   const place = channel ?? fallback
-  const id = `${place}/${posted[0] ?? files?.[0] ?? ''}`
-  return { id, data: { channel: place, ts: posted, ...(files ? { files } : {}) } }
+  const id = `${place}/${posted[0] ?? files?.[0] ?? view ?? ''}`
+  const more = { ...(files ? { files } : {}), ...(view === undefined ? {} : { view }) }
+  return { id, data: { channel: place, ts: posted, ...more } }
 }

@@ -12,6 +12,9 @@ const progressSchema = z.object({
   posted: z.array(z.string()),
   /** The ids of files that were uploaded and maybe shared. */
   files: z.array(z.string()).exactOptional(),
+  /** For a modal: that Slack was asked to open it, and its id once it has. */
+  opening: z.literal(true).exactOptional(),
+  view: z.string().exactOptional(),
   done: z.boolean(),
   /** For what was shown while it was written: the key of the reply that replaces it. */
   claimedBy: z.string().exactOptional(),
