@@ -90,7 +90,7 @@ export function createInbound(
     if (kind === 'event') return readEvent(payload, workspace, options)
     return kind === 'command'
       ? readCommand(payload, workspace.team, options, deps.now())
-      : readInteraction(payload, workspace.team, options)
+      : readInteraction(payload, workspace.team, options, deps.now())
   }
 
   function accept(draft: Draft, workspace: Workspace): Promise<Accepted> {

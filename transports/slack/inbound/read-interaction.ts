@@ -8,6 +8,9 @@ import type { Draft, Read } from './draft.ts'
 /** https://docs.slack.dev/interactivity/handling-user-interaction: a response URL works for 30 minutes. */
 const RESPONSE_URL_LIFE = 30 * 60_000
 
+/** What Slack says in place of the names of private channels and direct messages. */
+const NO_NAMES = new Set(['privategroup', 'directmessage'])
+
 type Place = Pick<Target, 'team' | 'channel' | 'thread'>
 
 /** Reads a slash command (https://docs.slack.dev/interactivity/implementing-slash-commands). */
@@ -20,7 +23,7 @@ export function readCommand(payload: JsonObject, team: string, options: SlackOpt
   const responseUrl = options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined
   const triggerId = textAt(payload, 'trigger_id')
   const userName = textAt(payload, 'user_name')
-  const channelName = textAt(payload, 'channel_name')
+  const channelName = channelNameAt(payload, 'channel_name')
   return {
     draft: {
       ...plain(place, user),
@@ -44,10 +47,10 @@ export function readCommand(payload: JsonObject, team: string, options: SlackOpt
 }
 
 /** Reads an interaction: a button or select, a submitted or closed modal, a shortcut. */
-export function readInteraction(payload: JsonObject, team: string, options: SlackOptions): Read {
+export function readInteraction(payload: JsonObject, team: string, options: SlackOptions, now: number): Read {
   switch (payload.type) {
     case 'block_actions':
-      return readAction(payload, team, options)
+      return readAction(payload, team, options, now)
     case 'view_submission':
     case 'view_closed':
       return readView(payload, team)
@@ -59,7 +62,7 @@ export function readInteraction(payload: JsonObject, team: string, options: Slac
   }
 }
 
-function readAction(payload: JsonObject, team: string, options: SlackOptions): Read {
+function readAction(payload: JsonObject, team: string, options: SlackOptions, now: number): Read {
   const [action] = objectsAt(payload, 'actions')
   const user = textAt(payload, 'user.id')
   if (!action || !user) return { skip: 'it names no action or user' }
@@ -68,9 +71,10 @@ function readAction(payload: JsonObject, team: string, options: SlackOptions): R
   const value = chosenIn(action)
   const decision = APPROVAL_ACTIONS[actionId]
   const approval = decision === undefined || typeof value !== 'string' ? undefined : { id: value, decision }
+  const draft = clicked(place, user, payload)
   return {
     draft: {
-      ...clicked(place, user, payload),
+      ...(isEphemeral(payload) ? whispered(draft, payload, now) : draft),
       key: `${team}:action:${textAt(payload, 'trigger_id') ?? ''}:${textAt(action, 'action_ts') ?? ''}`,
       event: 'block_actions',
       text: typeof value === 'string' ? value : '',
@@ -127,8 +131,11 @@ function placeOf(payload: JsonObject, team: string, user: string, options: Slack
   const channel = textAt(payload, 'channel.id') ?? textAt(payload, 'container.channel_id')
   if (channel === undefined) return placeOfView(objectAt(payload, 'view'), team, user)
   const mode = (channel.startsWith('D') ? options['direct-threads'] : undefined) ?? options.threads
+  // What only one person sees starts no thread: its timestamp is known to nobody else.
   const own =
-    mode === 'reply' ? (textAt(payload, 'message.ts') ?? textAt(payload, 'container.message_ts')) : undefined
+    mode === 'reply' && !isEphemeral(payload)
+      ? (textAt(payload, 'message.ts') ?? textAt(payload, 'container.message_ts'))
+      : undefined
   const thread = textAt(payload, 'message.thread_ts') ?? textAt(payload, 'container.thread_ts') ?? own
   return { team, channel, ...(thread === undefined ? {} : { thread }) }
 }
@@ -165,13 +172,38 @@ function clicked(place: Place, user: string, payload: JsonObject): ReturnType<ty
   return { ...draft, target: { ...draft.target, triggerId, ...(inModal ? { inModal: true as const } : {}) } }
 }
 
+function isEphemeral(payload: JsonObject): boolean {
+  return objectAt(payload, 'container').is_ephemeral === true
+}
+
+/** What was clicked on only this person saw; so the answer goes to them, as that of a command does. */
+function whispered(
+  draft: ReturnType<typeof plain>,
+  payload: JsonObject,
+  now: number,
+): ReturnType<typeof plain> {
+  const responseUrl = textAt(payload, 'response_url')
+  const response = responseUrl === undefined ? {} : { responseUrl, responseUntil: now + RESPONSE_URL_LIFE }
+  return {
+    ...draft,
+    conversation: `${draft.conversation}:${draft.user}`,
+    target: { ...draft.target, ...response },
+  }
+}
+
 function named(payload: JsonObject): { userName?: string; channelName?: string } {
   const userName = textAt(payload, 'user.name') ?? textAt(payload, 'user.username')
-  const channelName = textAt(payload, 'channel.name')
+  const channelName = channelNameAt(payload, 'channel.name')
   return {
     ...(userName === undefined ? {} : { userName }),
     ...(channelName === undefined ? {} : { channelName }),
   }
+}
+
+/** A name that Slack told; undefined where it has to be looked up. */
+function channelNameAt(payload: JsonObject, path: string): string | undefined {
+  const name = textAt(payload, path)
+  return name === undefined || NO_NAMES.has(name) ? undefined : name
 }
 
 /** What was chosen, whichever kind of element it was. */
