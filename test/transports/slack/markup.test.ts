@@ -71,6 +71,10 @@ describe("markdown becomes Slack's markup", () => {
     tables: ['| a | b |\n|---|---|\n| 10 | 2 |', '```\na   b\n--  -\n10  2\n```'],
     'mentions of people, which are meant': ['hi <@U1ANN>', 'hi <@U1ANN>'],
     'calls to everybody, which are not': ['<!channel> look', '&lt;!channel&gt; look'],
+    'calls to everybody in the text of a picture': [
+      '![<!channel>](x) ![<!here>][r]\n\n[r]: https://a.b',
+      '&lt;!channel&gt; (x) <https://a.b|&lt;!here&gt;>',
+    ],
     'characters that Slack keeps for itself': ['a & b < c', 'a &amp; b &lt; c'],
   } satisfies Record<string, [string, string]>
   for (const [name, [markdown, slack]] of Object.entries(cases)) {
@@ -84,6 +88,10 @@ describe("markdown becomes Slack's markup", () => {
       '<',
       '>',
       '!channel',
+      '![<!channel>](x)',
+      '![',
+      '!',
+      '&lt;',
       '\uE0000\uE001',
       '`',
       '*',

@@ -112,6 +112,13 @@ describe('what Slack refuses', () => {
 describe('an approval', () => {
   const approval = { id: 'abc123', title: 'Deploy <prod>' }
 
+  test('calls nobody by its title', async () => {
+    const message = await asked()
+    const loud = { id: 'loud', title: 'Tell <!channel>', status: 'denied' }
+    await transport.send(replyTo(message, '', { key: 'loud', data: { approval: loud } }))
+    assert.doesNotMatch(JSON.stringify(postsOf(message.data.thread)), /<!/)
+  })
+
   test('is asked with buttons, whose click is a message with the decision, and shows who decided', async () => {
     const message = await asked()
     await transport.send(replyTo(message, '', { key: 'ask', data: { approval } }))
@@ -164,6 +171,35 @@ describe('other ways to answer', () => {
     assert.ok(message)
     await transport.send(replyTo(message, 'a line', { data: { blocks } }))
     assert.deepEqual(server.calls.at(-1)?.args, { response_type: 'ephemeral', text: 'a line', blocks })
+  })
+
+  test('blocks call people, and never everybody', async () => {
+    const loud = '<@U1ANN> <!channel|x> <!here> <!subteam^S1> <!date^1^{date}|today>'
+    const shout = [
+      { type: 'broadcast', range: 'here' },
+      { type: 'user', user_id: 'U1ANN' },
+    ]
+    const blocks = [
+      {
+        type: 'section',
+        text: { type: 'mrkdwn', text: loud },
+        fields: [{ type: 'mrkdwn', text: '<!everyone>' }],
+      },
+      { type: 'markdown', text: '<!channel>' },
+      { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: shout }] },
+    ]
+    await transport.send(replyTo(await asked(), 'hear', { data: { blocks } }))
+    const quiet = '<@U1ANN> &lt;!channel|x> &lt;!here> &lt;!subteam^S1> <!date^1^{date}|today>'
+    const calm = [{ type: 'text', text: '@here' }, shout[1]]
+    assert.deepEqual(server.posts.at(-1)?.blocks, [
+      {
+        type: 'section',
+        text: { type: 'mrkdwn', text: quiet },
+        fields: [{ type: 'mrkdwn', text: '&lt;!everyone>' }],
+      },
+      { type: 'markdown', text: '&lt;!channel>' },
+      { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: calm }] },
+    ])
   })
 
   test("buttons of a skill cannot be those of Trivium's approvals", async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { escapeText } from './escape-text.ts'
 
 /** What a click on each of our buttons means. The value of the button is the approval's id. */
 export const APPROVAL_ACTIONS: Record<string, 'approve' | 'deny'> = {
@@ -44,9 +45,10 @@ export function approvalBlocks(approval: ApprovalView) {
   ]
 }
 
-/** The same in one line, for notifications and for who cannot see blocks. */
+/** The same in one line of Slack's markup, for notifications and for who cannot see blocks. */
 export function approvalText(approval: ApprovalView): string {
-  const { title, status } = approval
+  const { status } = approval
+  const title = escapeText(approval.title)
   return status === 'pending' ? `Approval needed: ${title}` : `${title}: ${status}`
 }
 
@@ -73,8 +75,4 @@ function markup(text: string) {
 
 function cut(text: string): string {
   return text.length > LONGEST_TITLE ? `${text.slice(0, LONGEST_TITLE)}…` : text
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

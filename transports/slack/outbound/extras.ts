@@ -9,6 +9,7 @@ import {
   approvalSchema,
   approvalText,
 } from './approval-blocks.ts'
+import { quietBlocks } from './quiet-blocks.ts'
 
 /** What a reply may ask of Slack in `data`, besides its text. */
 export type Extras = {
@@ -26,7 +27,10 @@ export type Extras = {
 const extrasSchema = z.looseObject({
   /** Slack checks blocks, and says what is wrong with them. */
   blocks: z
-    .array(z.custom<KnownBlock>((block) => typeof block === 'object' && block !== null))
+    .preprocess(
+      quietBlocks,
+      z.array(z.custom<KnownBlock>((block) => typeof block === 'object' && block !== null)),
+    )
     .exactOptional(),
   view: z.custom<ModalView>((view) => typeof view === 'object' && view !== null).exactOptional(),
   ephemeral: z.union([z.literal(true), z.string().min(1)]).exactOptional(),

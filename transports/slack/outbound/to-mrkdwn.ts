@@ -1,4 +1,5 @@
 import { lexer, type MarkedToken, type Token, type Tokens } from 'marked'
+import { escapeText } from './escape-text.ts'
 
 /**
  * Markdown as Slack's markup (https://docs.slack.dev/messaging/formatting-message-text). Mentions of people and
@@ -103,7 +104,7 @@ function span(token: Token): string {
     case 'link':
       return link(known.href, plain(known.tokens))
     case 'image':
-      return link(known.href, known.text)
+      return link(known.href, escapeText(known.text))
     case 'escape':
       return escapeText(known.text)
     case 'text':
@@ -133,8 +134,4 @@ function plain(tokens: readonly Token[]): string {
         : escapeText('text' in token ? String(token.text) : token.raw),
     )
     .join('')
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
