@@ -7,9 +7,10 @@ import { slackFailure } from './failure.ts'
 /** Slack's Web API under Slack's rate limits, with no retries but those after a 429. */
 export type SlackApi = {
   /**
-   * Runs one call. `limit` names what Slack counts together: a method, or a method and a channel. Waits while that
-   * is over its limit, and once repeats a call that Slack refused with 429 after the time that Slack asked for;
-   * where that is longer than half a minute, it rejects without asking Slack. Rejects with what the client threw; `slackFailure` tells what it means.
+   * Runs one call. `limit` names what Slack counts together: a method, or, for chat.postMessage, that and a channel
+   * (https://docs.slack.dev/apis/web-api/rate-limits). Waits while that is over its limit, and once repeats a call
+   * that Slack refused with 429 after the time that Slack asked for; where that is longer than half a minute, it
+   * rejects without asking Slack. Rejects with what the client threw; `slackFailure` tells what it means.
    */
   call<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T>
   /** As `call` for what is not worth waiting for: undefined while it is over its limit. */

@@ -30,6 +30,9 @@ const UNCONNECTED = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
+/** The Web API says the one; chat.postMessage, by its own table of errors, also the other. */
+const LIMITED = new Set(['ratelimited', 'rate_limited'])
+
 const ADVICE: Record<string, string> = {
   invalid_auth: 'the token is not valid; copy it again from the settings of the app',
   account_inactive: 'the app was removed from the workspace; install it again',
@@ -80,7 +83,7 @@ function platformFailure(error: WebAPIPlatformError): SlackFailure {
   const code = error.data.error
   const known = ADVICE[code]
   const reason = known === undefined ? code : `${code}: ${known}`
-  if (code === 'ratelimited') return { kind: 'rate-limited', seconds: 30, reason }
+  if (LIMITED.has(code)) return { kind: 'rate-limited', seconds: 30, reason }
   if (UNKNOWN.has(code)) return { kind: 'unknown', reason }
   return TRANSIENT.has(code) ? { kind: 'unsent', reason } : { kind: 'rejected', code, reason }
 }

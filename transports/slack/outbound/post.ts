@@ -50,7 +50,7 @@ export async function updateAll(posting: Posting): Promise<void> {
   const there = Math.min(parts.length, progress.posted.length)
   for (let part = 0; part < there; part++) {
     await workspace.api.pace(`update/${channel}`)
-    await workspace.api.call(`chat.update/${channel}`, (web) =>
+    await workspace.api.call('chat.update', (web) =>
       web.chat.update({
         channel,
         ts: progress.posted[part] ?? '',
@@ -74,7 +74,7 @@ export async function postEphemeral(options: {
   const posted: string[] = []
   for (const [part, text] of content.parts.entries()) {
     await workspace.api.pace(channel)
-    const answer = await workspace.api.call(`chat.postEphemeral/${channel}`, (web) =>
+    const answer = await workspace.api.call('chat.postEphemeral', (web) =>
       web.chat.postEphemeral({
         channel,
         user,

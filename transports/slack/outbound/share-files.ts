@@ -40,7 +40,7 @@ export async function shareFiles(parts: {
   progress.files = files.map(({ id }) => id)
   await sent.write(reply.key, progress)
   const channel_id = progress.channel ?? target.channel
-  await workspace.api.call(`files.completeUploadExternal/${channel_id}`, (web) =>
+  await workspace.api.call('files.completeUploadExternal', (web) =>
     web.files.completeUploadExternal({
       files: [first, ...rest],
       channel_id,
