@@ -26,6 +26,8 @@ export type Workspaces = {
   ready(): Promise<readonly Workspace[]>
   /** The workspace of a team id, once `ready` has resolved. */
   find(team: string): Workspace | undefined
+  /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
+  isOwnBot(id: string): boolean
   /** Why tokens were left out. */
   faults(): readonly string[]
   /** The only workspace there is; undefined where there are several, or none yet. */
@@ -46,6 +48,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
     }),
   }))
   const found = new Map<string, Workspace>()
+  const bots = new Set<string>()
   let faults: string[] = []
   let asking: Promise<readonly Workspace[]> | undefined
 
@@ -62,6 +65,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
       scopes: who.response_metadata?.scopes ?? [],
     }
     found.set(workspace.team, workspace)
+    for (const id of [workspace.botUser, workspace.botId]) if (id !== '') bots.add(id)
     return workspace
   }
 
@@ -91,6 +95,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
     },
     faults: () => faults,
     find: (team) => found.get(team),
+    isOwnBot: (id) => bots.has(id),
     only: () => (apis.length === 1 ? found.values().next().value : undefined),
     close() {
       for (const { api } of apis) api.close()

@@ -87,7 +87,7 @@ export function createInbound(
   }
 
   function readPayload(kind: PayloadKind, payload: JsonObject, workspace: Workspace): Read {
-    if (kind === 'event') return readEvent(payload, workspace, options)
+    if (kind === 'event') return readEvent(payload, workspace, options, workspaces)
     return kind === 'command'
       ? readCommand(payload, workspace.team, options, deps.now())
       : readInteraction(payload, workspace.team, options, deps.now())

@@ -2,89 +2,122 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { conversationOf } from '../conversation.ts'
 import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
-import type { Workspace } from '../workspaces.ts'
+import type { Workspace, Workspaces } from '../workspaces.ts'
 import type { Draft, Read } from './draft.ts'
 
 /** What people write; every other subtype is Slack telling of itself. */
 const WRITTEN = new Set(['file_share', 'thread_broadcast', 'me_message', 'bot_message'])
+
+/** What an event is read against: where it came, and how to know our own messages. */
+type Here = {
+  workspace: Workspace
+  options: SlackOptions
+  isOwnBot: Workspaces['isOwnBot']
+  /** The app that the event was delivered to, where Slack says so. */
+  appId: string | undefined
+}
 
 /**
  * Reads an Events API callback (https://docs.slack.dev/apis/events-api): messages, mentions, edits, deletions and
  * reactions. Own messages, those of other bots (unless allowed) and what Slack says of itself start nothing. What
  * happens to a message that was there already is a notice: only routes that ask for it answer.
  */
-export function readEvent(callback: JsonObject, workspace: Workspace, options: SlackOptions): Read {
+export function readEvent(
+  callback: JsonObject,
+  workspace: Workspace,
+  options: SlackOptions,
+  { isOwnBot }: Pick<Workspaces, 'isOwnBot'>,
+): Read {
+  const here = { workspace, options, isOwnBot, appId: textAt(callback, 'api_app_id') }
   const event = objectAt(callback, 'event')
   const eventId = textAt(callback, 'event_id') ?? textAt(event, 'event_ts') ?? ''
   const key = `${workspace.team}:${eventId}`
   switch (event.type) {
     case 'message':
-      return readMessage(event, key, workspace, options)
+      return readMessage(event, key, here)
     case 'app_mention':
-      return written(event, workspace, options)
+      return written(event, here)
     case 'reaction_added':
     case 'reaction_removed':
-      return readReaction(event, key, workspace, options)
+      return readReaction(event, key, here)
     default:
       return { skip: `events of type ${String(event.type)} start nothing` }
   }
 }
 
-function readMessage(event: JsonObject, key: string, workspace: Workspace, options: SlackOptions): Read {
+function readMessage(event: JsonObject, key: string, here: Here): Read {
   const subtype = textAt(event, 'subtype')
-  if (subtype === 'message_changed') return readEdit(event, key, workspace, options)
-  if (subtype === 'message_deleted') return readDeletion(event, key, workspace, options)
+  if (subtype === 'message_changed') return readEdit(event, key, here)
+  if (subtype === 'message_deleted') return readDeletion(event, key, here)
   if (subtype !== undefined && !WRITTEN.has(subtype)) return { skip: `the subtype ${subtype} starts nothing` }
-  return written(event, workspace, options)
+  return written(event, here)
 }
 
-/** A message, told as `message`, as `app_mention`, or as both: it is one message, so its key is its own. */
-function written(event: JsonObject, workspace: Workspace, options: SlackOptions): Read {
-  const skip = unwanted(event, workspace, options)
+function written(event: JsonObject, here: Here): Read {
+  const skip = unwanted(event, here)
   if (skip !== undefined) return { skip }
-  const draft = draftOf(event, event, workspace, options)
+  const draft = draftOf(event, event, here)
   if (!draft) return { skip: 'it names no channel, author or time' }
-  const { mention, channel, ts } = draft
   return {
     draft: {
       ...draft,
-      key: `${workspace.team}:${channel}:${ts}`,
-      event: mention ? ['app_mention', 'message'] : 'message',
+      key: keyOf(draft),
+      event: draft.mention ? ['app_mention', 'message'] : 'message',
       source: event.type === 'app_mention' ? 'app_mention' : 'message',
     },
   }
 }
 
-function readEdit(event: JsonObject, key: string, workspace: Workspace, options: SlackOptions): Read {
+/**
+ * A message is told as `message`, as `app_mention`, or as both, so its key is its own. Once it mentions the bot it is
+ * another one: a mention may be added by an edit, of which Slack tells as `message_changed`, as `app_mention` (as of
+ * every later edit), or as both.
+ */
+function keyOf({ team, channel, ts, mention }: Omit<Draft, 'key' | 'event'>): string {
+  return `${team}:${channel}:${ts}${mention ? ':mention' : ''}`
+}
+
+function readEdit(event: JsonObject, key: string, here: Here): Read {
   const message = objectAt(event, 'message')
   const before = objectAt(event, 'previous_message')
-  const skip = unwanted(message, workspace, options)
+  // The root of a thread leaves a stone behind when it is deleted, of which Slackbot is the author.
+  if (message.subtype === 'tombstone')
+    return readDeletion({ ...event, deleted_ts: message.ts ?? '' }, key, here)
+  const skip = unwanted(message, here)
   if (skip !== undefined) return { skip }
   // Slack also tells of previews that it added and of replies that it counted.
   if (message.text === before.text) return { skip: 'the text did not change' }
-  const draft = draftOf(event, message, workspace, options)
+  const draft = draftOf(event, message, here)
   if (!draft) return { skip: 'it names no channel, author or time' }
-  const extra = defined({ notice: true, previousText: textAt(before, 'text') })
-  return { draft: { ...draft, key, event: 'message_changed', files: [], extra } }
+  const extra = defined({ ...draft.extra, previousText: textAt(before, 'text') })
+  // What is written directly was for the bot before, and has its answer.
+  if (draft.mention && !draft.direct && !mentions(before, here.workspace.botUser)) {
+    const kinds = ['app_mention', 'message', 'message_changed']
+    return { draft: { ...draft, key: keyOf(draft), event: kinds, source: 'message', extra } }
+  }
+  return {
+    draft: { ...draft, key, event: 'message_changed', files: [], extra: { ...extra, notice: true } },
+  }
 }
 
-function readDeletion(event: JsonObject, key: string, workspace: Workspace, options: SlackOptions): Read {
+function readDeletion(event: JsonObject, key: string, here: Here): Read {
   const before = objectAt(event, 'previous_message')
-  const skip = unwanted(before, workspace, options)
+  const skip = unwanted(before, here)
   if (skip !== undefined) return { skip }
-  const draft = draftOf(event, { ts: event.deleted_ts ?? '', ...before }, workspace, options)
+  const draft = draftOf(event, { ts: event.deleted_ts ?? '', ...before }, here)
   if (!draft) return { skip: 'it names no channel, author or time' }
   const { blocks: _blocks, ...rest } = draft
-  const extra = defined({ notice: true, previousText: textAt(before, 'text') })
+  const extra = defined({ ...draft.extra, notice: true, previousText: textAt(before, 'text') })
   return { draft: { ...rest, key, event: 'message_deleted', text: '', files: [], mention: false, extra } }
 }
 
-function readReaction(event: JsonObject, key: string, workspace: Workspace, options: SlackOptions): Read {
+function readReaction(event: JsonObject, key: string, here: Here): Read {
+  const { workspace, options, isOwnBot } = here
   const channel = textAt(event, 'item.channel')
   const ts = textAt(event, 'item.ts')
   const user = textAt(event, 'user')
-  if (user === workspace.botUser) return { skip: 'it is our own reaction' }
   if (!channel || !ts || !user) return { skip: 'it is no reaction on a message' }
+  if (isOwnBot(user)) return { skip: 'it is our own reaction' }
   const thread = threads(channel, options) === 'reply' ? ts : undefined
   const place = { team: workspace.team, channel, ...(thread === undefined ? {} : { thread }) }
   return {
@@ -110,21 +143,28 @@ function readReaction(event: JsonObject, key: string, workspace: Workspace, opti
   }
 }
 
-function unwanted(message: JsonObject, workspace: Workspace, options: SlackOptions): string | undefined {
-  const bot = textAt(message, 'bot_id')
-  if (message.user === workspace.botUser || (bot !== undefined && bot === workspace.botId)) {
-    return 'it is our own message'
-  }
+function unwanted(message: JsonObject, here: Here): string | undefined {
+  if (isOwn(message, here)) return 'it is our own message'
   if (message.user === 'USLACKBOT') return 'it is of Slackbot'
-  const isBot = bot !== undefined || message.subtype === 'bot_message'
-  return isBot && !options['allow-bots'] ? 'it is of another bot' : undefined
+  const isBot = message.bot_id !== undefined || message.subtype === 'bot_message'
+  return isBot && !here.options['allow-bots'] ? 'it is of another bot' : undefined
+}
+
+/**
+ * In a channel that workspaces share, the app is there as one bot of each. Those with a token here are known; of the
+ * others Slack says whose app it is. What a webhook of the app posts has no user, and is not from us.
+ */
+function isOwn(message: JsonObject, { isOwnBot, appId }: Here): boolean {
+  const user = textAt(message, 'user')
+  const bot = textAt(message, 'bot_id')
+  if ((user !== undefined && isOwnBot(user)) || (bot !== undefined && isOwnBot(bot))) return true
+  return bot !== undefined && user !== undefined && appId !== undefined && message.app_id === appId
 }
 
 function draftOf(
   event: JsonObject,
   message: JsonObject,
-  workspace: Workspace,
-  options: SlackOptions,
+  { workspace, options }: Here,
 ): Omit<Draft, 'key' | 'event'> | undefined {
   const channel = textAt(event, 'channel')
   const user = textAt(message, 'user') ?? textAt(message, 'bot_id')
@@ -141,7 +181,7 @@ function draftOf(
     ...(userName === undefined ? {} : { userName }),
     ts,
     direct: event.channel_type === 'im' || isDirect(channel),
-    mention: event.type === 'app_mention' || text.includes(`<@${workspace.botUser}`),
+    mention: event.type === 'app_mention' || mentions(message, workspace.botUser),
     text,
     ...(Array.isArray(message.blocks) ? { blocks: message.blocks } : {}),
     files: objectsAt(message, 'files'),
@@ -149,6 +189,19 @@ function draftOf(
     conversation: conversationOf(place),
     target: { ...place, user },
   }
+}
+
+/** Bots may say it in blocks only; in what people write the text has it all. */
+function mentions(message: JsonObject, botUser: string): boolean {
+  if (names(textAt(message, 'text') ?? '', botUser)) return true
+  if (message.bot_id === undefined || message.blocks === undefined) return false
+  const blocks = JSON.stringify(message.blocks)
+  return names(blocks, botUser) || blocks.includes(`"user_id":"${botUser}"`)
+}
+
+/** Another id may begin like this one. */
+function names(text: string, user: string): boolean {
+  return text.includes(`<@${user}>`) || text.includes(`<@${user}|`)
 }
 
 function threads(channel: string, options: SlackOptions): 'reply' | 'channel' {

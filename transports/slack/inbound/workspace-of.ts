@@ -9,7 +9,10 @@ export function workspaceOf(payload: JsonObject, workspaces: Workspaces): Worksp
     const found = workspaces.find(textAt(each, 'team_id') ?? '')
     if (found) return found
   }
-  const claimed = textAt(payload, 'team_id') ?? textAt(payload, 'team.id') ?? textAt(payload, 'user.team_id')
+  // A modal may be sent by somebody of another workspace that shares the channel; `team` is theirs then.
+  const installed = textAt(payload, 'view.app_installed_team_id')
+  const claimed =
+    installed ?? textAt(payload, 'team_id') ?? textAt(payload, 'team.id') ?? textAt(payload, 'user.team_id')
   if (claimed !== undefined) return workspaces.find(claimed)
   // An app of a whole organisation names none.
   return authorized.some((each) => textAt(each, 'team_id') !== undefined) ? undefined : workspaces.only()
