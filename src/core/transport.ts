@@ -27,7 +27,7 @@ export type Transport = {
    * Sends one reply. Called by the outbox, at least once per reply: after a crash it may come again with
    * the same `key`, and where the transport can tell, it must not send twice. Throws a TriviumError;
    * `retryable` decides between another attempt and a dead letter. A throw of any other error counts as
-   * retryable.
+   * retryable; `SendPostponed` is no attempt at all. Must not wait for long: sends share their places.
    */
   send(reply: Reply): Promise<Receipt>
   /**
@@ -87,6 +87,19 @@ export type ReplyPiece = Pick<Reply, 'conversation' | 'target'> & {
   inReplyTo: string
   delta: string
   text: string
+}
+
+/**
+ * Thrown by `send` when nothing was sent because its turn under a rate limit has not come. It is called again after
+ * `delay` ms. What was sent of the reply before must be remembered by its key.
+ */
+export class SendPostponed extends Error {
+  readonly delay: number
+  constructor(delay: number) {
+    super(`its turn comes in ${delay} ms`)
+    this.name = 'SendPostponed'
+    this.delay = delay
+  }
 }
 
 /** What is known after a send: the provider's id and anything worth keeping. */

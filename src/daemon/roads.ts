@@ -60,6 +60,7 @@ export function createRoads(deps: RoadsDeps) {
     store,
     owner,
     concurrency: deps.concurrency,
+    gateways: () => deps.gateways().names(),
     sender: (reply) =>
       isLogTarget(reply) ? logSender(replies(reply.gateway)) : deps.gateways().get(reply.gateway),
     async sent(reply, outcome) {

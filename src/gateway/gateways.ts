@@ -18,6 +18,7 @@ export type Gateways = {
   apply(specs: readonly GatewaySpec[]): Promise<void>
   get(name: string): Transport | undefined
   spec(name: string): GatewaySpec | undefined
+  names(): string[]
   list(): GatewayInfo[]
   /** Takes no more messages in; sending goes on until `close`. */
   stop(): Promise<void>
@@ -87,6 +88,7 @@ export function createGateways(options: {
     },
     get: (name) => running.get(name)?.transport,
     spec: (name) => running.get(name)?.spec,
+    names: () => [...running.keys()],
     list: () =>
       [...running.values()].map((entry) => ({
         name: entry.spec.name,

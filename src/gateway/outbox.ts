@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Attachment, Message } from '../core/message.ts'
 import type { ClaimedJob, JobState, Note, Store } from '../core/store.ts'
-import { type Receipt, type Reply, replySchema, type Transport } from '../core/transport.ts'
+import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
 import { waitFor } from '../core/wait.ts'
 import { backoffDelay, type RetryPolicy } from './backoff.ts'
 import { attemptError, createWorker, type RunOutcome, type Worker } from './worker.ts'
@@ -38,6 +38,8 @@ export type OutboxOptions = {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   owner: string
   concurrency: number
+  /** The gateways that there are now. */
+  gateways(): readonly string[]
   /** Who sends this reply; undefined while the gateway is not running. */
   sender(reply: Reply): Sender | undefined
   /** Called after each attempt, before its outcome is stored. */
@@ -85,6 +87,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       receipt = found ?? (await untilAborted(transport.send(reply), reply, signal))
     } catch (thrown) {
       if (thrown instanceof InterruptedSend) return interrupted(thrown)
+      if (thrown instanceof SendPostponed) return postponed(reply, thrown)
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
@@ -99,6 +102,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
     error: attemptError(thrown, now()),
     notes: [note('send interrupted', { error: thrown.message })],
   })
+
+  const postponed = ({ gateway, key }: Reply, { delay }: SendPostponed): RunOutcome => {
+    log.debug({ gateway, key, delay }, 'a reply waits for its turn under a rate limit')
+    return { outcome: 'release', delay }
+  }
 
   /** Looks before sending again: only where an earlier attempt may have arrived without our knowing. */
   const alreadySent = async (
@@ -175,7 +183,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
       store,
       owner: options.owner,
       concurrency: options.concurrency,
-      limits: () => new Map(),
+      // A server that hangs must leave places for the replies of other gateways.
+      limits: () => {
+        const share = Math.ceil(options.concurrency / 2)
+        return new Map(options.gateways().map((name) => [name, share]))
+      },
       lease: CLAIM_LEASE,
       run,
       log,

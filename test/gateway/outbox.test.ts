@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/store.ts'
-import type { Reply } from '../../src/core/transport.ts'
+import { type Reply, SendPostponed } from '../../src/core/transport.ts'
 import { createOutbox, type Sender } from '../../src/gateway/outbox.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from '../skills/support/cleanup.ts'
@@ -17,12 +17,14 @@ function outboxOf(
   store: Store,
   sender: (reply: Reply) => Sender | undefined,
   now = Date.now,
+  gateways: string[] = [],
 ) {
   const outcomes: string[] = []
   const outbox = createOutbox({
     store,
     owner: 'me',
     concurrency: 10,
+    gateways: () => gateways,
     sender,
     sent: (_reply, outcome) => void outcomes.push(outcome),
     log: createMemoryLog(),
@@ -91,6 +93,37 @@ describe('the outbox', () => {
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     assert.equal((await outbox.wait(id, 10_000))?.state, 'done')
     assert.deepEqual([attempts(), sent.length, outbox.outcomes], [2, 1, ['retry', 'sent']])
+  })
+
+  test('calls a postponed send again when its turn comes, and counts no attempt', async (t) => {
+    const store = await openStore(t)
+    const turns = recorder((_reply, attempt) => (attempt <= 40 ? new SendPostponed(1) : undefined))
+    const outbox = outboxOf(t, store, () => turns.sender)
+    outbox.worker.start()
+    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
+    assert.equal((await outbox.wait(id, 20_000))?.state, 'done')
+    assert.deepEqual([turns.attempts(), turns.sent.length, outbox.outcomes], [41, 1, ['sent']])
+  })
+
+  test('a gateway whose server hangs leaves places for the replies of others', async (t) => {
+    const store = await openStore(t)
+    const { sent, sender } = recorder()
+    const { promise: hanging, resolve: recover } = Promise.withResolvers<void>()
+    const stuck: Sender = { send: (reply) => hanging.then(() => sender.send(reply)) }
+    const outbox = outboxOf(t, store, ({ gateway }) => (gateway === 'stuck' ? stuck : sender), undefined, [
+      'stuck',
+      'well',
+    ])
+    outbox.worker.start()
+    const jobs = Array.from({ length: 30 }, (_, n) =>
+      outbox.sendTo('stuck', `to${n}`, { key: `s${n}`, text: 'x' }),
+    )
+    await Promise.all(jobs)
+    await until(() => outbox.worker.running() === 5, 'half of the places to be taken')
+    const { id } = await outbox.sendTo('well', 'ann', { key: 'w', text: 'hi' })
+    assert.equal((await outbox.wait(id, 10_000))?.state, 'done')
+    recover()
+    await until(() => sent.length === 31, 'the rest')
   })
 
   test('makes a dead letter at once of what a transport refuses for good', async (t) => {

@@ -23,6 +23,7 @@ async function stage(
   const parts = { store, owner: 'me', concurrency: 10, log, now: Date.now }
   const outbox = createOutbox({
     ...parts,
+    gateways: () => [],
     sender: (reply) => (isLogTarget(reply) ? logSender(replies(reply.gateway)) : undefined),
     sent() {},
   })

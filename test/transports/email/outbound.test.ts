@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { Message } from '../../../src/core/message.ts'
+import { SendPostponed } from '../../../src/core/transport.ts'
 import { header } from '../../../transports/email/inbound/parse.ts'
 import { startDovecot } from '../../fixtures/dovecot.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
@@ -299,8 +300,23 @@ describe('answering by mail', () => {
     await daemon.stop()
   })
 
-  test('sends keep to the rate limit by waiting', async () => {
-    const daemon = await world.daemon({ 'rate-limit': '2/300ms' })
+  test('a send whose turn under the rate limit is not near is put off, and takes no place', async () => {
+    const daemon = await world.daemon({ 'rate-limit': '2/10m', 'domain-rate-limit': '1/10m' })
+    const send = (key: string, to: string) =>
+      daemon.transport.send({ key, gateway: 'support', conversation: 'c', to, text: key })
+    const isPostponed = (error: unknown) =>
+      error instanceof SendPostponed && error.delay > 590_000 && error.delay <= 600_000
+    await send('r1', 'slow@example.net')
+    await assert.rejects(send('r2', 'slow@example.net'), isPostponed)
+    await send('r3', 'slow@example.com')
+    await assert.rejects(send('r4', 'slow@example.org'), isPostponed)
+    await send('r1', 'slow@example.net')
+    assert.equal(world.smtp.taken.length, 2)
+    await daemon.stop()
+  })
+
+  test('sends whose turn is near wait for it', async () => {
+    const daemon = await world.daemon({ 'rate-limit': '2/150ms' })
     const start = performance.now()
     for (const key of ['r1', 'r2', 'r3']) {
       await daemon.transport.send({
@@ -311,7 +327,7 @@ describe('answering by mail', () => {
         text: key,
       })
     }
-    assert.ok(performance.now() - start >= 280)
+    assert.ok(performance.now() - start >= 130)
     assert.equal(world.smtp.taken.length, 3)
     await daemon.stop()
   })

@@ -4,9 +4,15 @@ import type { Rate } from '../../../src/core/units.ts'
 
 /** Counts automatic replies per correspondent, for all daemons together. */
 export type Budget = {
-  /** Takes one reply out of the budget; 0, or the ms until there is room again. The same `key` counts once. */
+  /**
+   * Takes one reply out of the budget; 0, or the ms until there is room again. The same `key` counts once, and one that
+   * was refused before is let through: a refused reply is a dead letter, which only a person sends again.
+   */
   take(correspondent: string, key: string): Promise<number>
 }
+
+/** About as long as a dead letter is worth sending again. */
+const DEAD_LETTERS = 30 * 86_400_000
 
 /** A budget over a sliding window. Rate `off` is no budget. */
 export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off', now: () => number): Budget {
@@ -16,12 +22,17 @@ export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off',
     async take(correspondent, key) {
       const name = `email/${gateway}/budget/${digest(correspondent.toLowerCase())}`
       const mark = digest(key)
+      const refused = `email/${gateway}/over-budget/${mark}`
+      if (await kv.get(refused)) return 0
       for (;;) {
         const found = await kv.get(name)
         const taken = entries(found?.value).filter(([at]) => at > now() - rate.per)
         if (taken.some(([, each]) => each === mark)) return 0
         const [oldest] = taken
-        if (oldest && taken.length >= rate.count) return oldest[0] + rate.per - now()
+        if (oldest && taken.length >= rate.count) {
+          await kv.set(refused, true, { ttl: DEAD_LETTERS })
+          return oldest[0] + rate.per - now()
+        }
         const next = [...taken, [now(), mark] satisfies [number, string]]
         const written = await kv.set(name, next, { ttl: rate.per, ifVersion: found?.version ?? 0 })
         // Undefined: another daemon wrote in between; look again.
@@ -40,23 +51,30 @@ function entries(value: unknown): [number, string][] {
 
 /** Spreads sends over time. */
 export type Throttle = {
-  /** Takes a place now and returns 0, or takes none and returns the ms until there will be one. */
-  take(name: string): number
+  /** The ms until there will be a place; 0: there is one now. */
+  wait(name: string): number
+  /** Takes a place that there is. */
+  take(name: string): void
 }
 
 /** A rate per name (a gateway, a domain) in this process, over a sliding window. */
 export function createThrottle(rate: Rate | 'off', now: () => number): Throttle {
-  if (rate === 'off') return { take: () => 0 }
+  if (rate === 'off') return { wait: () => 0, take() {} }
   const taken = new Map<string, number[]>()
+  const recent = (name: string) => {
+    const since = now() - rate.per
+    return (taken.get(name) ?? []).filter((at) => at > since)
+  }
   return {
+    wait(name) {
+      const times = recent(name)
+      const [oldest = 0] = times.slice(-rate.count)
+      return times.length >= rate.count ? oldest + rate.per - now() : 0
+    },
     take(name) {
       const since = now() - rate.per
       for (const [each, times] of taken) if ((times.at(-1) ?? 0) <= since) taken.delete(each)
-      const times = (taken.get(name) ?? []).filter((at) => at > since)
-      const [oldest] = times
-      if (oldest !== undefined && times.length >= rate.count) return oldest + rate.per - now()
-      taken.set(name, [...times, now()])
-      return 0
+      taken.set(name, [...recent(name), now()])
     },
   }
 }

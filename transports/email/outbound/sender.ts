@@ -1,6 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
+import {
+  type Receipt,
+  type Reply,
+  SendPostponed,
+  type Transport,
+  type TransportDeps,
+} from '../../../src/core/transport.ts'
 import type { EmailOptions } from '../options.ts'
 import type { SentLog } from '../sent-log.ts'
 import { compose, type Outgoing } from './compose.ts'
@@ -10,8 +16,8 @@ import type { Smtp } from './smtp.ts'
 
 export type Sender = Required<Pick<Transport, 'send' | 'probe'>>
 
-/** A send waits this long for its turn under a rate limit; after that the outbox tries again later. */
-const MAX_TURN = 20_000
+/** A turn under a rate limit that comes within so many ms is waited for. */
+const SHORT = 200
 
 /** Sends replies: once per key, never to a machine, within the limits. */
 export function createSender(parts: {
@@ -43,8 +49,7 @@ export function createSender(parts: {
       return { id: messageId, data: { suppressed: silence } }
     }
     await withinBudget(reply, outgoing)
-    await turn(byGateway, gateway)
-    await turn(byDomain, to.slice(to.lastIndexOf('@') + 1).toLowerCase())
+    await turn(to.slice(to.lastIndexOf('@') + 1).toLowerCase())
     return handOver(reply, outgoing)
   }
 
@@ -97,13 +102,15 @@ export function createSender(parts: {
     }
   }
 
-  const turn = async (throttle: ReturnType<typeof createThrottle>, name: string) => {
-    const deadline = now() + MAX_TURN
-    for (let wait = throttle.take(name); wait > 0; wait = throttle.take(name)) {
-      if (now() + wait > deadline)
-        throw new TriviumError('send_failed', { gateway, reason: `the rate limit for ${name}` })
+  /** The outbox calls again when the turn comes: who waits here keeps others from sending. */
+  const turn = async (domain: string) => {
+    const left = () => Math.max(byGateway.wait(gateway), byDomain.wait(domain))
+    for (let wait = left(); wait > 0; wait = left()) {
+      if (wait > SHORT) throw new SendPostponed(wait)
       await pause(wait)
     }
+    byGateway.take(gateway)
+    byDomain.take(domain)
   }
 
   return {
