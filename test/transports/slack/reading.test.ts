@@ -6,7 +6,7 @@ import { slack } from '../../../transports/slack/index.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
 import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, deliverEvent, socketOptions, startWorld } from './harness.ts'
+import { callback, deliverEvent, replyTo, socketOptions, startWorld } from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
 after(() => world.close())
@@ -92,6 +92,15 @@ test('a mention of somebody whose id begins as that of the bot is none', async (
   assert.deepEqual([message.data.mention, message.data.event], [false, 'message'])
   const own = await deliverEvent(world, { text: 'ask <@U0BOT|trivium> please' })
   assert.equal(own.data.mention, true)
+})
+
+test('words to everybody stay words to everybody, and call nobody when they are said again', async () => {
+  const text = '<!here|here> <!channel> <!subteam^S1|@ops> <!subteam^S2> <!date^1^{date}|today>'
+  const message = await deliverEvent(world, { text })
+  assert.equal(message.text, '@here @channel @ops @S2 today')
+  await world.transport.send(replyTo(message, `You said: ${message.text}`))
+  assert.equal(server.posts.at(-1)?.text, `You said: ${message.text}`)
+  assert.ok(!JSON.stringify(server.calls.at(-1)?.args).includes('link_names'))
 })
 
 describe('where other bots are heard', () => {

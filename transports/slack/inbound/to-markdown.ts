@@ -65,11 +65,21 @@ function references(text: string, names: Names): string {
     (_, target: string, label: string | undefined) => {
       if (target.startsWith('@')) return `@${label || (names.get(target.slice(1)) ?? target.slice(1))}`
       if (target.startsWith('#')) return `#${label || (names.get(target.slice(1)) ?? target.slice(1))}`
-      if (target.startsWith('!')) return label || `@${target.slice(1).split('^')[0]}`
+      if (target.startsWith('!')) return special(target.slice(1), label)
       const plain = target.replace(/^mailto:/, '')
       return label === undefined || label === plain || label === target ? plain : `[${label}](${target})`
     },
   )
+}
+
+/**
+ * What stands after the `!`: `here`, `subteam^S1`, `date^1700000000^{date}`. The mention stays one that people read;
+ * as text it calls nobody, should it be said again.
+ */
+function special(command: string, label: string | undefined): string {
+  const [kind = '', detail] = command.split('^')
+  if (kind === 'date') return label || (detail ?? '')
+  return `@${(label || (kind === 'subteam' ? detail : kind) || kind).replace(/^@/, '')}`
 }
 
 function unescaped(text: string): string {
