@@ -1,20 +1,17 @@
-import { randomBytes } from 'node:crypto'
 import { PassThrough, type Readable, type Transform } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { finished } from 'node:stream/promises'
 import { type MimeNode, Splitter, type SplitterChunk } from '@zone-eu/mailsplit'
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { Attachment } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
 import { headersOnly, type Mail, parseMail } from './parse.ts'
-import type { Part } from './part.ts'
+import { bareContentId, oneLine, type Part, partName } from './part.ts'
+import { countLines, createSkeleton, MAX_LINES } from './skeleton.ts'
 import { isWinmail, unpackWinmail } from './winmail.ts'
 
-/** What is kept of the text parts of a big mail, all together. */
-const MAX_TEXT = 256 * 1024
 const HEAD = 65_536
-/** postal-mime keeps each line of a part by itself, and takes many seconds for a million of them. */
-const MAX_LINES = 20_000
+/** Containers and texts count as well. */
+const MAX_PARTS = 1000
 /** As much fits into a mail of the default `max-size`. */
 const MAX_WINMAIL = 40 * 1024 * 1024
 
@@ -25,8 +22,7 @@ export function hasTooManyLines(raw: Buffer): boolean {
 
 /**
  * Parses a mail that is too big for memory: the attachments stream to disk as they pass, and what is left, headers
- * and texts, is parsed like any other mail. Each attachment leaves a note in its place, with a random word that
- * no sender can know, by which its part is found again.
+ * and texts, is parsed like any other mail. Of too much text a part is left out, and told of; attachments never are.
  */
 export async function parseBigMail(source: Readable, artifacts: Artifacts, limit: number): Promise<Mail> {
   const head: Buffer[] = []
@@ -45,52 +41,54 @@ export async function parseBigMail(source: Readable, artifacts: Artifacts, limit
 }
 
 async function takeApart(source: Readable, artifacts: Artifacts, limit: number): Promise<Mail> {
-  const secret = randomBytes(16).toString('hex')
-  const saved: Attachment[] = []
-  const skeleton: Buffer[] = []
-  let text = 0
-  let lines = 0
-  const room = () => text < MAX_TEXT && lines < MAX_LINES
+  const skeleton = createSkeleton()
+  const attachments: Part[] = []
+  let cut: string | undefined
   let open: OpenPart | undefined
-
   const close = async () => {
     const part = open
     open = undefined
-    if (part) saved.push(await part.end())
+    if (part) attachments.push(await part.end(attachments.length))
   }
 
-  const splitter = source.pipe(new Splitter({ ignoreEmbedded: true }))
+  // At a limit of its own it would throw away what it has found and not handed over.
+  const splitter = source.pipe(new Splitter({ ignoreEmbedded: true, maxChildNodes: Number.MAX_SAFE_INTEGER }))
   source.once('error', (error) => splitter.destroy(error))
-  for await (const chunk of chunks(splitter)) {
-    if (chunk.type === 'node') {
-      await close()
-      if (!room()) continue
-      lines += 2
-      if (isText(chunk)) skeleton.push(chunk.getHeaders())
-      else {
-        skeleton.push(noteFor(chunk, `${secret} ${saved.length}`))
-        open = openPart(chunk, artifacts, limit)
-      }
-    } else if (chunk.type === 'body' && open) {
-      await open.write(chunk.value)
-    } else if (room()) {
-      // Boundaries count as well: a mail can consist of nothing else.
-      const kept = upToLine(chunk.value, MAX_LINES - lines).subarray(0, MAX_TEXT - text)
-      lines += kept.length < chunk.value.length ? MAX_LINES : countLines(kept, MAX_LINES)
-      text += kept.length
-      skeleton.push(kept)
+  let count = 0
+  try {
+    for await (const chunk of chunks(splitter)) {
+      if (chunk.type === 'node') {
+        await close()
+        if (++count > MAX_PARTS) {
+          cut = `It has over ${MAX_PARTS} parts; the rest was left out.`
+          break
+        }
+        if (isText(chunk)) skeleton.addText(chunk)
+        else {
+          skeleton.addNote(chunk, attachments.length)
+          open = openPart(chunk, artifacts, limit)
+        }
+      } else if (chunk.type === 'body' && open) await open.write(chunk.value)
+      else skeleton.add(chunk)
     }
+  } catch (error) {
+    if (source.errored || !isSplitterError(error) || count === 0) {
+      open?.abort()
+      throw error
+    }
+    // What came before can be read all the same, and is whole on disk.
+    cut = `${reasonOf(error)}; the rest was left out.`
+  } finally {
+    source.destroy()
   }
   await close()
 
-  const mail = await parseMail(Buffer.concat(skeleton))
-  const cut = room()
-    ? undefined
-    : `Its text is over ${MAX_TEXT} bytes or ${MAX_LINES} lines; the rest was left out.`
-  const whole: Mail = {
+  const mail = await parseMail(skeleton.bytes())
+  const unreadable = cut ?? skeleton.cut()
+  const whole = {
     ...mail,
-    parts: mail.parts.map((part) => rejoin(part, secret, saved)),
-    ...(cut ? { unreadable: cut } : {}),
+    parts: skeleton.rejoin(mail.parts, attachments),
+    ...(unreadable ? { unreadable } : {}),
   }
   const winmails = await loadWinmails(whole.parts, artifacts)
   return unpackWinmail(whole, (part) => winmails.get(part))
@@ -101,28 +99,40 @@ function isSplitterError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^E(MAX|HEAD)/.test(String(error.code))
 }
 
-type OpenPart = { write(chunk: Buffer): Promise<void>; end(): Promise<Attachment> }
+type OpenPart = {
+  write(chunk: Buffer): Promise<void>
+  /** Ends the attachment at `index`. */
+  end(index: number): Promise<Part>
+  abort(): void
+}
 
 function openPart(node: MimeNode, artifacts: Artifacts, limit: number): OpenPart {
   const decoder: Transform | PassThrough = node.getDecoder()
   // A decoder of its own errors on broken encodings; what it made until then is kept.
   const body = decoder.pipe(new PassThrough())
   decoder.once('error', () => body.end())
-  const saving = artifacts.save(
-    node.filename || 'part',
-    node.contentType || 'application/octet-stream',
-    body,
-    limit,
-  )
+  const type = node.contentType || 'application/octet-stream'
+  const saving = artifacts.save(node.filename || 'part', type, body, limit)
   // Awaited at the end of the part; a failure before that must not count as unhandled.
   saving.catch(() => {})
   return {
     async write(chunk) {
       if (!decoder.destroyed && !decoder.write(chunk)) await Promise.race([drained(decoder), saving])
     },
-    async end() {
+    async end(index) {
       decoder.end()
-      return saving
+      const contentId = node.headers ? bareContentId(oneLine(node.headers.getFirst('Content-ID'))) : ''
+      return {
+        name: partName(node.filename || '', index),
+        type,
+        ...(contentId ? { contentId } : {}),
+        inline: node.disposition === 'inline',
+        content: new Uint8Array(),
+        saved: await saving,
+      }
+    },
+    abort() {
+      body.destroy(new Error('the mail broke off'))
     },
   }
 }
@@ -136,22 +146,6 @@ async function drained(stream: Transform): Promise<void> {
   aborter.abort()
 }
 
-function countLines(bytes: Buffer, enough: number): number {
-  let count = 0
-  for (let at = bytes.indexOf(10); at !== -1 && count <= enough; at = bytes.indexOf(10, at + 1)) count++
-  return count
-}
-
-/** The beginning of a text, up to its n-th line end. */
-function upToLine(bytes: Buffer, lines: number): Buffer {
-  let at = -1
-  for (let count = 0; count < lines; count++) {
-    at = bytes.indexOf(10, at + 1)
-    if (at === -1) return bytes
-  }
-  return bytes.subarray(0, at + 1)
-}
-
 async function* chunks(splitter: Splitter): AsyncGenerator<SplitterChunk> {
   for await (const chunk of splitter) yield chunk
 }
@@ -160,18 +154,6 @@ async function* chunks(splitter: Splitter): AsyncGenerator<SplitterChunk> {
 function isText(node: MimeNode): boolean {
   if (node.multipart || node.disposition === 'attachment') return Boolean(node.multipart)
   return (!node.contentType || /^text\/(plain|html)$/.test(node.contentType)) && !node.filename
-}
-
-/** The headers of a part with a note for a body. */
-function noteFor(node: MimeNode, note: string): Buffer {
-  if (node.headers) node.headers.update('Content-Transfer-Encoding', '7bit')
-  return Buffer.concat([node.getHeaders(), Buffer.from(`${note}\r\n`)])
-}
-
-function rejoin(part: Part, secret: string, saved: Attachment[]): Part {
-  const note = part.content.length < 200 ? Buffer.from(part.content).toString('latin1') : ''
-  const found = note.startsWith(secret) ? saved[Number(note.slice(secret.length))] : undefined
-  return found ? { ...part, content: new Uint8Array(), saved: found } : part
 }
 
 /** The content of each winmail.dat that fits into memory, which it must to be read. */
