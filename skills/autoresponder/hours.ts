@@ -14,7 +14,7 @@ const STEP = 5
 const HORIZON = 14 * DAY
 
 /**
- * Reads hours such as `Mon-Fri 09:00-17:00, Sat 10:00-14:00`, or `24/7`. `holidays` are dates (`2026-12-24`) in that
+ * Reads hours such as `Mon-Fri 09:00-17:00, Sat 10:00-14:00`, `Mon,Wed 22:00-06:00` (into the next day), or `24/7`. `holidays` are dates (`2026-12-24`) in that
  * zone (IANA, such as Europe/Berlin). Throws an Error that says what cannot be read. Times are multiples of 5 minutes.
  */
 export function officeHours(hours: string, timezone: string, holidays: readonly string[]): OfficeHours {
@@ -45,18 +45,43 @@ export function officeHours(hours: string, timezone: string, holidays: readonly 
 
 function parseHours(text: string): Range[] {
   if (text.trim() === '24/7') return [{ from: 0, to: 7 * DAY }]
-  return text.split(',').flatMap((part) => {
-    const match = /^\s*([a-z]{3})(?:-([a-z]{3}))?\s+(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})\s*$/i.exec(part)
+  const ranges: Range[] = []
+  /** Days that stand before a comma: `Mon, Wed 09:00-12:00`. */
+  let named: number[] = []
+  for (const part of text.split(',')) {
+    const match = /^\s*([a-z]{3})(?:-([a-z]{3}))?(?:\s+(\d{1,2}:\d{2})-(\d{1,2}:\d{2}))?\s*$/i.exec(part)
     if (!match) throw new Error(`"${part.trim()}" is not like "Mon-Fri 09:00-17:00"`)
-    const [, first = '', last = first, ...clock] = match
-    const [fromHour = 0, fromMinute = 0, toHour = 0, toMinute = 0] = clock.map(Number)
-    const from = fromHour * 60 + fromMinute
-    const to = toHour * 60 + toMinute
-    if (from >= to || to > DAY || from % STEP || to % STEP) {
-      throw new Error(`"${part.trim()}" must end after it starts, in steps of ${STEP} minutes`)
-    }
-    return days(first, last).map((day) => ({ from: day * DAY + from, to: day * DAY + to }))
-  })
+    const [, first = '', last = first, opens, closes] = match
+    named = [...named, ...days(first, last)]
+    if (opens === undefined || closes === undefined) continue
+    const [from, to] = [minuteOf(opens), minuteOf(closes)]
+    if (from === to)
+      throw new Error(`"${part.trim()}" ends when it starts; write 00:00-24:00 for a whole day`)
+    ranges.push(
+      ...named.flatMap((day) => rangesOf(day * DAY + from, day * DAY + (to > from ? to : to + DAY))),
+    )
+    named = []
+  }
+  if (named.length > 0) throw new Error(`"${text.trim()}" ends with days that have no hours`)
+  return ranges
+}
+
+/** Of a night that ends in the next week, the two ends. */
+function rangesOf(from: number, to: number): Range[] {
+  const week = 7 * DAY
+  return to <= week
+    ? [{ from, to }]
+    : [
+        { from, to: week },
+        { from: 0, to: to - week },
+      ]
+}
+
+function minuteOf(clock: string): number {
+  const [hour = 0, minute = 0] = clock.split(':').map(Number)
+  if (hour > 24 || minute > 59 || hour * 60 + minute > DAY) throw new Error(`"${clock}" is no time of day`)
+  if (minute % STEP) throw new Error(`"${clock}" must be a multiple of ${STEP} minutes`)
+  return hour * 60 + minute
 }
 
 /** `Fri-Mon` goes over the weekend. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { reasonOf } from '../../src/core/errors.ts'
 import { isJsonObject, type Json } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import { defineSkill, type SkillContext } from '../../src/core/skill.ts'
@@ -11,9 +12,10 @@ const args = z.object({
   from: z.string().default('').describe('Who wrote; default: the sender of the message'),
   subject: z.string().default('').describe('What about'),
   route: z.string().default('').describe('Each route answers a correspondent on its own'),
-  hours: z.string().default('Mon-Fri 09:00-17:00').describe('When somebody is there, or 24/7'),
-  timezone: z
-    .string()
+  hours: readable((hours) => officeHours(hours, 'UTC', []))
+    .default('Mon-Fri 09:00-17:00')
+    .describe('When somebody is there, or 24/7'),
+  timezone: readable((zone) => officeHours('24/7', zone, []))
     .default(Intl.DateTimeFormat().resolvedOptions().timeZone)
     .describe('Such as Europe/Berlin'),
   holidays: z.array(z.iso.date()).default([]).describe('Days on which nobody is there'),
@@ -28,6 +30,17 @@ const args = z.object({
 })
 
 type Args = z.output<typeof args>
+
+/** Text that `read` takes; what it throws is told where the text is written. */
+function readable(read: (text: string) => unknown) {
+  return z.string().superRefine((text, context) => {
+    try {
+      read(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: reasonOf(error), input: text })
+    }
+  })
+}
 
 /**
  * Answers mail that comes while nobody is there, or says that it has arrived: once per correspondent and period, and

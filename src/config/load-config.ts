@@ -114,7 +114,7 @@ function assemble(
   const kinds = Object.keys(transports)
   const names = skills?.map((skill) => skill.name)
   checkAnswers(gateways, names, check)
-  const world = { gateways, transports: kinds, ...(names ? { skills: names } : {}) }
+  const world = { gateways, transports: kinds, ...(skills ? { skills } : {}) }
   const own = parseRoutes(sections.routes, world, check)
   const routes = withSkillRoutes(own, skills ?? [], world, check)
   warnOfIdleness(gateways, routes, check)

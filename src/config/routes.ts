@@ -3,6 +3,7 @@ import { type Route, type RouteMatch, routeSchema } from '../core/route.ts'
 import type { Checker } from './checker.ts'
 import type { GatewayConfig } from './gateways.ts'
 import { hint, quote } from './problem.ts'
+import { checkArgs } from './route-args.ts'
 import { type RoutedSkill, routesOfSkills } from './skill-routes.ts'
 import { type Coverage, createCoverage } from './unreachable.ts'
 import { isRecord, type Path } from './yaml-tree.ts'
@@ -11,7 +12,7 @@ import { isRecord, type Path } from './yaml-tree.ts'
 export type RouteWorld = {
   gateways: readonly GatewayConfig[]
   transports: readonly string[]
-  skills?: readonly string[]
+  skills?: readonly RoutedSkill[]
 }
 
 const MAX_ROUTES = 500
@@ -41,6 +42,12 @@ export function parseRoutes(raw: unknown, world: RouteWorld, check: Checker): Ro
     checkGateways(known, path, world, check)
     checkSkill(known, path, world, check)
     if (!route) continue
+    checkArgs(
+      route,
+      path,
+      world.skills?.find(({ name }) => name === route.skill),
+      check,
+    )
     checkLists(route, path, coverage, check)
     checkReach(route, path, before, index, coverage, check)
     before.push(route)
@@ -149,11 +156,12 @@ function placesOf(match: RouteMatch, key: string, path: Path): [Path, string][] 
 }
 
 function checkSkill(route: Route, path: Path, world: RouteWorld, check: Checker): void {
-  if (!world.skills || world.skills.includes(route.skill)) return
+  const skills = world.skills?.map(({ name }) => name)
+  if (!skills || skills.includes(route.skill)) return
   check.report(
     [...path, 'skill'],
     'value',
-    `there is no skill ${quote(route.skill)}${hint(route.skill, world.skills)}`,
+    `there is no skill ${quote(route.skill)}${hint(route.skill, skills)}`,
   )
 }
 

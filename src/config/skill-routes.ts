@@ -4,8 +4,8 @@ import type { Skill } from '../core/skill.ts'
 import type { Problem } from './problem.ts'
 import { findingsOf } from './zod-problems.ts'
 
-/** The little of a skill that its routes are made from. */
-export type RoutedSkill = Pick<Skill, 'name' | 'metadata'>
+/** The little of a skill that its routes are made from and checked against; a broken one has but a name. */
+export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> & Partial<Pick<Skill, 'args'>>
 
 /**
  * The routes that skills bring in `metadata.<transport>.route`: the keys of a route, or match keys alone.

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { z } from 'zod'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { type Given, givenFile, read, told, transports } from './given.ts'
 
-const skills = [{ name: 'echo' }, { name: 'summarize-push' }]
+const greeting = z.strictObject({
+  text: z.string(),
+  name: z.string().optional(),
+  times: z.number(),
+  lang: z.enum(['de', 'en']),
+})
+const skills = [{ name: 'echo' }, { name: 'summarize-push' }, { name: 'greet', args: greeting }]
 const demo = 'gateways:\n  demo: { transport: webhook, path: /d }\n'
 
 type Case = [what: string, text: string, expected: string[], given?: Given]
@@ -103,6 +110,16 @@ const cases: Case[] = [
     'a route to a skill that is missing',
     'routes:\n  - { name: a, skill: ehco }\n',
     ['2:23 there is no skill "ehco"; did you mean "echo"?'],
+    { skills },
+  ],
+  [
+    'arguments that the skill does not take',
+    'routes:\n  - name: a\n    skill: greet\n    args: { times: many, lang: xx, nmae: x }\n',
+    [
+      '4:20 expected a number, not "many"',
+      '4:32 expected one of de, en, not "xx"',
+      '4:36 unknown key "nmae"; did you mean "name"?',
+    ],
     { skills },
   ],
   [

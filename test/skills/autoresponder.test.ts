@@ -77,6 +77,23 @@ describe('office hours', () => {
     assert.equal(hours.isOpen(new Date('2026-11-25T22:59:00Z')), true)
     assert.equal(hours.isOpen(new Date('2026-11-24T09:00:00Z')), false)
     // The clock goes forward on 29 March 2026.
+    const open = (text: string, at: string) => officeHours(text, 'UTC', []).isOpen(new Date(at))
+    // 2026-11-20 is a Friday.
+    const nights = 'Mon,Fri-Sun 22:00-06:00'
+    const told = [
+      '20T21:55',
+      '20T22:00',
+      '21T05:55',
+      '21T06:00',
+      '22T23:00',
+      '23T05:00',
+      '24T05:00',
+      '25T05:00',
+    ]
+    assert.deepEqual(
+      told.map((each) => open(nights, `2026-11-${each}Z`)),
+      [false, true, true, false, true, true, true, false],
+    )
     const spring = officeHours('Sun 08:00-12:00', 'Europe/Berlin', [])
     assert.equal(
       spring.nextOpening(new Date('2026-03-28T12:00:00Z'))?.toISOString(),
@@ -99,7 +116,10 @@ describe('office hours', () => {
 
   test('say what is wrong with them', () => {
     assert.throws(() => officeHours('always', 'UTC', []), /is not like "Mon-Fri 09:00-17:00"/)
-    assert.throws(() => officeHours('Mon 17:00-09:00', 'UTC', []), /must end after it starts/)
+    assert.throws(() => officeHours('Mon 09:00-09:00', 'UTC', []), /ends when it starts/)
+    assert.throws(() => officeHours('Mon 09:00-25:00', 'UTC', []), /"25:00" is no time of day/)
+    assert.throws(() => officeHours('Mon 09:00-17:01', 'UTC', []), /must be a multiple of 5 minutes/)
+    assert.throws(() => officeHours('Mon 09:00-10:00, Tue', 'UTC', []), /ends with days that have no hours/)
     assert.throws(() => officeHours('Moo 09:00-10:00', 'UTC', []), /is no day/)
     assert.throws(() => officeHours('24/7', 'Mars/Olympus', []), /is no time zone/)
   })
