@@ -219,6 +219,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     roads,
     router: () => routing.router,
     checkStore: () => checkStore(config.daemon, log),
+    enabled: () => config.gateways.filter((gateway) => gateway.enabled),
     disabled: () =>
       config.gateways
         .filter((gateway) => !gateway.enabled)

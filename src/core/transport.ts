@@ -45,7 +45,10 @@ export type Transport = {
   /** Releases everything. */
   close(): Promise<void>
   health(): Health
-  /** For `trivium doctor`: what can be verified from here, each with what to do where it fails. */
+  /**
+   * For `trivium doctor`: what can be verified from here, each with what to do where it fails. Also called without
+   * `start`, before there is a daemon: then what only a running gateway has is not looked at.
+   */
   check(): Promise<Check[]>
 }
 

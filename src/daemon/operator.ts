@@ -4,7 +4,7 @@ import { type Json, toJson } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
-import type { Gateways } from '../gateway/gateways.ts'
+import type { GatewaySpec, Gateways } from '../gateway/gateways.ts'
 import type { Router } from '../gateway/router.ts'
 import { submit } from '../gateway/submit.ts'
 import type { SkillManager } from '../skills/manager.ts'
@@ -21,6 +21,8 @@ export function createOperator(deps: {
   gateways: Gateways
   roads: Roads
   router(): Router
+  /** Gateways that are to run, here or in the daemon that is not there yet. */
+  enabled(): readonly GatewaySpec[]
   /** Gateways that are configured but do not run, and why. */
   disabled(): { name: string; transport: string; why: string }[]
   /** What only this kind of store can check about itself. */
@@ -79,7 +81,7 @@ export function createOperator(deps: {
       const first: Check = { name: `store (${store.kind})`, ok, detail: ok ? store.address : String(reason) }
       const checks = await Promise.all([
         deps.checkStore(),
-        ...gateways.list().map(({ name }) => checkGateway(gateways, name)),
+        ...deps.enabled().map((spec) => gateways.check(spec)),
       ])
       return toJson([first, ...checks.flat()])
     },
@@ -111,15 +113,6 @@ function registryOf(manager: SkillManager) {
       const { prefixes, approval = false } = manager.get(name)?.metadata ?? {}
       return { name, description, prefixes, approval, path }
     })
-}
-
-async function checkGateway(gateways: Gateways, gateway: string): Promise<Check[]> {
-  const named = (check: Check): Check => ({ ...check, name: `${gateway}: ${check.name}` })
-  try {
-    return ((await gateways.get(gateway)?.check()) ?? []).map(named)
-  } catch (error) {
-    return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
-  }
 }
 
 async function ping(store: Store): Promise<{ ok: boolean; reason?: string }> {

@@ -4,7 +4,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { GatewayInfo } from '../core/services.ts'
-import type { Health, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
+import type { Check, Health, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
 
 /** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
 export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
@@ -20,6 +20,8 @@ export type Gateways = {
   spec(name: string): GatewaySpec | undefined
   names(): string[]
   list(): GatewayInfo[]
+  /** What `trivium doctor` finds of a gateway. One that does not run here is made for it, and not started. Never throws. */
+  check(spec: GatewaySpec): Promise<Check[]>
   /** Takes no more messages in; sending goes on until `close`. */
   stop(): Promise<void>
   close(): Promise<void>
@@ -96,6 +98,20 @@ export function createGateways(options: {
         open: entry.spec.open,
         ...healthOf(entry),
       })),
+    async check(spec) {
+      const own = running.get(spec.name)?.transport
+      let made: Transport | undefined
+      try {
+        const checks = await (own ?? (made = make(spec))).check()
+        return checks.map((each) => ({ ...each, name: `${spec.name}: ${each.name}` }))
+      } catch (error) {
+        return [{ name: `${spec.name}: check`, ok: false, detail: reasonOf(error) }]
+      } finally {
+        await made
+          ?.close()
+          .catch((err) => log.debug({ gateway: spec.name, err }, 'a checked gateway did not close cleanly'))
+      }
+    },
     async stop() {
       await Promise.all([...running.values()].map(({ transport }) => transport?.stop()))
     },

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { isJsonObject } from '../../../src/core/json.ts'
+import { createSite, type Site } from '../../fixtures/daemon.ts'
+import { startWorld, type World } from './harness.ts'
+
+describe('trivium doctor on a mailbox', () => {
+  let world: World
+  let site: Site
+  before(async () => {
+    world = await startWorld()
+    const user = 'early@example.com'
+    const { imapPort, password } = world.dovecot
+    site = createSite({
+      routes: `
+gateways:
+  support:
+    transport: email
+    address: ${user}
+    imap: { host: 127.0.0.1, port: ${imapPort}, tls: none, user: ${user}, pass: "\${PASS}" }
+    smtp: { host: 127.0.0.1, port: ${world.smtp.port}, tls: none }
+  hook: { transport: webhook, path: /hook }
+routes: [{ name: all, skill: echo }]
+`,
+      env: { PASS: password },
+    })
+  })
+  after(async () => {
+    site.remove()
+    await world.close()
+  })
+
+  const doctor = async (env: Record<string, string> = {}) => {
+    const { code, out } = await site.run(['doctor', '--json'], env)
+    const report: unknown = JSON.parse(out)
+    assert.ok(isJsonObject(report) && Array.isArray(report.checks))
+    const checks = report.checks.filter(isJsonObject)
+    return { code, checks: new Map(checks.map(({ name, ...rest }) => [String(name), rest])) }
+  }
+
+  test('looks at it before there is a daemon, so that a wrong password is found before the start', async () => {
+    const { code, checks } = await doctor()
+    assert.equal(code, 0, JSON.stringify([...checks]))
+    for (const name of ['IMAP login', 'IMAP IDLE', 'SMTP login', 'mail to itself']) {
+      assert.equal(checks.get(`support: ${name}`)?.ok, true, name)
+    }
+    assert.ok(
+      [...checks.keys()].some((name) => name.startsWith('hook: ')),
+      'other gateways too',
+    )
+    const wrong = await doctor({ PASS: 'mistyped' })
+    assert.equal(wrong.code, 1)
+    assert.match(String(wrong.checks.get('support: IMAP login')?.detail), /Check imap\.host, user and pass/)
+  })
+})
