@@ -5,7 +5,7 @@ import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import type { ReaderTiming } from '../../../transports/email/inbound/reader.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
 import { createEmailTransport, type EmailWorld } from '../../../transports/email/transport.ts'
-import { type Dovecot, startDovecot } from '../../fixtures/dovecot.ts'
+import { type Dovecot, type DovecotOptions, startDovecot } from '../../fixtures/dovecot.ts'
 import type { MemoryStore } from '../../fixtures/memory-store.ts'
 import { deliver, type SmtpFixture, startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
@@ -43,8 +43,8 @@ const noDns = async () => {
   throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
 }
 
-export async function startWorld(): Promise<World> {
-  const dovecot = await startDovecot()
+export async function startWorld(options: DovecotOptions = {}): Promise<World> {
+  const dovecot = await startDovecot(options)
   const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
   const daemons: Daemon[] = []
 

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import type { Log } from '../../../src/core/log.ts'
 import type { ImapConnection } from '../imap-connection.ts'
-import type { AfterAccept, EmailOptions } from '../options.ts'
-import { afterwards } from './afterwards.ts'
+import type { EmailOptions } from '../options.ts'
+import type { PutAway } from './afterwards.ts'
 import type { Cursor, CursorStore } from './cursor.ts'
 import { delay } from './delay.ts'
 import { type Batch, fetchAll } from './fetch.ts'
@@ -16,8 +16,9 @@ export type FolderParts = {
   ingest: Ingest
   spool: Spool
   since: EmailOptions['since']
-  after: AfterAccept
-  quarantine: string | undefined
+  putAway: PutAway
+  /** Nothing on the server is ever changed. */
+  readOnly: boolean
   maxSize: number
   /** Ms between looks without being told. */
   sweep: number
@@ -45,9 +46,8 @@ export async function readFolder(
   parts: FolderParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const readOnly = parts.after === 'keep' && !parts.quarantine
   const { client, closed } = connection
-  const box = await connection.run(() => client.mailboxOpen(parts.folder, { readOnly }))
+  const box = await connection.run(() => client.mailboxOpen(parts.folder, { readOnly: parts.readOnly }))
   const either = AbortSignal.any([signal, closed])
   setMaxListeners(0, either)
   let changed = false
@@ -183,7 +183,7 @@ async function* takeAll(
     // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
     signal.throwIfAborted()
     const results = await ingestAll(batch.incoming, parts.ingest, known, signal)
-    await afterwards(connection, parts, batch.incoming, results)
+    await parts.putAway(connection, batch.incoming, results)
     yield [batch, results]
   }
 }

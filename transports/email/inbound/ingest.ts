@@ -27,9 +27,13 @@ export type Incoming = {
 
 /**
  * What became of a mail. `own`: a copy of what this gateway sent. `bounce`: tied to its send. Neither is a
- * message. `key` is what it is deduplicated by.
+ * message. `key` is what it is deduplicated by. `unreadable`: why it was taken only in part, where it was.
  */
-export type Ingested = { outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce'; key: string }
+export type Ingested = {
+  outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce'
+  key: string
+  unreadable?: string
+}
 
 /** Takes one mail in; resolves when everything that follows from it is durable. Rejects only when aborted. */
 export type Ingest = (incoming: Incoming, work: Work) => Promise<Ingested>
@@ -60,8 +64,13 @@ export function createIngest(options: {
   const { deps, own, allowed, authentication, verify, conversations, sent } = options
   const { log } = deps
 
-  const once = async (incoming: Incoming, { known, turn }: Work): Promise<Ingested> => {
+  const once = async (incoming: Incoming, work: Work): Promise<Ingested> => {
     const mail = await incoming.parse()
+    const result = await decide(mail, incoming, work)
+    return mail.unreadable === undefined ? result : { ...result, unreadable: mail.unreadable }
+  }
+
+  const decide = async (mail: Mail, incoming: Incoming, { known, turn }: Work): Promise<Ingested> => {
     const key = mail.messageId ? `mid:${mail.messageId}` : `sha256:${await incoming.hash()}`
     if (known.has(keyHash(key))) return { outcome: 'known', key }
     if (await isOwn(mail)) return { outcome: 'own', key }

@@ -3,12 +3,13 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import type { Health, TransportDeps } from '../../../src/core/transport.ts'
 import type { ConnectImap } from '../imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
+import { createPutAway, type PutAway } from './afterwards.ts'
 import { createCursorStore } from './cursor.ts'
 import { backoff, delay } from './delay.ts'
 import { readFolder } from './folder.ts'
 import type { Ingest } from './ingest.ts'
 import { type HeldLease, holdLease } from './lease.ts'
-import { createSpool } from './spool.ts'
+import { createSpool, type Spool } from './spool.ts'
 
 /** Reads the mailbox, on one daemon at a time. */
 export type Reader = {
@@ -70,10 +71,12 @@ export function createReader(parts: {
 
   /** Reads one folder, and again after each failure, until `signal` aborts. */
   const keepReading = async (folder: string, token: number, signal: AbortSignal) => {
+    const { after, quarantine } = options
     const spool = createSpool(deps.artifacts, options['max-size'])
+    const putAway = createPutAway({ folder, after, quarantine, log })
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
-        await readOnce(folder, token, spool, signal, () => {
+        await readOnce(folder, token, { spool, putAway }, signal, () => {
           attempt = 0
         })
       } catch (error) {
@@ -93,7 +96,7 @@ export function createReader(parts: {
   const readOnce = async (
     folder: string,
     token: number,
-    spool: ReturnType<typeof createSpool>,
+    tools: { spool: Spool; putAway: PutAway },
     signal: AbortSignal,
     onCaughtUp: () => void,
   ) => {
@@ -107,10 +110,9 @@ export function createReader(parts: {
           folder,
           cursors,
           ingest,
-          spool,
+          ...tools,
           since: options.since,
-          after: options.after,
-          quarantine: options.quarantine,
+          readOnly: options.after === 'keep' && !options.quarantine,
           maxSize: options['max-size'],
           sweep: options.sweep,
           onCaughtUp() {
