@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   message: async () => (await import('./commands/message.ts')).addMessage,
   history: async () => (await import('./commands/history.ts')).addHistory,
+  email: async () => (await import('./commands/email.ts')).addEmail,
   routes: async () => (await import('./commands/routes.ts')).addRoutes,
   config: async () => (await import('./commands/config.ts')).addConfig,
   reload: async () => (await import('./commands/reload.ts')).addReload,

@@ -77,6 +77,7 @@ export const catalogue = {
     502,
     { retryable: true },
   ),
+  login_failed: entry('The login failed: {reason}', 502),
   send_rejected: entry('Gateway {gateway} refused to send for good: {reason}', 502),
   callback_not_found: entry('There is no callback {ref}, or it has ended.', 404),
   callback_released: entry('Callback {ref} was released before it answered.', 410),
