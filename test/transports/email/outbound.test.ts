@@ -106,7 +106,7 @@ describe('answering by mail', () => {
     assert.match(read?.html ?? '', /<h1>Hi<\/h1>/)
     assert.match(read?.html ?? '', /<li>a<\/li>/)
     assert.doesNotMatch(read?.html ?? '', /<script|<img|javascript:/)
-    assert.match(read?.text ?? '', /^# Hi/)
+    assert.match(read?.text ?? '', /^Hi\n\n- a\n/)
     await daemon.stop()
   })
 

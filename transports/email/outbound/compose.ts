@@ -5,7 +5,7 @@ import { isReplySubject } from '../inbound/conversation.ts'
 import type { EmailOptions } from '../options.ts'
 import { markOf, messageIdOf } from '../own-id.ts'
 import { type ReplyTarget, replyTargetSchema } from '../reply-target.ts'
-import { markdownToHtml } from './markdown.ts'
+import { renderMarkdown } from './markdown.ts'
 
 /** A mail that is ready to be sent. */
 export type Outgoing = {
@@ -30,6 +30,7 @@ export function compose(reply: Reply, options: EmailOptions, artifacts: Artifact
   const mark = markOf(reply.gateway, reply.key)
   const messageId = messageIdOf(mark, options.address)
   const name = target?.name
+  const { html, text } = renderMarkdown(reply.text)
   return {
     mark,
     messageId,
@@ -40,9 +41,9 @@ export function compose(reply: Reply, options: EmailOptions, artifacts: Artifact
       from: options.name ? { name: options.name, address: options.address } : options.address,
       to: name ? { name, address: to } : to,
       ...(options['reply-to'] ? { replyTo: options['reply-to'] } : {}),
-      subject: subjectOf(reply, target),
-      text: reply.text,
-      html: markdownToHtml(reply.text),
+      subject: subjectOf(reply, target, text),
+      text,
+      html,
       ...(target?.messageId ? { inReplyTo: target.messageId } : {}),
       ...(target && target.references.length > 0 ? { references: target.references } : {}),
       headers: {
@@ -75,10 +76,10 @@ function targetOf(reply: Reply): ReplyTarget {
   return parsed.data
 }
 
-function subjectOf(reply: Reply, target: ReplyTarget | undefined): string {
+function subjectOf(reply: Reply, target: ReplyTarget | undefined, text: string): string {
   const given = reply.subject?.replaceAll(/\s+/g, ' ').trim()
   if (given) return given
-  if (!target) return reply.text.split('\n', 1)[0]?.slice(0, 78).trim() || '(no subject)'
+  if (!target) return text.split('\n', 1)[0]?.slice(0, 78).trim() || '(no subject)'
   return isReplySubject(target.subject) ? target.subject : `Re: ${target.subject}`.trim()
 }
 

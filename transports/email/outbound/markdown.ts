@@ -1,5 +1,6 @@
 import { Marked } from 'marked'
 import sanitizeHtml from 'sanitize-html'
+import { tokensToText } from './plain-text.ts'
 
 const marked = new Marked({ gfm: true, breaks: true })
 
@@ -13,32 +14,43 @@ const STYLES: Record<string, string> = {
   td: 'border:1px solid #d0d7de;padding:4px 10px',
 }
 
+/** Of longer texts, and of longer runs of spaces, the lexer can take minutes. */
+const MAX_MARKDOWN = 100_000
+const SPACES = ' '.repeat(100)
+const TOO_MANY_SPACES = / {101,}/g
+
+/** The two parts of a mail that say the same. */
+export type Rendered = { html: string; text: string }
+
 /**
- * Markdown as an HTML document for mail clients. What a skill repeats from a mail may be hostile, so only harmless
- * tags stay: no script, no form, no remote image that would tell when the mail is read.
+ * Renders markdown for mail: as an HTML document for mail clients, and as the plain text that a person would have
+ * typed. What a skill repeats from a mail may be hostile, so only harmless tags stay: no script, no form, no remote
+ * image that would tell when the mail is read. What is too long or
+ * nested too deep to be read as markdown stays as it is.
  */
-export function markdownToHtml(text: string): string {
-  const body = sanitizeHtml(marked.parse(text, { async: false }), {
+export function renderMarkdown(markdown: string): Rendered {
+  if (markdown.length > MAX_MARKDOWN) return asItIs(markdown)
+  try {
+    const tokens = marked.lexer(markdown.replaceAll(TOO_MANY_SPACES, SPACES))
+    return { html: toDocument(marked.parser(tokens)), text: tokensToText(tokens) }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    // The library nests calls as deep as quotes and lists are nested, and a mail can nest them as deep as it likes.
+    return asItIs(markdown)
+  }
+}
+
+function asItIs(text: string): Rendered {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return { html: toDocument(`<pre>${escaped}</pre>`), text }
+}
+
+function toDocument(html: string): string {
+  const body = sanitizeHtml(html, {
     allowedTags: [
       ...['p', 'br', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code'],
-      ...[
-        'strong',
-        'em',
-        'del',
-        'b',
-        'i',
-        'u',
-        's',
-        'sub',
-        'sup',
-        'a',
-        'table',
-        'thead',
-        'tbody',
-        'tr',
-        'th',
-        'td',
-      ],
+      ...['strong', 'em', 'del', 'b', 'i', 'u', 's', 'sub', 'sup', 'a'],
+      ...['table', 'thead', 'tbody', 'tr', 'th', 'td'],
     ],
     allowedAttributes: { a: ['href', 'title'], ol: ['start'], '*': ['style'] },
     allowedSchemes: ['http', 'https', 'mailto', 'tel'],

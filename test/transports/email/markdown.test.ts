@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { renderMarkdown } from '../../../transports/email/outbound/markdown.ts'
+import fc from '../../fixtures/fast-check.ts'
+
+const textOf = (markdown: string) => renderMarkdown(markdown).text
+/** As the autoresponder puts foreign words into its templates. */
+const escaped = (words: string) => words.replaceAll(/[\\`*_[\]<>#|~]/g, '\\$&')
+
+describe('the plain text of a mail that is written in markdown', () => {
+  const cases: [what: string, markdown: string, text: string][] = [
+    ['has no marks of emphasis', 'It is **on** *its* __way__, `now`.', 'It is on its way, now.'],
+    ['has headings as lines', '# Parcel\n\nSent.\n\nSize\n----\nL', 'Parcel\n\nSent.\n\nSize\n\nL'],
+    ['keeps line ends within a paragraph', 'Best,\nAnna', 'Best,\nAnna'],
+    ['has links with their address', 'See [the list](https://x.org/l).', 'See the list (https://x.org/l).'],
+    [
+      'says an address once',
+      '<https://x.org> https://y.org/?a=1&b=2 [https://z.org](https://z.org) [a@x.org](mailto:a@x.org)',
+      'https://x.org https://y.org/?a=1&b=2 https://z.org a@x.org',
+    ],
+    ['has no address that the HTML does not lead to', '[x](javascript:alert(1))', 'x'],
+    ['keeps lists', '- a\n- **b**\n\n1. c\n2. d\n   more', '- a\n- b\n\n1. c\n2. d\n   more'],
+    ['keeps nested lists', '- a\n  - b\n- c', '- a\n  - b\n- c'],
+    ['keeps tasks', '- [ ] open\n- [x] done', '- [ ] open\n- [x] done'],
+    ['keeps quotes', '> He *said*:\n>\n> > no', '> He said:\n>\n> > no'],
+    ['has code indented', 'Run:\n\n```sh\nnpm i\n  *x*\n```', 'Run:\n\n    npm i\n      *x*'],
+    [
+      'has tables with their columns in line',
+      '| What | Price |\n|---|--:|\n| A **b** | 5 |\n| C | 10 |',
+      'What  Price\n----  -----\nA b       5\nC        10',
+    ],
+    ['has characters in place of references', 'R&amp;D &copy; &lt;x&gt; `&amp;`', 'R&D © <x> &amp;'],
+    ['has no HTML', 'a <b>b</b><br>c\n\n<div class="x">d</div>\n\n<script>e()</script>', 'a b\nc\n\nd'],
+    ['keeps what only looks like HTML', 'Put <name> into <file>, a < b', 'Put <name> into <file>, a < b'],
+    ['keeps what was struck visible as such', 'It is ~~10~~ 20', 'It is ~~10~~ 20'],
+  ]
+  for (const [what, markdown, text] of cases) {
+    test(what, () => assert.equal(textOf(markdown), text))
+  }
+
+  test('has escaped words of a correspondent as they were written, and so has the HTML', () => {
+    const words = 'O_Neil *Bob* [Ticket #12] <b> a|b ~~x~~ `c` \\ # &amp; R&D'
+    const { text, html } = renderMarkdown(`Hello ${escaped(words)},\n\nabout **${escaped(words)}**.`)
+    assert.equal(text, `Hello ${words.replace('&amp;', '&')},\n\nabout ${words.replace('&amp;', '&')}.`)
+    assert.ok(
+      html.includes('Hello O_Neil *Bob* [Ticket #12] &lt;b&gt; a|b ~~x~~ `c` \\ # &amp; R&amp;D'),
+      html,
+    )
+  })
+
+  test('has the letters of any escaped words', () => {
+    const word = fc.stringMatching(/^[a-zA-Z\\`*_[\]<>#|~ ]{1,30}$/)
+    fc.assert(
+      fc.property(word, (words) => {
+        const written = words.replaceAll(/\s+/g, ' ').trim()
+        assert.equal(textOf(`Hello x${escaped(written)}x.`), `Hello x${written}x.`)
+      }),
+    )
+  })
+})
+
+describe('a mail of hostile markdown', () => {
+  test('is sent as it is where it nests deeper than can be followed', () => {
+    for (const deep of [`${'> '.repeat(5000)}x`, `${'- '.repeat(5000)}x`]) {
+      const { text, html } = renderMarkdown(deep)
+      assert.equal(text, deep)
+      assert.ok(html.includes('<pre'))
+    }
+    assert.ok(renderMarkdown(`${'<b>'.repeat(50_000)}`).html.includes('&lt;b&gt;'))
+  })
+
+  test('is rendered in time that grows with its size', () => {
+    const size = 90_000
+    const pieces = [
+      '[',
+      '*',
+      '~~',
+      '<a-',
+      '<',
+      '<!--',
+      '`',
+      '&',
+      ' ',
+      '<br ',
+      '\\',
+      '|',
+      '> ',
+      '![',
+      '](',
+      '#',
+    ]
+    for (const piece of pieces) {
+      for (const line of [piece.repeat(size / piece.length), `a <b${piece.repeat(size / piece.length)}c`]) {
+        const start = performance.now()
+        renderMarkdown(line)
+        assert.ok(performance.now() - start < 3000, `${piece} took ${performance.now() - start} ms`)
+      }
+    }
+  })
+})
