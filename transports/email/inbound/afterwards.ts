@@ -48,7 +48,7 @@ export function createPutAway(parts: {
   }
 
   return async (connection, incoming, results) => {
-    const done = uidsOf(incoming, results, ['accepted', 'known', 'bounce'])
+    const done = uidsOf(incoming, results, ['accepted', 'known', 'bounce', 'receipt'])
     const partial = after === 'delete' ? partialUids(incoming, results) : new Map<number, string>()
     for (const [uid, reason] of partial) {
       log.warn(

@@ -4,6 +4,11 @@ import { header, type Mail } from './parse.ts'
 
 /** A report that mail of ours was not delivered, or not yet (RFC 3464), or what stands for one. */
 export type Bounce = {
+  /**
+   * `report`: it says in the form of RFC 3464 that it is one, of whatever mail. `notice`: a server's text that only
+   * looks like one; it counts where one of `marks` was really sent.
+   */
+  form: 'report' | 'notice'
   /** The sends it is about; none where it does not say. */
   marks: string[]
   action: 'failed' | 'delayed' | 'delivered'
@@ -16,46 +21,99 @@ export type Bounce = {
 const MAX_SCAN = 262_144
 
 /**
- * Recognises a delivery status notification, and bounces of servers that write none: mail with a null return path,
- * or from the mailer daemon, that quotes a Message-ID of ours. Undefined for any other mail.
+ * Recognises a delivery status notification, which is a multipart/report as a whole (Postfix, Exchange, Gmail, Exim),
+ * and the notices of servers that write none: plain texts with what they were sent (qmail, Courier, older Exim).
+ * A part of somebody's mail that is such a report, and whatever else a postmaster writes, is mail like any other.
  */
 export function readBounce(mail: Mail): Bounce | undefined {
   const status = mail.parts.find((part) => /^message\/(global-)?delivery-status$/.test(part.type))
-  const type = header(mail, 'content-type') ?? ''
-  const isReport = /^\s*multipart\/report\b/i.test(type) && /report-type="?delivery-status/i.test(type)
-  const fromDaemon = /^(mailer-daemon|postmaster)@/.test(mail.from[0]?.address ?? '')
-  const suspect = (hasNullReturnPath(mail) || fromDaemon) && !isOutOfOffice(mail)
-  if (!status && !isReport && !suspect) return undefined
-  const marks = marksIn(everything(mail))
-  if (!status && !isReport && !fromDaemon && marks.length === 0) return undefined
+  const type = reportType(mail)
+  // Of something else: that it was read (RFC 8098), or is taken for spam (RFC 5965).
+  if (type && type !== 'delivery-status') return undefined
+  const isReport = type === 'delivery-status' || (type === '' && status !== undefined)
+  const marks = isReport ? marksIn(`${threadOf(mail)}\n${contentOf(mail)}`) : noticeMarks(mail)
+  if (!isReport && marks.length === 0) return undefined
 
   const fields = status ? decode(status.content) : ''
   const field = (name: string) => new RegExp(`^${name}:[ \\t]*(.{1,500})$`, 'im').exec(fields)?.[1]?.trim()
-  const action = field('Action')?.toLowerCase()
-  const code = field('Status')?.split(/\s/, 1)[0]
+  const code = field('Status')?.split(/\s/, 1)[0] ?? noticeStatus(mail)
   const recipient = (field('Final-Recipient') ?? field('Original-Recipient'))?.replace(/^[^;]*;\s*/, '')
+  const failed = recipient ?? failedRecipient(mail)
   const diagnostic = field('Diagnostic-Code')?.replace(/^[^;]*;\s*/, '')
   return {
+    form: isReport ? 'report' : 'notice',
     marks,
-    action: action === 'delayed' ? 'delayed' : isGood(action) ? 'delivered' : 'failed',
+    action: actionOf(field('Action')?.toLowerCase(), mail),
     ...(code ? { status: code } : {}),
-    ...(recipient ? { recipient } : {}),
+    ...(failed ? { recipient: failed } : {}),
     ...(diagnostic ? { diagnostic } : {}),
   }
 }
 
-function isGood(action: string | undefined): boolean {
-  return action === 'delivered' || action === 'relayed' || action === 'expanded'
+/** What a multipart/report is about (RFC 6522), `''` where it does not say; undefined for every other mail. */
+export function reportType(mail: Mail): string | undefined {
+  const type = (header(mail, 'content-type') ?? '').slice(0, 2000)
+  if (!/^\s*multipart\/report\b/i.test(type)) return undefined
+  return /\breport-type\s*=\s*"?([\w-]+)/i.exec(type)?.[1]?.toLowerCase() ?? ''
 }
 
-/** An out-of-office note answers a mail of ours too, with a null return path as it should. It is no bounce. */
-function isOutOfOffice(mail: Mail): boolean {
-  return /^\s*auto-replied\b/i.test(header(mail, 'auto-submitted') ?? '')
+/**
+ * The marks by which a text could be a bounce: those of the mail that it gives back. That it answers one of ours
+ * proves nothing, so does an out-of-office note, with a null return path as it should.
+ */
+function noticeMarks(mail: Mail): string[] {
+  // Exim and Gmail say so outright.
+  if (header(mail, 'x-failed-recipients')) return marksIn(`${threadOf(mail)}\n${contentOf(mail)}`)
+  const [sender] = mail.from
+  const fromDaemon = /^mailer-daemon@/.test(sender?.address ?? '')
+  // A postmaster is a person as well, whose mail has a return path.
+  const nobody = hasNullReturnPath(mail) || (isPostmaster(mail) && !header(mail, 'return-path'))
+  return fromDaemon || (nobody && !isAutoReply(mail)) ? marksIn(contentOf(mail)) : []
 }
 
-function everything(mail: Mail): string {
-  const ids = [...mail.references, mail.inReplyTo ?? '', header(mail, 'x-failed-recipients') ?? '']
-  return [...ids, mail.text.slice(0, MAX_SCAN), ...mail.parts.map((part) => decode(part.content))].join('\n')
+function isPostmaster(mail: Mail): boolean {
+  return /^postmaster@/.test(mail.from[0]?.address ?? '')
+}
+
+const AUTO_REPLY_SUBJECT =
+  /^\s*(auto(matic)?[ -]?(reply|response)|out of( the)? office|automatische antwort|abwesenheit|réponse automatique|respuesta automática|risposta automatica|automatisch antwoord)/i
+
+/** An out-of-office note or the like; Exchange calls its own `auto-generated`. */
+function isAutoReply(mail: Mail): boolean {
+  return (
+    /^\s*auto-replied\b/i.test(header(mail, 'auto-submitted') ?? '') ||
+    header(mail, 'x-auto-response-suppress') !== undefined ||
+    header(mail, 'x-ms-exchange-inbox-rules-loop') !== undefined ||
+    AUTO_REPLY_SUBJECT.test(mail.subject ?? '')
+  )
+}
+
+function actionOf(action: string | undefined, mail: Mail): Bounce['action'] {
+  if (action === 'delayed') return 'delayed'
+  if (action === 'delivered' || action === 'relayed' || action === 'expanded') return 'delivered'
+  return action === undefined && /\b(delayed|warning)\b/i.test(mail.subject ?? '') ? 'delayed' : 'failed'
+}
+
+/** qmail (QSBMF) writes `<gone@example.org>:` and `(#5.1.1)`; Exim and Gmail have a header. */
+function failedRecipient(mail: Mail): string | undefined {
+  const named = header(mail, 'x-failed-recipients')?.slice(0, 500)
+  return named || /^<([^<>\s]{1,320})>:[ \t]*$/m.exec(mail.text.slice(0, MAX_SCAN))?.[1]
+}
+
+function noticeStatus(mail: Mail): string | undefined {
+  return /\(#([245]\.\d{1,3}\.\d{1,3})\)/.exec(mail.text.slice(0, MAX_SCAN))?.[1]
+}
+
+/** The mail that it answers. */
+function threadOf(mail: Mail): string {
+  return [...mail.references, mail.inReplyTo ?? ''].join('\n')
+}
+
+/** Its texts and parts, with the mail or the headers that it gives back. */
+function contentOf(mail: Mail): string {
+  // The part of a mail that could not be taken apart is that mail itself, with the headers that it threads by.
+  const parts = mail.unreadable === undefined ? mail.parts : []
+  return [mail.text.slice(0, MAX_SCAN), ...parts.map((part) => decode(part.content))].join('\n')
 }
 
 function decode(content: Uint8Array): string {

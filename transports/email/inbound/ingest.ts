@@ -5,11 +5,11 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { marksIn } from '../own-id.ts'
 import type { SentLog } from '../sent-log.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
-import { type Bounce, readBounce } from './bounce.ts'
 import type { Conversations } from './conversation.ts'
 import { backoff, delay } from './delay.ts'
 import type { Identity, VerifyIdentity } from './identity.ts'
 import type { Mail } from './parse.ts'
+import { createSentReports } from './sent-reports.ts'
 import { replyTarget } from './target.ts'
 import { toMessage } from './to-message.ts'
 
@@ -26,11 +26,11 @@ export type Incoming = {
 }
 
 /**
- * What became of a mail. `own`: a copy of what this gateway sent. `bounce`: tied to its send. Neither is a
- * message. `key` is what it is deduplicated by. `unreadable`: why it was taken only in part, where it was.
+ * What became of a mail. `own`: a copy of what this gateway sent. `bounce`, `receipt`: tied to their send; `foreign`:
+ * a bounce of a send by others. None of these is a message. `key` is what it is deduplicated by. `unreadable`: why it was taken only in part, where it was.
  */
 export type Ingested = {
-  outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce'
+  outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce' | 'receipt' | 'foreign'
   key: string
   unreadable?: string
 }
@@ -63,6 +63,7 @@ export function createIngest(options: {
 }): Ingest {
   const { deps, own, allowed, authentication, verify, conversations, sent } = options
   const { log } = deps
+  const reportOf = createSentReports({ deps, sent })
 
   const once = async (incoming: Incoming, work: Work): Promise<Ingested> => {
     const mail = await incoming.parse()
@@ -74,8 +75,8 @@ export function createIngest(options: {
     const key = mail.messageId ? `mid:${mail.messageId}` : `sha256:${await incoming.hash()}`
     if (known.has(keyHash(key))) return { outcome: 'known', key }
     if (await isOwn(mail)) return { outcome: 'own', key }
-    const bounce = readBounce(mail)
-    if (bounce) return noteBounce(bounce, key)
+    const report = await reportOf(mail)
+    if (report) return { outcome: report, key }
 
     const sender = mail.from[0]?.address ?? ''
     if (allowed && !allowed(sender)) return refuse(mail, key, 'sender')
@@ -94,27 +95,6 @@ export function createIngest(options: {
     if (id.startsWith('<trivium-check.')) return true
     const [mark] = marksIn(id)
     return mark !== undefined && (await sent.get(mark)) !== undefined
-  }
-
-  const noteBounce = async (bounce: Bounce, key: string): Promise<Ingested> => {
-    deps.refused('bounce')
-    const { marks, ...what } = bounce
-    const records = await Promise.all(marks.map((mark) => sent.bounced(mark, bounce, deps.now())))
-    const found = records.filter((record) => record !== undefined)
-    if (found.length === 0)
-      log.info({ ...what }, 'a bounce of mail that this gateway did not send was left alone')
-    for (const record of found) {
-      const fields = {
-        ...what,
-        messageId: record.inReplyTo,
-        conversation: record.conversation,
-        key: record.key,
-      }
-      if (record.inReplyTo) deps.note(record.inReplyTo, `reply ${bounce.action}`, { ...what, to: record.to })
-      if (bounce.action === 'failed') log.error(fields, `mail to ${record.to} came back`)
-      else log.info(fields, `mail to ${record.to} is reported as ${bounce.action}`)
-    }
-    return { outcome: 'bounce', key }
   }
 
   const refuse = (mail: Mail, key: string, reason: string, identity?: Identity): Ingested => {
