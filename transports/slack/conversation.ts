@@ -8,9 +8,11 @@ export type Target = {
   channel: string
   /** Slack's thread_ts; without it the reply goes to the channel. */
   thread?: string
+  /** The message that is answered starts the thread, so there may be none yet that anybody sees. */
+  startsThread?: true
   /** For ephemeral replies: who sees them. */
   user?: string
-  /** Where the answer to a slash command goes, and until when it may (Unix ms). */
+  /** Where the answer goes that only `user` may see, to a slash command or a click, and until when (Unix ms). */
   responseUrl?: string
   responseUntil?: number
   /** What opens a modal, for three seconds after the click or the command. */
@@ -53,6 +55,7 @@ function fromData(data: JsonObject | undefined): Target | undefined {
     team,
     channel,
     ...(thread === undefined ? {} : { thread }),
+    ...(data?.startsThread === true ? { startsThread: true } : {}),
     ...(user === undefined ? {} : { user }),
     ...(responseUrl === undefined ? {} : { responseUrl }),
     ...(typeof responseUntil === 'number' ? { responseUntil } : {}),

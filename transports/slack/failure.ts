@@ -79,6 +79,12 @@ export function sendError(gateway: string, key: string, error: unknown): Trivium
   return new TriviumError('send_failed', { gateway, ...failure }, options)
 }
 
+/** Whether a write that failed may have happened all the same, so that it must be looked for. */
+export function mayHaveArrived(error: unknown): boolean {
+  if (error instanceof TriviumError) return error.code === 'send_ambiguous'
+  return slackFailure(error).kind === 'unknown'
+}
+
 function platformFailure(error: WebAPIPlatformError): SlackFailure {
   const code = error.data.error
   const known = ADVICE[code]

@@ -187,7 +187,7 @@ function draftOf(
     files: objectsAt(message, 'files'),
     extra: defined({ channelType: textAt(event, 'channel_type') }),
     conversation: conversationOf(place),
-    target: { ...place, user },
+    target: { ...place, ...(inThread === undefined && thread ? { startsThread: true as const } : {}), user },
   }
 }
 

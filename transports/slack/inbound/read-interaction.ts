@@ -11,7 +11,7 @@ const RESPONSE_URL_LIFE = 30 * 60_000
 /** What Slack says in place of the names of private channels and direct messages. */
 const NO_NAMES = new Set(['privategroup', 'directmessage'])
 
-type Place = Pick<Target, 'team' | 'channel' | 'thread'>
+type Place = Pick<Target, 'team' | 'channel' | 'thread' | 'startsThread'>
 
 /** Reads a slash command (https://docs.slack.dev/interactivity/implementing-slash-commands). */
 export function readCommand(payload: JsonObject, team: string, options: SlackOptions, now: number): Read {
@@ -136,8 +136,9 @@ function placeOf(payload: JsonObject, team: string, user: string, options: Slack
     mode === 'reply' && !isEphemeral(payload)
       ? (textAt(payload, 'message.ts') ?? textAt(payload, 'container.message_ts'))
       : undefined
-  const thread = textAt(payload, 'message.thread_ts') ?? textAt(payload, 'container.thread_ts') ?? own
-  return { team, channel, ...(thread === undefined ? {} : { thread }) }
+  const thread = textAt(payload, 'message.thread_ts') ?? textAt(payload, 'container.thread_ts')
+  if (thread !== undefined) return { team, channel, thread }
+  return { team, channel, ...(own === undefined ? {} : { thread: own, startsThread: true }) }
 }
 
 /**

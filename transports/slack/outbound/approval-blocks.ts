@@ -48,7 +48,7 @@ export function approvalBlocks(approval: ApprovalView) {
 /** The same in one line of Slack's markup, for notifications and for who cannot see blocks. */
 export function approvalText(approval: ApprovalView): string {
   const { status } = approval
-  const title = escapeText(approval.title)
+  const title = cut(escapeText(approval.title))
   return status === 'pending' ? `Approval needed: ${title}` : `${title}: ${status}`
 }
 

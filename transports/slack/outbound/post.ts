@@ -6,7 +6,7 @@ import { METADATA_TYPE, type Progress } from './sent-log.ts'
 /** What is posted: texts in Slack's markup, one a post, and the blocks that the first one shows. */
 export type Content = { parts: string[]; blocks?: KnownBlock[] }
 
-type Posting = {
+export type Posting = {
   key: string
   content: Content
   workspace: Workspace
@@ -42,48 +42,11 @@ export async function postAll(posting: Posting): Promise<void> {
   }
 }
 
-/** Puts the parts into posts that are there, and posts what is left over. Doing it twice changes nothing. */
-export async function updateAll(posting: Posting): Promise<void> {
-  const { content, workspace, target, progress } = posting
-  const { parts, blocks = [] } = content
-  const channel = progress.channel ?? target.channel
-  const there = Math.min(parts.length, progress.posted.length)
-  for (let part = 0; part < there; part++) {
-    await workspace.api.pace(`update/${channel}`)
-    await workspace.api.call('chat.update', (web) =>
-      web.chat.update({
-        channel,
-        ts: progress.posted[part] ?? '',
-        text: parts[part] ?? '',
-        blocks: part === 0 ? blocks : [],
-      }),
-    )
-  }
-  await postAll(posting)
-}
-
-/** Posts what only `user` sees; Slack keeps none of it. Returns the timestamps. */
-export async function postEphemeral(options: {
-  content: Content
-  user: string
-  workspace: Workspace
-  target: Target
-}): Promise<string[]> {
-  const { content, user, workspace, target } = options
-  const { channel, thread } = target
-  const posted: string[] = []
-  for (const [part, text] of content.parts.entries()) {
-    await workspace.api.pace(channel)
-    const answer = await workspace.api.call('chat.postEphemeral', (web) =>
-      web.chat.postEphemeral({
-        channel,
-        user,
-        text,
-        ...(part === 0 && content.blocks ? { blocks: content.blocks } : {}),
-        ...(thread === undefined ? {} : { thread_ts: thread }),
-      }),
-    )
-    posted.push(answer.message_ts ?? '')
-  }
-  return posted
+/** Changes the text and the blocks of one post. Doing it twice changes nothing. */
+export async function updatePost(
+  { api }: Workspace,
+  post: { channel: string; ts: string; text: string; blocks?: KnownBlock[] },
+): Promise<void> {
+  await api.pace(`update/${post.channel}`)
+  await api.call('chat.update', (web) => web.chat.update({ ...post, blocks: post.blocks ?? [] }))
 }

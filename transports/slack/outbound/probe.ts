@@ -17,39 +17,44 @@ type Found = { posts: Map<number, string>; parts: number; shared: boolean; compl
  */
 export async function probeThread(options: {
   reply: Reply
+  /** How many posts its text takes. */
+  parts: number
   workspace: Workspace
   target: Target
   progress: Progress
   save(): Promise<void>
 }): Promise<boolean | 'unknown'> {
   const { reply, workspace, target, progress, save } = options
-  const place = { ...target, channel: progress.channel ?? target.channel }
-  const found = await search(reply.key, progress.files ?? [], workspace, place)
-  const posted: string[] = []
-  for (let part = 0; found.posts.has(part); part++) posted.push(found.posts.get(part) ?? '')
-  if (posted.length > progress.posted.length) {
-    progress.posted = posted
-    progress.channel = place.channel
+  const found = await findPosts(reply.key, progress.files ?? [], workspace, target)
+  for (let part = progress.posted.length; found.posts.has(part); part++) {
+    progress.posted.push(found.posts.get(part) ?? '')
+    progress.channel = target.channel
   }
-  const textThere = reply.text === '' || (found.parts > 0 && progress.posted.length >= found.parts)
-  const filesThere = !reply.attachments?.length || found.shared
-  progress.done = textThere && filesThere
+  const parts = found.parts || options.parts
+  progress.done = isTextThere(progress, parts) && (!reply.attachments?.length || found.shared)
   await save()
   if (progress.done) return true
   return found.complete ? false : 'unknown'
 }
 
-async function search(key: string, files: string[], { api }: Workspace, target: Target): Promise<Found> {
+/** Looks for the posts of a key, the newest first where it is not in a thread. */
+export async function findPosts(
+  key: string,
+  files: readonly string[],
+  { api }: Workspace,
+  target: Target,
+): Promise<Found> {
   const found: Found = { posts: new Map(), parts: 0, shared: false, complete: false }
   const { channel, thread } = target
   let cursor: string | undefined
   for (let page = 0; page < PAGES; page++) {
     const query = { channel, limit: PAGE, include_all_metadata: true, ...(cursor ? { cursor } : {}) }
-    const answer = await api.call('conversations.replies', (web) =>
+    const answer =
       thread === undefined
-        ? web.conversations.history(query)
-        : web.conversations.replies({ ...query, ts: thread }),
-    )
+        ? await api.call('conversations.history', (web) => web.conversations.history(query))
+        : await api.call('conversations.replies', (web) =>
+            web.conversations.replies({ ...query, ts: thread }),
+          )
     for (const message of answer.messages ?? []) {
       if (message.files?.some(({ id }) => id !== undefined && files.includes(id))) found.shared = true
       const payload: unknown = message.metadata?.event_payload
@@ -62,4 +67,10 @@ async function search(key: string, files: string[], { api }: Workspace, target: 
     if (!cursor) return { ...found, complete: true }
   }
   return found
+}
+
+/** Files are noted, and posts of its own are made, only after the posts that it takes over were changed. */
+function isTextThere({ posted, files, replaces }: Progress, parts: number): boolean {
+  if (files !== undefined) return true
+  return posted.length >= parts && (replaces === undefined || posted.length > replaces.posts)
 }

@@ -4,26 +4,35 @@ import { type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
+import { createDirects } from './directs.ts'
 import { approvalKey, blocksOf, type Extras, readExtras } from './extras.ts'
 import { openModal } from './modal.ts'
-import { type Content, postAll, postEphemeral, updateAll } from './post.ts'
+import { type Content, postAll } from './post.ts'
 import { probeThread } from './probe.ts'
-import { respond } from './respond.ts'
+import { replaceAll, takeOver } from './replace.ts'
 import { createSentLog, type Progress } from './sent-log.ts'
 import { shareFiles } from './share-files.ts'
 import { splitText } from './split-text.ts'
 import { createStreams } from './stream.ts'
 import { toMrkdwn } from './to-mrkdwn.ts'
+import { isShutOut, whisper } from './whisper.ts'
 
 /** The sending half of a Slack gateway. */
 export type SlackSender = Required<Pick<Transport, 'send' | 'probe' | 'stream'>> & { close(): void }
 
 type Probe = Awaited<ReturnType<SlackSender['probe']>>
 
-const MAX_DIRECTS = 5000
-
 /** One send under way. */
-type Sending = { reply: Reply; extras: Extras; workspace: Workspace; target: Target; progress: Progress }
+type Sending = {
+  key: string
+  reply: Reply
+  extras: Extras
+  content: Content
+  workspace: Workspace
+  target: Target
+  progress: Progress
+  save(): Promise<void>
+}
 
 export function createSender(
   options: SlackOptions,
@@ -33,17 +42,17 @@ export function createSender(
   const { gateway } = deps
   const sent = createSentLog(deps.kv, gateway)
   const streams = createStreams(deps, workspaces, sent)
-  /** The channel of direct messages with each user. */
-  const directs = new Map<string, string>()
+  const directs = createDirects()
+  const whispers = { gateway, sent, directs, timeout: options['send-timeout'], now: deps.now }
 
   async function send(reply: Reply): Promise<Receipt> {
     try {
       const sending = await begin(reply)
-      const { progress, target } = sending
+      const { progress, target, save } = sending
       if (progress.done) return receiptOf(progress, target.channel)
       await deliver(sending)
       progress.done = true
-      await sent.write(reply.key, progress)
+      await save()
       return receiptOf(progress, target.channel)
     } catch (error) {
       throw sendError(gateway, reply.key, error)
@@ -51,81 +60,74 @@ export function createSender(
   }
 
   async function deliver(sending: Sending): Promise<void> {
-    const { reply, extras, workspace, target, progress } = sending
-    const content = contentOf(reply, extras)
+    const { reply, extras, progress } = sending
     if (extras.view) {
-      await openModal({
-        gateway,
-        view: extras.view,
-        workspace,
-        target,
-        progress,
-        save: save(reply.key, progress),
-      })
+      await openModal({ ...sending, gateway, view: extras.view })
       if (isModalOnly(reply, extras)) return
     }
-    const replaced = replacedKey(extras) ?? (await streamed(sending))
-    if (replaced !== undefined && (await replace(replaced, content, sending))) return
-    if (extras.ephemeral !== undefined) await whisper(sending, content)
-    else if (mayRespond(target)) await answerCommand(sending, content)
-    else
-      await postAll({ key: reply.key, content, workspace, target, progress, save: save(reply.key, progress) })
+    if (extras.approval?.status === 'pending') await ask(sending)
+    else if (await takesOver(sending)) await replaceAll(sending, sent)
+    else await show(sending)
     if (extras.approval) await sent.write(approvalKey(extras.approval.id), { ...progress, done: true })
     if (reply.attachments?.length) {
-      await shareFiles({ reply, workspace, target, progress, sent, artifacts: deps.artifacts })
+      await shareFiles({ ...sending, target: await placeOfFiles(sending), artifacts: deps.artifacts })
     }
   }
 
-  /** The post that showed this reply while it was written; files come after the text, so they need one of their own. */
-  async function streamed({ reply, extras, progress }: Sending): Promise<string | undefined> {
-    const isPlain =
-      extras.ephemeral === undefined && extras.approval === undefined && !reply.attachments?.length
-    return isPlain && progress.posted.length === 0 ? streams.claim(reply) : undefined
+  /** Who may decide has to see the question, whoever typed the command that raised it. */
+  async function ask(sending: Sending): Promise<void> {
+    try {
+      if (sending.progress.seenBy === undefined) return await postAll(sending)
+    } catch (error) {
+      if (!isPrivate(sending) || !isShutOut(error)) throw error
+    }
+    await show(sending)
   }
 
-  /**
-   * Puts new content into the posts of an earlier reply. False: there are none under that key in this channel, so it
-   * has to be posted.
-   */
-  async function replace(name: string, content: Content, { workspace, target }: Sending): Promise<boolean> {
-    // `gateway-send` puts the gateway in front of a key that a skill gives.
-    for (const key of [name, `${gateway}:${name}`]) {
+  async function show(sending: Sending): Promise<void> {
+    if (!isPrivate(sending)) return postAll(sending)
+    await whisper({ ...sending, user: viewerOf(sending) }, whispers)
+  }
+
+  /** Whether posts are there already that the reply goes into: of an earlier one, or of what showed it being written. */
+  async function takesOver(sending: Sending): Promise<boolean> {
+    const { reply, extras, content, workspace, target, progress } = sending
+    if (progress.replaces) return true
+    if (progress.posted.length > 0 || content.parts.length === 0 || extras.ephemeral !== undefined)
+      return false
+    for (const key of earlierKeys(extras)) {
       const earlier = await sent.read(key)
-      if (earlier.posted.length === 0 || earlier.channel !== target.channel) continue
-      await updateAll({ key, content, workspace, target, progress: earlier, save: save(key, earlier) })
+      const isThere = earlier.posted.length > 0 && earlier.seenBy === undefined
+      if (!isThere || earlier.channel !== target.channel) continue
+      await takeOver(key, earlier, sending)
       return true
     }
-    return false
+    if (extras.approval || target.responseUrl !== undefined) return false
+    const key = await streams.claim(reply, workspace, target)
+    if (key === undefined) return false
+    await takeOver(key, await sent.read(key), sending)
+    return true
   }
 
-  async function whisper({ extras, workspace, target, progress }: Sending, content: Content) {
-    const user = extras.ephemeral === true ? target.user : extras.ephemeral
-    if (user === undefined) {
-      throw new TriviumError('send_rejected', {
-        gateway,
-        reason: 'nobody is named to see the ephemeral reply',
-      })
-    }
-    progress.posted = await postEphemeral({ content, user, workspace, target })
+  /** The keys that the posts which are to be replaced may have. */
+  function earlierKeys({ update, approval }: Extras): string[] {
+    if (approval) return [approvalKey(approval.id)]
+    // `gateway-send` puts the gateway in front of a key that a skill gives.
+    return update === undefined ? [] : [update, `${gateway}:${update}`]
   }
 
-  async function answerCommand({ reply, target, progress }: Sending, content: Content) {
-    for (let index = progress.posted.length; index < content.parts.length; index++) {
-      const text = content.parts[index] ?? ''
-      const url = target.responseUrl ?? ''
-      const blocks = index === 0 && content.blocks ? { blocks: content.blocks } : {}
-      await respond({ gateway, key: reply.key, url, text, ...blocks, timeout: options['send-timeout'] })
-      progress.posted.push(`response-${index}`)
-      await sent.write(reply.key, progress)
-    }
+  /** Files cannot be shown to one person in a channel, only in the direct messages with them. */
+  async function placeOfFiles(sending: Sending): Promise<Target> {
+    const { workspace, target, progress } = sending
+    if (!isPrivate(sending)) return { ...target, channel: progress.channel ?? target.channel }
+    progress.direct ??= await directs.channelOf(viewerOf(sending), workspace)
+    return { team: target.team, channel: progress.direct }
   }
 
-  function mayRespond({ responseUrl, responseUntil }: Target): boolean {
-    return responseUrl !== undefined && deps.now() < (responseUntil ?? 0)
-  }
-
-  function save(key: string, progress: Progress) {
-    return () => sent.write(key, progress)
+  function viewerOf({ extras, target }: Sending): string {
+    const user = typeof extras.ephemeral === 'string' ? extras.ephemeral : target.user
+    if (user === undefined) throw rejected('nobody is named to see the ephemeral reply')
+    return user
   }
 
   async function begin(reply: Reply): Promise<Sending> {
@@ -138,36 +140,35 @@ export function createSender(
     }
     const workspace = workspaces.find(target.team)
     if (!workspace) throw rejected(`there is no bot token for the workspace ${target.team}`)
+    const { key } = reply
     const extras = readExtras(reply)
-    const progress = await sent.read(reply.key)
+    const progress = await sent.read(key)
     // A modal needs no channel, and there are three seconds to open it.
     const place = isModalOnly(reply, extras) ? target : await withChannel(target, workspace)
-    return { reply, extras, workspace, target: place, progress }
+    const save = () => sent.write(key, progress)
+    const content = contentOf(reply, extras)
+    return { key, reply, extras, content, workspace, target: place, progress, save }
   }
 
   /** Who is written to directly has a channel for it, and only there can a post be looked for. */
-  async function withChannel(target: Target, { api }: Workspace): Promise<Target> {
-    const { channel: user } = target
-    if (!/^[UW][A-Z0-9]+$/.test(user)) return target
-    const place = `${target.team}/${user}`
-    const known = directs.get(place)
-    if (known !== undefined) return { ...target, channel: known }
-    const answer = await api.call('conversations.open', (web) => web.conversations.open({ users: user }))
-    const channel = answer.channel?.id ?? user
-    if (directs.size >= MAX_DIRECTS) directs.clear()
-    directs.set(place, channel)
-    return { ...target, channel }
+  async function withChannel(target: Target, workspace: Workspace): Promise<Target> {
+    if (!/^[UW][A-Z0-9]+$/.test(target.channel)) return target
+    return { ...target, channel: await directs.channelOf(target.channel, workspace) }
   }
 
   async function look(reply: Reply): Promise<Probe> {
-    const { extras, workspace, target, progress } = await begin(reply)
+    const sending = await begin(reply)
+    const { extras, content, target, progress } = sending
+    const { view, replaces } = progress
     if (progress.done) return { sent: true, receipt: receiptOf(progress, target.channel) }
     // Slack itself opens a modal once.
-    if (extras.view && (progress.view === undefined || isModalOnly(reply, extras))) return { sent: false }
-    // What replaces may be repeated; what only one person sees cannot be read back.
-    if (replacedKey(extras) !== undefined) return { sent: false }
-    if (extras.ephemeral !== undefined || target.responseUrl !== undefined) return { sent: 'unknown' }
-    const found = await probeThread({ reply, workspace, target, progress, save: save(reply.key, progress) })
+    if (extras.view && (view === undefined || isModalOnly(reply, extras))) return { sent: false }
+    if (progress.unconfirmed) return { sent: 'unknown' }
+    const place = placeOfPosts(sending)
+    // What goes into posts that are there may be repeated.
+    const isRepeatable = (replaces?.posts ?? 0) >= content.parts.length && !reply.attachments?.length
+    if (!place || (replaces && isRepeatable)) return { sent: false }
+    const found = await probeThread({ ...sending, target: place, parts: content.parts.length })
     return found === true ? { sent: true, receipt: receiptOf(progress, target.channel) } : { sent: found }
   }
 
@@ -193,9 +194,18 @@ export function createSender(
   }
 }
 
-/** The key of what a reply replaces, where it replaces something. */
-function replacedKey({ update, approval }: Extras): string | undefined {
-  return approval && approval.status !== 'pending' ? approvalKey(approval.id) : update
+/** Whether only one person may see it: it was asked for, or it answers what nobody else saw. */
+function isPrivate({ extras, target }: Sending): boolean {
+  return extras.ephemeral !== undefined || target.responseUrl !== undefined
+}
+
+/** Where what was sent so far can be looked for. Undefined: nothing was sent that could be. */
+function placeOfPosts(sending: Sending): Target | undefined {
+  const { extras, target, progress } = sending
+  const { channel = target.channel, direct, seenBy, replaces } = progress
+  if (direct !== undefined) return { team: target.team, channel: direct }
+  const isPublic = !isPrivate(sending) || replaces !== undefined || extras.approval?.status === 'pending'
+  return seenBy === undefined && isPublic ? { ...target, channel } : undefined
 }
 
 function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: Extras): boolean {
@@ -207,7 +217,8 @@ function contentOf(reply: Reply, extras: Extras): Content {
   const markdown = subject === undefined ? text : `**${subject}**\n\n${text}`
   const parts = markdown === '' ? [] : splitText(toMrkdwn(markdown))
   const rich = blocksOf(extras, parts[0] ?? '')
-  return rich ? { parts: [rich.text, ...parts.slice(1)], blocks: rich.blocks } : { parts }
+  // Blocks are shown in place of all of the text.
+  return rich ? { parts: [rich.text], blocks: rich.blocks } : { parts }
 }
 
 function receiptOf({ channel, posted, files, view }: Progress, fallback: string): Receipt {

@@ -15,6 +15,14 @@ const progressSchema = z.object({
   /** For a modal: that Slack was asked to open it, and its id once it has. */
   opening: z.literal(true).exactOptional(),
   view: z.string().exactOptional(),
+  /** The earlier reply whose posts this one takes over, and how many: they come first in `posted`. */
+  replaces: z.object({ key: z.string(), posts: z.int() }).exactOptional(),
+  /** Who alone saw it: then `posted` holds no posts that could be changed, but those in `direct`. */
+  seenBy: z.string().exactOptional(),
+  /** The channel of the direct messages with them, where it went in the end. */
+  direct: z.string().exactOptional(),
+  /** One more was sent that cannot be looked for, and its answer did not come. */
+  unconfirmed: z.literal(true).exactOptional(),
   done: z.boolean(),
   /** For what was shown while it was written: the key of the reply that replaces it. */
   claimedBy: z.string().exactOptional(),

@@ -2,7 +2,7 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import type { Artifacts, Reply } from '../../../src/core/transport.ts'
 import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
-import type { Progress, SentLog } from './sent-log.ts'
+import type { Progress } from './sent-log.ts'
 
 /**
  * Uploads the files of a reply and shares them in one post (https://docs.slack.dev/messaging/working-with-files).
@@ -13,10 +13,10 @@ export async function shareFiles(parts: {
   workspace: Workspace
   target: Target
   progress: Progress
-  sent: SentLog
+  save(): Promise<void>
   artifacts: Artifacts
 }): Promise<void> {
-  const { reply, workspace, target, progress, sent } = parts
+  const { reply, workspace, target, progress, save } = parts
   const files: { id: string; title: string }[] = []
   for (const attachment of reply.attachments ?? []) {
     const { name, size, sha256 } = attachment
@@ -38,12 +38,11 @@ export async function shareFiles(parts: {
   const [first, ...rest] = files
   if (!first) return
   progress.files = files.map(({ id }) => id)
-  await sent.write(reply.key, progress)
-  const channel_id = progress.channel ?? target.channel
+  await save()
   await workspace.api.call('files.completeUploadExternal', (web) =>
     web.files.completeUploadExternal({
       files: [first, ...rest],
-      channel_id,
+      channel_id: target.channel,
       ...(target.thread === undefined ? {} : { thread_ts: target.thread }),
     }),
   )
