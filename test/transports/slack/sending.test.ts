@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { until } from '../../fixtures/until.ts'
 import { callback, deliverEvent, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld()
@@ -155,22 +154,10 @@ describe('an approval', () => {
 })
 
 describe('other ways to answer', () => {
-  test('blocks are shown in place of the text, also to who typed a command', async () => {
+  test('blocks are shown in place of the text', async () => {
     const blocks = [{ type: 'divider' }]
     await transport.send(replyTo(await asked(), 'a line', { data: { blocks } }))
     assert.deepEqual([server.posts.at(-1)?.text, server.posts.at(-1)?.blocks], ['a line', blocks])
-    const url = server.apiUrl.replace('/api/', '/respond/3')
-    const names = { user_id: 'U1ANN', channel_id: 'C0GEN', team_id: 'T0TEAM' }
-    await server.sockets.deliver('slash_commands', {
-      command: '/x',
-      response_url: url,
-      trigger_id: '3',
-      ...names,
-    })
-    const message = fixture.store.messages.at(-1)
-    assert.ok(message)
-    await transport.send(replyTo(message, 'a line', { data: { blocks } }))
-    assert.deepEqual(server.calls.at(-1)?.args, { response_type: 'ephemeral', text: 'a line', blocks })
   })
 
   test('blocks call people, and never everybody', async () => {
@@ -211,78 +198,6 @@ describe('other ways to answer', () => {
     }
     const data = { blocks: [{ type: 'actions', elements: [button] }] }
     await assert.rejects(transport.send(replyTo(await asked(), 'Lunch?', { data })), failing('send_rejected'))
-  })
-
-  test('what replaces another reply does so by the key that gateway-send was given, in its channel only', async () => {
-    const message = await asked()
-    const other = await deliverEvent(world, { text: 'x', channel: 'C0OTHER' })
-    await transport.send(replyTo(message, 'first', { key: 'team:status' }))
-    await transport.send(replyTo(message, 'second', { key: 'k2', data: { update: 'status' } }))
-    await transport.send(replyTo(other, 'elsewhere', { key: 'k3', data: { update: 'status' } }))
-    assert.deepEqual(
-      postsOf(message.data.thread).map((post) => post.text),
-      ['second'],
-    )
-    assert.equal(server.posts.at(-1)?.channel, 'C0OTHER')
-  })
-
-  test('a slash command is answered where only its author sees it', async () => {
-    const url = server.apiUrl.replace('/api/', '/respond/1')
-    const payload = {
-      command: '/ask',
-      text: 'why?',
-      user_id: 'U1ANN',
-      user_name: 'ann',
-      channel_id: 'C0GEN',
-      team_id: 'T0TEAM',
-      response_url: url,
-      trigger_id: '9.9',
-    }
-    await server.sockets.deliver('slash_commands', payload)
-    const message = fixture.store.messages.at(-1)
-    assert.ok(message)
-    assert.deepEqual([message.text, message.data.command], ['why?', ['/ask', 'ask']])
-    await transport.send(replyTo(message, 'because'))
-    assert.deepEqual(server.calls.at(-1)?.args, { response_type: 'ephemeral', text: 'because' })
-  })
-
-  test('an ephemeral reply is shown to who is answered', async () => {
-    await transport.send(replyTo(await asked(), 'psst', { data: { ephemeral: true } }))
-    assert.equal(server.posts.at(-1)?.ephemeralTo, 'U1ANN')
-  })
-
-  test('a reply that replaces an earlier one is put in its place', async () => {
-    const message = await asked()
-    await transport.send(replyTo(message, 'thinking', { key: 'first' }))
-    await transport.send(replyTo(message, 'thought', { key: 'second', data: { update: 'first' } }))
-    assert.deepEqual(
-      postsOf(message.data.thread).map((post) => post.text),
-      ['thought'],
-    )
-  })
-
-  test('a reply is shown while it is written, in one post that the whole reply replaces', async () => {
-    const message = await asked()
-    const target = replyTo(message, '').target
-    const piece = (text: string) => ({
-      conversation: message.conversation,
-      inReplyTo: message.id,
-      delta: text,
-      text,
-      ...(target ? { target } : {}),
-    })
-    transport.stream?.(piece('It is'))
-    transport.stream?.(piece('It is **almost**'))
-    await until(() => postsOf(message.data.thread)[0]?.text === 'It is *almost* …', 'the beginning')
-    transport.stream?.(piece('It is almost d'))
-    const whole = replyTo(message, 'It is done')
-    await transport.send(whole)
-    await transport.send(whole)
-    await transport.send(replyTo(message, 'And more', { key: 'another' }))
-    assert.deepEqual(
-      postsOf(message.data.thread).map((post) => post.text),
-      ['It is done', 'And more'],
-    )
   })
 
   test('files are uploaded and shared in the thread, once', async () => {

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { after, describe, test } from 'node:test'
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { Message } from '../../../src/core/message.ts'
+import type { ReplyPiece } from '../../../src/core/transport.ts'
+import { until } from '../../fixtures/until.ts'
+import { deliverEvent, replyTo, startWorld } from './harness.ts'
+
+const world = await startWorld()
+after(() => world.close())
+const { server, fixture, transport } = world
+const asked = () => deliverEvent(world, { text: 'a question' })
+const postsOf = (thread: unknown) => server.posts.filter((post) => post.thread_ts === thread)
+const textsOf = (message: Message) => postsOf(message.data.thread).map((post) => post.text)
+const failing = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+const lost = { apply: true, hangUp: true }
+const paragraphs = ['a', 'b', 'c'].map((letter) => letter.repeat(3000))
+
+function pieceOf(message: Message, text: string): ReplyPiece {
+  const { target } = replyTo(message, '')
+  const { conversation, id } = message
+  return { conversation, inReplyTo: id, delta: text, text, ...(target ? { target } : {}) }
+}
+
+/** Shows the beginning of an answer, and waits until it is there. */
+async function begun(text = 'It is'): Promise<Message> {
+  const message = await asked()
+  transport.stream?.(pieceOf(message, text))
+  await until(() => textsOf(message)[0] === `${text} …`, 'the beginning')
+  return message
+}
+
+describe('a reply that is shown while it is written', () => {
+  test('is one post, which the whole reply replaces', async () => {
+    const message = await asked()
+    transport.stream?.(pieceOf(message, 'It is'))
+    transport.stream?.(pieceOf(message, 'It is **almost**'))
+    await until(() => textsOf(message)[0] === 'It is *almost* …', 'the beginning')
+    transport.stream?.(pieceOf(message, 'It is almost d'))
+    const whole = replyTo(message, 'It is done')
+    await transport.send(whole)
+    await transport.send(whole)
+    await transport.send(replyTo(message, 'And more', { key: 'another' }))
+    assert.deepEqual(textsOf(message), ['It is done', 'And more'])
+  })
+
+  test('grows while there is more', async () => {
+    const message = await begun('It')
+    transport.stream?.(pieceOf(message, 'It grows'))
+    await until(() => textsOf(message)[0] === 'It grows …', 'the next piece')
+    assert.equal(textsOf(message).length, 1)
+  })
+
+  test('and takes several posts has each once, though the answer to one was lost', async () => {
+    const message = await begun()
+    const reply = replyTo(message, paragraphs.join('\n\n'))
+    server.fail('chat.postMessage', lost)
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.deepEqual(await transport.probe?.(reply), { sent: false })
+    server.fail('chat.postMessage', lost)
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.equal((await transport.probe?.(reply))?.sent, true)
+    assert.deepEqual(textsOf(message), paragraphs)
+  })
+
+  test('whose last change was not confirmed is changed again', async () => {
+    const message = await begun()
+    const reply = replyTo(message, 'It is done')
+    server.fail('chat.update', { hangUp: true })
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.deepEqual(await transport.probe?.(reply), { sent: false })
+    await transport.send(reply)
+    assert.deepEqual(textsOf(message), ['It is done'])
+  })
+
+  test('and has files replaces its beginning, and shares the files once', async () => {
+    const message = await begun()
+    const body = Readable.from([Buffer.from('hi')])
+    const file = await fixture.deps.artifacts.save('report.txt', 'text/plain', body, 100)
+    const reply = replyTo(message, 'It is done', { attachments: [file] })
+    server.fail('files.completeUploadExternal', lost)
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.equal((await transport.probe?.(reply))?.sent, true)
+    await transport.send(reply)
+    assert.deepEqual([textsOf(message)[0], textsOf(message).length], ['It is done', 2])
+  })
+
+  test('whose first post was not confirmed is found, and replaced', async () => {
+    server.fail('chat.postMessage', lost)
+    const message = await begun()
+    await transport.send(replyTo(message, 'It is done'))
+    assert.deepEqual(textsOf(message), ['It is done'])
+  })
+
+  test('is posted anew where somebody deleted its beginning', async () => {
+    const message = await begun()
+    server.posts.splice(server.posts.indexOf(postsOf(message.data.thread)[0] ?? assert.fail()), 1)
+    await transport.send(replyTo(message, 'It is done'))
+    assert.deepEqual(textsOf(message), ['It is done'])
+  })
+
+  test('is not begun by one daemon after another has sent all of it', async () => {
+    const { transport: other } = await world.another()
+    const message = await asked()
+    transport.stream?.(pieceOf(message, 'It is'))
+    await other.send(replyTo(message, 'It is done'))
+    const later = await begun('The next')
+    await until(() => textsOf(later).length === 1, 'a piece that came later')
+    assert.deepEqual(textsOf(message), ['It is done'])
+  })
+
+  test('does not keep others from it, though no whole reply ever follows', async () => {
+    const message = await asked()
+    for (let each = 0; each < 250; each++) {
+      const { target, ...piece } = pieceOf(message, 'x')
+      transport.stream?.({ ...piece, inReplyTo: `m${each}`, target: { ...target, responseUrl: 'http://x' } })
+    }
+    await until(() => {
+      transport.stream?.(pieceOf(message, 'It is'))
+      return textsOf(message)[0] === 'It is …'
+    }, 'the beginning')
+  })
+})
+
+describe('a reply that replaces an earlier one', () => {
+  test('is put in its place', async () => {
+    const message = await asked()
+    await transport.send(replyTo(message, 'thinking', { key: 'first' }))
+    await transport.send(replyTo(message, 'thought', { key: 'second', data: { update: 'first' } }))
+    assert.deepEqual(textsOf(message), ['thought'])
+  })
+
+  test('does so by the key that gateway-send was given, in its channel only', async () => {
+    const message = await asked()
+    const other = await deliverEvent(world, { text: 'x', channel: 'C0OTHER' })
+    await transport.send(replyTo(message, 'first', { key: 'team:status' }))
+    await transport.send(replyTo(message, 'second', { key: 'k2', data: { update: 'status' } }))
+    await transport.send(replyTo(other, 'elsewhere', { key: 'k3', data: { update: 'status' } }))
+    assert.deepEqual(textsOf(message), ['second'])
+    assert.equal(server.posts.at(-1)?.channel, 'C0OTHER')
+  })
+
+  test('and takes more posts has each once, and all of them are replaced by the next', async () => {
+    const message = await asked()
+    await transport.send(replyTo(message, 'thinking', { key: 'long' }))
+    const reply = replyTo(message, paragraphs.join('\n\n'), { key: 'long/2', data: { update: 'long' } })
+    server.fail('chat.postMessage', {}, lost)
+    await assert.rejects(transport.send(reply))
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.deepEqual(await transport.probe?.(reply), { sent: false })
+    await transport.send(reply)
+    assert.deepEqual(textsOf(message), paragraphs)
+    const next = paragraphs.toReversed()
+    await transport.send(replyTo(message, next.join('\n\n'), { key: 'long/3', data: { update: 'long' } }))
+    assert.deepEqual(textsOf(message), next)
+  })
+
+  test('is posted where the earlier one was deleted, and can be replaced in turn', async () => {
+    const message = await asked()
+    const update = { data: { update: 'gone' } }
+    await transport.send(replyTo(message, 'first', { key: 'gone' }))
+    server.posts.pop()
+    await transport.send(replyTo(message, 'second', { key: 'gone/2', ...update }))
+    await transport.send(replyTo(message, 'third', { key: 'gone/3', ...update }))
+    assert.deepEqual(textsOf(message), ['third'])
+  })
+
+  test('is posted once where the earlier one was deleted, though the answer was lost', async () => {
+    const message = await asked()
+    await transport.send(replyTo(message, 'first', { key: 'away' }))
+    server.posts.pop()
+    const reply = replyTo(message, 'second', { key: 'away/2', data: { update: 'away' } })
+    server.fail('chat.postMessage', lost)
+    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
+    assert.equal((await transport.probe?.(reply))?.sent, true)
+    assert.deepEqual(textsOf(message), ['second'])
+  })
+})
