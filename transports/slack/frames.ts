@@ -26,8 +26,9 @@ export function readFrame(raw: RawData): Envelope | Control | undefined {
     : controlSchema.safeParse(frame).data
 }
 
-/** By hand: a schema takes as long as parsing the JSON did. */
-function readEnvelope({ envelope_id: id, type, payload }: JsonObject): Envelope | undefined {
-  const isWhole = typeof id === 'string' && typeof type === 'string' && isJsonObject(payload)
-  return isWhole ? { id, type, payload } : undefined
+/** By hand: a schema takes as long as parsing the JSON did. A payload that comes again says for which time. */
+function readEnvelope({ envelope_id: id, type, payload, retry_attempt }: JsonObject): Envelope | undefined {
+  if (typeof id !== 'string' || typeof type !== 'string' || !isJsonObject(payload)) return undefined
+  if (typeof retry_attempt === 'number' && retry_attempt > 0) payload.retry_attempt = retry_attempt
+  return { id, type, payload }
 }

@@ -65,6 +65,7 @@ async function end(transport: Transport) {
 }
 
 let events = 0
+const FRESH = { type: 'message', channel: 'C0GEN', channel_type: 'channel', user: 'U1ANN' }
 
 /** An Events API callback with this event; `message` unless it says otherwise. */
 export function callback(event: JsonObject, eventId = `Ev${++events}`): JsonObject {
@@ -75,7 +76,7 @@ export function callback(event: JsonObject, eventId = `Ev${++events}`): JsonObje
     event_id: eventId,
     event_time: 1_700_000_000,
     authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
-    event: { type: 'message', channel: 'C0GEN', channel_type: 'channel', user: 'U1ANN', ...event },
+    event: { ...FRESH, event_ts: (Date.now() / 1000).toFixed(6), ...event },
   }
 }
 

@@ -1,98 +1,102 @@
-import { Readable } from 'node:stream'
-import { reasonOf } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
+import { inTime } from '../patience.ts'
 import type { Workspace } from '../workspaces.ts'
-
-/** What is told of each file in `data.files`; `error` says why it is no attachment. */
-export type FetchedFiles = { attachments: Attachment[]; files: JsonObject[] }
-
-const PATIENCE = 60_000
+import { type Download, download } from './download.ts'
 
 /**
- * Downloads the files of a message to artifacts with the bot's token. Never rejects: a file that is too large or
- * cannot be read is told of, and the message is taken without it.
+ * What is told of each file in `data.files`; `error` says why it is no attachment. `isWhole`: no file is missing that
+ * may be here later.
  */
-export async function fetchFiles(
-  files: readonly JsonObject[],
-  workspace: Workspace,
+export type FetchedFiles = { attachments: Attachment[]; files: JsonObject[]; isWhole: boolean }
+
+export type FileFetcher = {
+  /**
+   * Resolves when all files are here or cannot be had, or when `late` aborts. Never rejects. What is still on its way
+   * then goes on coming, and is found when the message is delivered again.
+   */
+  fetch(files: readonly JsonObject[], workspace: Workspace, late: AbortSignal): Promise<FetchedFiles>
+  /** Ends what is on its way. */
+  stop(): void
+}
+
+/** As long as Slack goes on delivering a message. */
+const PATIENCE = 300_000
+const KEPT_FOR = 600_000
+const MAX_KEPT = 500
+const MAX_UNDER_WAY = 100
+
+export function createFileFetcher(
   options: SlackOptions,
-  deps: Pick<TransportDeps, 'artifacts' | 'log'>,
-): Promise<FetchedFiles> {
-  const fetched = await Promise.all(
-    files.map(async (file, index) => {
-      try {
-        if (index >= options['max-files'])
-          throw new Error(`only ${options['max-files']} files are downloaded`)
-        return { file, attachment: await fetchFile(file, workspace, options, deps) }
-      } catch (error) {
-        deps.log.warn({ file: textAt(file, 'id'), err: error }, 'a file of Slack was not downloaded')
-        return { file, error: reasonOf(error) }
-      }
-    }),
-  )
+  deps: Pick<TransportDeps, 'artifacts' | 'log' | 'now'>,
+): FileFetcher {
+  const { artifacts, log, now } = deps
+  const stopping = new AbortController()
+  const kept = new Map<string, { done: Promise<Download>; until: number }>()
+  let underWay = 0
+
+  const find = (file: JsonObject, workspace: Workspace): Promise<Download> => {
+    const key = `${workspace.team}/${textAt(file, 'id') ?? textAt(file, 'url_private') ?? ''}`
+    const earlier = kept.get(key)
+    if (earlier && earlier.until > now()) return earlier.done
+    if (underWay >= MAX_UNDER_WAY) {
+      return Promise.resolve({ error: 'too many files are being downloaded', forGood: false })
+    }
+    const entry = { done: begin(file, workspace), until: now() + KEPT_FOR }
+    kept.delete(key)
+    kept.set(key, entry)
+    const [oldest] = kept.keys()
+    if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
+    // What may come yet is fetched anew when the message comes again.
+    void entry.done.then((done) => {
+      if ('error' in done && !done.forGood && kept.get(key) === entry) kept.delete(key)
+    })
+    return entry.done
+  }
+
+  const begin = async (file: JsonObject, workspace: Workspace): Promise<Download> => {
+    underWay++
+    const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE), stopping.signal])
+    const done = await download(file, { workspace, options, artifacts, signal })
+    underWay--
+    if ('error' in done) {
+      log.warn({ file: textAt(file, 'id'), reason: done.error }, 'a file of Slack was not downloaded')
+    }
+    return done
+  }
+
   return {
-    attachments: fetched.flatMap(({ attachment }) => attachment ?? []),
-    files: fetched.map(({ file, error }) =>
-      defined({
-        id: textAt(file, 'id'),
-        name: textAt(file, 'name') ?? textAt(file, 'title'),
-        type: textAt(file, 'mimetype'),
-        link: textAt(file, 'permalink'),
-        error,
-      }),
-    ),
+    async fetch(files, workspace, late) {
+      const most = options['max-files']
+      const fetched = await Promise.all(
+        files.map(async (file, index): Promise<Fetched> => {
+          if (index >= most) return { file, error: `only ${most} files are downloaded`, forGood: true }
+          const done = await inTime(find(file, workspace), late)
+          return { file, ...(done ?? { error: 'it took too long to download', forGood: false }) }
+        }),
+      )
+      return {
+        attachments: fetched.flatMap((each) => ('attachment' in each ? each.attachment : [])),
+        files: fetched.map(described),
+        isWhole: fetched.every((each) => 'attachment' in each || each.forGood),
+      }
+    },
+    stop: () => stopping.abort(),
   }
 }
 
-async function fetchFile(
-  file: JsonObject,
-  workspace: Workspace,
-  options: SlackOptions,
-  deps: Pick<TransportDeps, 'artifacts'>,
-): Promise<Attachment> {
-  const known = await withDetails(file, workspace)
-  const limit = options['max-file-size']
-  if (typeof known.size === 'number' && known.size > limit) throw new Error(`it is over ${limit} bytes`)
-  const url = textAt(known, 'url_private_download') ?? textAt(known, 'url_private')
-  if (url === undefined) throw new Error('Slack gives no address to download it from')
-  if (!mayHaveToken(url, options.apiUrl)) throw new Error('it is not kept at Slack')
-  const response = await fetch(url, {
-    headers: { authorization: `Bearer ${workspace.token}` },
-    // Without the scope files:read Slack sends browsers to a page to log in.
-    redirect: 'manual',
-    signal: AbortSignal.timeout(PATIENCE),
+type Fetched = { file: JsonObject } & Download
+
+function described(fetched: Fetched): JsonObject {
+  const { file } = fetched
+  return defined({
+    id: textAt(file, 'id'),
+    name: textAt(file, 'name') ?? textAt(file, 'title'),
+    type: textAt(file, 'mimetype'),
+    link: textAt(file, 'permalink'),
+    error: 'error' in fetched ? fetched.error : undefined,
   })
-  if (!response.ok || !response.body) {
-    await response.body?.cancel()
-    throw new Error(`Slack answered ${response.status}; the token may lack the scope files:read`)
-  }
-  const type = textAt(known, 'mimetype') ?? 'application/octet-stream'
-  const isPage = (response.headers.get('content-type') ?? '').startsWith('text/html')
-  if (isPage && type !== 'text/html') {
-    await response.body.cancel()
-    throw new Error('Slack sent a page to log in; the token may lack the scope files:read')
-  }
-  const name = textAt(known, 'name') ?? textAt(known, 'title') ?? 'file'
-  return deps.artifacts.save(name, type, Readable.from(response.body), limit)
-}
-
-/** In channels shared with other organisations the event has only the id of a file. */
-async function withDetails(file: JsonObject, workspace: Workspace): Promise<JsonObject> {
-  if (file.file_access !== 'check_file_info') return file
-  const answer = await workspace.api.call('files.info', (web) =>
-    web.files.info({ file: textAt(file, 'id') ?? '' }),
-  )
-  const { name, mimetype, size, url_private, url_private_download } = answer.file ?? {}
-  return { ...file, ...defined({ name, mimetype, size, url_private, url_private_download }) }
-}
-
-/** The token goes to Slack and nowhere else. */
-function mayHaveToken(url: string, apiUrl: string): boolean {
-  const { protocol, hostname, origin } = new URL(url)
-  if (origin === new URL(apiUrl).origin) return true
-  return protocol === 'https:' && (hostname === 'slack.com' || hostname.endsWith('.slack.com'))
 }

@@ -5,9 +5,11 @@ import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { conversationOf } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
+import { inTime } from '../patience.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
+import { type Delivery, deliveryOf } from './delivery.ts'
 import type { Draft, Read, Standing } from './draft.ts'
-import { type FetchedFiles, fetchFiles } from './fetch-files.ts'
+import { createFileFetcher, type FetchedFiles } from './fetch-files.ts'
 import { messageOf } from './message-of.ts'
 import { knownNames, lookUpNames } from './names.ts'
 import { readEvent } from './read-event.ts'
@@ -34,13 +36,17 @@ export type SlackInbound = {
 
 /** How long a stop waits for what was taken (ms). */
 const PATIENCE = 2000
+/** How long a message that is being prepared holds up those after it in its conversation (ms). */
+const HOLD = 2000
 
 /** What is told of each message that was accepted for the first time. */
 export type OnAccepted = (where: Standing, accepted: Accepted, workspace: Workspace) => void
 
 /**
  * Nearly every event needs nothing of Slack: its names are known and it has no files. Such an event goes to `accept`
- * in the turn in which it came, so that all events of one read share one commit of the store.
+ * in the turn in which it came, so that all events of one read share one commit of the store. Any other waits for Slack
+ * as long as Slack waits for us. What is missing then (the name of its channel, by which routes may want it; a file) may
+ * be there when the event comes again, so it is refused while it does; the last time it is taken as it is.
  */
 export function createInbound(
   options: SlackOptions,
@@ -50,7 +56,8 @@ export function createInbound(
 ): SlackInbound {
   /** Slack repeats what takes long; a repetition waits for the first. */
   const underWay = new Map<string, Promise<Accepted>>()
-  /** The last of each conversation that is being prepared: messages stay in order however long names take. */
+  const files = createFileFetcher(options, deps)
+  /** The last of each conversation that is being prepared: messages stay in order while names and files are awaited. */
   const tails = new Map<string, Promise<unknown>>()
   /** No more events; and later, nothing more of those that were taken. */
   let stopped = false
@@ -65,13 +72,14 @@ export function createInbound(
     }
     const read = readPayload(kind, payload, workspace)
     if ('skip' in read) return skip(read.skip)
-    return underWay.get(read.draft.key) ?? begin(read.draft, workspace)
+    const { draft } = read
+    return underWay.get(draft.key) ?? begin(draft, workspace, accept(draft, workspace, kind, payload))
   }
 
-  function begin(draft: Draft, workspace: Workspace): Promise<Accepted> {
+  function begin(draft: Draft, workspace: Workspace, accepted: Promise<Accepted>): Promise<Accepted> {
     const { key } = draft
     const where = standingOf(draft)
-    const accepting = accept(draft, workspace).then(
+    const accepting = accepted.then(
       (accepted) => {
         underWay.delete(key)
         if (!accepted.duplicate) onAccepted(where, accepted, workspace)
@@ -93,22 +101,31 @@ export function createInbound(
       : readInteraction(payload, workspace.team, options, deps.now())
   }
 
-  function accept(draft: Draft, workspace: Workspace): Promise<Accepted> {
+  function accept(
+    draft: Draft,
+    workspace: Workspace,
+    kind: PayloadKind,
+    payload: JsonObject,
+  ): Promise<Accepted> {
     const before = tails.get(draft.conversation)
     const names = before || needsSlack(draft) ? undefined : knownNames(draft, workspace)
-    return names ? deps.accept(toMessage(draft, workspace, names)) : acceptLater(before, draft, workspace)
+    if (names) return deps.accept(toMessage(draft, workspace, names))
+    return acceptLater(before, draft, workspace, deliveryOf(kind, payload, deps.now()))
   }
 
   async function acceptLater(
     before: Promise<unknown> | undefined,
     draft: Draft,
     workspace: Workspace,
+    delivery: Delivery,
   ): Promise<Accepted> {
-    const preparing = before ? before.then(() => prepare(draft, workspace)) : prepare(draft, workspace)
-    const tail = preparing.catch(() => undefined)
+    const hold = AbortSignal.timeout(Math.min(HOLD, delivery.patience))
+    const turn = before && inTime(before, hold)
+    const preparing = prepare(draft, workspace, delivery)
+    const tail = inTime(Promise.allSettled([preparing, turn]), hold)
     tails.set(draft.conversation, tail)
     try {
-      const message = await preparing
+      const [message] = await Promise.all([preparing, turn])
       if (ended) throw stopping()
       return await deps.accept(message)
     } finally {
@@ -116,13 +133,23 @@ export function createInbound(
     }
   }
 
-  async function prepare(draft: Draft, workspace: Workspace): Promise<NewMessage> {
-    const [names, fetched, placed] = await Promise.all([
-      lookUpNames(draft, workspace),
-      draft.files.length === 0 ? undefined : fetchFiles(draft.files, workspace, options, deps),
-      place(draft, workspace),
+  async function prepare(draft: Draft, workspace: Workspace, delivery: Delivery): Promise<NewMessage> {
+    const late = AbortSignal.timeout(delivery.patience)
+    const [named, fetched, placed] = await Promise.all([
+      lookUpNames(draft, workspace, late),
+      draft.files.length === 0 ? undefined : files.fetch(draft.files, workspace, late),
+      place(draft, workspace, late),
     ])
-    return toMessage(placed, workspace, names, fetched)
+    const isWhole = named.isWhole && fetched?.isWhole !== false && placed !== undefined
+    if (!isWhole && (delivery.comesAgain || stopped)) throw incomplete(draft)
+    return toMessage(placed ?? draft, workspace, named.names, fetched)
+  }
+
+  function incomplete({ channel, ts }: Draft): TriviumError {
+    deps.refused('incomplete')
+    deps.log.info({ channel, ts }, 'an event of Slack is left for later: not all that it needs could be read')
+    const reason = 'not all that the event needs could be read in time'
+    return new TriviumError('store_unavailable', { store: 'Slack', reason })
   }
 
   function toMessage(draft: Draft, workspace: Workspace, names: Names, fetched?: FetchedFiles): NewMessage {
@@ -145,6 +172,7 @@ export function createInbound(
       await Promise.race([Promise.allSettled(underWay.values()), late])
       patience.abort()
       ended = true
+      files.stop()
     },
   }
 }
@@ -167,11 +195,16 @@ function needsSlack({ files, threadUnknown }: Draft): boolean {
   return files.length > 0 || threadUnknown === true
 }
 
-/** A reaction belongs to the conversation of the message that it is on, which may be inside a thread. */
-async function place(draft: Draft, workspace: Workspace): Promise<Draft> {
+/**
+ * A reaction belongs to the conversation of the message that it is on, which may be inside a thread. Undefined where
+ * Slack could not tell in time.
+ */
+async function place(draft: Draft, workspace: Workspace, late: AbortSignal): Promise<Draft | undefined> {
   const { channel, ts, team } = draft
   if (!draft.threadUnknown || channel === undefined || ts === undefined) return draft
-  const thread = await workspace.directory.threadOf(channel, ts)
+  const known = await workspace.directory.threadOf(channel, ts, late)
+  if (!known) return undefined
+  const thread = known.name ?? ts
   return {
     ...draft,
     thread,

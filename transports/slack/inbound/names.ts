@@ -1,6 +1,10 @@
+import type { Known } from '../directory.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Draft } from './draft.ts'
 import { idsIn, type Names } from './to-markdown.ts'
+
+/** How long a message waits for names that decide nothing (ms). */
+const NICE_TO_KNOW = 1000
 
 /** Names for all that a draft mentions, where none has to be asked for. */
 export function knownNames(draft: Draft, { directory, botUser }: Workspace): Names | undefined {
@@ -16,19 +20,28 @@ export function knownNames(draft: Draft, { directory, botUser }: Workspace): Nam
   return names
 }
 
-/** The same, where Slack may have to be asked; who has no name is not among them. */
-export async function lookUpNames(draft: Draft, { directory, botUser }: Workspace): Promise<Names> {
+/**
+ * The same, where Slack may have to be asked; who has no name is not among them. `isWhole`: Slack has told the name of
+ * the draft's own channel, which may decide who answers, before `late` aborted. Others may stay ids.
+ */
+export async function lookUpNames(
+  draft: Draft,
+  { directory, botUser }: Workspace,
+  late: AbortSignal,
+): Promise<{ names: Names; isWhole: boolean }> {
   const { users, channels } = mentionedIn(draft, botUser)
   const names = new Map<string, string>()
-  const look = async (id: string, name: Promise<string | undefined>) => {
-    const found = await name
-    if (found !== undefined) names.set(id, found)
+  const soon = AbortSignal.any([late, AbortSignal.timeout(NICE_TO_KNOW)])
+  const look = async (id: string, asked: Promise<Known | undefined>): Promise<boolean> => {
+    const known = await asked
+    if (known?.name !== undefined) names.set(id, known.name)
+    return known !== undefined || id !== draft.channel
   }
-  await Promise.all([
-    ...[...users].map((id) => look(id, directory.user(id))),
-    ...[...channels].map((id) => look(id, directory.channel(id))),
+  const found = await Promise.all([
+    ...[...users].map((id) => look(id, directory.user(id, soon))),
+    ...[...channels].map((id) => look(id, directory.channel(id, id === draft.channel ? late : soon))),
   ])
-  return names
+  return { names, isWhole: found.every(Boolean) }
 }
 
 /** Whose names are wanted: author and channel, unless Slack told them, and whom and what the text mentions. */
