@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Check } from '../../src/core/transport.ts'
 import type { ConnectImap, ImapConnection } from './imap-connection.ts'
+import { remove } from './inbound/afterwards.ts'
 import { delay } from './inbound/delay.ts'
-import { range } from './inbound/fetch.ts'
 import type { EmailOptions } from './options.ts'
 import type { Smtp } from './outbound/smtp.ts'
 
@@ -77,12 +77,6 @@ async function folderChecks({ client }: ImapConnection, options: EmailOptions): 
       ok: false,
       detail: `there is no such folder; there are: ${[...there].slice(0, 20).join(', ')}`,
     }))
-}
-
-/** Without UIDPLUS (RFC 4315) a deletion would take along whatever else is marked as deleted. */
-async function remove(client: ImapConnection['client'], uids: number[]): Promise<void> {
-  if (client.capabilities.has('UIDPLUS')) await client.messageDelete(range(uids), { uid: true })
-  else await client.messageFlagsAdd(range(uids), ['\\Deleted'], { uid: true })
 }
 
 async function roundTrip({ client }: ImapConnection, options: EmailOptions, smtp: Smtp): Promise<Check> {
