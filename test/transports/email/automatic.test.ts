@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { automaticReason } from '../../../transports/email/inbound/automatic.ts'
-import { bareSubject, isReplySubject } from '../../../transports/email/inbound/conversation.ts'
+import { bareSubject, isReplySubject } from '../../../transports/email/inbound/subject.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { trustedResult } from '../../../transports/email/inbound/trusted-results.ts'
 import { markOf, marksIn, messageIdOf } from '../../../transports/email/own-id.ts'

@@ -2,6 +2,7 @@ import { automaticReason } from '../../../transports/email/inbound/automatic.ts'
 import { readBounce } from '../../../transports/email/inbound/bounce.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { newPart } from '../../../transports/email/inbound/reply-text.ts'
+import { kindOfMail } from '../../../transports/email/inbound/subject.ts'
 
 /** What is made of a mail, short enough to be compared by eye. */
 export async function reading(raw: Uint8Array) {
@@ -10,7 +11,7 @@ export async function reading(raw: Uint8Array) {
     subject: mail.subject ?? null,
     from: mail.from.map(({ name, address }) => `${name} <${address}>`.trim()),
     id: mail.messageId ?? null,
-    text: newPart(mail.text, mail.inReplyTo ? 'reply' : 'first'),
+    text: newPart(mail.text, kindOfMail(mail)),
     parts: mail.parts.map(({ name, type, inline, content }) =>
       [name, type, ...(inline ? ['inline'] : []), content.length].join(' '),
     ),

@@ -3,6 +3,7 @@ import type { KeyValues } from '../../../src/core/store.ts'
 import { marksIn } from '../own-id.ts'
 import type { SentLog } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
+import { bareSubject, isReplySubject } from './subject.ts'
 
 /** Finds the conversation of a mail, and remembers it for the mails that answer it. */
 export type Conversations = {
@@ -65,19 +66,4 @@ export function createConversations(options: {
       if (mail.from.length > 0 && mail.subject) await kv.set(subjectKey(mail), conversation, { ttl: window })
     },
   }
-}
-
-const PREFIX =
-  /^\s*(?:re|aw|sv|vs|antw|ref|rif|res|odp|ynt|回复|答复|返信|fwd?|wg|tr)\s*(?:\[\d{1,3}\]|\(\d{1,3}\))?\s*[:：]\s*/i
-
-/** True for a subject that says it answers another. */
-export function isReplySubject(subject: string | undefined): boolean {
-  return PREFIX.test(subject ?? '')
-}
-
-/** A subject without its prefixes. */
-export function bareSubject(subject: string): string {
-  let bare = subject.trim()
-  for (let round = 0; round < 20 && PREFIX.test(bare); round++) bare = bare.replace(PREFIX, '')
-  return bare.trim()
 }

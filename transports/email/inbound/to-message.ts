@@ -3,10 +3,10 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, NewMessage } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
 import type { ReplyTarget } from '../reply-target.ts'
-import { isReplySubject } from './conversation.ts'
 import type { Identity } from './identity.ts'
 import type { Mail } from './parse.ts'
 import { newPart } from './reply-text.ts'
+import { kindOfMail } from './subject.ts'
 
 /** What is known about a mail besides its own content. */
 export type Circumstances = {
@@ -40,8 +40,7 @@ const TRANSPORT_PREFIXES = ['arc-', 'x-google-', 'x-ms-exchange', 'x-microsoft-a
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
   const [sender] = mail.from
   const address = sender?.address ?? ''
-  const isReply = mail.inReplyTo !== undefined || mail.references.length > 0 || isReplySubject(mail.subject)
-  const fresh = newPart(mail.text.slice(0, 4 * INLINE_LIMIT), isReply ? 'reply' : 'first')
+  const fresh = newPart(mail.text.slice(0, 4 * INLINE_LIMIT), kindOfMail(mail))
   const text = await bounded(fresh, 'text', 'text/plain', artifacts)
   const full =
     fresh === mail.text.trim() ? undefined : await bounded(mail.text, 'fullText', 'text/plain', artifacts)

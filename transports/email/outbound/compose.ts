@@ -1,7 +1,7 @@
 import type { SendMailOptions } from 'nodemailer'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Artifacts, Reply } from '../../../src/core/transport.ts'
-import { isReplySubject } from '../inbound/conversation.ts'
+import { isForwardSubject, isReplySubject } from '../inbound/subject.ts'
 import type { EmailOptions } from '../options.ts'
 import { markOf, messageIdOf } from '../own-id.ts'
 import { type ReplyTarget, replyTargetSchema } from '../reply-target.ts'
@@ -80,7 +80,8 @@ function subjectOf(reply: Reply, target: ReplyTarget | undefined, text: string):
   const given = reply.subject?.replaceAll(/\s+/g, ' ').trim()
   if (given) return given
   if (!target) return text.split('\n', 1)[0]?.slice(0, 78).trim() || '(no subject)'
-  return isReplySubject(target.subject) ? target.subject : `Re: ${target.subject}`.trim()
+  const isReply = isReplySubject(target.subject) && !isForwardSubject(target.subject)
+  return isReply ? target.subject : `Re: ${target.subject}`.trim()
 }
 
 function rejected(reply: Reply, reason: string): TriviumError {

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { newPart } from '../../../transports/email/inbound/reply-text.ts'
+import fc from '../../fixtures/fast-check.ts'
+
+const NEW = 'My new text.'
+const QUOTED = '> old line\n> more old'
+const UNMARKED = 'old line\nmore old'
+
+/** As each client writes it for the language that it is set to. */
+const ATTRIBUTIONS: Record<string, string> = {
+  'Gmail en': 'On Fri, Nov 20, 2026 at 12:00 PM Support <support@example.com> wrote:',
+  'Gmail de': 'Am Fr., 20. Nov. 2026 um 12:00 Uhr schrieb Support <support@example.com>:',
+  'Gmail fr': 'Le ven. 20 nov. 2026 à 12:00, Support <support@example.com> a écrit :',
+  'Gmail es': 'El vie, 20 nov 2026 a las 12:00, Support (<support@example.com>) escribió:',
+  'Gmail pt': 'Em sex., 20 de nov. de 2026 às 12:00, Support <support@example.com> escreveu:',
+  'Gmail it': 'Il giorno ven 20 nov 2026 alle ore 12:00 Support <support@example.com> ha scritto:',
+  'Gmail nl': 'Op vr 20 nov 2026 om 12:00 schreef Support <support@example.com>:',
+  'Gmail sv': 'Den fre 20 nov. 2026 kl 12:00 skrev Support <support@example.com>:',
+  'Gmail da': 'Den fre. 20. nov. 2026 kl. 12.00 skrev Support <support@example.com>:',
+  'Gmail no': 'fre. 20. nov. 2026 kl. 12:00 skrev Support <support@example.com>:',
+  'Gmail fi': 'ma 23. marrask. 2026 klo 12.00 Support (support@example.com) kirjoitti:',
+  'Gmail pl': 'pt., 20 lis 2026 o 12:00 Support <support@example.com> napisał(a):',
+  'Gmail cs': 'pá 20. 11. 2026 v 12:00 odesílatel Support <support@example.com> napsal:',
+  'Gmail sk': 'pi 20. 11. 2026 o 12:00 Support <support@example.com> napísal(a):',
+  'Gmail hu': 'Support <support@example.com> ezt írta (időpont: 2026. nov. 20., P, 12:00):',
+  'Gmail ro': 'În vin., 20 nov. 2026 la 12:00, Support <support@example.com> a scris:',
+  'Gmail tr': 'Support <support@example.com>, 20 Kas 2026 Cum, 12:00 tarihinde şunu yazdı:',
+  'Gmail el': 'Στις Παρ 20 Νοε 2026 στις 12:00 μ.μ., ο χρήστης Support <support@example.com> έγραψε:',
+  'Gmail ru': 'пт, 20 нояб. 2026 г. в 12:00, Support <support@example.com>:',
+  'Gmail uk': 'пт, 20 лист. 2026 р. о 12:00 Support <support@example.com> пише:',
+  'Gmail ja': '2026年11月20日(金) 12:00 Support <support@example.com>:',
+  'Gmail ko': '2026년 11월 20일 (금) 오후 12:00, Support <support@example.com>님이 작성:',
+  'Gmail zh-CN': 'Support <support@example.com> 于2026年11月20日周五 12:00写道：',
+  'Gmail zh-TW': 'Support <support@example.com> 於 2026年11月20日 週五 下午12:00寫道：',
+  'Gmail vi': 'Vào Th 6, 20 thg 11, 2026 vào lúc 12:00 Support <support@example.com> đã viết:',
+  'Apple en': 'On 20 Nov 2026, at 12:00, Support <support@example.com> wrote:',
+  'Apple es': 'El 20 nov 2026, a las 12:00, Support <support@example.com> escribió:',
+  'Apple ru': '20 нояб. 2026 г., в 12:00, Support <support@example.com> написал(а):',
+  'Apple nl': 'Op 20 nov 2026 om 12:00 heeft Support <support@example.com> het volgende geschreven:',
+  'Apple ja': '2026/11/20 12:00、Support <support@example.com>のメール:',
+  'Apple zh': '2026年11月20日 12:00，Support <support@example.com> 写道：',
+  'Apple no': '20. nov. 2026 kl. 12:00 skrev Support <support@example.com>:',
+  Proton: 'On Friday, November 20th, 2026 at 12:00 PM, Support <support@example.com> wrote:',
+  Yahoo: 'On Friday, November 20, 2026 at 12:00:00 PM GMT+1, Support <support@example.com> wrote:',
+  'Outlook for Mac': 'On 11/20/26, 12:00 PM, "Support" <support@example.com> wrote:',
+}
+/** Without an address, or in words that are not listed: they count where the quote is marked. */
+const BARE = {
+  'Thunderbird en': 'On 20/11/2026 12:00, Support wrote:',
+  'Thunderbird de': 'Am 20.11.26 um 12:00 schrieb Support:',
+  'Thunderbird ru': '20.11.2026 12:00, Support пишет:',
+  'a language that nobody listed': 'Vr 20 Nov 2026 12:00 het Support <support@example.com> geskryf:',
+  'mutt en': 'On Fri, Nov 20, 2026 at 12:00:00PM +0100, Support wrote:',
+}
+
+const BLOCKS: Record<string, string> = {
+  en: 'From: Support <s@example.com>\nSent: Friday, November 20, 2026 12:00 PM\nTo: Anna <a@example.net>\nCc: Bob\nSubject: Re: X',
+  'en, in bold': '*From:* Support <s@example.com>\n*Sent:* Friday\n*To:* Anna\n*Subject:* Re: X',
+  'en, Apple': 'From: Support <s@example.com>\nSubject: Re: X\nDate: 20 November 2026\nTo: Anna',
+  'en, Yahoo':
+    'From: Support <s@example.com>\nTo: Anna <a@example.net>\nSent: Friday, November 20, 2026\nSubject: Re: X',
+  'en, its lines apart': 'From: Support <s@example.com>\n\nSent: Friday\n\nTo: Anna\n\nSubject: Re: X',
+  'en, a wrapped To':
+    'From: Support\nSent: Friday, November 20, 2026 12:00 PM\nTo: Anna; Bob;\n Carla; Dora\nSubject: Re: X',
+  'de, GMX':
+    'Gesendet: Freitag, 20. November 2026 um 12:00 Uhr\nVon: Support <s@example.com>\nAn: a@example.net\nBetreff: Re: X',
+  de: 'Von: Support\nGesendet: Freitag, 20. November 2026 12:00\nAn: Anna\nBetreff: Re: X',
+  fr: 'De\u00a0: Support\nEnvoyé\u00a0: vendredi 20 novembre 2026 12:00\nÀ\u00a0: Anna\nObjet\u00a0: Re: X',
+  es: 'De: Support\nEnviado el: viernes, 20 de noviembre de 2026 12:00\nPara: Anna\nAsunto: Re: X',
+  pt: 'De: Support\nEnviada em: sexta-feira, 20 de novembro de 2026 12:00\nPara: Anna\nAssunto: Re: X',
+  it: 'Da: Support\nInviato: venerdì 20 novembre 2026 12:00\nA: Anna\nOggetto: Re: X',
+  nl: 'Van: Support\nVerzonden: vrijdag 20 november 2026 12:00\nAan: Anna\nOnderwerp: Re: X',
+  sv: 'Från: Support\nSkickat: den 20 november 2026 12:00\nTill: Anna\nÄmne: Re: X',
+  da: 'Fra: Support\nSendt: 20. november 2026 12:00\nTil: Anna\nEmne: Re: X',
+  fi: 'Lähettäjä: Support\nLähetetty: perjantai 20. marraskuuta 2026 12.00\nVastaanottaja: Anna\nAihe: Re: X',
+  pl: 'Od: Support\nWysłano: piątek, 20 listopada 2026 12:00\nDo: Anna\nTemat: Re: X',
+  cs: 'Od: Support\nOdesláno: pátek 20. listopadu 2026 12:00\nKomu: Anna\nPředmět: Re: X',
+  hu: 'Feladó: Support\nElküldve: 2026. november 20., péntek 12:00\nCímzett: Anna\nTárgy: Re: X',
+  ro: 'De la: Support\nTrimis: vineri, 20 noiembrie 2026 12:00\nCătre: Anna\nSubiect: Re: X',
+  tr: 'Kimden: Support\nGönderildi: 20 Kasım 2026 Cuma 12:00\nKime: Anna\nKonu: Re: X',
+  el: 'Από: Support\nΣτάλθηκε: Παρασκευή, 20 Νοεμβρίου 2026 12:00\nΠρος: Anna\nΘέμα: Re: X',
+  ru: 'От: Support\nОтправлено: 20 ноября 2026 г. 12:00\nКому: Anna\nТема: Re: X',
+  ja: '差出人: Support\n送信日時: 2026年11月20日 12:00\n宛先: Anna\n件名: Re: X',
+  'zh-CN': '发件人: Support\n发送时间: 2026年11月20日 12:00\n收件人: Anna\n主题: Re: X',
+  'zh-TW': '寄件者： Support\n寄件日期： 2026年11月20日 12:00\n收件者： Anna\n主旨： Re: X',
+  ko: '보낸 사람: Support\n보낸 날짜: 2026년 11월 20일 금요일 오후 12:00\n받는 사람: Anna\n제목: Re: X',
+}
+
+describe('the new part of a reply', () => {
+  for (const [client, line] of Object.entries(ATTRIBUTIONS)) {
+    test(`ends before the attribution of ${client}, marked or not, wrapped or not`, () => {
+      const wrapped = line.replace(' <', ' <\n').replace(' (s', '\n(s')
+      for (const each of [line, wrapped]) {
+        for (const quote of [QUOTED, UNMARKED]) {
+          assert.equal(newPart(`${NEW}\n\n${each}\n\n${quote}\n`, 'reply'), NEW)
+        }
+      }
+    })
+  }
+
+  test('ends before an attribution that a person could have written if the quote is marked, or if it is empty', () => {
+    for (const line of Object.values(BARE)) {
+      assert.equal(newPart(`${NEW}\n\n${line}\n${QUOTED}\n`, 'reply'), NEW)
+      assert.equal(newPart(`${NEW}\n\n${line}\n\n`, 'reply'), NEW)
+    }
+  })
+
+  for (const [language, block] of Object.entries(BLOCKS)) {
+    test(`ends before the headers that Outlook and others put above a quote (${language})`, () => {
+      const rule = '_'.repeat(32)
+      assert.equal(newPart(`${NEW}\n\n${rule}\n${block}\n\n${UNMARKED}\n`, 'reply'), NEW)
+    })
+  }
+
+  test('holds what is written between and below quotes', () => {
+    const text = 'Hi,\n\nOn Fri Anna wrote:\n> Q1?\nYes.\n\n> Q2?\nNo.\n\n-- \nBob'
+    assert.equal(newPart(text, 'reply'), 'Hi,\n\nYes.\n\nNo.')
+  })
+
+  test('goes on below a line that only looks like an attribution', () => {
+    const text = 'Hello,\n\nOn Monday your colleague wrote:\n\n"You will get 50 EUR."\n\nThis never came.'
+    for (const kind of ['reply', 'first'] as const) assert.equal(newPart(text, kind), text)
+  })
+
+  test('goes on below lines that only look like headers', () => {
+    const trip = 'Please book this:\n\nFrom: Berlin\nTo: London\nDate: 3 May 2027\n\nA window seat, please.'
+    const plan = 'The trip:\n\nFrom: Berlin\nDate: 3 May 2027\nTo: London\n\nA window seat, please.'
+    const move = 'Forward all mail:\n\nFrom: a@example.net\nTo: b@example.net\nDate: 3 May\n\nThank you.'
+    for (const text of [trip, plan, move]) assert.equal(newPart(text, 'reply'), text)
+  })
+
+  test('loses a signature, and not what stands between two lines of dashes', () => {
+    assert.equal(newPart('Yes.\n\n-- \nAnna\n\nExample Ltd', 'reply'), 'Yes.')
+    assert.equal(newPart('Yes.\n\n--\nAnna\nExample Ltd', 'reply'), 'Yes.')
+    const list = 'Item A is broken\n--\nItem B is missing\n--\nPlease send both'
+    assert.equal(newPart(list, 'reply'), list)
+    const long = `See below.\n--\n${'A line of a text that goes on.\n'.repeat(20)}`
+    assert.equal(newPart(long, 'reply'), long.trim())
+  })
+
+  test('loses what a device signs, and not a sentence that begins so', () => {
+    for (const line of [
+      ...[
+        'Sent from my iPhone',
+        'Von meinem iPhone gesendet',
+        'Enviado desde mi Samsung Galaxy',
+        'Get Outlook for iOS',
+      ],
+      ...[
+        'Отправлено с iPhone',
+        '发自我的iPhone',
+        'Sent from Yahoo Mail for iPhone',
+        'Envoyé de mon téléphone',
+      ],
+    ]) {
+      assert.equal(newPart(`Yes.\n\n${line}`, 'reply'), 'Yes.', line)
+    }
+    for (const text of [
+      'Please call me.\nSent from my office address: 12 Main Street',
+      'Buongiorno\n\nInviato da Anna il pacco non arriva',
+    ]) {
+      assert.equal(newPart(text, 'reply'), text)
+    }
+  })
+
+  test('is the whole text where nothing else is left', () => {
+    assert.equal(newPart('> only\n> this', 'reply'), '> only\n> this')
+  })
+})
+
+describe('the text of a mail that answers nothing', () => {
+  test('is whole, but for the quote below a real attribution and the signature', () => {
+    const log = 'My log says:\n> error 1\n> error 2\nWhat now?'
+    const block = `Can you see to this?\n\n${BLOCKS.en}\n\nSend me five widgets.`
+    const dashes = 'Item A\n--\nItem B'
+    for (const text of [log, block, dashes]) assert.equal(newPart(text, 'first'), text)
+    assert.equal(newPart('Where is it?\n\n-- \nAnna', 'first'), 'Where is it?')
+    assert.equal(newPart(`${NEW}\n\n${ATTRIBUTIONS['Gmail en']}\n${QUOTED}`, 'first'), NEW)
+    assert.match(newPart(`${NEW}\n\n${ATTRIBUTIONS['Gmail en']}\n${UNMARKED}`, 'first'), /old line/)
+  })
+})
+
+describe('what is forwarded', () => {
+  const content =
+    'From: Bob <bob@example.org>\nDate: Fri, Nov 20, 2026 at 12:00 PM\nSubject: Order\nTo: Anna <a@example.net>\n\n\nSend me five widgets.\n\n-- \nBob\n\n> as I said'
+
+  test('stays in the text, whoever forwards it and whatever the subject says', () => {
+    for (const mark of [
+      ...['---------- Forwarded message ---------', '-------- Weitergeleitete Nachricht --------'],
+      ...[
+        'Begin forwarded message:',
+        'Anfang der weitergeleiteten Nachricht:',
+        'Début du message réexpédié :',
+      ],
+      ...[
+        'İleti başlangıcı:',
+        '-------- Message transféré --------',
+        '-------- Перенаправленное сообщение --------',
+      ],
+    ]) {
+      for (const kind of ['first', 'reply', 'forward'] as const) {
+        const text = `Can you see to this?\n\n${mark}\n${content}`
+        assert.equal(newPart(text, kind), text)
+      }
+      assert.equal(newPart(`Thanks.\n\n${BLOCKS.en}\n\n${mark}\n${content}`, 'reply'), 'Thanks.')
+    }
+  })
+
+  test('stays where only the subject says so, as in Outlook', () => {
+    const text = `Can you see to this?\n\n________________________________\n${content}`
+    assert.equal(newPart(text, 'forward'), text)
+  })
+})
+
+describe('any text', () => {
+  const line = fc.oneof(
+    fc.constantFrom(
+      ...[
+        ...Object.values(ATTRIBUTIONS),
+        ...Object.values(BLOCKS),
+        ...Object.values(BARE),
+        QUOTED,
+        '',
+        '',
+        '-- ',
+      ],
+      ...[
+        '--',
+        '-----Original Message-----',
+        '________________________________',
+        'Sent from my iPhone',
+        'Hello',
+      ],
+      ...['---------- Forwarded message ---------', 'a: b', 'From: x'],
+    ),
+    fc.string({ maxLength: 30 }),
+  )
+
+  test('loses lines and gains none', () => {
+    fc.assert(
+      fc.property(fc.array(line), fc.constantFrom('reply', 'first', 'forward'), (lines, kind) => {
+        const text = lines.join('\n')
+        const rest = text.split('\n').map((each) => each.trim())
+        for (const kept of newPart(text, kind).split('\n')) {
+          const at = rest.indexOf(kept.trim())
+          assert.notEqual(at, -1, `${JSON.stringify(kept)} of ${JSON.stringify(text)}`)
+          rest.splice(0, at + 1)
+        }
+      }),
+    )
+  })
+
+  test('takes time in proportion to its length', () => {
+    const pieces = [
+      ...[
+        'a:\n',
+        'On 1 a@b 2026 10:00 wrote:\n',
+        'On 1 a@b 2026 10:00 wrote\n',
+        'On x wrote:\n\n\n\n',
+        'From: a@b\n',
+      ],
+      ...[
+        'Date: 1\n\n',
+        'To: x\n',
+        '> \n',
+        '-- \n',
+        '--\n',
+        '-#',
+        '_',
+        ' ',
+        '-----Original x\n',
+        'Sent from \n',
+        '\n',
+      ],
+    ]
+    for (const piece of pieces) {
+      for (const kind of ['reply', 'first'] as const) {
+        const start = performance.now()
+        newPart(piece.repeat(256_000 / piece.length), kind)
+        assert.ok(performance.now() - start < 1000, `${piece} took ${performance.now() - start} ms`)
+      }
+    }
+  })
+})

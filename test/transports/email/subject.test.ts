@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  bareSubject,
+  isForwardSubject,
+  isReplySubject,
+  kindOfMail,
+} from '../../../transports/email/inbound/subject.ts'
+
+describe('the prefix of a subject', () => {
+  test('says that it answers, in the languages of mail clients', () => {
+    for (const prefix of [
+      ...[
+        'Re:',
+        'RE :',
+        'Re[2]:',
+        'Re(2):',
+        'RE:RE:',
+        'AW:',
+        'Antw:',
+        'Antwort:',
+        'SV:',
+        'VS:',
+        'R:',
+        'Rif:',
+        'Réf. :',
+      ],
+      ...[
+        'RES:',
+        'Odp:',
+        'YNT:',
+        'Vá:',
+        'ΑΠ:',
+        'Ответ:',
+        'Отв:',
+        'Atb.:',
+        '回复：',
+        '回覆:',
+        '答覆:',
+        '返信:',
+        '회신:',
+      ],
+      ...['[EXT] Re:', 'Re: [EXT] Re:', 'AW: [EXTERN] Re:', 'Fwd: Re:'],
+    ]) {
+      assert.ok(isReplySubject(`${prefix} Parcel`), prefix)
+      assert.equal(bareSubject(`${prefix} Parcel`), 'Parcel')
+    }
+  })
+
+  test('says that it passes on, in the languages of mail clients', () => {
+    for (const prefix of [
+      ...[
+        'Fwd:',
+        'FW:',
+        'WG:',
+        'TR:',
+        'RV:',
+        'ENC:',
+        'PD:',
+        'VB:',
+        'VL:',
+        'I:',
+        'Doorst:',
+        'İLT:',
+        'Továbbítás:',
+      ],
+      ...['转发:', '轉寄:', '転送:', '전달:', '[SUP-1] Fwd:', 'Fwd: Re:'],
+    ]) {
+      assert.ok(isForwardSubject(`${prefix} Parcel`), prefix)
+    }
+    for (const subject of ['Re: Fwd: Parcel', 'Forwarding address', 'Parcel']) {
+      assert.equal(isForwardSubject(subject), false, subject)
+    }
+  })
+
+  test('is not any word with a colon', () => {
+    for (const subject of [
+      'Regarding: you',
+      'r: x',
+      'Order: 12',
+      'Invoice',
+      'Red: green',
+      '[Re] x',
+      'Reference: x',
+    ]) {
+      assert.equal(isReplySubject(subject), false, subject)
+      assert.equal(bareSubject(subject), subject)
+    }
+  })
+
+  test('leaves the number of a ticket', () => {
+    assert.equal(bareSubject('[SUP-1] RE: Parcel'), '[SUP-1] Parcel')
+    assert.equal(bareSubject('RE: [SUP-1] Parcel'), '[SUP-1] Parcel')
+  })
+
+  test('is found in time that grows with the subject', () => {
+    for (const piece of [' ', 're ', '[', '[a]', '[a] ', 'Re: ', '[ext] ', '(1)']) {
+      const start = performance.now()
+      bareSubject(`re${piece.repeat(100_000 / piece.length)}`)
+      assert.ok(performance.now() - start < 500, `${piece} took ${performance.now() - start} ms`)
+    }
+  })
+})
+
+describe('a mail', () => {
+  const refers = { inReplyTo: '<1@x>', references: ['<1@x>'] }
+
+  test('is a forward, a reply or a first one by its subject and what it refers to', () => {
+    assert.equal(kindOfMail({ subject: 'Fwd: Parcel', ...refers }), 'forward')
+    assert.equal(kindOfMail({ subject: 'Re: Fwd: Parcel', references: [] }), 'reply')
+    assert.equal(kindOfMail({ subject: 'Parcel', ...refers }), 'reply')
+    assert.equal(kindOfMail({ subject: 'Parcel', references: [] }), 'first')
+  })
+})

@@ -1,0 +1,60 @@
+import { BLOCK_ROLES, type BlockRole } from './quote-words.ts'
+
+/** Lines that are looked at: five headers, with an empty line after each, or some of them wrapped. */
+const MAX_LINES = 14
+const MAX_NAME = 25
+
+/** The orders in which clients write them: Outlook; Gmail; Apple Mail; GMX. Cc stands anywhere. */
+const ORDERS = [
+  'from date to subject',
+  'from date subject to',
+  'from subject date to',
+  'date from to subject',
+]
+
+/**
+ * True for the block of headers that Outlook and others put above what they quote: From, Sent and To or Subject, in
+ * the order of a client, with an address or a date in it. A person who writes "From: Berlin, To: London" means that.
+ */
+export function isHeaderBlock(lines: readonly string[], start: number): boolean {
+  const first = fieldOf(lines[start])
+  if (first?.role !== 'from' && first?.role !== 'date') return false
+  const fields = fieldsFrom(lines, start)
+  const roles = [...fields.keys()].filter((role) => role !== 'cc').join(' ')
+  const isWhole = roles.split(' ').length === 4
+  const hasFrom = fields.has('from') && fields.has('date') && (fields.has('to') || fields.has('subject'))
+  if (!hasFrom) return false
+  const hasAddress = [...fields.values()].some((value) => value.includes('@'))
+  const inOrder = ORDERS.some(
+    (order) => order === roles || order.startsWith(`${roles} `) || order.replace(' to ', ' ') === roles,
+  )
+  if (hasAddress) return isWhole || inOrder
+  return isWhole && inOrder && /\d/.test(fields.get('date') ?? '')
+}
+
+/** The first value of each, in the order in which they stand there. */
+function fieldsFrom(lines: readonly string[], start: number): Map<BlockRole, string> {
+  const fields = new Map<BlockRole, string>()
+  let last: BlockRole | undefined
+  let gap = 0
+  for (const line of lines.slice(start, start + MAX_LINES)) {
+    const field = fieldOf(line)
+    if (field) {
+      if (!fields.has(field.role)) fields.set(field.role, field.value)
+      last = field.role
+      gap = 0
+    } else if (line.trim() === '') {
+      if (++gap > 1) break
+    } else if (gap > 0 || (last !== 'to' && last !== 'cc' && last !== 'from')) break
+    else if (last === 'from') fields.set('from', `${fields.get('from')} ${line}`)
+  }
+  return fields
+}
+
+function fieldOf(line: string | undefined): { role: BlockRole; value: string } | undefined {
+  const colon = line?.search(/[:：]/) ?? -1
+  if (!line || colon < 1 || colon > MAX_NAME) return undefined
+  const name = line.slice(0, colon).replaceAll('*', '').trim().toLowerCase()
+  const role = BLOCK_ROLES.get(name)
+  return role && { role, value: line.slice(colon + 1) }
+}

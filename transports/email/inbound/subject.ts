@@ -1,0 +1,110 @@
+/** What a mail is to those before it: it answers, it passes on, or it begins. */
+export type MailKind = 'reply' | 'forward' | 'first'
+
+/**
+ * What a mail is, by its headers and its subject. A forward refers to the mail that it forwards, so its subject comes
+ * first.
+ */
+export function kindOfMail(mail: {
+  subject?: string
+  inReplyTo?: string
+  references: readonly string[]
+}): MailKind {
+  if (isForwardSubject(mail.subject)) return 'forward'
+  const refers = mail.inReplyTo !== undefined || mail.references.length > 0
+  return refers || isReplySubject(mail.subject) ? 'reply' : 'first'
+}
+
+const REPLY = [
+  ...[
+    're',
+    'aw',
+    'antw',
+    'antwort',
+    'sv',
+    'svar',
+    'vs',
+    'ref',
+    'réf',
+    'rif',
+    'res',
+    'odp',
+    'ynt',
+    'yan',
+    'cev',
+  ],
+  ...['vá', 'válasz', 'atb', 'bls', 'balas', 'απ', 'σχετ', 'отв', 'ответ', 'на', 'ha', 'відп', 'trả lời'],
+  ...['回复', '回覆', '答复', '答覆', '返信', '회신', '답장', 'השב', 'תשובה', 'תגובה', 'رد'],
+]
+const FORWARD = [
+  ...[
+    'fwd?',
+    'wg',
+    'tr',
+    'rv',
+    'enc',
+    'pd',
+    'vb',
+    'vl',
+    'doorst',
+    'İlt',
+    'ilt',
+    'továbbítás',
+    'továbbította',
+    'fs',
+    'trs',
+  ],
+  ...[
+    'redir\\.?',
+    'videresend',
+    'videresendt',
+    'vidarebefordrat',
+    'weitergeleitet',
+    'προωθ',
+    'πρθ',
+    'пересл',
+    'пер',
+  ],
+  ...['转发', '轉寄', '轉發', '転送', '전달', 'הועבר', 'העברה', 'إعادة توجيه'],
+]
+/** Outlook in Italian has single letters; in lower case they are somebody's own. */
+const [REPLY_LETTER, FORWARD_LETTER] = ['R', 'I']
+const COUNT = '\\s{0,3}(?:\\[\\d{1,3}\\]|\\(\\d{1,3}\\))?\\s{0,3}[:：]\\s*'
+/** What ticket systems and gateways put before a subject: `[EXT] Re: …`. */
+const TAGS = '^\\s*(?:\\[[^[\\]]{1,40}\\]\\s*){0,3}'
+
+const replies = [prefix(REPLY, 'iu'), prefix([REPLY_LETTER], 'u')]
+const forwards = [prefix(FORWARD, 'iu'), prefix([FORWARD_LETTER], 'u')]
+
+function prefix(words: readonly string[], flags: string): RegExp {
+  return new RegExp(`(?<tags>${TAGS})(?:${words.join('|')})\\.?${COUNT}`, flags)
+}
+
+/** True for a subject that says it answers another, or passes it on. */
+export function isReplySubject(subject = ''): boolean {
+  return [...replies, ...forwards].some((each) => each.test(subject))
+}
+
+/** True for a subject that says it passes another on. */
+export function isForwardSubject(subject = ''): boolean {
+  return forwards.some((each) => each.test(subject))
+}
+
+/** Mail servers mark what comes from outside, and so a thread twice. */
+const EXTERNAL = /^\s*\[(?:ext|extern|external|externe|externo|esterno)\]\s*/i
+
+/** A subject without its prefixes. */
+export function bareSubject(subject: string): string {
+  let bare = subject.trim()
+  for (let round = 0; round < 20; round++) {
+    const shorter = withoutPrefix(bare).replace(EXTERNAL, '').trim()
+    if (shorter === bare) break
+    bare = shorter
+  }
+  return bare
+}
+
+function withoutPrefix(subject: string): string {
+  const found = [...replies, ...forwards].find((each) => each.test(subject))
+  return found ? subject.replace(found, '$<tags>') : subject
+}
