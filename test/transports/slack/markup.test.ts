@@ -75,6 +75,23 @@ describe("markdown becomes Slack's markup", () => {
       '![<!channel>](x) ![<!here>][r]\n\n[r]: https://a.b',
       '&lt;!channel&gt; (x) <https://a.b|&lt;!here&gt;>',
     ],
+    'links in headings': ['# See [Title](https://a.b) **now**', '*See <https://a.b|Title> now*'],
+    'links in tables': [
+      '| a |\n|---|\n| [x](https://a.b) <b> |',
+      '```\na\n-------------------\nx (https://a.b) &lt;b&gt;\n```',
+    ],
+    'bold between characters that no space parts': [
+      'これは**重要**です and **bold**text, **not** here',
+      'これは\u200B*重要*\u200Bです and *bold*\u200Btext, *not* here',
+    ],
+    'entities, once': ['&lt;b&gt; &amp; &amp;lt; `&lt;`', '&lt;b&gt; &amp; &amp;lt; `&amp;lt;`'],
+    'entities in links': ['[a &amp; b](https://a.b/?x&amp;y)', '<https://a.b/?x&amp;y|a &amp; b>'],
+    'a fence in a fence': ['````\n```js\nx\n```\n````', '```\n`\u200B``js\nx\n`\u200B``\n```'],
+    'breaks in HTML': ['a<br>b<i>', 'a\nb&lt;i&gt;'],
+    'mentions where there can be none': [
+      '[ask <@U1ANN>](https://a.b) `<@U1ANN|x>`',
+      '<https://a.b|ask @U1ANN> `&lt;@U1ANN|x&gt;`',
+    ],
     'characters that Slack keeps for itself': ['a & b < c', 'a &amp; b &lt; c'],
   } satisfies Record<string, [string, string]>
   for (const [name, [markdown, slack]] of Object.entries(cases)) {
@@ -92,6 +109,8 @@ describe("markdown becomes Slack's markup", () => {
       '![',
       '!',
       '&lt;',
+      '&#xE000;0&#xE001;',
+      '<@U1ANN|',
       '\uE0000\uE001',
       '`',
       '*',
@@ -138,6 +157,38 @@ describe('a long text', () => {
   test('keeps its code as code in every part', () => {
     const code = `before\n\`\`\`\n${Array.from({ length: 40 }, (_, line) => `line ${line}`).join('\n')}\n\`\`\`\nafter`
     for (const part of splitText(code, 120)) assert.equal(part.split('```').length % 2, 1, part)
+  })
+
+  test('leaves no code block empty, wherever it is cut', () => {
+    for (let length = 60; length < 140; length++) {
+      const code = `${'x'.repeat(20)}\n\`\`\`\n${'a\n'.repeat(20)}${'b'.repeat(length)}\n\`\`\`\nafter ${'w '.repeat(40)}`
+      for (const part of splitText(code, 120)) assert.doesNotMatch(part, /```\s*```/, `${length}: ${part}`)
+    }
+    for (let length = 60; length < 140; length++) {
+      const code = `${'w '.repeat(length / 2)}\n\`\`\`\n${'a\n'.repeat(60)}\`\`\``
+      for (const part of splitText(code, 120)) assert.doesNotMatch(part, /```\s*```/, `${length}: ${part}`)
+    }
+  })
+
+  test('is not cut inside a link or marked words', () => {
+    const marked = ['<https://example.com/a|a label with words>', '*bold words in a row*', '`some code here`']
+    for (const each of marked) {
+      for (let length = 70; length < 120; length++) {
+        const parts = splitText(`${'w '.repeat(length / 2)}${each} tail. ${'x '.repeat(20)}`, 120)
+        assert.ok(
+          parts.some((part) => part.includes(each)),
+          `${length}: ${parts.join(' | ')}`,
+        )
+      }
+    }
+  })
+
+  test('is split in good time, whatever it looks like', () => {
+    for (const piece of ['*a ', '_a*b ', '<', '` x', '*', '&', '```\n']) {
+      const from = performance.now()
+      splitText(piece.repeat(60_000 / piece.length))
+      assert.ok(performance.now() - from < 2000, piece)
+    }
   })
 
   test('is never cut inside a character', () => {

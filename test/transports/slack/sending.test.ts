@@ -160,6 +160,13 @@ describe('other ways to answer', () => {
     assert.deepEqual([server.posts.at(-1)?.text, server.posts.at(-1)?.blocks], ['a line', blocks])
   })
 
+  test('blocks make one post, however long the text is that they stand for', async () => {
+    const message = await asked()
+    const text = ['a', 'b'].map((letter) => letter.repeat(3000)).join('\n\n')
+    await transport.send(replyTo(message, text, { data: { blocks: [{ type: 'divider' }] } }))
+    assert.equal(postsOf(message.data.thread).length, 1)
+  })
+
   test('blocks call people, and never everybody', async () => {
     const loud = '<@U1ANN> <!channel|x> <!here> <!subteam^S1> <!date^1^{date}|today>'
     const shout = [

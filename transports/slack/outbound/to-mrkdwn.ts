@@ -1,3 +1,4 @@
+import { decodeHTMLStrict } from 'entities'
 import { lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import { escapeText } from './escape-text.ts'
 
@@ -9,16 +10,43 @@ import { escapeText } from './escape-text.ts'
 export function toMrkdwn(markdown: string): string {
   const { kept, text } = keepMentions(markdown)
   const converted = blocks(lexer(text, { gfm: true })).trim()
-  return converted.replaceAll(/\uE000(\d+)\uE001/g, (_, index: string) => kept[Number(index)] ?? '')
+  return converted
+    .split(CODE)
+    .map((piece, index) =>
+      index % 2 === 1 ? restore(piece, kept.map(escapeText)) : restoreInText(piece, kept),
+    )
+    .join('')
 }
+
+const CODE = /(```[\s\S]*?```|`[^`\n]*`)/
+
+/** What starts and ends bold and its like for Slack: an end of a word, as far as ASCII knows it. */
+const AT_WORD = /^[^\s!-/:-@[-`{-~]/
+const AFTER_WORD = /[^\s!-/:-@[-`{-~]$/
+const MARKED = new Set(['strong', 'em', 'del', 'codespan'])
+const ZERO_WIDTH_SPACE = '\u200B'
 
 /** Marks mentions with private-use characters, which markdown leaves alone. */
 function keepMentions(markdown: string): { kept: string[]; text: string } {
   const kept: string[] = []
   const text = markdown
     .replaceAll(/[\uE000\uE001]/g, '')
-    .replaceAll(/<[@#][A-Z0-9]{2,}(\|[^<>\n]*)?>/g, (mention) => `\uE000${kept.push(mention) - 1}\uE001`)
+    .replaceAll(
+      /<(?:@[UWB]|#[CGD])[A-Z0-9]+(\|[^<>\n]*)?>/g,
+      (mention) => `\uE000${kept.push(mention) - 1}\uE001`,
+    )
   return { kept, text }
+}
+
+/** Inside a link there can be no mention, only what it says. */
+function restoreInText(text: string, kept: string[]): string {
+  const bare = kept.map((mention) => mention.replaceAll(/[<>]|\|.*/g, ''))
+  const inLinks = text.replaceAll(/<[^<>\n]*>/g, (link) => restore(link, bare))
+  return restore(inLinks, kept)
+}
+
+function restore(text: string, kept: string[]): string {
+  return text.replaceAll(/\uE000(\d+)\uE001/g, (_, index: string) => kept[Number(index)] ?? '')
 }
 
 function blocks(tokens: readonly Token[]): string {
@@ -35,13 +63,13 @@ function block(token: Token): string {
     case 'def':
       return ''
     case 'heading':
-      return `*${plain(known.tokens)}*`
+      return `*${inline(withoutStrong(known.tokens))}*`
     case 'paragraph':
       return inline(known.tokens)
     case 'text':
-      return known.tokens ? inline(known.tokens) : escapeText(known.text)
+      return known.tokens ? inline(known.tokens) : shownText(known.text)
     case 'code':
-      return `\`\`\`\n${escapeText(known.text)}\n\`\`\``
+      return fenced(known.text)
     case 'blockquote':
       return blocks(known.tokens).replaceAll(/^/gm, '> ')
     case 'list':
@@ -70,9 +98,15 @@ function list(token: Tokens.List, depth: number): string {
     .join('\n')
 }
 
+/** Code that shows a fence must not end there. */
+function fenced(code: string): string {
+  const text = code.replaceAll(/`(?=``)/g, `\`${ZERO_WIDTH_SPACE}`)
+  return `\`\`\`\n${escapeText(text)}\n\`\`\``
+}
+
 /** Slack has no tables; monospaced columns read as one. */
 function table(token: Tokens.Table): string {
-  const rows = [token.header, ...token.rows].map((row) => row.map((cell) => plain(cell.tokens)))
+  const rows = [token.header, ...token.rows].map((row) => row.map((cell) => plain(cell.tokens, withAddress)))
   const widths = token.header.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   const line = (row: string[]) =>
     row
@@ -81,11 +115,22 @@ function table(token: Tokens.Table): string {
       .trimEnd()
   const [head = [], ...body] = rows
   const rule = widths.map((width) => '-'.repeat(width)).join('  ')
-  return ['```', line(head), rule, ...body.map(line), '```'].join('\n')
+  return fenced([line(head), rule, ...body.map(line)].join('\n'))
 }
 
+/** Slack makes nothing bold in the middle of a word, and in many languages nothing stands between words. */
 function inline(tokens: readonly Token[]): string {
-  return tokens.map(span).join('')
+  let text = ''
+  let isMarked = false
+  for (const token of tokens) {
+    const wasMarked = isMarked
+    const next = span(token)
+    isMarked = MARKED.has(token.type)
+    const touches =
+      (isMarked && AFTER_WORD.test(text)) || (wasMarked && AT_WORD.test(next)) || (wasMarked && isMarked)
+    text += touches ? `${ZERO_WIDTH_SPACE}${next}` : next
+  }
+  return text
 }
 
 function span(token: Token): string {
@@ -102,36 +147,75 @@ function span(token: Token): string {
     case 'br':
       return '\n'
     case 'link':
-      return link(known.href, plain(known.tokens))
+      return link(known.href, escapeText(plain(known.tokens)))
     case 'image':
-      return link(known.href, escapeText(known.text))
+      return link(known.href, shownText(known.text))
     case 'escape':
       return escapeText(known.text)
     case 'text':
-      return known.tokens ? inline(known.tokens) : escapeText(known.text)
+      return known.tokens ? inline(known.tokens) : shownText(known.text)
+    case 'html':
+      return isBreak(known.raw) ? '\n' : escapeText(known.raw)
     default:
       return escapeText(known.raw)
   }
 }
 
-function link(href: string, label: string): string {
+function link(address: string, label: string): string {
+  const href = decodeHTMLStrict(address)
+  if (!/^(https?|mailto):/i.test(href))
+    return label === '' ? escapeText(href) : `${label} (${escapeText(href)})`
   const url = href
     .replaceAll('<', '%3C')
     .replaceAll('>', '%3E')
     .replaceAll('|', '%7C')
     .replaceAll('&', '&amp;')
-  if (!/^(https?|mailto):/i.test(href))
-    return label === '' ? escapeText(href) : `${label} (${escapeText(href)})`
   return label === '' || label === url ? `<${url}>` : `<${url}|${label.replaceAll('|', '¦')}>`
 }
 
-/** Text without marks, for places where Slack knows none. */
-function plain(tokens: readonly Token[]): string {
-  return tokens
-    .map((token) =>
-      'tokens' in token && token.tokens
-        ? plain(token.tokens)
-        : escapeText('text' in token ? String(token.text) : token.raw),
-    )
-    .join('')
+/** What is read, without marks, for places where Slack knows none; `linked` says how a link is read. */
+function plain(tokens: readonly Token[], linked = labelOf): string {
+  return tokens.map((token) => plainSpan(token, linked)).join('')
+}
+
+function plainSpan(token: Token, linked: typeof labelOf): string {
+  const known = token as MarkedToken
+  switch (known.type) {
+    case 'link':
+      return linked(plain(known.tokens), decodeHTMLStrict(known.href))
+    case 'image':
+      return linked(decodeHTMLStrict(known.text), decodeHTMLStrict(known.href))
+    case 'codespan':
+      return known.text
+    case 'br':
+      return ' '
+    case 'html':
+      return isBreak(known.raw) ? ' ' : known.raw
+    default:
+      if ('tokens' in token && token.tokens) return plain(token.tokens, linked)
+      return decodeHTMLStrict('text' in token ? String(token.text) : token.raw)
+  }
+}
+
+function labelOf(label: string, href: string): string {
+  return label === '' ? href : label
+}
+
+function withAddress(label: string, href: string): string {
+  return label === '' || label === href ? href : `${label} (${href})`
+}
+
+function withoutStrong(tokens: readonly Token[]): Token[] {
+  return tokens.flatMap((token) =>
+    token.type === 'strong' && token.tokens ? withoutStrong(token.tokens) : [token],
+  )
+}
+
+/** Text as markdown means it: `&lt;` is one character there. */
+function shownText(text: string): string {
+  return escapeText(decodeHTMLStrict(text))
+}
+
+function isBreak(html: string): boolean {
+  return /^<br\s*\/?>$/i.test(html.trim())
 }
