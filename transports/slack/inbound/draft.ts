@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../../src/core/json.ts'
 import type { Target } from '../conversation.ts'
+import type { Shown } from './shown.ts'
 
 /** What was read of an event, before names are looked up and files are fetched. */
 export type Draft = {
@@ -22,6 +23,8 @@ export type Draft = {
   /** Slack's markup, and its blocks where it has any. */
   text: string
   blocks?: Json
+  /** What it shows besides, where it does. */
+  shown?: Shown
   files: JsonObject[]
   /** What only this kind of event has: command, action, reaction, … */
   extra: JsonObject

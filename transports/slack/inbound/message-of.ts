@@ -4,6 +4,7 @@ import { defined, objectsAt } from '../fields.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Draft } from './draft.ts'
 import type { FetchedFiles } from './fetch-files.ts'
+import { saysNothing, shownData, shownText } from './shown.ts'
 import { type Names, toMarkdown } from './to-markdown.ts'
 
 /** The message of a draft, once its names are known and its files are here. `awaited`: its end is waited for. */
@@ -24,7 +25,7 @@ export function messageOf(
     key: draft.key,
     from: { id: user, ...(name === undefined ? {} : { name }), address: user, verified: true },
     ...(channel === undefined ? {} : { to: channelName ?? channel }),
-    text: toMarkdown(...withoutOwnMention(draft, workspace.botUser), names),
+    text: textOf(draft, workspace.botUser, names),
     attachments: fetched?.attachments ?? [],
     data: defined({
       event: draft.event,
@@ -36,6 +37,7 @@ export function messageOf(
       ts: draft.ts,
       direct: draft.direct,
       mention: draft.mention,
+      ...(draft.shown && shownData(draft.shown)),
       ...draft.extra,
       files: fetched?.files,
       replyTarget: targetData(draft.target),
@@ -44,12 +46,21 @@ export function messageOf(
   }
 }
 
+function textOf(draft: Draft, botUser: string, names: Names): string {
+  const text = toMarkdown(...withoutOwnMention(draft, botUser), names)
+  return draft.shown && saysNothing(text) ? shownText(draft.shown, names) : text
+}
+
 /** `@bot do this` says `do this`: whom it is said to is in `data.mention`. */
 function withoutOwnMention(draft: Draft, botUser: string): [string, Draft['blocks']] {
   const { text, blocks } = draft
-  if (!draft.mention) return [text, blocks]
-  const bare = text.replace(new RegExp(`^\\s*<@${botUser}(\\|[^>]*)?>[\\s,:]*`), '')
+  const bare = ownText(draft, botUser)
   return [bare, bare === text || !Array.isArray(blocks) ? blocks : withoutFirstUser(blocks, botUser)]
+}
+
+/** What a draft says in its text, in Slack's markup, but for the mention at its start. */
+export function ownText({ text, mention }: Draft, botUser: string): string {
+  return mention ? text.replace(new RegExp(`^\\s*<@${botUser}(\\|[^>]*)?>[\\s,:]*`), '') : text
 }
 
 function withoutFirstUser(blocks: NonNullable<Draft['blocks']>, botUser: string): Draft['blocks'] {

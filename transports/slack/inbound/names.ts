@@ -1,6 +1,8 @@
 import type { Known } from '../directory.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Draft } from './draft.ts'
+import { ownText } from './message-of.ts'
+import { idsShown, saysNothing } from './shown.ts'
 import { idsIn, type Names } from './to-markdown.ts'
 
 /** How long a message waits for names that decide nothing (ms). */
@@ -46,7 +48,8 @@ export async function lookUpNames(
 
 /** Whose names are wanted: author and channel, unless Slack told them, and whom and what the text mentions. */
 function mentionedIn(draft: Draft, botUser: string): ReturnType<typeof idsIn> {
-  const mentioned = idsIn(draft.text, draft.blocks)
+  const speaks = draft.shown === undefined || !saysNothing(ownText(draft, botUser))
+  const mentioned = !speaks && draft.shown ? idsShown(draft.shown) : idsIn(draft.text, draft.blocks)
   mentioned.users.delete(botUser)
   if (draft.userName === undefined) mentioned.users.add(draft.user)
   if (draft.channelName === undefined && draft.channel !== undefined && !draft.direct)

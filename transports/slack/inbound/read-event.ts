@@ -4,6 +4,7 @@ import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import type { Draft, Read } from './draft.ts'
+import { shownIn } from './shown.ts'
 
 /** What people write; every other subtype is Slack telling of itself. */
 const WRITTEN = new Set(['file_share', 'thread_broadcast', 'me_message', 'bot_message'])
@@ -106,7 +107,7 @@ function readDeletion(event: JsonObject, key: string, here: Here): Read {
   if (skip !== undefined) return { skip }
   const draft = draftOf(event, { ts: event.deleted_ts ?? '', ...before }, here)
   if (!draft) return { skip: 'it names no channel, author or time' }
-  const { blocks: _blocks, ...rest } = draft
+  const { blocks: _blocks, shown: _shown, ...rest } = draft
   const extra = defined({ ...draft.extra, notice: true, previousText: textAt(before, 'text') })
   return { draft: { ...rest, key, event: 'message_deleted', text: '', files: [], mention: false, extra } }
 }
@@ -175,6 +176,7 @@ function draftOf(
   const place = { team: workspace.team, channel, ...(thread === undefined ? {} : { thread }) }
   const text = textAt(message, 'text') ?? ''
   const userName = textAt(message, 'username')
+  const shown = shownIn(message)
   return {
     ...place,
     user,
@@ -184,6 +186,7 @@ function draftOf(
     mention: event.type === 'app_mention' || mentions(message, workspace.botUser),
     text,
     ...(Array.isArray(message.blocks) ? { blocks: message.blocks } : {}),
+    ...(shown ? { shown } : {}),
     files: objectsAt(message, 'files'),
     extra: defined({ channelType: textAt(event, 'channel_type') }),
     conversation: conversationOf(place),

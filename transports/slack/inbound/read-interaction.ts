@@ -4,6 +4,7 @@ import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/approval-blocks.ts'
 import type { Draft, Read } from './draft.ts'
+import { shownIn } from './shown.ts'
 
 /** https://docs.slack.dev/interactivity/handling-user-interaction: a response URL works for 30 minutes. */
 const RESPONSE_URL_LIFE = 30 * 60_000
@@ -115,12 +116,14 @@ function readShortcut(payload: JsonObject, team: string, options: SlackOptions):
   const user = textAt(payload, 'user.id')
   if (!user) return { skip: 'it names no user' }
   const ids = [textAt(payload, 'trigger_id'), textAt(payload, 'action_ts')]
+  const shown = shownIn(objectAt(payload, 'message'))
   return {
     draft: {
       ...clicked(placeOf(payload, team, user, options), user, payload),
       key: `${team}:shortcut:${ids.join(':')}`,
       event: String(payload.type),
       text: textAt(payload, 'message.text') ?? '',
+      ...(shown ? { shown } : {}),
       extra: defined({ action: textAt(payload, 'callback_id') }),
     },
   }

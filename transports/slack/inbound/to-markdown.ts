@@ -45,7 +45,7 @@ export function toMarkdown(text: string, blocks: Json | undefined, names: Names)
 }
 
 /** Slack's markup as markdown; code stays as it is. */
-function mrkdwnToMarkdown(text: string, names: Names): string {
+export function mrkdwnToMarkdown(text: string, names: Names): string {
   return text
     .split(/(```[\s\S]*?```|`[^`\n]+`)/)
     .map((part, index) => unescaped(references(index % 2 === 1 ? part : styles(part), names)))
@@ -82,7 +82,8 @@ function special(command: string, label: string | undefined): string {
   return `@${(label || (kind === 'subteam' ? detail : kind) || kind).replace(/^@/, '')}`
 }
 
-function unescaped(text: string): string {
+/** Slack escapes three characters in all texts. */
+export function unescaped(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }
 
