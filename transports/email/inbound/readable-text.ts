@@ -1,23 +1,83 @@
-import { convert } from 'html-to-text'
+import { compile, type HtmlToTextOptions } from 'html-to-text'
 import { reasonOf } from '../../../src/core/errors.ts'
+import { withoutHidden } from './shown-html.ts'
 
 /** Of the HTML, as much is made into text; parsers take far more than linear time for hostile markup. */
 const MAX_HTML = 128 * 1024
+const CUT_NOTICE = '(The text goes on: there is too much of it to be taken out of the HTML.)'
+/** What the library puts where it stops, and between cells. For private use, so that no text has them. */
+const [STOPPED, CELL] = ['\ue0f0', '\ue0f1']
+const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
+/** Elements on lines of their own, which the library would write one after the other. */
+const BLOCKS = [
+  ...[
+    'table',
+    'caption',
+    'tr',
+    'dl',
+    'dt',
+    'dd',
+    'option',
+    'legend',
+    'fieldset',
+    'summary',
+    'details',
+    'center',
+  ],
+  ...['address', 'figure', 'figcaption'],
+]
 
-/** The text of an HTML body. Never throws. */
+const OPTIONS: HtmlToTextOptions = {
+  wordwrap: false,
+  limits: { maxInputLength: MAX_HTML, maxDepth: 200, maxChildNodes: 20_000, ellipsis: STOPPED },
+  formatters: {
+    cell(element, walk, builder) {
+      walk(element.children, builder)
+      builder.addInline(CELL)
+    },
+  },
+  selectors: [
+    { selector: 'img', format: 'skip' },
+    { selector: 'a', options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
+    ...HEADINGS.map((selector) => ({ selector, options: { uppercase: false } })),
+    ...BLOCKS.map((selector) => ({
+      selector,
+      format: 'block',
+      options: { leadingLineBreaks: 1, trailingLineBreaks: 1 },
+    })),
+    { selector: 'td', format: 'cell' },
+    { selector: 'th', format: 'cell' },
+    { selector: 'hr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+  ],
+}
+
+const convert = compile(OPTIONS)
+
+/**
+ * The text of an HTML body, as it is shown, with tabs between the cells of a table. Where it had to be cut, that is
+ * its last line. Never throws.
+ */
 export function htmlToText(html: string): string {
   try {
-    return convert(html.slice(0, MAX_HTML), {
-      wordwrap: false,
-      limits: { maxInputLength: MAX_HTML, maxDepth: 200, maxChildNodes: 20_000, ellipsis: '…' },
-      selectors: [
-        { selector: 'img', format: 'skip' },
-        { selector: 'a', options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
-      ],
-    })
+    // Newsletters carry far more style than text.
+    const shown = html.length > MAX_HTML ? withoutHidden(html) : html
+    const text = cellsApart(convert(shown.slice(0, MAX_HTML)))
+    const isCut = shown.length > MAX_HTML || text.includes(STOPPED)
+    return isCut ? `${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}` : text
   } catch (error) {
     return `(This HTML could not be read: ${reasonOf(error)})`
   }
+}
+
+/** Layouts are made of tables too, so most cells are empty or alone. */
+function cellsApart(text: string): string {
+  if (!text.includes(CELL)) return text
+  const lines = text.split('\n').map((line) => {
+    if (!line.includes(CELL)) return line
+    const cells = line.split(CELL).map((cell) => cell.trimEnd())
+    return cells.filter((cell) => cell.trim() !== '').join('\t')
+  })
+  return lines.join('\n')
 }
 
 /** Line ends as `\n`, no byte order mark and no NUL, which some stores cannot keep in text. */

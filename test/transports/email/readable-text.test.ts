@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { htmlToText } from '../../../transports/email/inbound/readable-text.ts'
+import { newPart } from '../../../transports/email/inbound/reply-text.ts'
+import fc from '../../fixtures/fast-check.ts'
+
+describe('the text of an HTML mail', () => {
+  const cases: [what: string, html: string, text: string][] = [
+    [
+      'has the cells of a table apart, and its rows on lines',
+      '<table><tr><th>Item</th><th>Price</th></tr><tr><td>Cup</td><td>30</td></tr></table>after',
+      'Item\tPrice\nCup\t30\nafter',
+    ],
+    [
+      'has no gaps for the cells of a layout',
+      '<table><tr><td></td><td><table><tr><td>Hello <b>you</b></td></tr></table></td><td> </td></tr></table>',
+      'Hello you',
+    ],
+    ['keeps the case of headings', '<h1>Your password</h1><h2>aBcD</h2>', 'Your password\n\n\naBcD'],
+    ['keeps the case of the head of a table', '<table><tr><th>aB</th></tr></table>', 'aB'],
+    ['has an empty line for a rule', 'New<hr style="width:98%">old', 'New\n\nold'],
+    ['has definitions and choices on lines', '<dl><dt>a</dt><dd>b</dd></dl>', 'a\nb'],
+    ['keeps text that is laid out', '<pre>a\t\tb\n  c</pre>', 'a\t\tb\n  c'],
+    ['marks a quote', 'new<blockquote>old</blockquote>', 'new\n\n> old'],
+    ['says where links go', '<a href="https://x.org/t">late</a>', 'late [https://x.org/t]'],
+  ]
+  for (const [what, html, text] of cases) test(what, () => assert.equal(htmlToText(html).trim(), text))
+
+  test('ends before the quote of Outlook, which a rule parts from the answer', () => {
+    const html =
+      '<div>New text</div><div id="appendonsend"></div><hr style="display:inline-block"><div id="divRplyFwdMsg"><b>From:</b> Support &lt;s@example.com&gt;<br><b>Sent:</b> Friday, November 20, 2026 12:00 PM<br><b>To:</b> Anna<br><b>Subject:</b> Re: x<div>&nbsp;</div></div><div>old</div>'
+    assert.equal(newPart(htmlToText(html), 'reply'), 'New text')
+  })
+
+  test('is whole beside styles, scripts, comments and images of any length', () => {
+    const long = 'a{color:red}\n'.repeat(20_000)
+    for (const hidden of [
+      `<style>${long}</style>`,
+      `<STYLE type="text/css">${long}</style >`,
+      `<script>if (a < b) "<p>"; ${long}</script>`,
+      `<!--[if mso]>${long}<![endif]-->`,
+      `<img alt="" src="data:image/png;base64,${'A'.repeat(200_000)}">`,
+    ]) {
+      const text = htmlToText(`<html><body><p>Hello there</p>${hidden}<p>the end</p></body></html>`)
+      assert.equal(text.trim(), 'Hello there\n\nthe end')
+    }
+  })
+
+  test('says so where it had to be cut, for its length or its depth', () => {
+    const long = htmlToText(`<p>${'word '.repeat(50_000)}</p>`)
+    assert.match(long, /^word word/)
+    assert.match(long, /word\n\n\(The text goes on: .*\)$/)
+    assert.match(htmlToText(`${'<div>'.repeat(300)}deep`), /^…\n\n\(The text goes on: .*\)$/)
+    assert.doesNotMatch(htmlToText(`<p>${'word '.repeat(20_000)}</p>`), /goes on/)
+  })
+
+  test('of hostile markup is made without a throw, in bounded time', () => {
+    const pieces = [
+      ...[
+        '<',
+        '<style>',
+        '<!--',
+        '-->',
+        '<div>',
+        '</div>',
+        '<td>',
+        '<table>',
+        '<a href="',
+        ' src="data:',
+        '&',
+        '\ue0f1',
+      ],
+      ...['<style', '</style', '<script>', ' '],
+    ]
+    for (const piece of pieces) {
+      const start = performance.now()
+      htmlToText(piece.repeat(256_000 / piece.length))
+      assert.ok(performance.now() - start < 3000, `${piece} took ${performance.now() - start} ms`)
+    }
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...pieces, 'a', '>', '"'), { maxLength: 30 }), (some) => {
+        assert.equal(typeof htmlToText(some.join('')), 'string')
+      }),
+    )
+  })
+})
