@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { LogLevel, WebAPIRateLimitedError, WebClient } from '@slack/web-api'
 import type { Log } from '../../src/core/log.ts'
+import { SendPostponed } from '../../src/core/transport.ts'
 import { createTokenBucket, type TokenBucket } from '../token-bucket.ts'
 import { slackFailure } from './failure.ts'
 
@@ -13,17 +14,23 @@ export type SlackApi = {
    * rejects without asking Slack. Rejects with what the client threw; `slackFailure` tells what it means.
    */
   call<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T>
+  /** As `call` for what the outbox sends, which keeps it and comes again: waits for two seconds at most. */
+  write<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T>
   /** As `call` for what is not worth waiting for: undefined while it is over its limit. */
   tryCall<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T | undefined>
-  /** Waits for the turn of a post to a channel: about one a second, with short bursts. */
+  /**
+   * Waits for the turn of a post to a channel: about one a second, with short bursts. Throws `SendPostponed` where it
+   * does not come within two seconds.
+   */
   pace(channel: string): Promise<void>
   close(): void
 }
 
 /** https://docs.slack.dev/apis/web-api/rate-limits: one message a second and channel, short bursts allowed. */
 const POSTS = { count: 5, per: 5000 }
-/** A longer wait is the outbox's business, which keeps the reply durably. */
 const LONGEST_WAIT = 30_000
+/** A longer wait is the outbox's business, which keeps the reply durably: who waits here keeps others from sending. */
+const LONGEST_TURN = 2000
 const MAX_BUCKETS = 1000
 
 export function createSlackApi(options: {
@@ -64,20 +71,27 @@ export function createSlackApi(options: {
     return Math.max(0, left)
   }
 
+  const within = async <T>(
+    longest: number,
+    limit: string,
+    run: (client: WebClient) => Promise<T>,
+  ): Promise<T> => {
+    const before = blockedFor(limit)
+    if (before > longest) throw new WebAPIRateLimitedError(Math.ceil(before / 1000))
+    if (before > 0) await wait(before)
+    try {
+      return await attempt(limit, run)
+    } catch (error) {
+      const left = blockedFor(limit)
+      if (left === 0 || left > longest) throw error
+      await wait(left)
+      return attempt(limit, run)
+    }
+  }
+
   return {
-    async call(limit, run) {
-      const before = blockedFor(limit)
-      if (before > LONGEST_WAIT) throw new WebAPIRateLimitedError(Math.ceil(before / 1000))
-      if (before > 0) await wait(before)
-      try {
-        return await attempt(limit, run)
-      } catch (error) {
-        const left = blockedFor(limit)
-        if (left === 0 || left > LONGEST_WAIT) throw error
-        await wait(left)
-        return attempt(limit, run)
-      }
-    },
+    call: (limit, run) => within(LONGEST_WAIT, limit, run),
+    write: (limit, run) => within(LONGEST_TURN, limit, run),
     async tryCall(limit, run) {
       return blockedFor(limit) > 0 ? undefined : attempt(limit, run)
     },
@@ -88,14 +102,18 @@ export function createSlackApi(options: {
       buckets.set(channel, bucket)
       const [oldest] = buckets.keys()
       if (buckets.size > MAX_BUCKETS && oldest !== undefined) buckets.delete(oldest)
-      for (let ms = bucket(); ms > 0; ms = bucket()) await wait(ms)
+      const until = now() + LONGEST_TURN
+      for (let ms = bucket(); ms > 0; ms = bucket()) {
+        if (now() + ms > until) throw new SendPostponed(ms)
+        await wait(ms)
+      }
     },
     close: () => closing.abort(),
   }
 }
 
-/** The client logs failures that it throws as well; ours are logged where they are handled. */
-function quietLogger(log: Log) {
+/** For every client of Slack's: it logs failures that it throws as well; ours are logged where they are handled. */
+export function quietLogger(log: Log) {
   const debug = (...parts: unknown[]) => log.debug({}, parts.map(String).join(' '))
   return {
     debug: () => {},

@@ -6,6 +6,7 @@ import {
   WebAPIRequestError,
 } from '@slack/web-api'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
+import { SendPostponed } from '../../src/core/transport.ts'
 
 /**
  * How a call of the Web API failed. `rejected`: Slack refused for good. `unsent`: it certainly did nothing and may
@@ -54,6 +55,9 @@ export function slackFailure(error: unknown): SlackFailure {
       reason: `rate limited for ${error.retryAfter} s`,
     }
   }
+  if (error instanceof SendPostponed) {
+    return { kind: 'rate-limited', seconds: error.delay / 1000, reason: error.message }
+  }
   if (error instanceof WebAPIPlatformError) return platformFailure(error)
   if (error instanceof WebAPIHTTPError) {
     const reason = `Slack answered ${error.statusCode}`
@@ -68,11 +72,12 @@ export function slackFailure(error: unknown): SlackFailure {
   return { kind: 'unknown', reason: reasonOf(error) }
 }
 
-/** A failed write as the outbox wants it: try again, give up, or look first. */
-export function sendError(gateway: string, key: string, error: unknown): TriviumError {
+/** A failed write as the outbox wants it: try again, give up, look first, or come again when it is time. */
+export function sendError(gateway: string, key: string, error: unknown): TriviumError | SendPostponed {
   if (error instanceof TriviumError) return error
   const failure = slackFailure(error)
   const options = { cause: error }
+  if (failure.kind === 'rate-limited') return new SendPostponed(failure.seconds * 1000)
   if (failure.kind === 'rejected') return new TriviumError('send_rejected', { gateway, ...failure }, options)
   if (failure.kind === 'unknown')
     return new TriviumError('send_ambiguous', { gateway, key, ...failure }, options)

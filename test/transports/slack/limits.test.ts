@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { WebClient } from '@slack/web-api'
-import { TriviumError } from '../../../src/core/errors.ts'
+import { SendPostponed } from '../../../src/core/transport.ts'
 import { slackFailure } from '../../../transports/slack/failure.ts'
 import { deliverEvent, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld()
 after(() => world.close())
 const { server, transport } = world
-const failing = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
+/** The send is no attempt, and comes again in about so many seconds. */
+const postponed = (seconds: number) => (error: unknown) =>
+  error instanceof SendPostponed && Math.abs(error.delay / 1000 - seconds) < 2
 const limited = { status: 429, headers: { 'retry-after': '600' } }
 
 describe("Slack's rate limits", () => {
@@ -35,8 +37,8 @@ describe("Slack's rate limits", () => {
       const [one, two] = [await sendIn('C0ONE'), await sendIn('C0TWO')]
       server.fail(method, limited)
       const from = server.calls.length
-      await assert.rejects(one(), failing('send_failed'))
-      await assert.rejects(two(), failing('send_failed'))
+      await assert.rejects(one(), postponed(600))
+      await assert.rejects(two(), postponed(600))
       assert.equal(server.calls.slice(from).filter((call) => call.method === method).length, 1)
     })
   }
@@ -45,8 +47,27 @@ describe("Slack's rate limits", () => {
     const one = await deliverEvent(world, { text: 'x', channel: 'C0ONE' })
     const two = await deliverEvent(world, { text: 'x', channel: 'C0TWO' })
     server.fail('chat.postMessage', limited)
-    await assert.rejects(transport.send(replyTo(one, 'one')), failing('send_failed'))
+    await assert.rejects(transport.send(replyTo(one, 'one')), postponed(600))
     await transport.send(replyTo(two, 'still heard'))
     assert.equal(server.posts.at(-1)?.text, 'still heard')
+  })
+
+  test('put off what is answered to a command, which is not unconfirmed by that', async () => {
+    const message = await deliverEvent(world, { text: 'x', channel: 'C0QUIET' })
+    const reply = replyTo(message, 'psst', { data: { ephemeral: true } })
+    server.fail('chat.postEphemeral', { body: { ok: false, error: 'ratelimited' } })
+    await assert.rejects(transport.send(reply), (error) => error instanceof SendPostponed)
+    assert.deepEqual(await transport.probe?.(reply), { sent: false })
+  })
+
+  test('of a busy channel do not keep other replies waiting: whose turn is far off comes again', async () => {
+    const message = await deliverEvent(world, { text: 'x', channel: 'C0CROWD' })
+    const sends = Array.from({ length: 12 }, (_, each) =>
+      transport.send(replyTo(message, `${each}`, { key: `crowd/${each}` })),
+    )
+    const outcomes = await Promise.allSettled(sends)
+    const late = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    assert.ok(late.length > 0 && late.every((reason) => reason instanceof SendPostponed))
+    assert.equal(server.posts.filter(({ channel }) => channel === 'C0CROWD').length, 12 - late.length)
   })
 })

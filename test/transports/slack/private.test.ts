@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
-import type { Reply } from '../../../src/core/transport.ts'
+import { type Reply, SendPostponed } from '../../../src/core/transport.ts'
 import { deliverEvent, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld()
@@ -136,7 +136,7 @@ describe('the answer to a slash command', () => {
     const reply = replyTo(await command(), 'because')
     assert.deepEqual(await transport.probe?.(reply), { sent: false })
     server.fail('response_url', { status: 429 })
-    await assert.rejects(transport.send(reply), failing('send_failed'))
+    await assert.rejects(transport.send(reply), (error) => error instanceof SendPostponed)
     assert.deepEqual(await transport.probe?.(reply), { sent: false })
     server.fail('response_url', { hangUp: true })
     await assert.rejects(transport.send(reply), failing('send_ambiguous'))

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
+import { SendPostponed } from '../../../src/core/transport.ts'
 import { callback, deliverEvent, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld()
@@ -82,12 +83,12 @@ describe('what Slack refuses', () => {
     assert.ok((tries[1]?.at ?? 0) - (tries[0]?.at ?? 0) >= 950)
   })
 
-  test('for longer than is worth waiting for is left to the outbox, and Slack is not asked again', async () => {
+  test('for longer than is worth waiting for is put off, and Slack is not asked again', async () => {
     const message = await deliverEvent(world, { text: 'x', channel: 'C0BUSY' })
     server.fail('chat.postMessage', { status: 429, headers: { 'retry-after': '600' } })
     const from = server.calls.length
-    await assert.rejects(transport.send(replyTo(message, 'later')), failing('send_failed'))
-    await assert.rejects(transport.send(replyTo(message, 'later')), failing('send_failed'))
+    await assert.rejects(transport.send(replyTo(message, 'later')), (error) => error instanceof SendPostponed)
+    await assert.rejects(transport.send(replyTo(message, 'later')), (error) => error instanceof SendPostponed)
     const tries = server.calls.slice(from).filter((call) => call.method === 'chat.postMessage')
     assert.equal(tries.length, 1)
   })

@@ -15,7 +15,7 @@ export function createDirects(): Directs {
       const place = `${team}/${user}`
       const found = known.get(place)
       if (found !== undefined) return found
-      const answer = await api.call('conversations.open', (web) => web.conversations.open({ users: user }))
+      const answer = await api.write('conversations.open', (web) => web.conversations.open({ users: user }))
       const channel = answer.channel?.id ?? user
       if (known.size >= MAX_DIRECTS) known.clear()
       known.set(place, channel)

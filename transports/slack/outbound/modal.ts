@@ -33,7 +33,7 @@ export async function openModal(options: {
   const verb = target.inModal ? 'push' : 'open'
   const view = { private_metadata: whereOf(target), ...options.view }
   try {
-    const answer = await workspace.api.call(`views.${verb}`, (web) =>
+    const answer = await workspace.api.write(`views.${verb}`, (web) =>
       web.views[verb]({ trigger_id: triggerId, view }),
     )
     progress.view = answer.view?.id ?? ''

@@ -27,7 +27,7 @@ export async function postAll(posting: Posting): Promise<void> {
   const { channel, thread } = target
   for (let part = progress.posted.length; part < parts.length; part++) {
     await workspace.api.pace(channel)
-    const answer = await workspace.api.call(`chat.postMessage/${channel}`, (web) =>
+    const answer = await workspace.api.write(`chat.postMessage/${channel}`, (web) =>
       web.chat.postMessage({
         channel,
         text: parts[part] ?? '',
@@ -48,5 +48,5 @@ export async function updatePost(
   post: { channel: string; ts: string; text: string; blocks?: KnownBlock[] },
 ): Promise<void> {
   await api.pace(`update/${post.channel}`)
-  await api.call('chat.update', (web) => web.chat.update({ ...post, blocks: post.blocks ?? [] }))
+  await api.write('chat.update', (web) => web.chat.update({ ...post, blocks: post.blocks ?? [] }))
 }

@@ -51,8 +51,8 @@ export async function findPosts(
     const query = { channel, limit: PAGE, include_all_metadata: true, ...(cursor ? { cursor } : {}) }
     const answer =
       thread === undefined
-        ? await api.call('conversations.history', (web) => web.conversations.history(query))
-        : await api.call('conversations.replies', (web) =>
+        ? await api.write('conversations.history', (web) => web.conversations.history(query))
+        : await api.write('conversations.replies', (web) =>
             web.conversations.replies({ ...query, ts: thread }),
           )
     for (const message of answer.messages ?? []) {

@@ -1,5 +1,6 @@
 import type { KnownBlock } from '@slack/web-api'
 import { TriviumError } from '../../../src/core/errors.ts'
+import { SendPostponed } from '../../../src/core/transport.ts'
 import { textAt } from '../fields.ts'
 
 /** What Slack says of a response URL that was used too often, or for too long. */
@@ -11,7 +12,8 @@ const LONGEST_ANSWER = 2000
  * Answers a slash command or a click at its response URL
  * (https://docs.slack.dev/interactivity/handling-user-interaction), which works in channels that the bot is not in.
  * Only who typed or clicked sees it. False: Slack does not know the URL, or no longer. Throws `send_rejected` where Slack
- * refuses, `send_ambiguous` where it cannot be told whether it arrived: nothing can be read back there.
+ * refuses, `send_ambiguous` where it cannot be told whether it arrived: nothing can be read back there. Throws
+ * `SendPostponed` over Slack's rate limit.
  */
 export async function respond(options: {
   gateway: string
@@ -46,8 +48,13 @@ export async function respond(options: {
   if (response.ok && fault === undefined) return true
   if (response.status === 404 || response.status === 410 || GONE.has(fault ?? answer.trim())) return false
   const reason = `the response URL answered ${response.status}${fault === undefined ? '' : ` ${fault}`}`
-  if (response.status === 429) throw new TriviumError('send_failed', { gateway, reason })
+  if (response.status === 429) throw new SendPostponed(secondsIn(response.headers.get('retry-after')) * 1000)
   throw new TriviumError(response.status < 500 ? 'send_rejected' : 'send_ambiguous', { gateway, key, reason })
+}
+
+function secondsIn(retryAfter: string | null): number {
+  const seconds = Number(retryAfter)
+  return seconds > 0 ? seconds : 30
 }
 
 /** Slack answers `ok`, or JSON with or without an error, also with status 200. */

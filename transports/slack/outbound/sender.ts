@@ -1,5 +1,11 @@
 import { TriviumError } from '../../../src/core/errors.ts'
-import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
+import {
+  type Receipt,
+  type Reply,
+  SendPostponed,
+  type Transport,
+  type TransportDeps,
+} from '../../../src/core/transport.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
 import type { SlackOptions } from '../options.ts'
@@ -186,6 +192,7 @@ export function createSender(
       } catch (error) {
         const failure = slackFailure(error)
         if (failure.kind === 'rejected') return { sent: 'unknown' }
+        if (failure.kind === 'rate-limited') throw new SendPostponed(failure.seconds * 1000)
         // Any other code, and the next attempt would send without looking.
         const reason = `it could not be looked for: ${failure.reason}`
         throw new TriviumError('send_ambiguous', { gateway, key: reply.key, reason }, { cause: error })

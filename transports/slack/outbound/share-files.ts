@@ -21,7 +21,7 @@ export async function shareFiles(parts: {
   for (const attachment of reply.attachments ?? []) {
     const { name, size, sha256 } = attachment
     // An upload that is not shared is seen by nobody, so it may fail and be repeated.
-    const slot = await workspace.api.call('files.getUploadURLExternal', (web) =>
+    const slot = await workspace.api.write('files.getUploadURLExternal', (web) =>
       web.files.getUploadURLExternal({ filename: name, length: size }),
     )
     const body = await bytesOf(parts.artifacts, sha256)
@@ -39,7 +39,7 @@ export async function shareFiles(parts: {
   if (!first) return
   progress.files = files.map(({ id }) => id)
   await save()
-  await workspace.api.call('files.completeUploadExternal', (web) =>
+  await workspace.api.write('files.completeUploadExternal', (web) =>
     web.files.completeUploadExternal({
       files: [first, ...rest],
       channel_id: target.channel,

@@ -103,7 +103,7 @@ async function postEphemeral({ content, user, workspace, target, progress }: Whi
   const { channel, thread, startsThread } = target
   const part = progress.posted.length
   await workspace.api.pace(channel)
-  const answer = await workspace.api.call('chat.postEphemeral', (web) =>
+  const answer = await workspace.api.write('chat.postEphemeral', (web) =>
     web.chat.postEphemeral({
       channel,
       user,
