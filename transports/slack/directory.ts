@@ -36,7 +36,7 @@ const UNKNOWN_FOR = 60_000
 /** While Slack is in trouble a flood of messages must not become a flood of calls. */
 const REST = { first: 250, longest: 4000 }
 const MAX_ASKING = 20
-const NEXT = 25
+const NEXT = 100
 
 export function createDirectory(options: {
   api: SlackApi

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
+import { idsShown, shownData, shownIn, shownText } from '../../../transports/slack/inbound/shown.ts'
 import { slack } from '../../../transports/slack/index.ts'
+import fc from '../../fixtures/fast-check.ts'
 import { callback, deliverEvent, richText, startWorld } from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
@@ -113,6 +115,32 @@ test('an event on the topic has files for attachments, and nothing of what is sh
   const message = await ofBot({ attachments: [alert], blocks: [section('x')] })
   const data = slack.eventData(message)
   assert.deepEqual([data.body, data.attachments, data.blocks], [message.text, undefined, undefined])
+})
+
+test('whatever stands in blocks and attachments can be read', () => {
+  const key = fc.constantFrom(
+    'type',
+    'text',
+    'elements',
+    'fields',
+    'rows',
+    'title',
+    'message_blocks',
+    'fallback',
+  )
+  const { tree } = fc.letrec((tie) => ({
+    leaf: fc.constantFrom('section', 'table', 'context', 'rich_text', 'mrkdwn', '<@U1>', null, 7),
+    tree: fc.oneof({ maxDepth: 5 }, tie('leaf'), fc.array(tie('tree')), fc.dictionary(key, tie('tree'))),
+  }))
+  fc.assert(
+    fc.property(fc.array(tree), fc.array(tree), (blocks, attachments) => {
+      const shown = shownIn(JSON.parse(JSON.stringify({ blocks, attachments })))
+      if (!shown) return
+      assert.equal(typeof shownText(shown, new Map()), 'string')
+      idsShown(shown)
+      shownData(shown)
+    }),
+  )
 })
 
 test('what people write keeps no blocks', async () => {

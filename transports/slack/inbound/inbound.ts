@@ -141,7 +141,7 @@ export function createInbound(
       place(draft, workspace, late),
     ])
     const isWhole = named.isWhole && fetched?.isWhole !== false && placed !== undefined
-    if (!isWhole && (delivery.comesAgain || stopped)) throw incomplete(draft)
+    if (!isWhole && delivery.comesAgain) throw incomplete(draft)
     return toMessage(placed ?? draft, workspace, named.names, fetched)
   }
 
