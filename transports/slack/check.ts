@@ -1,6 +1,7 @@
-import { WebClient } from '@slack/web-api'
 import { reasonOf } from '../../src/core/errors.ts'
+import type { Log } from '../../src/core/log.ts'
 import type { Check, Health } from '../../src/core/transport.ts'
+import { createAppClient } from './app-client.ts'
 import { slackFailure } from './failure.ts'
 import type { SlackOptions, SocketOptions } from './options.ts'
 import { type Workspaces, withSlash } from './workspaces.ts'
@@ -23,9 +24,10 @@ export async function checkSlack(
   options: SlackOptions,
   workspaces: Workspaces,
   health: () => Health,
+  log: Log,
 ): Promise<Check[]> {
   const checks = await checkTokens(workspaces)
-  if (options.mode === 'socket') checks.push(await checkAppToken(options))
+  if (options.mode === 'socket') checks.push(await checkAppToken(options, log))
   const { ok, detail } = health()
   const name = options.mode === 'socket' ? 'Slack socket' : 'Slack requests'
   return [...checks, { name, ok, detail: detail ?? (ok ? 'connected' : 'not connected') }]
@@ -56,15 +58,10 @@ function checkScopes(workspace: string, scopes: readonly string[]): Check[] {
   return [{ name, ok: scopes.includes('chat:write'), detail: advice }]
 }
 
-async function checkAppToken(options: SocketOptions): Promise<Check> {
+async function checkAppToken(options: SocketOptions, log: Log): Promise<Check> {
   const name = 'Slack app token'
-  const web = new WebClient(undefined, {
-    slackApiUrl: withSlash(options.apiUrl),
-    headers: { Authorization: `Bearer ${options.appToken}` },
-    timeout: options['send-timeout'],
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-  })
+  const { appToken, 'send-timeout': timeout } = options
+  const web = createAppClient({ appToken, apiUrl: withSlash(options.apiUrl), timeout, log })
   try {
     await web.apps.connections.open({})
     return { name, ok: true, detail: 'Slack gives out sockets for it' }

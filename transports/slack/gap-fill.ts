@@ -1,47 +1,50 @@
-import { z } from 'zod'
-import { reasonOf } from '../../src/core/errors.ts'
-import { type JsonObject, toJson } from '../../src/core/json.ts'
+import { reasonOf, TriviumError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { slackFailure } from './failure.ts'
+import { objectAt, textAt } from './fields.ts'
+import { type Channel, createMarks, KEPT, rememberThread, TICK } from './gap-marks.ts'
+import { createGapReader, type GapReader } from './gap-read.ts'
 import type { Standing } from './inbound/draft.ts'
-import type { SlackInbound } from './inbound/inbound.ts'
+import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
+import { workspaceOf } from './inbound/workspace-of.ts'
 import type { SlackOptions } from './options.ts'
+import { tokenFault } from './token-fault.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
-const seenSchema = z.object({
-  team: z.string(),
-  channel: z.string(),
-  /** The newest message that was taken. */
-  ts: z.string(),
-  /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
-  all: z.boolean(),
-  /** The threads that were spoken in last. */
-  threads: z.array(z.string()),
-})
-
-type Seen = z.infer<typeof seenSchema>
-
-/** What was missed while no socket was open, read back from Slack. */
+/** What was missed while no socket was open, or the store was away, read back from Slack. */
 export type GapFill = {
+  /** Goes through `take` unchanged, and notes what is under way and what was refused. */
+  watch<T>(kind: PayloadKind, payload: JsonObject, take: () => Promise<T>): Promise<T>
   /** Remembers how far a channel was read. */
   seen(where: Standing): void
-  /** Reads on in the channels that were last active, and takes what was missed. Never rejects. */
-  fill(): Promise<void>
+  /** What is written from now on comes live; what was written before is read back. */
+  connected(): void
+  /** Nothing comes live any more; what came until `since` (Unix ms) came whole. */
+  lost(since: number): void
+  /** For health: what is being read back; undefined where nothing is missing. */
+  status(): string | undefined
   /** Keeps what is remembered. */
   stop(): Promise<void>
 }
 
-const CHANNELS = 20
-const THREADS = 5
-const PAGE = 100
-const PAGES = 5
-const SAVE = 2000
-const KEPT = 7 * 86_400_000
+/**
+ * Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). What
+ * is known is recognised by its key.
+ */
+const OVERLAP = 60
+const BACKOFF = { first: 500, longest: 60_000 }
+/** Slack or the store is away where this many channels fail one after the other: the others would too. */
+const ENOUGH = 3
+
+/** A message on its way in. */
+type Spot = { channel: string; ts: number }
 
 /**
- * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away for longer. So
- * after each connection the channels and threads that were active are read from where they were left, at most
- * `fill-gaps` back and 500 messages each, the newest. What had arrived after all is known by its key, and not taken twice.
+ * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away for longer. So each
+ * channel has a mark on the store: every message up to it was taken. What comes live moves the mark only while nothing
+ * is missing. A lost connection, a start or a refused message opens the channel: it is read from its mark on, at most
+ * `fill-gaps` back and the newest 500 messages, again and again until that succeeds; only then the mark moves on.
  */
 export function createGapFill(
   options: SlackOptions,
@@ -49,151 +52,245 @@ export function createGapFill(
   workspaces: Workspaces,
   inbound: Pick<SlackInbound, 'take'>,
 ): GapFill {
-  const window = options['fill-gaps']
-  const prefix = `slack/${deps.gateway}/seen/`
-  const marks = new Map<string, Seen>()
-  const unsaved = new Set<string>()
-  let timer: NodeJS.Timeout | undefined
-  let stopped = false
+  const { now, log } = deps
+  if (options['fill-gaps'] === 'off') return NOTHING
+  const reach = Math.min(options['fill-gaps'], KEPT)
+  const underWay = new Set<Spot>()
+  const marks = createMarks(deps, { reach, underWay: oldestUnderWay })
+  const stopping = new AbortController()
+  const stopped = () => stopping.signal.aborted
+  let wake = () => {}
+  const reader = createGapReader({ wait, stopped, now, log })
+  /** Kinds of channels, which only events tell. */
+  const types = new Map<string, string>()
+  let live = false
+  let isNew = false
+  let isStuck = false
+  let isRunning = false
 
-  async function save(): Promise<void> {
-    const names = [...unsaved]
-    unsaved.clear()
-    for (const name of names) {
-      const mark = marks.get(name)
-      if (mark) await deps.kv.set(prefix + name, { ...mark }, { ttl: KEPT })
-    }
+  function oldestUnderWay(): Map<string, number> {
+    const oldest = new Map<string, number>()
+    for (const { channel, ts } of underWay) oldest.set(channel, Math.min(ts, oldest.get(channel) ?? ts))
+    return oldest
   }
 
-  /** Without it, more is read again after the next connection, and known by its keys. */
-  async function trySave(): Promise<void> {
+  function refused({ channel: id, ts }: Spot, payload: JsonObject) {
+    const workspace = workspaceOf(payload, workspaces)
+    if (!workspace) return
+    const since = ts - TICK
+    const channel = marks.channel(workspace.team, id, since)
+    if (textAt(objectAt(payload, 'event'), 'type') === 'message') channel.all = true
+    marks.reopen(since, channel)
+    // What refused it is not well yet.
+    start(BACKOFF.first)
+  }
+
+  function start(delay = 0) {
+    if (isRunning || stopped()) return
+    isRunning = true
+    void run(delay)
+  }
+
+  /** Never rejects. */
+  async function run(delay: number): Promise<void> {
+    if (delay > 0) await wait(delay)
+    for (let failures = 0; !stopped(); ) {
+      const trouble = await pass()
+      if (!trouble && (!live || (!isNew && marks.open().length === 0))) break
+      failures = trouble ? failures + 1 : 0
+      if (trouble && !isStuck) {
+        isStuck = true
+        log.warn(
+          { reason: trouble.reason },
+          'what was missed in Slack could not be read; trying again until it can',
+        )
+      }
+      await wait(trouble?.wait ?? backoff(failures))
+    }
+    isRunning = false
+  }
+
+  /** Fills what is open; resolves with what stood in the way. */
+  async function pass(): Promise<Trouble | undefined> {
     try {
-      await save()
+      await marks.persistGap()
+      if (!live) return undefined
+      await load()
+      const trouble = await fillAll()
+      if (trouble || !live || isNew || marks.open().length > 0) return trouble
+      await marks.settle()
+      if (isStuck) log.info({}, 'all that was missed in Slack was read')
+      isStuck = false
+      return undefined
     } catch (error) {
-      deps.log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
+      return { reason: reasonOf(error) }
     }
   }
 
-  function saveSoon() {
-    timer ??= setTimeout(() => {
-      timer = undefined
-      void trySave()
-    }, SAVE)
-    timer.unref()
+  async function load(): Promise<void> {
+    if (!isNew) return
+    isNew = false
+    try {
+      await marks.load()
+    } catch (error) {
+      isNew = true
+      throw error
+    }
   }
 
-  async function load(): Promise<Seen[]> {
-    for (const key of await deps.kv.list(prefix, 1000)) {
-      const name = key.slice(prefix.length)
-      const mark = seenSchema.safeParse((await deps.kv.get(key))?.value).data
-      const own = marks.get(name)
-      if (mark && Number(mark.ts) > Number(own?.ts ?? 0)) marks.set(name, mark)
+  async function fillAll(): Promise<Trouble | undefined> {
+    let trouble: Trouble | undefined
+    let failed = 0
+    for (const channel of marks.open()) {
+      if (stopped() || !live || isNew) break
+      const found = await fill(channel)
+      trouble = found ?? trouble
+      failed = found ? failed + 1 : 0
+      if (found?.wait !== undefined || failed >= ENOUGH) break
     }
-    return [...marks.values()].sort((a, b) => Number(b.ts) - Number(a.ts)).slice(0, CHANNELS)
+    return trouble
   }
 
-  async function fillChannel(mark: Seen, workspace: Workspace, reach: number): Promise<number> {
-    const oldest = String(Math.max(Number(mark.ts), (deps.now() - reach) / 1000).toFixed(6))
-    const { channel } = mark
-    const missed = await allPages(channel, (page) =>
-      workspace.api.call('conversations.history', (web) =>
-        web.conversations.history({ channel, oldest, ...page }),
-      ),
-    )
-    for (const ts of mark.threads) {
-      const thread = await allPages(channel, (page) =>
-        workspace.api.call('conversations.replies', (web) =>
-          web.conversations.replies({ channel, ts, oldest, ...page }),
-        ),
-      )
-      missed.push(...thread)
+  async function fill(channel: Channel): Promise<Trouble | undefined> {
+    const { team, id, turn, mark = 0, first, open = now() } = channel
+    const workspace = workspaces.find(team)
+    if (!workspace || open < now() - reach) {
+      log.error({ channel: id, team }, 'what was missed in a channel of Slack can no longer be read')
+      marks.close(channel, mark)
+      return undefined
     }
-    const found = missed
-      .map((message) => eventOf(toJson(message), mark))
-      .filter((event) => Number(event.ts) > Number(oldest))
-      .filter((event) => mark.all || String(event.text).includes(`<@${workspace.botUser}`))
-      .sort((a, b) => Number(a.ts) - Number(b.ts))
-    for (const event of found) {
-      if (stopped) return 0
-      await inbound.take('event', { type: 'event_callback', team_id: mark.team, event })
+    const from = Math.max(mark - OVERLAP, first, (now() - reach) / 1000)
+    const found = await read(channel, workspace, from)
+    if ('reason' in found) return found
+    try {
+      for (const event of found.events) {
+        if (stopped()) return undefined
+        await takeOne({ type: 'event_callback', team_id: team, event })
+      }
+    } catch (error) {
+      return { reason: reasonOf(error) }
     }
-    return found.length
+    if (found.events.length > 0) {
+      log.info({ channel: id, read: found.events.length }, 'read in Slack what may have been missed')
+    }
+    if (!stopped() && live && turn === channel.turn) marks.close(channel, found.readTo)
+    return undefined
   }
 
-  async function allPages<Message>(
-    channel: string,
-    read: (page: { limit: number; cursor?: string }) => Promise<Page<Message>>,
-  ): Promise<Message[]> {
-    const messages: Message[] = []
-    let cursor: string | undefined
-    for (let page = 0; page < PAGES && !stopped; page++) {
-      const answer = await read({ limit: PAGE, ...(cursor ? { cursor } : {}) })
-      messages.push(...(answer.messages ?? []))
-      cursor = answer.response_metadata?.next_cursor
-      if (!cursor) return messages
+  /** What may pass is tried again; of a channel that cannot be read at all there is nothing to take. */
+  async function read(channel: Channel, workspace: Workspace, from: number): Promise<Found | Trouble> {
+    try {
+      return await reader.read(channel, workspace, from)
+    } catch (error) {
+      const failure = slackFailure(error)
+      const { reason } = failure
+      if (failure.kind === 'rate-limited') return { reason, wait: failure.seconds * 1000 }
+      if (failure.kind !== 'rejected' || tokenFault(error) !== undefined) return { reason }
+      log.debug({ channel: channel.id, reason }, 'a channel of Slack cannot be read')
+      return { events: [], readTo: 0 }
     }
-    deps.log.warn({ channel, read: messages.length }, 'more was missed in Slack than is read back')
-    return messages
+  }
+
+  /** A message that is refused for good must not hold up the others. */
+  async function takeOne(payload: JsonObject): Promise<void> {
+    try {
+      await inbound.take('event', payload)
+    } catch (error) {
+      if (!(error instanceof TriviumError) || error.retryable) throw error
+      log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
+    }
+  }
+
+  /** Resolves after so many ms, or earlier when a connection was made, or at the end. */
+  function wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, ms)
+      stopping.signal.addEventListener('abort', done)
+      wake = done
+      function done() {
+        clearTimeout(timer)
+        stopping.signal.removeEventListener('abort', done)
+        resolve()
+      }
+    })
   }
 
   return {
-    seen({ channel, team, ts, thread, source }) {
-      if (window === 'off' || source === undefined || !channel || !ts) return
-      const name = `${team}/${channel}`
-      const mark = marks.get(name)
-      const others = mark?.threads.filter((each) => each !== thread) ?? []
-      marks.set(name, {
-        team,
-        channel,
-        ts: Number(ts) > Number(mark?.ts ?? 0) ? ts : (mark?.ts ?? ts),
-        all: mark?.all === true || source === 'message',
-        threads: [...(thread === undefined ? [] : [thread]), ...others].slice(0, THREADS),
-      })
-      unsaved.add(name)
-      saveSoon()
-    },
-    async fill() {
-      if (window === 'off') return
+    async watch(kind, payload, take) {
+      const spot = kind === 'event' ? spotOf(payload) : undefined
+      if (!spot) return take()
+      underWay.add(spot)
+      const type = textAt(objectAt(payload, 'event'), 'channel_type')
+      if (type !== undefined) types.set(spot.channel, type)
       try {
-        for (const mark of await load()) {
-          const workspace = workspaces.find(mark.team)
-          if (stopped) return
-          if (!workspace) continue
-          const goOn = await fillOne(mark, workspace, window)
-          if (!goOn) return
-        }
+        const taken = await take()
+        underWay.delete(spot)
+        return taken
       } catch (error) {
-        deps.log.warn({ err: error }, 'what was missed in Slack could not be read')
+        underWay.delete(spot)
+        refused(spot, payload)
+        throw error
       }
     },
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await trySave()
+    seen({ channel: id, team, ts, thread, source }) {
+      if (source === undefined || !id || !ts) return
+      const at = Number(ts)
+      const channel = marks.channel(team, id, at)
+      if (at > channel.newest) channel.newest = at
+      if (source === 'message') channel.all = true
+      const type = types.get(id)
+      if (type !== undefined) channel.type = type
+      if (thread !== undefined) rememberThread(channel, thread, at)
+      marks.touch(channel)
     },
-  }
-
-  /** False: Slack wants us to stop asking. */
-  async function fillOne(mark: Seen, workspace: Workspace, reach: number): Promise<boolean> {
-    try {
-      const read = await fillChannel(mark, workspace, reach)
-      if (read > 0) deps.log.info({ channel: mark.channel, read }, 'read in Slack what may have been missed')
-      return true
-    } catch (error) {
-      const { kind, reason } = slackFailure(error)
-      deps.log.debug({ channel: mark.channel, reason }, 'a channel of Slack could not be read')
-      return kind === 'rejected'
-    }
+    connected() {
+      live = true
+      isNew = true
+      wake()
+      start()
+    },
+    lost(since) {
+      if (!live) return
+      live = false
+      marks.reopen(since / 1000)
+      start()
+    },
+    status() {
+      const open = marks.open().length
+      return open === 0 ? undefined : `catching up: ${open} ${open === 1 ? 'channel' : 'channels'}`
+    },
+    async stop() {
+      stopping.abort()
+      await marks.stop()
+    },
   }
 }
 
-type Page<Message> = { messages?: Message[]; response_metadata?: { next_cursor?: string } }
+type Found = Awaited<ReturnType<GapReader['read']>>
 
-function eventOf(message: ReturnType<typeof toJson>, { channel }: Seen): JsonObject {
-  return {
-    ...Object(message),
-    type: 'message',
-    channel,
-    channel_type: channel.startsWith('D') ? 'im' : 'channel',
-  }
+/** Why a pass ended early, and for how long Slack wants to be left alone (ms). */
+type Trouble = { reason: string; wait?: number }
+
+const NOTHING: GapFill = {
+  watch: (_kind, _payload, take) => take(),
+  seen: () => {},
+  connected: () => {},
+  lost: () => {},
+  status: () => undefined,
+  stop: async () => {},
+}
+
+/** Only what people write can be read back. */
+function spotOf(payload: JsonObject): Spot | undefined {
+  const event = objectAt(payload, 'event')
+  if (event.type !== 'message' && event.type !== 'app_mention') return undefined
+  if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
+  const channel = textAt(event, 'channel')
+  const ts = Number(textAt(event, 'ts') ?? Number.NaN)
+  return channel === undefined || Number.isNaN(ts) ? undefined : { channel, ts }
+}
+
+function backoff(failures: number): number {
+  const delay = Math.min(BACKOFF.longest, BACKOFF.first * 2 ** failures)
+  return delay * (0.5 + Math.random() / 2)
 }

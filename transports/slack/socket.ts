@@ -1,10 +1,10 @@
-import { WebClient } from '@slack/web-api'
 import { type RawData, WebSocket } from 'ws'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Log } from '../../src/core/log.ts'
 import type { Health } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { createAcks } from './acks.ts'
+import { createAppClient } from './app-client.ts'
 import { slackFailure } from './failure.ts'
 import { type Envelope, readFrame } from './frames.ts'
 import type { Taken } from './inbound/answers.ts'
@@ -20,6 +20,8 @@ export type SocketModeOptions = {
   take(envelope: Envelope): Promise<Taken>
   /** Called each time a socket is ready. */
   connected(): void
+  /** Called when a socket that was ready ended: until `since` (Unix ms) it certainly brought what there was. */
+  lost(since: number): void
   log: Log
   now(): number
 }
@@ -40,8 +42,16 @@ const BACKOFF = { first: 250, longest: 30_000 }
 const HOPELESS = 30_000
 const MAX_FRAME = 16 * 1024 * 1024
 
-/** Why a connection ended, and how long to wait before the next (ms); without `wait`, as failures add up. */
-type Ending = { why: string; wait?: number; ready: boolean; fault?: string }
+/** A socket has proven itself once it brought an event, or lived for so long. */
+const PROVEN = 10_000
+/** With so many sockets in a row that ended sooner, health is red, though each of them began well. */
+const FLAPPING = 3
+
+/**
+ * Why a connection ended, and how long to wait before the next (ms); without `wait`, as failures add up. `end`: it never
+ * was ready, or not for long, or it was good for something.
+ */
+type Ending = { why: string; wait?: number; end: 'failed' | 'brief' | 'proven'; fault?: string }
 
 /**
  * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode), one socket at a time: the next
@@ -50,29 +60,24 @@ type Ending = { why: string; wait?: number; ready: boolean; fault?: string }
  */
 export function createSocketMode(options: SocketModeOptions): SocketMode {
   const { log, now } = options
-  const web = new WebClient(undefined, {
-    slackApiUrl: options.apiUrl,
-    headers: { Authorization: `Bearer ${options.appToken}` },
-    timeout: HANDSHAKE,
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-  })
-  const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '' }
+  const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '', brief: 0 }
   const stopping = new AbortController()
+  const { appToken, apiUrl } = options
+  const web = createAppClient({ appToken, apiUrl, timeout: HANDSHAKE, log, signal: stopping.signal })
   let running: Promise<void> | undefined
 
   const run = async () => {
     let failures = 0
     while (!stopping.signal.aborted) {
       const ending = await connectOnce()
-      failures = ending.ready ? 0 : failures + 1
       if (stopping.signal.aborted) return
-      state.fault = ending.fault ?? (ending.ready ? '' : ending.why)
-      const wait = ending.wait ?? backoff(failures)
-      log[ending.ready ? 'info' : 'warn'](
-        { why: ending.why, wait },
-        'the Slack socket ended; connecting anew',
-      )
+      const { why, end } = ending
+      failures = end === 'proven' ? 0 : failures + 1
+      state.brief = end === 'brief' ? state.brief + 1 : end === 'proven' ? 0 : state.brief
+      state.fault = ending.fault ?? (end === 'failed' || state.brief >= FLAPPING ? why : '')
+      // What Slack renews it wants back at once; but not again and again.
+      const wait = ending.wait === 0 && failures > 1 ? backoff(failures) : (ending.wait ?? backoff(failures))
+      log[failures === 0 ? 'info' : 'warn']({ why, wait }, 'the Slack socket ended; connecting anew')
       await sleep(wait)
     }
   }
@@ -84,22 +89,23 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
     } catch (error) {
       const failure = slackFailure(error)
       const why = `apps.connections.open failed: ${failure.reason}`
-      if (failure.kind === 'rate-limited') return { why, wait: failure.seconds * 1000, ready: false }
-      return failure.kind === 'rejected' ? { why, wait: HOPELESS, ready: false } : { why, ready: false }
+      if (failure.kind === 'rate-limited') return { why, wait: failure.seconds * 1000, end: 'failed' }
+      return failure.kind === 'rejected' ? { why, wait: HOPELESS, end: 'failed' } : { why, end: 'failed' }
     }
-    if (stopping.signal.aborted) return { why: 'stopped', ready: false }
+    if (stopping.signal.aborted) return { why: 'stopped', end: 'failed' }
     try {
       return await serve(url)
     } catch (error) {
-      return { why: reasonOf(error), ready: false }
-    } finally {
-      lost()
+      return { why: reasonOf(error), end: 'failed' }
     }
   }
 
-  const lost = () => {
-    if (state.ready) state.since = now()
+  /** `at`: until when the socket certainly brought what there was. */
+  const lost = (at: number) => {
+    if (!state.ready) return
+    state.since = now()
     state.ready = false
+    if (!stopping.signal.aborted) options.lost(at)
   }
 
   /** Resolves when the socket is closed, or given up where it does not close. */
@@ -108,8 +114,10 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
       const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
       const acks = createAcks(socket)
       const underWay = createUnderWay()
-      let ending: Ending | undefined
-      let ready = false
+      let ending: Omit<Ending, 'end'> | undefined
+      let end: Ending['end'] = 'failed'
+      let lastGood = now()
+      let proving: NodeJS.Timeout | undefined
       const liveness = watchLiveness({
         socket,
         ping: options.ping,
@@ -117,15 +125,22 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
         helloWithin: HANDSHAKE,
         now,
         dead: (why) => {
-          ending ??= { why, ready, fault: why }
+          ending ??= { why, fault: why }
           socket.terminate()
         },
       })
 
+      const prove = () => {
+        if (end === 'proven') return
+        end = 'proven'
+        state.brief = 0
+        state.fault = ''
+      }
       const leave = (why: string, more: Partial<Ending> = {}) => {
         if (ending) return
-        ending = { why, ready, wait: 0, ...more }
-        lost()
+        ending = { why, wait: 0, ...more }
+        // Slack says so over this very socket.
+        lost(now())
         void underWay.drained(DRAIN).then(() => {
           acks.flush()
           socket.close(1000)
@@ -136,18 +151,22 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
       stopping.signal.addEventListener('abort', onStop)
 
       socket.on('error', (error) => {
-        ending ??= { why: error.message, ready, fault: error.message }
+        ending ??= { why: error.message, fault: error.message }
       })
       socket.on('close', (code) => {
         liveness.stop()
+        clearTimeout(proving)
         stopping.signal.removeEventListener('abort', onStop)
-        resolve(ending ?? { why: `Slack closed it (${code})`, ready })
+        lost(lastGood)
+        resolve({ end, ...(ending ?? { why: `Slack closed it (${code})` }) })
       })
       // Keeps nothing of an envelope but its id: thousands may wait for the store, and what is alive is copied about.
       const receive = (envelope: Envelope) => {
         const { id, type } = envelope
         liveness.event()
-        state.lastEvent = now()
+        lastGood = now()
+        state.lastEvent = lastGood
+        prove()
         // Slack delivers again what a daemon that stops did not acknowledge.
         if (stopping.signal.aborted) return
         underWay.begin()
@@ -168,14 +187,13 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
         if (!frame) return log.warn({}, 'a frame of Slack could not be read')
         if ('payload' in frame) return receive(frame)
         if (frame.type === 'disconnect') return disconnect(frame.reason ?? 'unknown', leave)
-        ready = true
+        if (end === 'failed') end = 'brief'
+        lastGood = now()
+        proving = setTimeout(prove, PROVEN)
         liveness.hello()
-        Object.assign(state, {
-          ready: true,
-          connections: frame.num_connections ?? 1,
-          since: now(),
-          fault: '',
-        })
+        state.ready = true
+        state.connections = frame.num_connections ?? 1
+        if (state.brief < FLAPPING) state.fault = ''
         log.info({ connections: state.connections }, 'the Slack socket is ready')
         options.connected()
       })
@@ -203,8 +221,15 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
     health() {
       const silence = now() - state.lastEvent
       const gauges = { connections: state.ready ? state.connections : 0, secondsSinceEvent: silence / 1000 }
+      const { connections, brief, fault } = state
+      if (brief >= FLAPPING) {
+        return {
+          ok: false,
+          detail: `not connected for long: ${brief} sockets ended at once (${fault})`,
+          gauges,
+        }
+      }
       if (state.ready) {
-        const { connections } = state
         const detail = `connected (${connections} of at most 10 sockets of this app), last event ${formatDuration(silence)} ago`
         return { ok: true, detail, gauges }
       }

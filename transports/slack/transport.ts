@@ -1,11 +1,12 @@
 import { reasonOf } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
 import { checkSlack } from './check.ts'
 import type { Envelope } from './frames.ts'
 import { createGapFill } from './gap-fill.ts'
 import { createHttpListener } from './http.ts'
 import { createAnswers, type Taken } from './inbound/answers.ts'
-import { createInbound } from './inbound/inbound.ts'
+import { createInbound, type PayloadKind } from './inbound/inbound.ts'
 import type { SlackOptions, SocketOptions } from './options.ts'
 import { createSender } from './outbound/sender.ts'
 import { createProgress } from './progress.ts'
@@ -29,8 +30,10 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     progress.follow(where, accepted, workspace)
     gaps.seen(where)
   })
-  const take = createAnswers(options, deps, workspaces, inbound.take)
+  const answer = createAnswers(options, deps, workspaces, inbound.take)
   const gaps = createGapFill(options, deps, workspaces, inbound)
+  const take = (kind: PayloadKind, payload: JsonObject): Promise<Taken> =>
+    gaps.watch(kind, payload, () => answer(kind, payload))
   const sender = createSender(options, deps, workspaces)
   const stopping = new AbortController()
   const connected = Promise.withResolvers<void>()
@@ -50,8 +53,9 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       take: takeEnvelope,
       connected() {
         connected.resolve()
-        void gaps.fill()
+        gaps.connected()
       },
+      lost: gaps.lost,
       log: deps.log,
       now: deps.now,
     })
@@ -69,7 +73,10 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
         await workspaces.ready()
         identified = true
         if (!stopping.signal.aborted) listener.start()
-        if (options.mode === 'http') connected.resolve()
+        if (options.mode === 'http') {
+          connected.resolve()
+          gaps.connected()
+        }
         return
       } catch (error) {
         fault = reasonOf(error)
@@ -100,11 +107,11 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       workspaces.close()
     },
     health,
-    check: () => checkSlack(options, workspaces, health),
+    check: () => checkSlack(options, workspaces, health, deps.log),
   }
 
   function health(): Health {
-    if (identified) return withFaults(listener.health(), workspaces.faults())
+    if (identified) return withFaults(withStatus(listener.health(), gaps.status()), workspaces.faults())
     const patient = fault === '' && deps.now() - startedAt < PATIENCE
     return { ok: patient, detail: fault || 'asking Slack who the bot is' }
   }
@@ -120,6 +127,10 @@ const ENVELOPES: Record<string, 'event' | 'command' | 'interaction'> = {
 function withFaults(health: Health, faults: readonly string[]): Health {
   if (faults.length === 0) return health
   return { ...health, ok: false, detail: [health.detail ?? '', ...faults].join('; ') }
+}
+
+function withStatus(health: Health, status: string | undefined): Health {
+  return status === undefined ? health : { ...health, detail: [health.detail ?? '', status].join('; ') }
 }
 
 function rest(ms: number, signal: AbortSignal): Promise<void> {

@@ -42,6 +42,121 @@ describe('what was written while no socket was open', () => {
     assert.deepEqual(texts(), ['first', ...missed])
   })
 
+  test('is read again and again until Slack answers, though others are heard meanwhile, and health says so', async () => {
+    world = await startWorld({ ping: 60 })
+    await deliverEvent(world, { ...written('first') })
+    const { server, transport, fixture } = world
+    server.fail('conversations.history', { status: 500, body: {} }, { status: 500, body: {} })
+    server.sockets.cut()
+    written('missed')
+    await until(() => /catching up: 1 channel$/.test(transport.health().detail ?? ''), 'health that says so')
+    await server.sockets.deliver('events_api', callback({ ...written('live') }))
+    await until(() => texts().includes('missed'), 'what was missed')
+    assert.deepEqual(texts(), ['first', 'live', 'missed'])
+    await until(() => !/catching up/.test(transport.health().detail ?? ''), 'health that is quiet again')
+    const warnings = fixture.logs.filter(
+      ({ level, message }) => level === 'warn' && /could not be read/.test(message),
+    )
+    assert.equal(warnings.length, 1)
+  })
+
+  test('is taken once the store is back, where that was away as well', async () => {
+    world = await startWorld({ ping: 60 })
+    const { server, fixture } = world
+    await deliverEvent(world, { ...written('first') })
+    fixture.store.fail()
+    server.sockets.cut()
+    written('missed')
+    await until(() => fixture.store.calls >= 2, 'a message that is refused')
+    fixture.store.recover()
+    await until(() => texts().includes('missed'), 'what was missed')
+  })
+
+  test('is found after a restart, though others were heard before it could be read', async () => {
+    world = await startWorld({ ping: 60 })
+    const { server, transport } = world
+    await deliverEvent(world, { ...written('first') })
+    const outage = Array.from({ length: 50 }, () => ({ status: 500, body: {} }))
+    server.fail('conversations.history', ...outage)
+    server.sockets.cut()
+    written('missed')
+    await server.sockets.deliver('events_api', callback({ ...written('live') }))
+    await transport.stop()
+    server.heal('conversations.history')
+    await world.another()
+    await until(() => texts().includes('missed'), 'what was missed')
+  })
+
+  test('is found though the next message comes before a slow store has said how far was read', async () => {
+    world = await startWorld({ ping: 60 })
+    const { server, transport, fixture } = world
+    const channels = Array.from({ length: 10 }, (_, index) => `C${index}`)
+    for (const channel of channels) await deliverEvent(world, { ...written(`first ${channel}`, { channel }) })
+    await transport.stop()
+    for (const channel of channels) written(`missed ${channel}`, { channel })
+    const { get } = fixture.store.kv
+    const { promise: isOpen, resolve: open } = Promise.withResolvers<void>()
+    fixture.store.kv.get = async (key) => {
+      await isOpen
+      return get(key)
+    }
+    await world.another()
+    for (const channel of channels) {
+      await server.sockets.deliver('events_api', callback({ ...written(`live ${channel}`, { channel }) }))
+    }
+    open()
+    const missed = () => texts().filter((text) => text.startsWith('missed'))
+    await until(() => missed().length === channels.length, 'what was missed')
+  })
+
+  test('may be a whole thread, or an answer in an old one', async () => {
+    world = await startWorld({ ping: 60 })
+    const { server } = world
+    const old = Array.from({ length: 8 }, (_, index) => written(`old ${index}`))
+    for (const message of old) await deliverEvent(world, { ...message })
+    server.sockets.cut()
+    const root = written('missed root')
+    written('missed answer', { thread_ts: root.ts })
+    written('missed answer to an old one', { thread_ts: old[0]?.ts ?? '' })
+    await until(() => texts().includes('missed answer to an old one'), 'what was missed')
+    assert.deepEqual(texts().slice(8), ['missed root', 'missed answer', 'missed answer to an old one'])
+    // One look at the history tells which of the old ones were answered.
+    const asked = server.calls.filter(({ method }) => method === 'conversations.replies')
+    assert.deepEqual(new Set(asked.map(({ args }) => args.ts)), new Set([root.ts, old[0]?.ts]))
+  })
+
+  test('keeps the kind of its channel', async () => {
+    world = await startWorld({ ping: 60 })
+    const channel = 'G0GROUP'
+    await deliverEvent(world, { ...written('first', { channel }), channel_type: 'mpim' })
+    world.server.sockets.cut()
+    written('missed', { channel })
+    await until(() => texts().includes('missed'), 'what was missed')
+    const types = world.fixture.store.messages.map(({ data }) => data.channelType)
+    assert.deepEqual(types, ['mpim', 'mpim'])
+  })
+
+  test('is read though a thread that was remembered has been deleted', async () => {
+    world = await startWorld({ ping: 60 })
+    const first = written('first')
+    await deliverEvent(world, { ...first })
+    world.server.fail('conversations.replies', { body: { ok: false, error: 'thread_not_found' } })
+    world.server.sockets.cut()
+    written('missed')
+    await until(() => texts().includes('missed'), 'what was missed')
+  })
+
+  test('is left to Slack where the bot may not read the channel, and the others are read', async () => {
+    world = await startWorld({ ping: 60 })
+    await deliverEvent(world, { ...written('first', { channel: 'C0A' }), channel: 'C0A' })
+    await deliverEvent(world, { ...written('second', { channel: 'C0B' }), channel: 'C0B' })
+    world.server.fail('conversations.history', { body: { ok: false, error: 'missing_scope' } })
+    world.server.sockets.cut()
+    written('missed', { channel: 'C0A' })
+    await until(() => texts().includes('missed'), 'what was missed')
+    assert.doesNotMatch(world.transport.health().detail ?? '', /catching up/)
+  })
+
   test('without a mention is left alone where Slack delivers only mentions', async () => {
     world = await startWorld({ ping: 60 })
     const first = written('<@U0BOT> first')

@@ -68,11 +68,31 @@ describe('a socket', () => {
     assert.equal(world.transport.health().ok, false)
   })
 
+  test('that ends right after its hello, again and again, is asked for less and less, and health is red', async () => {
+    for (const end of ['refresh_requested', 'close'] as const) {
+      world = await startWorld(FAST)
+      const { sockets } = world.server
+      sockets.endAtOnce(end)
+      sockets.cut()
+      await until(() => !world.transport.health().ok, 'health that is red')
+      assert.match(world.transport.health().detail ?? '', /^not connected for long: 3 sockets ended at once/)
+      const before = sockets.opened()
+      assert.ok(before <= 6, `${before} sockets`)
+      await until(() => sockets.opened() > before, 'the next socket')
+      assert.equal(world.transport.health().ok, false)
+      sockets.endAtOnce(undefined)
+      assert.equal((await sockets.deliver('events_api', event('at last'))).acked, true)
+      assert.match(world.transport.health().detail ?? '', /^connected/)
+      if (end === 'refresh_requested') await world.close()
+    }
+  })
+
   test('is one at a time, however often connections break', async () => {
     world = await startWorld(FAST)
     for (let round = 2; round < 6; round++) {
       world.server.sockets.cut()
       await until(() => world.server.sockets.opened() >= round && connected(), `socket ${round}`)
+      await world.server.sockets.deliver('events_api', event(`over socket ${round}`))
     }
     assert.equal(world.server.sockets.mostOpen(), 1)
   })
@@ -128,6 +148,40 @@ test('a gateway that stops does not wait for a file that does not come, and leav
   await transport.stop()
   assert.equal(fixture.store.calls, 0)
   assert.equal((await delivery).acked, false)
+})
+
+test('a gateway that stops does not wait for a Slack that gives out no socket', async () => {
+  world = await startWorld(FAST)
+  const { server, transport } = world
+  const answered = server.hold('apps.connections.open')
+  const asked = () => server.calls.filter(({ method }) => method === 'apps.connections.open').length
+  const before = asked()
+  server.sockets.cut()
+  await until(() => asked() > before, 'the call')
+  const stoppedAt = performance.now()
+  await transport.stop()
+  assert.ok(performance.now() - stoppedAt < 2000)
+  answered()
+})
+
+test("what Slack's client has to say goes into the log of the gateway, and nowhere else", async (t) => {
+  world = await startWorld(FAST)
+  const { server, transport, fixture } = world
+  const said = [
+    t.mock.method(console, 'warn'),
+    t.mock.method(console, 'error'),
+    t.mock.method(console, 'info'),
+  ]
+  server.fail('apps.connections.open', { hangUp: true })
+  await transport.check()
+  server.fail('apps.connections.open', { hangUp: true })
+  server.sockets.cut()
+  await until(() => server.sockets.opened() > 1 && connected(), 'another socket')
+  assert.deepEqual(
+    said.map(({ mock }) => mock.callCount()),
+    [0, 0, 0],
+  )
+  assert.match(JSON.stringify(fixture.logs), /apps.connections.open failed/)
 })
 
 test('a gateway hears its other workspaces though one has removed the app, and says so', async () => {
