@@ -4,6 +4,7 @@ import type { Log } from '../../src/core/log.ts'
 import { SendPostponed } from '../../src/core/transport.ts'
 import { createTokenBucket, type TokenBucket } from '../token-bucket.ts'
 import { slackFailure } from './failure.ts'
+import { tokenFault } from './token-fault.ts'
 
 /** Slack's Web API under Slack's rate limits, with no retries but those after a 429. */
 export type SlackApi = {
@@ -23,6 +24,8 @@ export type SlackApi = {
    * does not come within two seconds.
    */
   pace(channel: string): Promise<void>
+  /** Why Slack does not accept the token, as the last call told; undefined where it does. */
+  fault(): string | undefined
   close(): void
 }
 
@@ -44,6 +47,7 @@ export function createSlackApi(options: {
   const closing = new AbortController()
   const blockedUntil = new Map<string, number>()
   const buckets = new Map<string, TokenBucket>()
+  let fault: string | undefined
   const web = new WebClient(options.token, {
     slackApiUrl: options.apiUrl,
     timeout: options.timeout,
@@ -57,8 +61,11 @@ export function createSlackApi(options: {
 
   const attempt = async <T>(limit: string, run: (client: WebClient) => Promise<T>): Promise<T> => {
     try {
-      return await run(web)
+      const answer = await run(web)
+      fault = undefined
+      return answer
     } catch (error) {
+      fault = tokenFault(error) ?? fault
       const failure = slackFailure(error)
       if (failure.kind === 'rate-limited') blockedUntil.set(limit, now() + failure.seconds * 1000)
       throw error
@@ -108,6 +115,7 @@ export function createSlackApi(options: {
         await wait(ms)
       }
     },
+    fault: () => fault,
     close: () => closing.abort(),
   }
 }

@@ -28,7 +28,7 @@ export type Workspaces = {
   find(team: string): Workspace | undefined
   /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
   isOwnBot(id: string): boolean
-  /** Why tokens were left out. */
+  /** Why tokens were left out, or do not work any more. */
   faults(): readonly string[]
   /** The only workspace there is; undefined where there are several, or none yet. */
   only(): Workspace | undefined
@@ -93,7 +93,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
       })
       return asking
     },
-    faults: () => faults,
+    faults: () => [...faults, ...[...found.values()].flatMap(faultOf)],
     find: (team) => found.get(team),
     isOwnBot: (id) => bots.has(id),
     only: () => (apis.length === 1 ? found.values().next().value : undefined),
@@ -101,6 +101,11 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
       for (const { api } of apis) api.close()
     },
   }
+}
+
+function faultOf({ name, api }: Workspace): string[] {
+  const fault = api.fault()
+  return fault === undefined ? [] : [`the bot token of ${name} does not work: ${fault}`]
 }
 
 function isForGood(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { until } from '../../fixtures/until.ts'
-import { callback, replyTo, startWorld, type World } from './harness.ts'
+import { callback, deliverEvent, replyTo, startWorld, type World } from './harness.ts'
 
 const FAST = { ping: 60 }
 let world: World
@@ -196,6 +196,26 @@ test('a gateway hears its other workspaces though one has removed the app, and s
   const failed = (await transport.check()).filter(({ ok }) => !ok)
   assert.match(failed[0]?.detail ?? '', /token_revoked.*install the app again/)
   assert.ok((await world.server.sockets.deliver('events_api', event('hello'))).acked)
+})
+
+test('a gateway whose token Slack does not accept any more says so, until a call works again', async () => {
+  world = await startWorld(FAST)
+  const { server, transport } = world
+  const message = await deliverEvent(world, { text: 'hello' })
+  for (const error of ['token_revoked', 'account_inactive', 'invalid_auth']) {
+    server.fail('chat.postMessage', { body: { ok: false, error } })
+    await assert.rejects(transport.send(replyTo(message, 'one', { key: error })))
+    assert.equal(transport.health().ok, false)
+    assert.match(
+      transport.health().detail ?? '',
+      new RegExp(`the bot token of T0TEAM does not work: ${error}`),
+    )
+    server.fail('chat.postMessage', { body: { ok: false, error: 'is_archived' } })
+    await assert.rejects(transport.send(replyTo(message, 'one', { key: error })))
+    assert.equal(transport.health().ok, false)
+    await transport.send(replyTo(message, 'one', { key: error }))
+    assert.equal(transport.health().ok, true)
+  }
 })
 
 test('a gateway whose Slack is away at the start connects when it is back', async () => {
