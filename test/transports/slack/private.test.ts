@@ -250,6 +250,47 @@ describe('an ephemeral reply', () => {
     assert.deepEqual(await shownBy(() => transport.send(own)), [['url', 'for Ann']])
   })
 
+  test('is not lost where the direct messages cannot be opened at first', async () => {
+    const reply = replyTo(await command(), 'psst', { key: 'first-direct', data: { ephemeral: 'U3NEW' } })
+    server.fail('chat.postEphemeral', refused('user_not_in_channel'))
+    server.fail('conversations.open', { hangUp: true })
+    await assert.rejects(transport.send(reply))
+    assert.deepEqual(await transport.probe?.(reply), { sent: false })
+    server.fail('chat.postEphemeral', refused('user_not_in_channel'))
+    assert.deepEqual(await shownBy(() => transport.send(reply)), [['D3NEW', 'psst']])
+  })
+
+  test('is not needed for a click on what one person saw: the answer is for them, in their thread', async () => {
+    await server.sockets.deliver('interactive', {
+      type: 'block_actions',
+      team: { id: 'T0TEAM' },
+      user: { id: 'U1ANN', name: 'ann' },
+      trigger_id: '6.6',
+      response_url: server.apiUrl.replace('/api/', '/respond/click'),
+      container: {
+        type: 'message',
+        is_ephemeral: true,
+        message_ts: '1999.000001',
+        thread_ts: '1998.000001',
+        channel_id: 'C0GEN',
+      },
+      channel: { id: 'C0GEN', name: 'general' },
+      actions: [{ action_id: 'pick', value: 'x', action_ts: '6', type: 'button' }],
+    })
+    const message = fixture.store.messages.at(-1)
+    assert.ok(message)
+    assert.deepEqual(await shownBy(() => transport.send(replyTo(message, 'noted'))), [['url', 'noted']])
+    assert.deepEqual(server.calls.at(-1)?.args, {
+      response_type: 'ephemeral',
+      replace_original: false,
+      text: 'noted',
+      thread_ts: '1998.000001',
+    })
+    assert.deepEqual(await shownBy(() => transport.send(late(replyTo(message, 'later', { key: 'later' })))), [
+      ['C0GEN/U1ANN', 'later'],
+    ])
+  })
+
   test('to a click in a thread is shown in that thread', async () => {
     const message = await command()
     const { replyTarget } = message.data

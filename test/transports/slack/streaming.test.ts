@@ -4,8 +4,11 @@ import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Message } from '../../../src/core/message.ts'
 import type { ReplyPiece } from '../../../src/core/transport.ts'
+import { createSentLog } from '../../../transports/slack/outbound/sent-log.ts'
+import { createStreams } from '../../../transports/slack/outbound/stream.ts'
+import { createWorkspaces } from '../../../transports/slack/workspaces.ts'
 import { until } from '../../fixtures/until.ts'
-import { deliverEvent, replyTo, startWorld } from './harness.ts'
+import { deliverEvent, replyTo, socketOptions, startWorld } from './harness.ts'
 
 const world = await startWorld()
 after(() => world.close())
@@ -110,6 +113,35 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual(textsOf(message), ['It is done'])
   })
 
+  test('leaves updates for whole replies: after 40 in a minute it waits', async () => {
+    const workspaces = createWorkspaces(socketOptions(server), fixture.deps)
+    await workspaces.ready()
+    const log = createSentLog(fixture.deps.kv, 'team')
+    let [time, reads] = [0, 0]
+    const sent = { ...log, read: (key: string) => log.read(key).finally(() => reads++) }
+    const streams = createStreams({ ...fixture.deps, now: () => time }, workspaces, sent, 1)
+    const message = await deliverEvent(world, { text: 'x', channel: 'C0FAST' })
+    const shows = (text: string) => until(() => textsOf(message)[0] === `${text} …`, text)
+    for (let each = 0; each <= 40; each++) {
+      streams.show(pieceOf(message, `${each}`))
+      await shows(`${each}`)
+    }
+    const before = reads
+    streams.show(pieceOf(message, 'too soon'))
+    await until(() => reads > before, 'its time to come')
+    time = 60_000
+    await until(() => {
+      streams.show(pieceOf(message, 'in time'))
+      return textsOf(message)[0] === 'in time …'
+    }, 'the next')
+    assert.equal(
+      server.calls.some(({ args }) => args.text === 'too soon …'),
+      false,
+    )
+    streams.close()
+    workspaces.close()
+  })
+
   test('does not keep others from it, though no whole reply ever follows', async () => {
     const message = await asked()
     for (let each = 0; each < 250; each++) {
@@ -141,7 +173,7 @@ describe('a reply that replaces an earlier one', () => {
     assert.equal(server.posts.at(-1)?.channel, 'C0OTHER')
   })
 
-  test('and takes more posts has each once, and all of them are replaced by the next', async () => {
+  test('and takes more posts has each once, and none is left when the next is shorter', async () => {
     const message = await asked()
     await transport.send(replyTo(message, 'thinking', { key: 'long' }))
     const reply = replyTo(message, paragraphs.join('\n\n'), { key: 'long/2', data: { update: 'long' } })
@@ -154,6 +186,8 @@ describe('a reply that replaces an earlier one', () => {
     const next = paragraphs.toReversed()
     await transport.send(replyTo(message, next.join('\n\n'), { key: 'long/3', data: { update: 'long' } }))
     assert.deepEqual(textsOf(message), next)
+    await transport.send(replyTo(message, 'in short', { key: 'long/4', data: { update: 'long' } }))
+    assert.deepEqual(textsOf(message), ['in short'])
   })
 
   test('is posted where the earlier one was deleted, and can be replaced in turn', async () => {

@@ -31,7 +31,7 @@ export async function replaceAll(posting: Posting, sent: SentLog): Promise<void>
     }
   }
   await postAll(posting)
-  await handOver(replaces.key, progress, sent)
+  await handOver(replaces.key, { ...posting, target: { ...target, channel } }, sent)
 }
 
 /** Takes over the posts of an earlier reply, before any is changed. */
@@ -43,11 +43,19 @@ export async function takeOver(key: string, earlier: Progress, posting: Posting)
   await save()
 }
 
-/** The next reply that replaces the earlier one finds the posts as they are now. */
-async function handOver(key: string, { posted }: Progress, sent: SentLog): Promise<void> {
+/** Takes away the posts that are left of a longer one; the next that replaces it finds the posts as they are now. */
+async function handOver(key: string, { workspace, target, progress }: Posting, sent: SentLog): Promise<void> {
+  const { posted } = progress
   const earlier = await sent.read(key)
-  const merged = [...posted, ...earlier.posted.slice(posted.length)]
-  if (merged.join() !== earlier.posted.join()) await sent.write(key, { ...earlier, posted: merged })
+  for (const ts of earlier.posted.filter((each) => !posted.includes(each))) {
+    try {
+      await workspace.api.write('chat.delete', (web) => web.chat.delete({ channel: target.channel, ts }))
+    } catch (error) {
+      // Somebody may have deleted it, or nobody may.
+      if (slackFailure(error).kind !== 'rejected') throw error
+    }
+  }
+  if (posted.join() !== earlier.posted.join()) await sent.write(key, { ...earlier, posted })
 }
 
 function isGone(error: unknown): boolean {

@@ -1,5 +1,6 @@
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Reply, ReplyPiece, TransportDeps } from '../../../src/core/transport.ts'
+import { createTokenBucket, type TokenBucket } from '../../token-bucket.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { mayHaveArrived } from '../failure.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
@@ -21,20 +22,24 @@ export type Streams = {
   close(): void
 }
 
-/** Slack takes about 50 updates a minute; and what is written within the first moment needs none. */
+/** What is written within the first moment need not be shown. */
 const EVERY = 1500
+/** Slack takes about 50 updates a minute and workspace; some are for the whole replies. */
+const UPDATES = { count: 40, per: 60_000 }
 const MAX_STREAMS = 200
 
 /** One that waits for its time, or is being written; there is nothing to remember of any other. */
 type Stream = { piece: ReplyPiece; timer?: NodeJS.Timeout; writing?: Promise<void> }
 
 export function createStreams(
-  deps: Pick<TransportDeps, 'gateway' | 'log'>,
+  deps: Pick<TransportDeps, 'gateway' | 'log' | 'now'>,
   workspaces: Workspaces,
   sent: SentLog,
   every = EVERY,
 ): Streams {
   const streams = new Map<string, Stream>()
+  /** By team. */
+  const updates = new Map<string, TokenBucket>()
 
   function writeSoon(id: string, stream: Stream) {
     stream.timer = setTimeout(() => {
@@ -53,7 +58,6 @@ export function createStreams(
       const workspace = target && workspaces.find(target.team)
       // What only one person sees cannot be changed.
       if (!workspace || target.responseUrl !== undefined) return
-      await workspace.api.pace(`update/${target.channel}`)
       const progress = await sent.read(keyOf(id))
       // The whole reply may have come, also by another daemon.
       if (progress.claimedBy !== undefined || streams.get(id) !== stream) return
@@ -72,6 +76,8 @@ export function createStreams(
     const text = `${part} …`
     const [ts] = progress.posted
     if (ts !== undefined) {
+      // Without a turn it is left out: the next piece says all of it again.
+      if (takeTurn(workspace) > 0) return
       const channel = progress.channel ?? target.channel
       await workspace.api.tryCall('chat.update', (web) => web.chat.update({ channel, ts, text, blocks: [] }))
       return
@@ -87,6 +93,12 @@ export function createStreams(
       if (!mayHaveArrived(error)) await save()
       throw error
     }
+  }
+
+  function takeTurn({ team }: Workspace): number {
+    const bucket = updates.get(team) ?? createTokenBucket(UPDATES, deps.now)
+    updates.set(team, bucket)
+    return bucket()
   }
 
   function replyOf({ text, ...place }: ReplyPiece): Reply {

@@ -71,8 +71,8 @@ async function showNext(whispering: Whispering, deps: WhisperDeps): Promise<stri
   } catch (error) {
     if (mayHaveArrived(error)) throw error
     delete progress.unconfirmed
-    if (isShutOut(error)) return undefined
     await save()
+    if (isShutOut(error)) return undefined
     throw error
   }
 }
