@@ -1,21 +1,34 @@
+import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { slackFailure } from './failure.ts'
 import type { OnAccepted } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
-import type { Workspace } from './workspaces.ts'
+import type { Workspace, Workspaces } from './workspaces.ts'
 
 /** Reactions that show on a message what becomes of it. Best effort: none of it holds up anything. */
-export type Progress = { follow: OnAccepted; stop(): void }
+export type Progress = {
+  follow: OnAccepted
+  /** Ends what an earlier daemon, or one that was killed, had left as being worked on. Never rejects. */
+  resume(workspaces: Pick<Workspaces, 'find'>): Promise<void>
+  stop(): void
+}
 
 /** What is done this fast needs no "working", and what no route wants gets no reaction at all. */
 const SOON = 400
 const LONGEST = 15 * 60_000
 /** Under a flood nobody looks at reactions, and Slack would refuse them. */
 const MAX_FOLLOWED = 100
+/** For so long a daemon that was killed may be away. */
+const KEPT = 86_400_000
+
+const placeSchema = z.object({ team: z.string(), channel: z.string(), ts: z.string() })
+
+type Place = z.infer<typeof placeSchema>
 
 export function createProgress(options: SlackOptions, deps: TransportDeps): Progress {
   const { progress } = options
+  const prefix = `slack/${deps.gateway}/working/`
   let followed = 0
   let ended = false
 
@@ -39,28 +52,51 @@ export function createProgress(options: SlackOptions, deps: TransportDeps): Prog
     const early = await deps.settled(messageId, SOON)
     if (early === 'unrouted' || ended) return
     if (early !== undefined) return react(workspace, 'add', progress[early], place)
+    // Kept first: a daemon that is killed would leave the reaction for good.
+    await deps.kv.set(prefix + messageId, place, { ttl: KEPT })
     await react(workspace, 'add', progress.working, place)
+    await showEnd(messageId, place, workspace)
+  }
+
+  const showEnd = async (messageId: string, place: Place, workspace: Workspace) => {
+    if (progress === 'off') return
     const outcome = await deps.settled(messageId, LONGEST)
-    if (ended) return
+    // Of several daemons that wait for it, one shows it.
+    if (ended || !(await deps.kv.delete(prefix + messageId))) return
     await react(workspace, 'remove', progress.working, place)
     if (outcome === 'done' || outcome === 'failed') await react(workspace, 'add', progress[outcome], place)
   }
 
+  /** Runs beside all else, for as many as anybody looks at. */
+  const beside = (run: () => Promise<void>) => {
+    if (ended || followed >= MAX_FOLLOWED) return
+    followed++
+    void run()
+      .catch((error: unknown) => deps.log.debug({ reason: reasonOf(error) }, 'progress was not shown'))
+      .finally(() => {
+        followed--
+      })
+  }
+
   return {
-    follow({ channel, ts, source }, { id }, workspace) {
-      if (source === undefined || !channel || !ts || ended || progress === 'off' || followed >= MAX_FOLLOWED)
-        return
-      followed++
-      void show(id, { channel, ts }, workspace)
-        .catch((error: unknown) => deps.log.debug({ reason: reasonOf(error) }, 'progress was not shown'))
-        .finally(() => {
-          followed--
-        })
+    follow({ team, channel, ts, source }, { id }, workspace) {
+      if (source === undefined || !channel || !ts || progress === 'off') return
+      beside(() => show(id, { team, channel, ts }, workspace))
+    },
+    async resume(workspaces) {
+      if (progress === 'off') return
+      try {
+        for (const key of await deps.kv.list(prefix, MAX_FOLLOWED)) {
+          const place = placeSchema.safeParse((await deps.kv.get(key))?.value).data
+          const workspace = place && workspaces.find(place.team)
+          if (workspace) beside(() => showEnd(key.slice(prefix.length), place, workspace))
+        }
+      } catch (error) {
+        deps.log.debug({ reason: reasonOf(error) }, 'progress that an earlier daemon showed was not found')
+      }
     },
     stop() {
       ended = true
     },
   }
 }
-
-type Place = { channel: string; ts: string }

@@ -72,7 +72,9 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       try {
         await workspaces.ready()
         identified = true
-        if (!stopping.signal.aborted) listener.start()
+        if (stopping.signal.aborted) return
+        listener.start()
+        void progress.resume(workspaces)
         if (options.mode === 'http') {
           connected.resolve()
           gaps.connected()

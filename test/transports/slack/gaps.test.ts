@@ -184,3 +184,24 @@ test('progress is shown with reactions on what a route wants, and on nothing els
     { verb: 'add', name: 'white_check_mark', ts: wanted.data.ts },
   ])
 })
+
+test('progress that a daemon left behind when it ended is brought to its end by the next, and by one only', async () => {
+  world = await startWorld({ progress: {} })
+  const { server, fixture, transport } = world
+  const message = await deliverEvent(world, { text: 'please', ts: ts() })
+  await until(() => server.reactions.length === 1, 'eyes')
+  await transport.stop()
+  await world.another()
+  const third = await world.another()
+  const kept = () => fixture.store.kv.list('slack/team/working/', 10)
+  assert.equal((await kept()).length, 1)
+  fixture.store.settle(message.id, 'failed')
+  await until(() => server.reactions.length === 3, 'all reactions')
+  assert.deepEqual(
+    server.reactions.map(({ verb, name }) => `${verb} ${name}`),
+    ['add eyes', 'remove eyes', 'add warning'],
+  )
+  assert.deepEqual(await kept(), [])
+  await third.transport.stop()
+  assert.equal(server.reactions.length, 3)
+})
