@@ -27,6 +27,8 @@ export type Mail = {
   parts: Part[]
   /** Why it could only be read in part. */
   unreadable?: string
+  /** It could not be parsed, and its headers were read roughly: nothing in them counts as proven. */
+  guessed?: true
 }
 
 export type Mailbox = { name: string; address: string }
@@ -89,7 +91,7 @@ function toMail(email: ParsedMail, raw: Uint8Array): Mail {
     references: messageIds(value('references')),
     ...(date === undefined ? {} : { date }),
     // postal-mime keeps one sender only; that there are more is what matters here.
-    from: mailboxes(addressParser((value('from') ?? '').slice(0, MAX_FROM), { flatten: true })),
+    from: authors(value('from')),
     replyTo: mailboxes(email.replyTo),
     to: mailboxes(email.to),
     cc: mailboxes(email.cc),
@@ -112,11 +114,20 @@ function toPart(part: MimePart, index: number): Part {
   }
 }
 
+function authors(from: string | undefined): Mailbox[] {
+  return mailboxes(addressParser((from ?? '').slice(0, MAX_FROM), { flatten: true }))
+}
+
 function mailboxes(addresses: readonly Address[] = []): Mailbox[] {
   return addresses
     .flatMap((each) => (each.group === undefined ? [each] : each.group))
     .filter((each) => each.address.includes('@'))
-    .map(({ name, address }) => ({ name: oneLine(name), address: oneLine(address).toLowerCase() }))
+    .map(({ name, address }) => ({ name: oneLine(name), address: lowerCase(oneLine(address)) }))
+}
+
+/** ASCII only: lower case makes an ASCII letter of the Kelvin sign, and another address of the whole. */
+export function lowerCase(address: string): string {
+  return address.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /** Some senders leave the angle brackets away. */
@@ -146,13 +157,13 @@ export function headersOnly(raw: Uint8Array, reason: string): Mail {
   const value = (name: string) => headers.find((each) => each.key === name)?.value
   const messageId = messageIds(value('message-id'))[0]
   const inReplyTo = messageIds(value('in-reply-to'))[0]
-  const address = /[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/.exec(value('from')?.slice(-1000) ?? '')?.[0]
   return {
     headers,
     ...(messageId ? { messageId } : {}),
     ...(inReplyTo ? { inReplyTo } : {}),
     references: messageIds(value('references')),
-    from: address ? [{ name: '', address: address.toLowerCase() }] : [],
+    // As in any other mail: the first thing that looks like an address may be a name that somebody gave himself.
+    from: authors(value('from')),
     replyTo: [],
     to: [],
     cc: [],
@@ -161,5 +172,6 @@ export function headersOnly(raw: Uint8Array, reason: string): Mail {
     // Nothing is lost: who can read it finds it whole.
     parts: [{ name: 'mail.eml', type: 'message/rfc822', inline: false, content: raw }],
     unreadable: reason,
+    guessed: true,
   }
 }
