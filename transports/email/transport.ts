@@ -48,6 +48,7 @@ export function createEmailTransport(
       trust: options.trust,
       sealers: options['trust-arc'] ?? [],
       resolver: world.resolver ?? createResolver(now),
+      now,
     }),
     conversations: createConversations({ kv, gateway, sent, window: options['thread-window'] }),
     sent,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { automaticReason } from '../../../transports/email/inbound/automatic.ts'
-import { bareSubject, isReplySubject } from '../../../transports/email/inbound/subject.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { bareSubject, isReplySubject } from '../../../transports/email/inbound/subject.ts'
 import { trustedResult } from '../../../transports/email/inbound/trusted-results.ts'
 import { markOf, marksIn, messageIdOf } from '../../../transports/email/own-id.ts'
 import fc from '../../fixtures/fast-check.ts'
@@ -137,7 +137,7 @@ describe('Authentication-Results of a trusted server', () => {
 
   test('prove the sender by dmarc, an aligned dkim signature, or spf for the same domain', async () => {
     assert.equal(
-      await resultOf('Authentication-Results: mx.example.com; dmarc=pass header.from=example.net'),
+      await resultOf('Authentication-Results: mx.example.com; dmarc=pass header.from=mail.example.net'),
       'pass',
     )
     assert.equal(
@@ -161,6 +161,10 @@ describe('Authentication-Results of a trusted server', () => {
       'none',
     )
     assert.equal(await resultOf('Authentication-Results: mx.example.com; x=y (dmarc=pass); none'), 'none')
+    assert.equal(
+      await resultOf('Authentication-Results: mx.example.com; dmarc=pass header.from=example.net'),
+      'none',
+    )
   })
 
   test('count only from that server, and only above the next Received header', async () => {

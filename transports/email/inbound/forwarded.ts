@@ -1,5 +1,5 @@
 import type { ARCChainEntry } from 'mailauth'
-import { withoutComments } from './trusted-results.ts'
+import { domainOf, parseAuthenticationResults } from './authentication-results.ts'
 
 /**
  * Whether forwarders that are trusted saw proof that the mail came from `domain`, before they changed it: mailing
@@ -15,10 +15,13 @@ export function provenBeforeForwarding(
   const sealers = chain.map((entry) => String(entry['arc-seal']?.parsed?.d?.value ?? '').toLowerCase())
   if (sealers.length === 0 || !sealers.every((sealer) => trusted.has(sealer))) return false
   // The first of them saw the mail as it was sent. A From that was written anew after it is not what it vouched for.
-  const [first] = chain
-  const results = withoutComments(String(first?.['arc-authentication-results']?.original ?? ''))
-  return results.split(';').some((each) => {
-    const from = /\bheader\.from\s*=\s*"?([^\s";]{1,300})/i.exec(each)?.[1] ?? ''
-    return /^\s*dmarc\s*=\s*pass\b/i.test(each) && from.toLowerCase() === domain
-  })
+  const original = String(chain[0]?.['arc-authentication-results']?.original ?? '')
+  const value = /^[^:;]*:\s*i\s*=\s*1\s*;(.*)$/is.exec(original)?.[1] ?? ''
+  const found = parseAuthenticationResults(value)?.results.filter(({ method }) => method === 'dmarc') ?? []
+  return (
+    found.length > 0 &&
+    found.every(({ result, properties }) => {
+      return result === 'pass' && domainOf(properties.get('header.from') ?? '') === domain
+    })
+  )
 }

@@ -2,14 +2,16 @@ import { hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import type { DNSResolver } from 'mailauth'
 import { reasonOf } from '../../../src/core/errors.ts'
+import { domainOf } from './authentication-results.ts'
 import { provenBeforeForwarding } from './forwarded.ts'
+import { ambiguity } from './header-section.ts'
 import { header, type Mail } from './parse.ts'
 import { trustedResult } from './trusted-results.ts'
 
 /** Whether the sender is who the From header says. */
 export type Identity = {
   /** `none`: nobody can tell: the domain publishes nothing, or the answer could not be had. */
-  result: 'pass' | 'fail' | 'none'
+  result: 'pass' | 'fail' | 'none' | 'temperror'
   /** What decided: `dmarc`, `dkim`, `spf`, `trusted`, … */
   by: string
   detail: string
@@ -28,6 +30,7 @@ export function createIdentityCheck(options: {
   /** Domains whose ARC seals (RFC 8617) are believed. */
   sealers: readonly string[]
   resolver: DNSResolver
+  now(): number
 }): VerifyIdentity {
   const { authentication, trust, resolver } = options
   const sealers = new Set(options.sealers.map((each) => each.toLowerCase()))
@@ -38,7 +41,9 @@ export function createIdentityCheck(options: {
     if (!sender || mail.from.length > 1 || mail.headers.filter(({ key }) => key === 'from').length > 1) {
       return { result: 'fail', by: 'from', detail: 'there is not exactly one sender' }
     }
-    if (trust) return trustedResult(mail, trust, domainOf(sender.address))
+    if (trust) {
+      return trustedResult(mail, trust, domainOf(sender.address), await ambiguity(mail, source))
+    }
     try {
       return await verify(mail, source(), { resolver, sealers })
     } catch (error) {
@@ -77,8 +82,4 @@ async function verify(
     return { result: 'pass', by: 'spf', detail }
   }
   return { result: 'none', by: 'unsigned', detail }
-}
-
-function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 }

@@ -1,3 +1,9 @@
+import {
+  type AuthenticationResults,
+  domainOf,
+  type MethodResult,
+  parseAuthenticationResults,
+} from './authentication-results.ts'
 import type { Identity } from './identity.ts'
 import type { Mail } from './parse.ts'
 
@@ -5,56 +11,88 @@ import type { Mail } from './parse.ts'
  * What the Authentication-Results headers (RFC 8601) of `host` say about mail from `domain`. Only the topmost run
  * of them counts, up to the next Received header: what stands below was there before your server took the mail,
  * and anyone can write it. Your server must remove forged ones with its own name, as RFC 8601, section 5, asks.
+ * `doubt` says why the server may have judged another mail than the one that is read here: it proves nothing then.
  */
-export function trustedResult(mail: Mail, host: string, domain: string): Identity {
-  const results = topmost(mail, host).flatMap(methods)
+export function trustedResult(mail: Mail, host: string, domain: string, doubt?: string): Identity {
+  const run = topmost(mail, host)
+  if (!run) return illegible(mail, host)
+  const results = firstOfEach(run)
   const detail =
-    results.map(({ method, result }) => `${method}=${result}`).join(' ') || `nothing from ${host}`
-  const has = (method: string, result: string) =>
-    results.find((each) => each.method === method && each.result === result)
-  if (has('dmarc', 'pass')) return { result: 'pass', by: 'trusted', detail }
-  const dkim = results.some(
-    (each) => each.method === 'dkim' && each.result === 'pass' && isAligned(each.domain, domain),
-  )
-  const spf = results.some(
-    (each) => each.method === 'spf' && each.result === 'pass' && each.domain === domain,
-  )
-  if (has('dmarc', 'fail')) return { result: 'fail', by: 'trusted', detail }
-  return { result: dkim || spf ? 'pass' : 'none', by: 'trusted', detail }
+    [...results.map(({ method, result }) => `${method}=${result}`), ...(doubt ? [doubt] : [])].join('; ') ||
+    `nothing from ${host}`
+  const verdict = judge(run, results, mail, domain)
+  if (!doubt || verdict.result !== 'pass') return { result: verdict.result, by: 'trusted', detail }
+  return { result: verdict.strict ? 'fail' : 'none', by: 'trusted', detail }
 }
 
-type MethodResult = { method: string; result: string; domain: string }
+/** `strict`: the domain asks to refuse what is not proven. */
+type Verdict = { result: Identity['result']; strict: boolean }
 
-function topmost(mail: Mail, host: string): string[] {
-  const found: string[] = []
+function judge(
+  run: readonly AuthenticationResults[],
+  results: readonly MethodResult[],
+  mail: Mail,
+  domain: string,
+): Verdict {
+  const every = run.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
+  const dmarc = results.filter(({ method }) => method === 'dmarc')
+  const strict = every.some(asksToRefuse)
+  if (every.some(({ result }) => result === 'fail')) return { result: 'fail', strict }
+  const authors = dmarc.map(({ properties }) => domainOf(properties.get('header.from') ?? ''))
+  // It judged another author than the one who is shown.
+  if (authors.some((author) => author !== '' && !isAligned(author, domain))) return { result: 'fail', strict }
+  const passed = (name: string) =>
+    results.filter(({ method, result }) => method === name && result === 'pass')
+  const spf = passed('spf').some(({ properties }) => domainIn(properties, 'smtp.mailfrom') === domain)
+  if (spf) return { result: 'pass', strict }
+  const byDmarc = dmarc.some(({ result }, at) => result === 'pass' && authors[at] === domain)
+  const byDkim = passed('dkim').some(({ properties }) =>
+    isAligned(domainIn(properties, 'header.d') || domainIn(properties, 'header.i'), domain),
+  )
+  if ((byDmarc || byDkim) && !isPartlySigned(mail, domain)) return { result: 'pass', strict }
+  return { result: dmarc.some(({ result }) => result === 'temperror') ? 'temperror' : 'none', strict }
+}
+
+/** The headers of `host`. Undefined where one of them does not follow the grammar. */
+function topmost(mail: Mail, host: string): AuthenticationResults[] | undefined {
+  const found: AuthenticationResults[] = []
   for (const { key, value } of mail.headers) {
     if (key === 'received' && found.length > 0) break
     if (key !== 'authentication-results') continue
-    const text = withoutComments(value)
-    const [id = '', ...rest] = text.split(';')
-    if (id.trim().split(/\s/, 1)[0]?.toLowerCase() !== host.toLowerCase()) break
-    found.push(rest.join(';'))
+    const parsed = parseAuthenticationResults(value)
+    if (!parsed && startsWith(value, host)) return undefined
+    if (parsed?.host !== host.toLowerCase()) break
+    found.push(parsed)
   }
   return found
 }
 
-function methods(text: string): MethodResult[] {
-  return text
-    .slice(0, 10_000)
-    .split(';')
-    .map((each) => /^\s*([\w-]{1,40})(?:\/\d+)?\s*=\s*(\w{1,40})/.exec(each)?.slice(1).concat(each))
-    .filter((each) => each !== undefined)
-    .map(([method = '', result = '', text = '']) => ({
-      method: method.toLowerCase(),
-      result: result.toLowerCase(),
-      domain: signer(text),
-    }))
+function startsWith(value: string, host: string): boolean {
+  return value
+    .replaceAll(/^(?:\s|"|\([^()]*\))+/g, '')
+    .toLowerCase()
+    .startsWith(host.toLowerCase())
 }
 
-/** The domain that a result speaks of: `header.d` for DKIM, the envelope sender's for SPF. */
-function signer(text: string): string {
-  const value = /\b(?:header\.d|header\.i|smtp\.mailfrom)\s*=\s*"?([^\s";]{1,300})/i.exec(text)?.[1] ?? ''
-  return value.slice(value.lastIndexOf('@') + 1).toLowerCase()
+function illegible(mail: Mail, host: string): Identity {
+  const failed = mail.headers.some(
+    ({ key, value }) => key === 'authentication-results' && /\bdmarc\s*=\s*fail\b/i.test(value),
+  )
+  return { result: failed ? 'fail' : 'none', by: 'trusted', detail: `what ${host} says cannot be read` }
+}
+
+/** Each method as the topmost header that names it has it: one further down may be the sender's own. */
+function firstOfEach(run: readonly AuthenticationResults[]): MethodResult[] {
+  const stated = new Set<string>()
+  return run.flatMap(({ results }) => {
+    const fresh = results.filter(({ method }) => !stated.has(method))
+    for (const { method } of fresh) stated.add(method)
+    return fresh
+  })
+}
+
+function domainIn(properties: ReadonlyMap<string, string>, name: string): string {
+  return domainOf(properties.get(name) ?? '')
 }
 
 /** A parent domain may sign for its children (relaxed alignment), never a child for its parent. */
@@ -62,14 +100,17 @@ function isAligned(signing: string, from: string): boolean {
   return signing.includes('.') && (from === signing || from.endsWith(`.${signing}`))
 }
 
-/** Without what stands in parentheses (RFC 5322, section 3.2.2), which says nothing to machines. */
-export function withoutComments(text: string): string {
-  let bare = ''
-  let depth = 0
-  for (const char of text.slice(0, 10_000)) {
-    if (char === '(') depth++
-    else if (char === ')') depth = Math.max(0, depth - 1)
-    else if (depth === 0) bare += char
-  }
-  return bare
+/** True where a signature of the domain leaves some of the body to whoever appends to it (RFC 6376, section 8.2). */
+function isPartlySigned(mail: Mail, domain: string): boolean {
+  return mail.headers.some(({ key, value }) => {
+    if (key !== 'dkim-signature' || !/(?:^|;)\s*l\s*=/i.test(value)) return false
+    const signer = domainOf(/(?:^|;)\s*d\s*=\s*([^;\s]+)/i.exec(value)?.[1] ?? '')
+    return isAligned(signer, domain) || signer.endsWith(`.${domain}`)
+  })
+}
+
+/** Servers tell the policy in a comment, `(p=REJECT)`, or as `policy.dmarc`. */
+function asksToRefuse({ properties, comments }: MethodResult): boolean {
+  const policy = properties.get('policy.dmarc') ?? /\bp(?:olicy)?\s*=\s*(\w+)/i.exec(comments)?.[1] ?? ''
+  return /^(?:quarantine|reject)$/i.test(policy)
 }

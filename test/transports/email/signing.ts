@@ -1,0 +1,68 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { type DNSResolver, dkimSign } from 'mailauth'
+import { createIdentityCheck, type Identity } from '../../../transports/email/inbound/identity.ts'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'der' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+const KEY = `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`
+
+/** example.net signs and asks to reject the rest, evil.example signs anything, loose.example asks for nothing. */
+export const RECORDS: Readonly<Record<string, string>> = {
+  'TXT s1._domainkey.example.net': KEY,
+  'TXT _dmarc.example.net': 'v=DMARC1; p=reject',
+  'TXT s1._domainkey.evil.example': KEY,
+  'TXT _dmarc.evil.example': 'v=DMARC1; p=none',
+  'TXT s1._domainkey.loose.example': KEY,
+}
+
+/** The DNS with these records and no others. `failing` says which look-ups end with an error, and with which code. */
+export function dnsOf(
+  records: Readonly<Record<string, string>> = RECORDS,
+  failing: (domain: string, type: string) => string | undefined = () => undefined,
+): DNSResolver {
+  return async (domain, type) => {
+    const name = domain.toLowerCase()
+    const found = records[`${type} ${name}`]
+    const code = failing(name, type) ?? (found === undefined ? 'ENOTFOUND' : undefined)
+    if (code) throw Object.assign(new Error(`${type} ${domain}: ${code}`), { code })
+    return [[found ?? '']]
+  }
+}
+
+/** Puts a DKIM signature of `domain` before a mail. */
+export async function signed(
+  raw: string | Buffer,
+  domain = 'example.net',
+  more: { maxBodyLength?: number; headerList?: string } = {},
+): Promise<Buffer> {
+  const { headerList, ...limits } = more
+  const key = { signingDomain: domain, selector: 's1', privateKey, ...limits }
+  const { signatures } = await dkimSign(Buffer.from(raw), {
+    ...key,
+    signatureData: [key],
+    ...(headerList ? { headerList } : {}),
+  })
+  return Buffer.concat([Buffer.from(signatures), Buffer.from(raw)])
+}
+
+/** What is found out about a mail, and who is shown as its sender. */
+export async function judge(
+  raw: string | Buffer,
+  options: { trust?: string; sealers?: string[]; resolver?: DNSResolver } = {},
+): Promise<Identity & { from: string }> {
+  const verify = createIdentityCheck({
+    authentication: 'prefer',
+    trust: options.trust,
+    sealers: options.sealers ?? [],
+    resolver: options.resolver ?? dnsOf(),
+    now: Date.now,
+  })
+  const source = Buffer.from(raw)
+  const mail = await parseMail(source)
+  const from = mail.from.map(({ address }) => address).join(' ')
+  return { ...(await verify(mail, () => source)), from }
+}

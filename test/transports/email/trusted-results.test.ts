@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseAuthenticationResults } from '../../../transports/email/inbound/authentication-results.ts'
+import { provenBeforeForwarding } from '../../../transports/email/inbound/forwarded.ts'
+import fc from '../../fixtures/fast-check.ts'
+import { mail } from './harness.ts'
+import { judge } from './signing.ts'
+
+const HOST = 'mx.example.com'
+const FROM = 'header.from=example.net'
+/** What is believed of a mail of anna@example.net with these headers on top. */
+const believed = async (...values: string[]) => {
+  const headers = values.map((value) => `Authentication-Results: ${value}\r\n`)
+  return (await judge(headers.join('') + mail({}), { trust: HOST })).result
+}
+
+describe('the results of a trusted server', () => {
+  const PASS = {
+    'of Gmail': `${HOST};\r\n       dkim=pass header.i=@example.net header.s=s1 header.b="ab/c+=";\r\n       spf=pass (google.com: domain of x designates 203.0.113.7 as permitted sender) smtp.mailfrom=bounce+a=b@example.net;\r\n       dmarc=pass (p=NONE sp=QUARANTINE dis=NONE) ${FROM}`,
+    'of Microsoft': `${HOST}; spf=none (sender IP is 203.0.113.7) smtp.mailfrom=; dkim=pass (signature was verified) header.d=example.net;dmarc=pass action=none ${FROM};compauth=pass reason=100`,
+    'of OpenDKIM': `${HOST};\r\n\tdkim=pass (2048-bit key; unprotected) header.d=example.net header.i=@example.net header.a=rsa-sha256 header.s=s1 header.b=abc`,
+    'of Rspamd': `${HOST};\r\n\tdkim=pass header.d=example.net header.s=s1 header.b=abc;\r\n\tspf=pass (mx: domain of a@example.net) smtp.mailfrom=a@example.net;\r\n\tdmarc=pass (policy=reject) ${FROM}`,
+    'with blanks and a version': `(hello) "${HOST}" 1; DMARC/1 = Pass (p=reject; a "quote) \t ${FROM} ;`,
+    'with a parent that signs': `${HOST}; dkim=pass header.d=example.net; dmarc=none header.from=example.net`,
+    'with SPF for the same domain': `${HOST}; spf=pass smtp.mailfrom="anna; x"@example.net`,
+  }
+  for (const [what, value] of Object.entries(PASS)) {
+    test(`are believed ${what}`, async () => assert.equal(await believed(value), 'pass'))
+  }
+
+  const FAIL = {
+    'a quoted local part that looks like a result': `${HOST}; spf=pass smtp.mailfrom="a; dmarc=pass b"@evil.example; dmarc=fail ${FROM}`,
+    'a comment that swallows what follows': `${HOST}; dkim=pass header.d=example.net(.evil.example; dmarc=fail ${FROM}`,
+    'a quote that swallows what follows': `${HOST}; dkim=pass header.d=example.net header.b="x; dmarc=fail ${FROM}`,
+    'another author': `${HOST}; dmarc=pass header.from=evil.example`,
+    'both a pass and a failure': `${HOST}; dmarc=pass ${FROM}; dmarc=fail ${FROM}`,
+    'a pass beside a failure': `${HOST}; dkim=pass header.d=example.net; dmarc=fail (p=reject) ${FROM}`,
+  }
+  for (const [what, value] of Object.entries(FAIL)) {
+    test(`say that it is forged with ${what}`, async () => assert.equal(await believed(value), 'fail'))
+  }
+
+  const NONE = {
+    'an author that is not named': `${HOST}; dmarc=pass`,
+    'a result in a comment': `${HOST}; spf=none (dmarc=pass ${FROM})`,
+    'a result in an escaped comment': `${HOST}; spf=none (\\) dmarc=pass ${FROM})`,
+    'a result in a quote': `${HOST}; dkim=none reason="; dmarc=pass ${FROM}"`,
+    'a domain in a quote': `${HOST}; dkim=pass reason="header.d=example.net" header.d=evil.example`,
+    'a domain twice': `${HOST}; dkim=pass header.d=evil.example header.d=example.net`,
+    'a domain in two pieces': `${HOST}; dkim=pass header.d=example.net evil.example`,
+    'an identity of another signer': `${HOST}; dkim=pass header.i=@example.net header.d=evil.example`,
+    'a local part with a domain': `${HOST}; spf=pass smtp.mailfrom=example.net@evil.example`,
+    'a quoted local part with an address': `${HOST}; spf=pass smtp.mailfrom="x@example.net y"@evil.example`,
+    'a child that signs for its parent': `${HOST}; dkim=pass header.d=sub.example.net`,
+    'a top-level domain that signs': `${HOST}; dkim=pass header.d=net`,
+    'another server': `${HOST}.evil.example; dmarc=pass ${FROM}`,
+  }
+  for (const [what, value] of Object.entries(NONE)) {
+    test(`prove nothing with ${what}`, async () => assert.equal(await believed(value), 'none'))
+  }
+
+  test('are those of the topmost header for each method, as the sender may have added his own', async () => {
+    const forged = `${HOST}; dkim=pass header.d=example.net; dmarc=pass ${FROM}`
+    assert.equal(await believed(`${HOST}; dkim=none; dmarc=none`, forged), 'none')
+    assert.equal(await believed(`${HOST}; dkim=none; dmarc=none header.b="`, forged), 'none')
+    assert.equal(await believed(`${HOST}; dmarc=fail ${FROM}`, forged), 'fail')
+    assert.equal(await believed('other.example; dkim=none', forged), 'none')
+    // OpenDKIM and OpenDMARC write one each.
+    assert.equal(
+      await believed(`${HOST}; dmarc=pass ${FROM}`, `${HOST}; dkim=pass header.d=example.org`),
+      'pass',
+    )
+  })
+
+  test('prove nothing of a mail whose headers can be read in two ways', async () => {
+    const value = (policy: string) => `${HOST}; dmarc=pass ${policy} ${FROM}\r\nSubject: other`
+    assert.equal(await believed(value('')), 'none')
+    assert.equal(await believed(value('(p=NONE)')), 'none')
+    assert.equal(await believed(value('(p=REJECT)')), 'fail')
+    assert.equal(await believed(value('policy.dmarc=quarantine')), 'fail')
+  })
+
+  test('prove nothing by a signature that leaves the end of the body open', async () => {
+    const signature = 'DKIM-Signature: v=1; d=example.net; s=s1; l=10; h=from'
+    const dkim = `${HOST}; dkim=pass header.d=example.net; dmarc=pass ${FROM}`
+    assert.equal(await believed(`${dkim}\r\n${signature}`), 'none')
+    assert.equal(await believed(`${dkim}; spf=pass smtp.mailfrom=example.net\r\n${signature}`), 'pass')
+    assert.equal(
+      await believed(`${dkim}\r\n${signature.replace('d=example.net', 'd=other.example')}`),
+      'pass',
+    )
+  })
+
+  test('are not swayed by what a sender puts into its envelope', async () => {
+    const piece = fc.constantFrom(
+      ...[
+        ' ',
+        ';',
+        '=',
+        '(',
+        ')',
+        '@',
+        '\\"',
+        '\\\\',
+        'a',
+        '.',
+        'dmarc=pass header.from=example.net',
+        'spf=pass',
+      ],
+      ...['dkim=pass header.d=example.net', 'smtp.mailfrom=example.net', '\\(', '\\;'],
+    )
+    const local = fc.array(piece, { maxLength: 8 }).map((all) => `"${all.join('')}"@evil.example`)
+    await fc.assert(
+      fc.asyncProperty(local, async (path) => {
+        assert.equal(await believed(`${HOST}; spf=pass smtp.mailfrom=${path}; dmarc=none ${FROM}`), 'none')
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('an Authentication-Results header', () => {
+  test('is read in time that grows with its length', () => {
+    for (const value of [
+      '('.repeat(10_000),
+      '"'.repeat(9999),
+      'a=b '.repeat(2500),
+      'a;'.repeat(5000),
+      '(a'.repeat(5000),
+    ]) {
+      const start = performance.now()
+      parseAuthenticationResults(value)
+      assert.ok(performance.now() - start < 500, `${value.slice(0, 20)} took ${performance.now() - start} ms`)
+    }
+  })
+})
+
+describe('what a list found before it forwarded', () => {
+  const proven = (found: string) => {
+    const seal = { parsed: { d: { value: 'lists.example.org' } } }
+    const original = `ARC-Authentication-Results: i=1; mx.lists.example.org;\r\n ${found}`
+    const entry = { i: 1, 'arc-seal': seal, 'arc-authentication-results': { original } }
+    return provenBeforeForwarding([entry], new Set(['lists.example.org']), 'example.net')
+  }
+
+  test('is believed as it stands, and not as the sender of the mail would have it', () => {
+    assert.equal(proven(`spf=pass smtp.mailfrom=a@b.example; dmarc=pass (p=reject) ${FROM}`), true)
+    assert.equal(
+      proven(`spf=pass smtp.mailfrom="a; dmarc=pass ${FROM} b"@evil.example; dmarc=fail ${FROM}`),
+      false,
+    )
+    assert.equal(proven(`spf=pass smtp.mailfrom="a; dmarc=pass ${FROM}; b"@evil.example`), false)
+    assert.equal(proven(`dmarc=pass ${FROM}; dkim=pass header.d=x(.evil.example; dmarc=fail ${FROM}`), false)
+    assert.equal(proven(`dmarc=pass ${FROM}; dmarc=fail ${FROM}`), false)
+    assert.equal(proven('dmarc=pass'), false)
+  })
+})

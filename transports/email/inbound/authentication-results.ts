@@ -1,0 +1,123 @@
+import { domainToASCII } from 'node:url'
+
+/** One statement of an Authentication-Results header: `dkim=pass (good) header.d=example.net`. */
+export type MethodResult = {
+  method: string
+  result: string
+  /** By name (`header.from`), in lower case; values without their quotes. */
+  properties: ReadonlyMap<string, string>
+  /** What stands in parentheses: for people, but for the policy, which has no other place. */
+  comments: string
+}
+
+export type AuthenticationResults = { host: string; results: MethodResult[] }
+
+const MAX = 10_000
+
+/**
+ * Reads the value of an Authentication-Results header (RFC 8601, section 2.2). Senders choose some of what servers
+ * write there, such as `smtp.mailfrom="a; dmarc=pass b"@evil.example`. So whatever does not follow the grammar to the
+ * letter is undefined: an open quote or comment, words without a place, a property given twice.
+ */
+export function parseAuthenticationResults(value: string): AuthenticationResults | undefined {
+  const [head, ...statements] = statementsIn(value) ?? []
+  const [host, version] = head?.words ?? []
+  if (!head || !host || !/^\d*$/.test(version ?? '') || head.words.length > 2 || head.pairs.length > 0)
+    return undefined
+  const results: MethodResult[] = []
+  for (const { words, pairs, comments } of statements) {
+    const [first, ...rest] = pairs
+    if (words.length > (first || words[0]?.toLowerCase() !== 'none' ? 0 : 1)) return undefined
+    if (!first) continue
+    const properties = new Map(rest)
+    if (properties.size < rest.length) return undefined
+    const [method, result] = first
+    results.push({ method: method.replace(/\/\d+$/, ''), result: result.toLowerCase(), properties, comments })
+  }
+  return { host: host.toLowerCase(), results }
+}
+
+/** The domain of an address, or a domain, in the one form in which domains are compared; '' where it is none. */
+export function domainOf(address: string): string {
+  return domainToASCII(address.slice(address.lastIndexOf('@') + 1)).replace(/\.$/, '')
+}
+
+/** Without what stands in parentheses (RFC 5322, section 3.2.2). Undefined where one of them is not closed. */
+export function withoutComments(text: string): string | undefined {
+  let bare = ''
+  for (let at = 0; at < text.length; ) {
+    const end = text[at] === '(' ? endOfComment(text, at) : text[at] === '"' ? endOfQuote(text, at) : at + 1
+    if (end === undefined || text[at] === ')') return undefined
+    bare += text[at] === '(' ? ' ' : text.slice(at, end)
+    at = end
+  }
+  return bare
+}
+
+type Statement = { words: string[]; pairs: [name: string, value: string][]; comments: string }
+
+/** A name ends at the first `=`; more of them belong to its value (`smtp.mailfrom=bounce+a=b@c`). */
+function statementsIn(text: string): Statement[] | undefined {
+  if (text.length > MAX) return undefined
+  let statement: Statement = { words: [], pairs: [], comments: '' }
+  const all = [statement]
+  let word: string | undefined
+  let name: string | undefined
+  const endWord = () => {
+    if (word === undefined) return
+    if (name === undefined) statement.words.push(word)
+    else statement.pairs.push([name, word])
+    word = undefined
+    name = undefined
+  }
+  const endStatement = () => {
+    // A null path is written as nothing.
+    if (name !== undefined) word ??= ''
+    endWord()
+  }
+  for (let at = 0; at < text.length; ) {
+    const char = text[at] ?? ''
+    const end = char === '(' ? endOfComment(text, at) : char === '"' ? endOfQuote(text, at) : at + 1
+    if (end === undefined || char === ')') return undefined
+    if (char === '(') {
+      endWord()
+      statement.comments += ` ${text.slice(at + 1, end - 1)}`
+    } else if (char === '"') {
+      word = (word ?? '') + text.slice(at + 1, end - 1).replaceAll(/\\(.)/g, '$1')
+    } else if (char === ';') {
+      endStatement()
+      statement = { words: [], pairs: [], comments: '' }
+      all.push(statement)
+    } else if (/\s/.test(char)) {
+      endWord()
+    } else if (char === '=' && name === undefined) {
+      // Blanks and comments may stand around it.
+      name = (word ?? statement.words.pop())?.toLowerCase()
+      if (!name || !/^[\w./-]+$/.test(name)) return undefined
+      word = undefined
+    } else {
+      word = (word ?? '') + char
+    }
+    at = end
+  }
+  endStatement()
+  return all
+}
+
+function endOfQuote(text: string, start: number): number | undefined {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === '"') return at + 1
+  }
+  return undefined
+}
+
+function endOfComment(text: string, start: number): number | undefined {
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === '(') depth++
+    else if (text[at] === ')' && --depth === 0) return at + 1
+  }
+  return undefined
+}
