@@ -18,7 +18,13 @@ import { createResolver } from './resolver.ts'
 import { createSentLog } from './sent-log.ts'
 
 /** What a test may put in place of the world. */
-export type EmailWorld = { resolver?: DNSResolver; timing?: ReaderTiming; imapTimeout?: number }
+export type EmailWorld = {
+  resolver?: DNSResolver
+  /** How long a mail waits for the DNS (ms). */
+  patience?: number
+  timing?: ReaderTiming
+  imapTimeout?: number
+}
 
 /** Wires one mailbox: reading by IMAP, replying by SMTP. Does no I/O before `start`. */
 export function createEmailTransport(
@@ -49,6 +55,7 @@ export function createEmailTransport(
       sealers: options['trust-arc'] ?? [],
       resolver: world.resolver ?? createResolver(now),
       now,
+      ...(world.patience === undefined ? {} : { patience: world.patience }),
     }),
     conversations: createConversations({ kv, gateway, sent, window: options['thread-window'] }),
     sent,

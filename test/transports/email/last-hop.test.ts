@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { lastHop } from '../../../transports/email/inbound/last-hop.ts'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { mail } from './harness.ts'
+import { dnsOf, judge, RECORDS } from './signing.ts'
+
+const PATH = 'Return-Path: <anna@spf.example>'
+const LMTP =
+  'Received: from mx.example.com ([127.0.0.1])\r\n\tby mx.example.com with LMTP id 7; Sat, 21 Nov 2026 20:00:01 +0000'
+const OUTSIDE =
+  'Received: from mail.spf.example (mail.spf.example [203.0.113.7])\r\n\tby mx.example.com (Postfix) with ESMTPS id 1\r\n\tfor <s@example.com>; Sat, 21 Nov 2026 20:00:00 +0000'
+/** What a sender writes below, to look as if another had sent it. */
+const FORGED = OUTSIDE
+
+const hopOf = async (...headers: string[]) =>
+  lastHop(await parseMail(Buffer.from([...headers, mail({})].join('\r\n'))))
+const received = (from: string, rest = 'by mx.example.com with ESMTP id 2') =>
+  `Received: ${from} ${rest}; Sat, 21 Nov 2026 20:00:00 +0000`
+const FOUND = { client: { ip: '203.0.113.7', helo: 'mail.spf.example' }, sender: 'anna@spf.example' }
+
+describe('who handed a mail over', () => {
+  test('is found beneath the hops of own machines', async () => {
+    assert.deepEqual(await hopOf(PATH, OUTSIDE), FOUND)
+    assert.deepEqual(await hopOf(PATH, LMTP, OUTSIDE), FOUND)
+    assert.deepEqual(
+      await hopOf(PATH, LMTP, received('from localhost (localhost [127.0.0.1])'), OUTSIDE),
+      FOUND,
+    )
+    assert.deepEqual(await hopOf(PATH, received('from mx.example.com ([IPv6:::1])'), OUTSIDE), FOUND)
+    const store = received('from mx (mx.example.com [10.0.0.5])', 'by store.example.com with ESMTP id 3')
+    assert.deepEqual(await hopOf(PATH, store, OUTSIDE), FOUND)
+    const google =
+      'Received: by 2002:a05:6402:35c1:b0:5cf:bb71:4c2d with SMTP id x; Sat, 21 Nov 2026 20:00:00 +0000'
+    assert.deepEqual(await hopOf(google, PATH, OUTSIDE), FOUND)
+    assert.deepEqual(
+      await hopOf(
+        received('from mx.example.com ([198.51.100.1])', 'by store with LMTPS id 4'),
+        PATH,
+        OUTSIDE,
+      ),
+      FOUND,
+    )
+  })
+
+  const FORMS = {
+    'Exim with a name': 'from mail.spf.example ([203.0.113.7]:4711 helo=other)',
+    'Exim without one': 'from [203.0.113.7] (port=4711 helo=mail.spf.example)',
+    'a literal in HELO': 'from [192.168.1.4] (host.example [203.0.113.7])',
+    'an encrypted one':
+      'from mail.spf.example (mail.spf.example [203.0.113.7]) (using TLSv1.3 (256/256 bits) (No client certificate requested))',
+  }
+  for (const [name, from] of Object.entries(FORMS)) {
+    test(`is read in the form of ${name}`, async () => {
+      assert.equal((await hopOf(received(from))).client?.ip, '203.0.113.7')
+    })
+  }
+
+  const UNCLEAR = {
+    'the server did not note the address': 'from mail.evil.example',
+    'there is no client': '',
+    'two addresses are noted': 'from x (a.example [198.51.100.66]) (b.example [203.0.113.7])',
+    'the client calls itself local':
+      'from localhost (localhost [127.0.0.1]) by mx with LMTP id 1 (x (evil [198.51.100.66])',
+    'the client breaks out of the comment': 'from x) (y [203.0.113.7]) (rdns [198.51.100.66])',
+    'an address translation stands before the server': 'from mx.example.com (unknown [172.17.0.1])',
+    'the client is in the local network': 'from printer (printer.local [192.168.1.9])',
+  }
+  for (const [why, from] of Object.entries(UNCLEAR)) {
+    test(`is not known where ${why}, whatever stands below`, async () => {
+      assert.equal((await hopOf(PATH, received(from), FORGED)).client, undefined)
+    })
+  }
+
+  test('is not looked for without end', async () => {
+    assert.equal((await hopOf(PATH, ...Array.from({ length: 40 }, () => LMTP), FORGED)).client, undefined)
+  })
+
+  test('has the envelope sender that a server noted, not one that stands below', async () => {
+    assert.equal((await hopOf('Return-Path: <>', OUTSIDE, PATH)).sender, '')
+    assert.equal((await hopOf(OUTSIDE, PATH)).sender, undefined)
+  })
+})
+
+describe('SPF', () => {
+  const records = {
+    ...RECORDS,
+    'TXT spf.example': 'v=spf1 ip4:203.0.113.7 -all',
+    'TXT _dmarc.spf.example': 'v=DMARC1; p=reject',
+  }
+  const result = async (...headers: string[]) => {
+    const raw = [...headers, mail({ from: 'Anna <anna@spf.example>' })].join('\r\n')
+    return (await judge(raw, { resolver: dnsOf(records) })).result
+  }
+
+  test('proves a sender whose mail came by a local delivery agent', async () => {
+    assert.equal(await result(PATH, LMTP, OUTSIDE), 'pass')
+  })
+
+  test('finds a forger, whatever he wrote below', async () => {
+    const evil = received('from mail.evil.example (mail.evil.example [198.51.100.66])')
+    assert.equal(await result(PATH, LMTP, evil, FORGED), 'fail')
+    assert.equal(await result('Return-Path: <eve@evil.example>', LMTP, evil, FORGED, PATH), 'fail')
+  })
+
+  test('proves nothing, and is held against nobody, where it could not be evaluated', async () => {
+    const unclear = received('from mail.spf.example')
+    assert.equal(await result(PATH, unclear, FORGED), 'none')
+    assert.equal(await result(unclear, FORGED, PATH), 'none')
+    // It could not have proven this one.
+    assert.equal(await result('Return-Path: <eve@evil.example>', unclear), 'fail')
+  })
+
+  test('is held against a sender whose domain has no record', async () => {
+    assert.equal((await judge(mail({}))).result, 'fail')
+  })
+})

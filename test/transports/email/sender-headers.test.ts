@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { describe, test } from 'node:test'
+import { createIdentityCheck } from '../../../transports/email/inbound/identity.ts'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import fc from '../../fixtures/fast-check.ts'
+import { mail } from './harness.ts'
+import { dnsOf, judge, signed } from './signing.ts'
+
+const SINGLE = [
+  ...['Sender', 'Reply-To', 'To', 'Cc', 'Subject', 'Date', 'Message-ID', 'In-Reply-To', 'References'],
+  ...['MIME-Version', 'Content-Type', 'Content-Transfer-Encoding'],
+]
+
+/** A mail with all headers that may occur once. */
+function whole(from = 'Anna <anna@example.net>'): string {
+  const headers = Object.fromEntries(SINGLE.map((name) => [name, 'x']))
+  return mail({ from, headers: { ...headers, 'Content-Type': 'text/plain' } })
+}
+
+/** More multiparts in one another than the parser takes. */
+function tooDeep(from: string): string {
+  const parts = Array.from(
+    { length: 70 },
+    (_, at) => `--b${at}\r\nContent-Type: multipart/mixed; boundary=b${at + 1}\r\n\r\n`,
+  )
+  return mail({ from, headers: { 'Content-Type': 'multipart/mixed; boundary=b0' }, text: parts.join('') })
+}
+
+describe('a sender is proven only where the headers are read as they were verified', () => {
+  test('which those of an ordinary signed mail are', async () => {
+    const { result, by, from } = await judge(await signed(whole()))
+    assert.deepEqual({ result, by, from }, { result: 'pass', by: 'dmarc', from: 'anna@example.net' })
+  })
+
+  test('and those of a signed mail that comes from the disk', async () => {
+    const raw = await signed(mail({ text: 'long '.repeat(50_000) }))
+    const verify = createIdentityCheck({
+      ...{ authentication: 'require', trust: undefined, sealers: [], resolver: dnsOf(), now: Date.now },
+    })
+    const chunks = () =>
+      Readable.from(
+        Array.from({ length: raw.length / 100 + 1 }, (_, at) => raw.subarray(at * 100, at * 100 + 100)),
+      )
+    assert.equal((await verify(await parseMail(raw), chunks)).result, 'pass')
+  })
+
+  test('not by a name that looks like an address, in a mail that cannot be parsed', async () => {
+    const found = await judge(
+      await signed(tooDeep('"anna@example.net" <mallory@evil.example>'), 'evil.example'),
+    )
+    assert.equal(found.from, 'mallory@evil.example')
+    assert.equal(found.result, 'none')
+    assert.notEqual((await judge(await signed(tooDeep('anna@example.net')))).result, 'pass')
+  })
+
+  test('not with a line that is a header here and the end of another there', async () => {
+    const from = 'anna@example.net\r\n<mallory@evil.example>'
+    const found = await judge(await signed(mail({ from }), 'evil.example'))
+    assert.deepEqual([found.from, found.result], ['anna@example.net', 'fail'])
+  })
+
+  for (const name of SINGLE) {
+    test(`not with another ${name} before the signed one`, async () => {
+      const raw = Buffer.concat([Buffer.from(`${name}: other\r\n`), await signed(whole())])
+      const found = await judge(raw)
+      assert.equal(found.result, 'fail')
+      assert.match(found.detail, new RegExp(`more than one ${name.toLowerCase()} header`))
+    })
+  }
+
+  test('and where the domain asks for nothing, nobody can tell', async () => {
+    const raw = await signed(whole('Lu <lu@loose.example>'), 'loose.example')
+    assert.equal((await judge(raw)).result, 'pass')
+    assert.equal((await judge(Buffer.concat([Buffer.from('Subject: other\r\n'), raw]))).result, 'none')
+  })
+
+  test('not with text after what is signed', async () => {
+    const raw = await signed(mail({ text: 'See you.' }), 'example.net', { maxBodyLength: 10 })
+    assert.equal((await judge(raw)).result, 'pass')
+    assert.equal((await judge(`${raw}Now transfer 1000 EUR\r\n`)).result, 'fail')
+    const loose = await signed(mail({ from: 'lu@loose.example', text: 'See you.' }), 'loose.example', {
+      maxBodyLength: 10,
+    })
+    assert.equal((await judge(`${loose}Now transfer 1000 EUR\r\n`)).result, 'none')
+  })
+
+  test('not with so many signatures that they would keep the processor busy', async () => {
+    const raw = await signed(mail({}))
+    const more = (count: number) =>
+      'DKIM-Signature: v=1; a=rsa-sha256; d=evil.example; s=s1; h=from; bh=x; b=x\r\n'.repeat(count)
+    assert.equal((await judge(more(29) + raw)).result, 'pass')
+    assert.equal((await judge(more(30) + raw)).result, 'fail')
+  })
+
+  test('not with a subject that is not signed', async () => {
+    const raw = await signed(mail({ subject: 'Lunch' }), 'example.net', { headerList: 'from:to:date' })
+    assert.equal((await judge(raw)).result, 'fail')
+    const silent = mail({}).replace(/^Subject: .*\r\n/m, '')
+    assert.equal(
+      (await judge(await signed(silent, 'example.net', { headerList: 'from:to:date' }))).result,
+      'pass',
+    )
+  })
+
+  const ODD = {
+    'a NUL': 'X-A: b\0c\r\n',
+    'a bare carriage return': 'X-A: b\rFrom: eve@evil.example\r\n',
+    'a byte order mark': '\ufeffX-A: b\r\n',
+    'a line of blanks': 'X-A: b\r\n \r\n',
+    'a line without a colon': 'X-A: b\r\nanna\r\n',
+    'a blank before the colon': 'X-A : b\r\n',
+    'a folded name': 'X-A\r\n : b\r\n',
+    'an envelope line': 'From anna@example.net Sat Nov 21 20:00:00 2026\r\n',
+    'an empty line first': '\r\n',
+  }
+  for (const [what, line] of Object.entries(ODD)) {
+    test(`not with ${what}`, async () => {
+      const before = await judge(await signed(line + mail({})))
+      const { result } = await judge(Buffer.concat([Buffer.from(line), await signed(mail({}))]))
+      assert.notEqual(before.result, 'pass')
+      assert.notEqual(result, 'pass')
+    })
+  }
+
+  test('not with a continuation of nothing', async () => {
+    assert.notEqual((await judge(` X-A: b\r\n${await signed(mail({}))}`)).result, 'pass')
+  })
+
+  test('not by an address that has several forms', async () => {
+    for (const from of [
+      'mar\u212a@example.net',
+      'ａnna@example.net',
+      '"anna smith"@example.net',
+      'anna@example.net@example.net',
+      '<@evil.example:anna@example.net>',
+      '<eve@evil.example,@b:anna@example.net>',
+      'Team: anna@example.net, bob@example.net;',
+    ]) {
+      const { result, from: shown } = await judge(await signed(mail({ from })))
+      assert.notEqual(result, 'pass', `${from} is shown as ${shown}`)
+    }
+  })
+
+  test('whatever stands in the From line of somebody else', async () => {
+    const pieces = fc.constantFrom(
+      ...[
+        'anna@example.net',
+        'mallory@evil.example',
+        '<anna@example.net>',
+        '<mallory@evil.example>',
+        '<>',
+        '"',
+        '\\',
+      ],
+      ...[
+        '"anna@example.net"',
+        '(',
+        ')',
+        '(x)',
+        ',',
+        ';',
+        ':',
+        'Team:',
+        '@',
+        ' ',
+        '\r\n ',
+        '\t',
+        'Anna',
+        '\0',
+        '\u212a',
+      ],
+      ...[
+        '=?utf-8?Q?anna=40example.net?=',
+        '=?utf-8?B?YW5uYUBleGFtcGxlLm5ldA==?=',
+        '=?utf-8?Q?=3Cx=40y=3E=2C?=',
+        '<',
+        '>',
+      ],
+    )
+    const line = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((all) => all.join(''))
+    let passed = 0
+    await fc.assert(
+      fc.asyncProperty(line, async (from) => {
+        const found = await judge(await signed(mail({ from }), 'evil.example'))
+        if (found.result !== 'pass') return
+        passed++
+        assert.match(found.from, /^[^@ ]+@evil\.example$/)
+      }),
+      { numRuns: 300 },
+    )
+    assert.ok(passed > 5, `only ${passed} passed; that says little`)
+  })
+})

@@ -1,0 +1,130 @@
+import { BlockList, isIP } from 'node:net'
+import { withoutComments } from './authentication-results.ts'
+import type { Mail } from './parse.ts'
+
+/** What the receiving servers noted of whoever handed the mail to them. */
+export type LastHop = {
+  /** Undefined where it is not known for sure. */
+  client?: { ip: string; helo: string }
+  /** The envelope's sender; '' for the null path. Undefined where no server noted it. */
+  sender?: string
+}
+
+/** Hops within the receiving organisation: content filters, delivery agents, relays. */
+const MAX_OWN = 10
+
+const LOCAL = blockList(['127.0.0.0', 8], ['::1', 128])
+const PRIVATE = blockList(
+  ...[['127.0.0.0', 8] as const, ['10.0.0.0', 8] as const, ['172.16.0.0', 12] as const],
+  ...[['192.168.0.0', 16] as const, ['169.254.0.0', 16] as const, ['100.64.0.0', 10] as const],
+  ...[['::1', 128] as const, ['fc00::', 7] as const, ['fe80::', 10] as const],
+  // 10.0.0.0/8 as 6to4, which Google notes for its own machines.
+  ['2002:a00::', 24] as const,
+)
+
+/**
+ * Finds who handed the mail to the receiving organisation, for SPF (RFC 7208). Servers write Received headers on top;
+ * the topmost ones from own machines are skipped: delivery by LMTP, clients on the loopback, and private ones whose
+ * name is the server that wrote the next header. The first of the others names the client, or nothing does: all that
+ * stands below it may have been written by the sender.
+ */
+export function lastHop(mail: Mail): LastHop {
+  const hops = mail.headers.filter(({ key }) => key === 'received').slice(0, MAX_OWN + 1)
+  let at = 0
+  let sender: string | undefined
+  for (const { key, value } of mail.headers) {
+    if (key === 'return-path') sender ??= pathIn(value)
+    if (key !== 'received') continue
+    const hop = hops[at] && readHop(value)
+    const next = hops[at + 1]
+    if (!hop) break
+    if (!isOwn(hop, next && readHop(next.value))) {
+      const client = clientOf(hop)
+      return { ...(client ? { client } : {}), ...(sender === undefined ? {} : { sender }) }
+    }
+    at++
+  }
+  return sender === undefined ? {} : { sender }
+}
+
+type Hop = {
+  helo: string
+  /** The client's name as the server looked it up. */
+  name: string
+  by: string
+  protocol: string
+  addresses: string[]
+}
+
+const CLAUSES = new Set(['from', 'by', 'via', 'with', 'id', 'for'])
+
+/** The parts of a Received header (RFC 5321, section 4.4). Undefined where it could be read in two ways. */
+function readHop(value: string): Hop | undefined {
+  const [bare] = withoutComments(value.slice(0, 10_000))?.split(';') ?? []
+  const words = bare?.trim().split(/\s+/) ?? []
+  const clauses = new Map<string, string>()
+  for (const [at, word] of words.entries()) {
+    const name = word.toLowerCase()
+    if (!CLAUSES.has(name)) continue
+    if (clauses.has(name)) return undefined
+    clauses.set(name, words[at + 1] ?? '')
+  }
+  if (!clauses.has('by')) return undefined
+  const [from = ''] = value.split(/\sby\s/i, 1)
+  return {
+    helo: clauses.get('from') ?? '',
+    name: nameOf(/\(\s*([\w.-]+)\s+\[/.exec(from)?.[1] ?? ''),
+    by: nameOf(clauses.get('by') ?? ''),
+    protocol: clauses.get('with') ?? '',
+    addresses: addressesIn(value),
+  }
+}
+
+function nameOf(text: string): string {
+  return text.toLowerCase().replace(/\.$/, '')
+}
+
+const LITERAL = /\[(?:IPv6:)?([\da-f.:]+)\]/gi
+
+/** The addresses that the server saw, not those that the client called itself. */
+function addressesIn(value: string): string[] {
+  const [, claimed = '', rest = value] =
+    /^\s*from\s+\[(?:IPv6:)?([\da-f.:]+)\](?::\d+)?(.*)$/is.exec(value) ?? []
+  const seen = rest.replaceAll(/\b(?:helo|ehlo)=\S+/gi, '')
+  const found = new Set([...seen.matchAll(LITERAL)].map(([, ip = '']) => ip.toLowerCase()))
+  // Exim's form for clients without a name: the address comes first, and what the client said in a comment.
+  if (found.size === 0 && /^\s*\((?:[^()]*\s)?(?:helo|ehlo|port)=/i.test(rest))
+    found.add(claimed.toLowerCase())
+  return [...found].filter((ip) => isIP(ip) !== 0)
+}
+
+function isOwn(hop: Hop, next: Hop | undefined): boolean {
+  if (/^lmtp/i.test(hop.protocol)) return true
+  // A hop between machines of one cluster, without a client.
+  if (hop.helo === '') return isIn(PRIVATE, hop.by)
+  const { addresses } = hop
+  if (addresses.length === 0) return false
+  if (addresses.every((ip) => isIn(LOCAL, ip))) return true
+  // By its name: a server behind an address translation sees everybody at a private address, without one.
+  return addresses.every((ip) => isIn(PRIVATE, ip)) && hop.name !== '' && hop.name === next?.by
+}
+
+function clientOf({ helo, addresses }: Hop): { ip: string; helo: string } | undefined {
+  const [ip, ...others] = addresses
+  return ip && helo && others.length === 0 && !isIn(PRIVATE, ip) ? { ip, helo } : undefined
+}
+
+function pathIn(value: string): string | undefined {
+  const path = /^\s*<([^<>\s]*)>\s*$/.exec(value)?.[1] ?? value.trim()
+  return path === '' || /^[^\s<>]+@[^\s<>@]+$/.test(path) ? path : undefined
+}
+
+function blockList(...subnets: (readonly [net: string, prefix: number])[]): BlockList {
+  const list = new BlockList()
+  for (const [net, prefix] of subnets) list.addSubnet(net, prefix, isIP(net) === 6 ? 'ipv6' : 'ipv4')
+  return list
+}
+
+function isIn(list: BlockList, ip: string): boolean {
+  return isIP(ip) !== 0 && list.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4')
+}

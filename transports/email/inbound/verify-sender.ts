@@ -1,0 +1,194 @@
+import { hostname } from 'node:os'
+import type { Readable } from 'node:stream'
+import type { ARCResult, DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
+import { domainOf } from './authentication-results.ts'
+import { isTemporary, lastingFailures } from './dns-failure.ts'
+import { provenBeforeForwarding } from './forwarded.ts'
+import type { Identity } from './identity.ts'
+import { lastHop } from './last-hop.ts'
+import { header, lowerCase, type Mail } from './parse.ts'
+
+/** `undecided`: the DNS failed, and may tell later. `identity` is what to say if it never does. */
+export type Verdict = { identity: Identity; undecided: boolean }
+
+/**
+ * Verifies DKIM, SPF, DMARC and ARC of a mail with one author. It passes only where its whole body is proven, and the
+ * address that is shown is the one that was verified. With `doubt` nothing is proven, and the policy of the domain
+ * decides. Throws where the mail cannot be read from the disk.
+ */
+export async function verifySender(
+  mail: Mail,
+  source: () => Buffer | Readable,
+  options: { resolver: DNSResolver; sealers: ReadonlySet<string>; doubt: string | undefined },
+): Promise<Verdict> {
+  const resolver = lastingFailures(options.resolver)
+  return decide(await gather(mail, source, { ...options, resolver }), mail, resolver)
+}
+
+/** What was found out about a mail. */
+type Evidence = {
+  /** The author's domain. */
+  from: string
+  doubt: string | undefined
+  signatures: readonly DKIMResult[]
+  /** Undefined where it could not be evaluated. */
+  sent: SPFResult | undefined
+  /** The envelope's sender, where it is known. */
+  sender: string | undefined
+  /** The seals of trusted forwarders who say that they saw proof; of others they are not looked at. */
+  sealed: ARCResult | undefined
+  policy: DMARCResult | undefined
+}
+
+async function gather(
+  mail: Mail,
+  source: () => Buffer | Readable,
+  options: { resolver: DNSResolver; sealers: ReadonlySet<string>; doubt: string | undefined },
+): Promise<Evidence> {
+  // Loaded by the first mail that needs it: a quarter of a second and 30 MB that `trust` and `off` do without.
+  const { arc, dkimVerify, dmarc, spf } = await import('mailauth')
+  const { resolver, sealers } = options
+  const address = mail.from[0]?.address ?? ''
+  const from = domainOf(address)
+  // What proves nothing is not verified: its signatures may be many, and long to compute.
+  const read = options.doubt ? undefined : await dkimVerify(source(), { resolver, rejectRsaSha1: true })
+  const doubt = options.doubt ?? (read && misread(read, address))
+  const believed = doubt ? undefined : read
+  const signatures = believed?.results.filter((each) => isWhole(each, mail)) ?? []
+  const { client, sender } = believed ? lastHop(mail) : {}
+  const isKnown = client && sender !== undefined
+  const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver }) : undefined
+  const chain = believed?.arc?.chain || undefined
+  const isVouched = chain && provenBeforeForwarding(chain, sealers, from)
+  const sealed = isVouched ? await arc({ ...believed?.arc, chain }, { resolver }) : undefined
+  const policy = await dmarc({
+    headerFrom: [address],
+    spfDomains: sent?.status.result === 'pass' ? [sent.domain] : [],
+    dkimDomains: signatures.filter(hasPassed).map(signerOf),
+    ...(sealed ? { arcResult: sealed } : {}),
+    resolver,
+  })
+  return { from, doubt, signatures, sent, sender, sealed, policy: policy || undefined }
+}
+
+async function decide(evidence: Evidence, mail: Mail, resolver: DNSResolver): Promise<Verdict> {
+  const { doubt, policy, sent } = evidence
+  const detail = detailOf(evidence)
+  const proof = proofIn(evidence, mail)
+  if (proof) return decided({ result: 'pass', by: proof, detail })
+  // Mail whose domain cannot be named is nobody's (RFC 9989, section 11.5).
+  if (!policy) return decided({ result: 'fail', by: 'from', detail: doubt ?? 'its sender has no domain' })
+  // `p=none` asks receivers to act on nothing; lists and forwarders break such mail every day.
+  const isForbidden = policy.status.result === 'fail' && policy.policy !== 'none'
+  if (isUndecided(evidence)) {
+    return { undecided: true, identity: { result: isForbidden ? 'fail' : 'temperror', by: 'dns', detail } }
+  }
+  if (!isForbidden) return decided({ result: 'none', by: doubt ? 'headers' : 'unsigned', detail })
+  const unknown = doubt || sent ? 'no' : await mightPassSpf(evidence, policy, resolver)
+  if (unknown === 'no') return decided({ result: 'fail', by: 'dmarc', detail })
+  const note = `${detail}; spf could not be evaluated`
+  return { undecided: unknown === 'undecided', identity: { result: 'none', by: 'dmarc', detail: note } }
+}
+
+function decided(identity: Identity): Verdict {
+  return { identity, undecided: false }
+}
+
+/** Why the library saw another author than the one who is shown. */
+function misread({ headerFrom, fromFields }: DKIMVerifyResult, address: string): string | undefined {
+  const [seen = ''] = headerFrom
+  const same = fromFields === 1 && headerFrom.length === 1 && lowerCase(seen) === address
+  return same ? undefined : 'its sender can be read in several ways'
+}
+
+/**
+ * True for a signature that covers the body to its end, and the subject. Anybody may append to the others (RFC 6376,
+ * section 8.2), or write a subject of their own over them.
+ */
+function isWhole({ status, signingHeaders }: DKIMResult, mail: Mail): boolean {
+  if (status.underSized) return false
+  const covered = signingHeaders?.keys.toLowerCase().split(': ') ?? []
+  return header(mail, 'subject') === undefined || covered.includes('subject')
+}
+
+function hasPassed({ status }: DKIMResult): boolean {
+  return status.result === 'pass'
+}
+
+function signerOf({ id = '', signingDomain = '', status }: DKIMResult) {
+  return { id, domain: signingDomain, aligned: status.aligned ?? false }
+}
+
+function proofIn({ from, signatures, sent, sealed, policy }: Evidence, mail: Mail): string | undefined {
+  const found = policy?.status.result
+  if (found === 'pass') return 'dmarc'
+  const isSealed = sealed?.status.result === 'pass' && sealed.signature && isWhole(sealed.signature, mail)
+  if (isSealed) return 'arc'
+  if (!policy || found === 'fail') return undefined
+  // Without a record of the domain, or without its answer: then only what the strictest record would let pass.
+  const passed = signatures.filter(hasPassed)
+  const aligned = passed.some(({ signingDomain, status }) =>
+    found === 'none' ? Boolean(status.aligned) : domainOf(signingDomain ?? '') === from,
+  )
+  if (aligned) return 'dkim'
+  return sent?.status.result === 'pass' && domainOf(sent.domain) === from ? 'spf' : undefined
+}
+
+/** True where a look-up failed that might have proven the sender. Others are of no account: anybody can make one fail. */
+function isUndecided({ from, signatures, sent, sealed, policy }: Evidence): boolean {
+  if (policy?.status.result === 'temperror') return true
+  const failed = (status: { result: string }) => status.result === 'temperror'
+  const domain = policy?.domain ?? from
+  return (
+    signatures.some(({ status }) => failed(status) && status.aligned) ||
+    (sealed !== undefined && couldNotTell(sealed)) ||
+    (sent !== undefined && failed(sent.status) && isWithin(sent.domain, domain))
+  )
+}
+
+/** The library has a comment for each failure that lasts. */
+function couldNotTell({ status, signature }: ARCResult): boolean {
+  const isMissing = status.result === 'fail' && status.comment === undefined
+  return isMissing || Boolean(signature && signature.status.result === 'temperror')
+}
+
+/**
+ * Whether SPF, which could not be evaluated as nobody knows who handed the mail over, might have proven the sender:
+ * then that DMARC fails says nothing. A domain without an SPF record proves nothing by it.
+ */
+async function mightPassSpf(
+  { from, sender }: Evidence,
+  { domain, alignment }: DMARCResult,
+  resolver: DNSResolver,
+): Promise<'yes' | 'no' | 'undecided'> {
+  const envelope = sender === undefined ? undefined : domainOf(sender)
+  const aligned =
+    envelope === undefined || (alignment.spf.strict ? envelope === from : isWithin(envelope, domain))
+  if (!aligned) return 'no'
+  const asked = envelope === undefined ? new Set([from, domain]) : new Set([envelope])
+  const answers = await Promise.all([...asked].map((each) => publishesSpf(each, resolver)))
+  return answers.find((each) => each === 'yes') ?? answers.find((each) => each === 'undecided') ?? 'no'
+}
+
+async function publishesSpf(domain: string, resolver: DNSResolver): Promise<'yes' | 'no' | 'undecided'> {
+  try {
+    const records = await resolver(domain, 'TXT')
+    return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join(''))) ? 'yes' : 'no'
+  } catch (error) {
+    return isTemporary(error) ? 'undecided' : 'no'
+  }
+}
+
+function isWithin(domain: string, parent: string): boolean {
+  const name = domainOf(domain)
+  return name === parent || name.endsWith(`.${parent}`)
+}
+
+function detailOf({ policy, sent, sealed, doubt }: Evidence): string {
+  return [
+    policy?.info ?? 'dmarc=none',
+    ...(sent ? [`spf=${sent.status.result}`] : []),
+    ...(sealed?.status.result === 'pass' ? ['arc=pass'] : []),
+    ...(doubt ? [doubt] : []),
+  ].join('; ')
+}
