@@ -1,14 +1,18 @@
 import { Resolver } from 'node:dns/promises'
 import type { DNSResolver } from 'mailauth'
 import { z } from 'zod'
+import { isTemporary } from './inbound/dns-failure.ts'
 
 const TTL = 300_000
+/** How long it is remembered that there is no such name, and that the DNS did not answer. */
+const NO_NAME_TTL = 30_000
+const FAILED_TTL = 2000
 const MAX = 5000
 const TIMEOUT = 3000
 
 /**
  * A DNS resolver for mail authentication that remembers answers for five minutes: a backlog asks about the same few
- * domains thousands of times. Failed look-ups are remembered as well, for a tenth of that.
+ * domains thousands of times. Failed look-ups are remembered as well, for a shorter time.
  */
 export function createResolver(now: () => number): DNSResolver {
   const dns = new Resolver({ timeout: TIMEOUT, tries: 2 })
@@ -21,8 +25,8 @@ export function createResolver(now: () => number): DNSResolver {
     if (cache.size >= MAX) cache.delete(cache.keys().next().value ?? '')
     const answer = lookUp(dns, domain, type)
     const entry = { answer, until: now() + TTL }
-    answer.catch(() => {
-      entry.until = now() + TTL / 10
+    answer.catch((error) => {
+      entry.until = now() + (isTemporary(error) ? FAILED_TTL : NO_NAME_TTL)
     })
     cache.set(key, entry)
     return answer

@@ -7,7 +7,7 @@ import type { SentLog } from '../sent-log.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
 import type { Conversations } from './conversation.ts'
 import { backoff, delay } from './delay.ts'
-import type { Identity, VerifyIdentity } from './identity.ts'
+import { type Identity, SenderUndecided, type VerifyIdentity } from './identity.ts'
 import type { Mail } from './parse.ts'
 import { createSentReports } from './sent-reports.ts'
 import { replyTarget } from './target.ts'
@@ -145,6 +145,8 @@ export function createIngest(options: {
           turn.pass()
           return { outcome: 'refused', key: '' }
         }
+        // The mail of others does not wait for the DNS of one sender.
+        if (error instanceof SenderUndecided && error.late) turn.pass()
         log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail could not be accepted yet; trying again')
         await delay(backoff(attempt, RETRY.base, RETRY.max), signal)
         signal.throwIfAborted()

@@ -49,6 +49,10 @@ function suppression(
   if (!recipient) return 'no-sender'
   if (facts.own.has(recipient.address)) return 'own-address'
   if (isRobot(recipient.address)) return 'robot-address'
-  // Its sender did not write it; an answer would reach somebody who never asked (backscatter).
-  return facts.identity.result === 'fail' ? 'unauthenticated' : undefined
+  return isDoubtful(facts.identity) ? 'unauthenticated' : undefined
+}
+
+/** An answer might reach somebody who never asked (backscatter): its domain has such mail refused, or could not be asked. */
+function isDoubtful({ result, by }: Identity): boolean {
+  return result === 'fail' || result === 'temperror' || (result === 'none' && by === 'dmarc')
 }
