@@ -114,7 +114,10 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController) {
     async run<T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> {
       if (running++ === 0) progressAt = performance.now()
       try {
-        return await Promise.race([commands(client), failed])
+        const result = await Promise.race([commands(client), failed])
+        // imapflow answers with nothing, and does not throw, where the connection is gone.
+        if (!client.usable) throw gone.signal.reason ?? new Error('the IMAP connection is gone')
+        return result
       } catch (error) {
         throw readable(error)
       } finally {

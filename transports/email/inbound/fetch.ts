@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { ImapConnection } from '../imap-connection.ts'
+import type { Doubts } from './doubts.ts'
 import type { Incoming } from './ingest.ts'
 import { parseMail } from './parse.ts'
 import { hasTooManyLines } from './parse-big.ts'
@@ -9,7 +10,7 @@ import type { Spool } from './spool.ts'
 export type Batch = { uids: number[]; newest: number; incoming: Incoming[] }
 
 /** What fetching works with. */
-export type FetchParts = { folder: string; maxSize: number; spool: Spool }
+export type FetchParts = { folder: string; maxSize: number; spool: Spool; doubts: Doubts }
 
 /** What is known of a mail before it is fetched whole. */
 export type Listed = { uid: number; size: number; internalDate: number }
@@ -23,9 +24,9 @@ const SMALL = 256 * 1024
 const BATCH_BYTES = 1024 * 1024
 
 /**
- * Fetches mails in order of UID, batch by batch; each next one is fetched while the last one is worked on. At most
- * two batches are in memory, of 6 MB each at the worst. Those before `floor` (Unix ms) and those that are gone are
- * left out. Nothing on the server changes: the mails stay unseen.
+ * Fetches mails in order of UID, batch by batch; each next one is fetched while the last one is worked on, unless
+ * something failed. At most two batches are in memory, of 6 MB each at the worst. Those before `floor` (Unix ms) and
+ * those that are gone are left out. Nothing on the server changes: the mails stay unseen.
  */
 export async function* fetchAll(
   connection: ImapConnection,
@@ -33,17 +34,24 @@ export async function* fetchAll(
   floor: number,
   parts: FetchParts,
 ): AsyncGenerator<Batch> {
-  const ahead = lookAhead(looks(uids).map((each) => () => look(connection, each, floor)))
+  const { doubts } = parts
+  const inOrder = doubts.any() ? oneByOne : lookAhead
+  const about = <T>(mails: readonly number[], fetch: () => Promise<T>) => doubts.fetching(mails, fetch)
+  const looks = doubts.groups(uids, LOOK_COUNT)
+  const ahead = inOrder(looks.map((each) => () => about(each, () => look(connection, each, floor))))
   for await (const seen of ahead) {
-    const listed = await measured(connection, seen)
+    const listed = await about(uidsOf(seen), () => measured(connection, seen))
     const groups = batches(listed, parts.maxSize)
-    yield* lookAhead(groups.map((group) => () => complete(connection, group, parts)))
+    yield* inOrder(groups.map((each) => () => about(uidsOf(each), () => complete(connection, each, parts))))
   }
 }
 
-function looks(uids: readonly number[]): number[][] {
-  const count = Math.ceil(uids.length / LOOK_COUNT)
-  return Array.from({ length: count }, (_, at) => uids.slice(at * LOOK_COUNT, (at + 1) * LOOK_COUNT))
+function uidsOf(mails: readonly Listed[]): number[] {
+  return mails.map(({ uid }) => uid)
+}
+
+async function* oneByOne<T>(tasks: readonly (() => Promise<T>)[]): AsyncGenerator<T> {
+  for (const task of tasks) yield await task()
 }
 
 /** Runs tasks one after the other; each next one runs while what came of the last one is used. */
@@ -78,7 +86,7 @@ async function look(connection: ImapConnection, uids: readonly number[], floor: 
 
 /** Asks for the sizes of those that are longer than the look. */
 async function measured(connection: ImapConnection, seen: readonly Seen[]): Promise<Seen[]> {
-  const long = seen.filter(isCut).map(({ uid }) => uid)
+  const long = uidsOf(seen.filter(isCut))
   if (long.length === 0) return [...seen]
   const query = { uid: true, size: true }
   const found = await connection.run((client) => client.fetchAll(range(long), query, { uid: true }))
@@ -114,7 +122,7 @@ async function complete(
   parts: FetchParts,
 ): Promise<Batch> {
   return {
-    uids: batch.map(({ uid }) => uid),
+    uids: uidsOf(batch),
     newest: Math.max(...batch.map(({ internalDate }) => internalDate)),
     incoming: await incomingOf(connection, batch, parts),
   }
@@ -128,10 +136,7 @@ async function incomingOf(
   const [first] = batch
   if (first && first.size > maxSize) return [await headersOf(connection, folder, first, maxSize)]
   if (first && first.size > SMALL) return [await spool.fetch(connection, folder, first)]
-  const whole = await wholes(
-    connection,
-    batch.filter(isCut).map(({ uid }) => uid),
-  )
+  const whole = await wholes(connection, uidsOf(batch.filter(isCut)))
   return batch.flatMap((each) => {
     const raw = isCut(each) ? whole.get(each.uid) : each.raw
     return raw ? [inMemory(folder, { ...each, size: raw.length }, raw, spool)] : []

@@ -5,6 +5,7 @@ import type { EmailOptions } from '../options.ts'
 import type { PutAway } from './afterwards.ts'
 import type { Cursor, CursorStore } from './cursor.ts'
 import { delay } from './delay.ts'
+import type { Doubts } from './doubts.ts'
 import { type Batch, fetchAll } from './fetch.ts'
 import type { Incoming, Ingest, Ingested, Turn } from './ingest.ts'
 import type { Spool } from './spool.ts'
@@ -15,6 +16,7 @@ export type FolderParts = {
   cursors: CursorStore
   ingest: Ingest
   spool: Spool
+  doubts: Doubts
   since: EmailOptions['since']
   putAway: PutAway
   /** Nothing on the server is ever changed. */
@@ -22,8 +24,8 @@ export type FolderParts = {
   maxSize: number
   /** Ms between looks without being told. */
   sweep: number
-  /** Called whenever the server answered that there is nothing more to read. */
-  onCaughtUp(): void
+  /** Called whenever mails were dealt with, and when the server answered that there are no more. */
+  onProgress(): void
   log: Log
   now(): number
 }
@@ -48,6 +50,7 @@ export async function readFolder(
 ): Promise<void> {
   const { client, closed } = connection
   const box = await connection.run(() => client.mailboxOpen(parts.folder, { readOnly: parts.readOnly }))
+  parts.doubts.open(String(box.uidValidity))
   const either = AbortSignal.any([signal, closed])
   setMaxListeners(0, either)
   let changed = false
@@ -62,7 +65,7 @@ export async function readFolder(
   while (!either.aborted) {
     changed = false
     cursor = await drain(connection, parts, cursor, await newUids(connection, cursor.uid), either)
-    parts.onCaughtUp()
+    parts.onProgress()
     if (changed || either.aborted) continue
     const nap = new AbortController()
     wake = () => nap.abort()
@@ -179,11 +182,14 @@ async function* takeAll(
   uids: number[],
   { floor, known, signal }: Taking,
 ): AsyncGenerator<[Batch, Ingested[]]> {
-  for await (const batch of fetchAll(connection, uids, floor, parts)) {
+  const wanted = await parts.doubts.settle(connection, uids)
+  for await (const batch of fetchAll(connection, wanted, floor, parts)) {
     // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
     signal.throwIfAborted()
     const results = await ingestAll(batch.incoming, parts.ingest, known, signal)
     await parts.putAway(connection, batch.incoming, results)
+    parts.doubts.passed(batch.uids)
+    parts.onProgress()
     yield [batch, results]
   }
 }

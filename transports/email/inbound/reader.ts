@@ -6,6 +6,7 @@ import type { EmailOptions } from '../options.ts'
 import { createPutAway, type PutAway } from './afterwards.ts'
 import { createCursorStore } from './cursor.ts'
 import { backoff, delay } from './delay.ts'
+import { createDoubts, type Doubts } from './doubts.ts'
 import { readFolder } from './folder.ts'
 import type { Ingest } from './ingest.ts'
 import { type HeldLease, holdLease } from './lease.ts'
@@ -62,7 +63,7 @@ export function createReader(parts: {
   const readUnder = async (lease: HeldLease) => {
     role = 'reading'
     const signal = AbortSignal.any([stopping.signal, lease.lost])
-    for (const folder of options.folders) states.set(folder, { caughtUpAt: deps.now(), read: false })
+    for (const folder of options.folders) states.set(folder, { progressAt: deps.now(), read: false })
     await Promise.all(options.folders.map((folder) => keepReading(folder, lease.token, signal)))
     role = 'waiting'
     await lease.release()
@@ -73,10 +74,11 @@ export function createReader(parts: {
   const keepReading = async (folder: string, token: number, signal: AbortSignal) => {
     const { after, quarantine } = options
     const spool = createSpool(deps.artifacts, options['max-size'])
+    const doubts = createDoubts({ folder, log, refused: deps.refused })
     const putAway = createPutAway({ folder, after, quarantine, log })
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
-        await readOnce(folder, token, { spool, putAway }, signal, () => {
+        await readOnce(folder, token, { spool, doubts, putAway }, signal, () => {
           attempt = 0
         })
       } catch (error) {
@@ -96,9 +98,9 @@ export function createReader(parts: {
   const readOnce = async (
     folder: string,
     token: number,
-    tools: { spool: Spool; putAway: PutAway },
+    tools: { spool: Spool; doubts: Doubts; putAway: PutAway },
     signal: AbortSignal,
-    onCaughtUp: () => void,
+    onProgress: () => void,
   ) => {
     const connection = await connect()
     // The cursor is read again for each connection: it says how far the last one came.
@@ -115,9 +117,9 @@ export function createReader(parts: {
           readOnly: options.after === 'keep' && !options.quarantine,
           maxSize: options['max-size'],
           sweep: options.sweep,
-          onCaughtUp() {
-            states.set(folder, { caughtUpAt: deps.now(), read: true })
-            onCaughtUp()
+          onProgress() {
+            states.set(folder, { progressAt: deps.now(), read: true })
+            onProgress()
           },
           log,
           now: deps.now,
@@ -129,7 +131,7 @@ export function createReader(parts: {
     }
   }
 
-  const stateOf = (folder: string) => states.get(folder) ?? { caughtUpAt: deps.now(), read: false }
+  const stateOf = (folder: string) => states.get(folder) ?? { progressAt: deps.now(), read: false }
 
   return {
     start() {
@@ -141,8 +143,8 @@ export function createReader(parts: {
     },
     health() {
       if (role === 'waiting') return { ok: true, detail: 'another daemon reads the mailbox, or nobody yet' }
-      for (const [folder, { caughtUpAt, read, error }] of states) {
-        const silence = deps.now() - caughtUpAt
+      for (const [folder, { progressAt, read, error }] of states) {
+        const silence = deps.now() - progressAt
         const seconds = Math.round(silence / 1000)
         if (silence > options['max-silence']) {
           return {
@@ -158,5 +160,5 @@ export function createReader(parts: {
   }
 }
 
-/** `read`: it could be read since the start. `error`: why it cannot be right now. */
-type FolderState = { caughtUpAt: number; read: boolean; error?: string }
+/** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
+type FolderState = { progressAt: number; read: boolean; error?: string }
