@@ -54,8 +54,7 @@ describe('the name of a channel that Slack does not tell at the moment', () => {
     const world = await connected(t)
     world.server.fail('conversations.info', limited(30))
     const event = callback({ text: 'hello', ts: world.server.nextTs() })
-    const options = { retry: 3, within: SLACK }
-    assert.ok((await world.server.sockets.deliver('events_api', event, options)).acked)
+    assert.ok((await world.server.sockets.deliver('events_api', event, { retry: 3 })).acked)
     assert.deepEqual(channels(world), [['C0GEN']])
   })
 
