@@ -37,7 +37,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const sender = createSender(options, deps, workspaces)
   const stopping = new AbortController()
   const connected = Promise.withResolvers<void>()
-  let startedAt = 0
+  let startedAt: number | undefined
   let fault = ''
   let identified = false
 
@@ -109,12 +109,12 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       workspaces.close()
     },
     health,
-    check: () => checkSlack(options, workspaces, health, deps.log),
+    check: () => checkSlack(options, workspaces, startedAt === undefined ? undefined : health, deps.log),
   }
 
   function health(): Health {
     if (identified) return withFaults(withStatus(listener.health(), gaps.status()), workspaces.faults())
-    const patient = fault === '' && deps.now() - startedAt < PATIENCE
+    const patient = fault === '' && deps.now() - (startedAt ?? 0) < PATIENCE
     return { ok: patient, detail: fault || 'asking Slack who the bot is' }
   }
 }

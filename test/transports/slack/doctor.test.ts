@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { afterEach, describe, test } from 'node:test'
+import { parse } from 'yaml'
+import type { Check } from '../../../src/core/transport.ts'
+import { slack } from '../../../transports/slack/index.ts'
+import { socketOptions, startWorld, type World } from './harness.ts'
+
+const MANIFEST = new URL('../../../ops/slack-manifest.yaml', import.meta.url)
+const asked: string[] = parse(readFileSync(MANIFEST, 'utf8')).oauth_config.scopes.bot
+
+let world: World
+afterEach(() => world.close())
+
+const about = (checks: Check[], name: string) => checks.find((check) => check.name.startsWith(name))
+
+describe('the doctor', () => {
+  test('is content with the scopes of the manifest, and names each of them that is missing', async () => {
+    world = await startWorld({ progress: {} })
+    const { server, transport } = world
+    server.scopes = [...asked]
+    assert.match(about(await transport.check(), 'Slack scopes')?.detail ?? '', /^all/)
+    for (const scope of asked) {
+      server.scopes = asked.filter((each) => each !== scope)
+      const { ok, detail } = about(await transport.check(), 'Slack scopes') ?? {}
+      assert.match(detail ?? '', new RegExp(`^missing ${scope} \\([^,]+(, [^:]+)?\\); add`))
+      assert.equal(ok, scope !== 'chat:write')
+    }
+  })
+
+  test('does not ask for what is switched off, but for some way to hear', async () => {
+    world = await startWorld({ progress: 'off', 'max-files': 0 })
+    const { server, transport } = world
+    server.scopes = asked.filter((scope) => scope !== 'reactions:write' && scope !== 'files:read')
+    assert.match(about(await transport.check(), 'Slack scopes')?.detail ?? '', /^all/)
+    server.scopes = ['chat:write', 'users:read']
+    assert.equal(about(await transport.check(), 'Slack scopes')?.ok, false)
+  })
+
+  test('looks at the tokens of a gateway that was never started, and says nothing of a socket', async () => {
+    world = await startWorld()
+    const idle = slack.create(socketOptions(world.server), world.fixture.deps)
+    const opened = world.server.sockets.opened()
+    const checks = await idle.check()
+    await idle.close()
+    assert.deepEqual(
+      checks.map(({ name, ok }) => [name, ok]),
+      [
+        ['Slack bot token of T0TEAM', true],
+        ['Slack scopes in T0TEAM', true],
+        ['Slack app token', true],
+      ],
+    )
+    assert.equal(world.server.sockets.opened(), opened)
+  })
+
+  test('sees that a token was revoked while the daemon runs', async () => {
+    world = await startWorld()
+    world.server.fail('auth.test', { body: { ok: false, error: 'token_revoked' } })
+    const failed = (await world.transport.check()).filter(({ ok }) => !ok)
+    assert.match(
+      failed[0]?.detail ?? '',
+      /bot token of T0TEAM does not work: token_revoked.*install the app again/,
+    )
+    assert.equal(
+      (await world.transport.check()).every(({ ok }) => ok),
+      true,
+    )
+  })
+})
