@@ -43,8 +43,7 @@ const after = z.union([z.literal(['keep', 'seen', 'delete']), z.strictObject({ m
   error: 'expected keep, seen, delete or { move: Folder }',
 })
 
-/** What a gateway with `transport: email` takes in routes.yaml; `docs/email.md` explains each. */
-export const emailOptions = z.strictObject({
+const options = z.strictObject({
   /** The address that it answers as. */
   address,
   name: z.string().min(1).optional(),
@@ -88,6 +87,27 @@ export const emailOptions = z.strictObject({
   /** Whether skills may send to other addresses than the one that wrote; the outbox checks it. */
   open: z.boolean().optional(),
 })
+
+/** What a gateway with `transport: email` takes in routes.yaml; `docs/email.md` explains each. */
+export const emailOptions = options.superRefine(({ folders, after, quarantine }, context) => {
+  const read = new Map(folders.map((folder) => [canonical(folder), folder]))
+  const moves: [string | undefined, string[]][] = [
+    [typeof after === 'object' ? after.move : undefined, ['after', 'move']],
+    [quarantine, ['quarantine']],
+  ]
+  for (const [target, path] of moves) {
+    const folder = target === undefined ? undefined : read.get(canonical(target))
+    if (folder === undefined) continue
+    const message = `expected a folder that is not read: ${folder} is in folders, so each mail would be moved for ever`
+    context.addIssue({ code: 'custom', path, message, input: target })
+  }
+})
+
+/** The same for names that are one folder on some server: with its prefix, with another separator, in another case. */
+function canonical(folder: string): string {
+  const name = folder.replaceAll('.', '/').toLowerCase()
+  return name.replace(/^inbox\/(?=.)/, '')
+}
 
 export type EmailOptions = z.output<typeof emailOptions>
 export type ServerOptions = EmailOptions['imap']
