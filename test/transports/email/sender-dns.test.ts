@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { oneTimeResolver } from '../../../transports/email/inbound/dns-failure.ts'
 import { createIdentityCheck, SenderUndecided } from '../../../transports/email/inbound/identity.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { until } from '../../fixtures/until.ts'
@@ -73,6 +74,20 @@ describe('while the DNS fails', () => {
     const { arrive } = checkWith((name) => (name.endsWith('evil.example') ? 'ESERVFAIL' : undefined))
     const forged = `Return-Path: <x@evil.example>\r\nReceived: from evil.example (evil.example [198.51.100.66]) by mx.example.com with ESMTP id 1; Sat, 21 Nov 2026 20:00:00 +0000\r\n${mail({})}`
     assert.equal((await (await arrive(await signed(forged, 'evil.example')))()).result, 'fail')
+  })
+
+  test('the look-ups of one mail end, however slow the names that its sender chose', async () => {
+    let time = 0
+    const resolve = oneTimeResolver(
+      dnsOf(RECORDS, (name) => {
+        time += name.startsWith('slow') ? 6000 : 1
+        return undefined
+      }),
+      () => time,
+    )
+    for (let at = 0; at < 4; at++)
+      await assert.rejects(resolve(`slow${at}.evil.example`, 'TXT'), { code: 'ENOTFOUND' })
+    await assert.rejects(resolve('_dmarc.example.net', 'TXT'), { code: 'ETIMEOUT' })
   })
 
   test('a name that no server can answer for is no outage of the domain that it stands under', async () => {

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import type { ARCResult, DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
 import { domainOf } from './authentication-results.ts'
-import { isTemporary, lastingFailures } from './dns-failure.ts'
+import { isTemporary, oneTimeResolver } from './dns-failure.ts'
 import { provenBeforeForwarding } from './forwarded.ts'
 import type { Identity } from './identity.ts'
 import { lastHop } from './last-hop.ts'
@@ -21,8 +21,7 @@ export async function verifySender(
   source: () => Buffer | Readable,
   options: { resolver: DNSResolver; sealers: ReadonlySet<string>; doubt: string | undefined },
 ): Promise<Verdict> {
-  const resolver = lastingFailures(options.resolver)
-  return decide(await gather(mail, source, { ...options, resolver }), mail, resolver)
+  return decide(await gather(mail, source, options), mail, oneTimeResolver(options.resolver))
 }
 
 /** What was found out about a mail. */
@@ -47,7 +46,8 @@ async function gather(
 ): Promise<Evidence> {
   // Loaded by the first mail that needs it: a quarter of a second and 30 MB that `trust` and `off` do without.
   const { arc, dkimVerify, dmarc, spf } = await import('mailauth')
-  const { resolver, sealers } = options
+  const { sealers } = options
+  const resolver = oneTimeResolver(options.resolver)
   const address = mail.from[0]?.address ?? ''
   const from = domainOf(address)
   // What proves nothing is not verified: its signatures may be many, and long to compute.
@@ -66,7 +66,8 @@ async function gather(
     spfDomains: sent?.status.result === 'pass' ? [sent.domain] : [],
     dkimDomains: signatures.filter(hasPassed).map(signerOf),
     ...(sealed ? { arcResult: sealed } : {}),
-    resolver,
+    // With time of its own: slow keys must not keep from view that the domain has such mail refused.
+    resolver: oneTimeResolver(options.resolver),
   })
   return { from, doubt, signatures, sent, sender, sealed, policy: policy || undefined }
 }
