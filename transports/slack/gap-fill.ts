@@ -37,6 +37,8 @@ const BACKOFF = { first: 500, longest: 60_000 }
 /** Slack or the store is away where this many channels fail one after the other: the others would too. */
 const ENOUGH = 3
 
+const MAX_TYPES = 10_000
+
 /** A message on its way in. */
 type Spot = { channel: string; ts: number }
 
@@ -154,14 +156,18 @@ export function createGapFill(
   async function fill(channel: Channel): Promise<Trouble | undefined> {
     const { team, id, turn, mark = 0, first, open = now() } = channel
     const workspace = workspaces.find(team)
-    if (!workspace || open < now() - reach) {
-      log.error({ channel: id, team }, 'what was missed in a channel of Slack can no longer be read')
+    if (!workspace) {
+      marks.leave(channel)
+      return undefined
+    }
+    if (open < now() - reach) {
+      log.error({ channel: id }, 'what was missed in Slack is too long ago to be read')
       marks.close(channel, mark)
       return undefined
     }
     const from = Math.max(mark - OVERLAP, first, (now() - reach) / 1000)
     const found = await read(channel, workspace, from)
-    if ('reason' in found) return found
+    if (!found || 'reason' in found) return found
     try {
       for (const event of found.events) {
         if (stopped()) return undefined
@@ -178,7 +184,11 @@ export function createGapFill(
   }
 
   /** What may pass is tried again; of a channel that cannot be read at all there is nothing to take. */
-  async function read(channel: Channel, workspace: Workspace, from: number): Promise<Found | Trouble> {
+  async function read(
+    channel: Channel,
+    workspace: Workspace,
+    from: number,
+  ): Promise<Found | Trouble | undefined> {
     try {
       return await reader.read(channel, workspace, from)
     } catch (error) {
@@ -187,7 +197,8 @@ export function createGapFill(
       if (failure.kind === 'rate-limited') return { reason, wait: failure.seconds * 1000 }
       if (failure.kind !== 'rejected' || tokenFault(error) !== undefined) return { reason }
       log.debug({ channel: channel.id, reason }, 'a channel of Slack cannot be read')
-      return { events: [], readTo: 0 }
+      marks.leave(channel)
+      return undefined
     }
   }
 
@@ -222,6 +233,7 @@ export function createGapFill(
       underWay.add(spot)
       const type = textAt(objectAt(payload, 'event'), 'channel_type')
       if (type !== undefined) types.set(spot.channel, type)
+      if (types.size > MAX_TYPES) types.clear()
       try {
         const taken = await take()
         underWay.delete(spot)

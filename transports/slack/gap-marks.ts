@@ -38,6 +38,8 @@ export type Marks = {
   reopen(since: number, channel?: Channel): void
   /** Nothing is missing any more: what comes live moves the mark again. */
   close(channel: Channel, readTo: number): void
+  /** As `close`, where the channel cannot be read at all: the store forgets it in time, unless it is heard of. */
+  leave(channel: Channel): void
   /** Reads what the store knows. A channel of which it knows nothing has missed nothing. */
   load(): Promise<void>
   /** Keeps on the store since when something is missing, until `settle`: others move the marks on meanwhile. */
@@ -200,18 +202,22 @@ export function createMarks(
         .sort((a, b) => b.newest - a.newest),
     reopen(at, channel) {
       since = Math.min(since ?? at, at)
-      const oldest = underWay()
       if (channel) {
         channel.first = Math.min(channel.first, at)
-        return reopenOne(channel, at, oldest)
+        // While the store is away thousands may be refused; what is open needs no look at the others.
+        return reopenOne(channel, at, channel.open === undefined ? underWay() : new Map())
       }
       loaded = false
+      const oldest = underWay()
       for (const each of channels.values()) reopenOne(each, at, oldest)
     },
     close(channel, read) {
       channel.mark = Math.max(channel.mark ?? 0, read)
       channel.open = undefined
       touch(channel)
+    },
+    leave(channel) {
+      channel.open = undefined
     },
     async load() {
       const missing = await missingSince()
