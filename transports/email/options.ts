@@ -71,6 +71,8 @@ const options = z.strictObject({
   /** Domains of forwarders and mailing lists whose ARC seals are believed. */
   'trust-arc': z.array(z.string().min(1)).min(1).optional(),
 
+  /** `addressed`: mail that does not name this mailbox, as a blind copy, gets no answer. */
+  answer: z.enum(['addressed', 'any']).default('addressed'),
   'reply-to': address.optional(),
   /** The folder with what was sent. `copy: server`: the server puts it there itself, as Gmail does. */
   sent: z

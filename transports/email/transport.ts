@@ -49,6 +49,7 @@ export function createEmailTransport(
     own,
     allowed,
     authentication: options.authentication,
+    answer: options.answer,
     verify: createIdentityCheck({
       authentication: options.authentication,
       trust: options.trust,

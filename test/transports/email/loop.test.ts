@@ -121,6 +121,23 @@ describe('mail is never answered in a loop', () => {
     await one.stop()
   })
 
+  test('a blind copy gets no answer, and one that came through an alias does', async () => {
+    const one = await autoresponder('blind@example.com')
+    await world.deliver(mail({ to: 'friend@example.org' }), 'blind@example.com')
+    await until(() => one.refused.length === 1, 'the silence')
+    assert.deepEqual(one.refused, ['reply:not-addressed'])
+    assert.equal(one.store.messages[0]?.data.auto, undefined)
+    const trace = { Received: 'from x by mx.example.org with ESMTP id 1 for <hello@example.org>; Sat' }
+    await world.deliver(mail({ to: 'hello@example.org', headers: trace }), 'blind@example.com')
+    await world.deliver(mail({ to: 'hello@example.com' }), 'blind@example.com')
+    await until(() => world.smtp.taken.length === 2, 'the answers')
+    await one.stop()
+    const any = await autoresponder('any@example.com', { answer: 'any' })
+    await world.deliver(mail({ to: 'friend@example.org' }), 'any@example.com')
+    await until(() => world.smtp.taken.length === 3, 'the answer')
+    await any.stop()
+  })
+
   test('old mail gets no automatic answer', async () => {
     const one = await autoresponder('old@example.com')
     const yesterday = new Date(Date.now() - 25 * 3_600_000).toUTCString()

@@ -4,6 +4,7 @@ import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { marksIn } from '../own-id.ts'
 import type { SentLog } from '../sent-log.ts'
+import { isAddressed } from './addressed.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
 import type { Conversations } from './conversation.ts'
 import { backoff, delay } from './delay.ts'
@@ -57,11 +58,13 @@ export function createIngest(options: {
   /** Undefined: everybody may write. */
   allowed: ((address: string) => boolean) | undefined
   authentication: 'require' | 'prefer' | 'off'
+  /** Which mail is answered at all. */
+  answer: 'addressed' | 'any'
   verify: VerifyIdentity
   conversations: Conversations
   sent: SentLog
 }): Ingest {
-  const { deps, own, allowed, authentication, verify, conversations, sent } = options
+  const { deps, own, allowed, authentication, answer, verify, conversations, sent } = options
   const { log } = deps
   const reportOf = createSentReports({ deps, sent })
 
@@ -109,13 +112,15 @@ export function createIngest(options: {
 
   const accept = async (mail: Mail, incoming: Incoming, key: string, identity: Identity, turn: Turn) => {
     const auto = automaticReason(mail, own)
-    const target = replyTarget(mail, {
+    const reply = replyTarget(mail, {
       own,
       auto,
       identity,
       allowed: allowed ?? (() => true),
       receivedAt: incoming.internalDate,
     })
+    const bystander = answer === 'addressed' && !reply.suppress && !isAddressed(mail, own)
+    const target = bystander ? { ...reply, suppress: 'not-addressed' } : reply
     const { folder, uid, size } = incoming
     const facts = { gateway: deps.gateway, key, folder, uid, size, identity, auto, target, own }
     const draft = await toMessage(mail, facts, deps.artifacts)

@@ -1,0 +1,65 @@
+import type { OwnAddresses } from './automatic.ts'
+import { header, type Mail } from './parse.ts'
+
+const NAMING = new Set(['to', 'cc', 'bcc', 'resent-to', 'resent-cc', 'resent-bcc'])
+/** Where servers write whom they delivered to, before and after aliases. */
+const TRACE = new Set([
+  'delivered-to',
+  'x-delivered-to',
+  'x-original-to',
+  'envelope-to',
+  'x-envelope-to',
+  'x-rcpt-to',
+  'x-forwarded-to',
+  'x-forwarded-for',
+])
+const FORWARDING = ['x-forwarded-to', 'x-forwarded-for', 'auto-forwarded', 'x-ms-exchange-inbox-rules-loop']
+const MAX_VALUE = 20_000
+
+/**
+ * Whether a mail names this mailbox as one that it is for. What answers by itself answers no other (RFC 3834, section
+ * 2; RFC 5230, section 4.5): whoever was sent a copy unseen would give itself away, and mail for thousands would get
+ * an answer from each. Aliases that nobody configured must not fall silent, so one of these is enough:
+ *
+ * - an address of ours in To, Cc or their Resent- forms, with or without a `+tag`, or any address in our domains;
+ * - an address there for which a server on the way says that it took the mail: it came through an alias elsewhere;
+ * - a sign that the mail was forwarded here.
+ */
+export function isAddressed(mail: Mail, own: OwnAddresses): boolean {
+  const named = addresses(mail, NAMING)
+  const domains = new Set([...own].map(domainOf))
+  if (named.some((each) => own.has(each) || domains.has(domainOf(each)))) return true
+  if (named.length === 0) return false
+  const passed = new Set([...addresses(mail, TRACE), ...receivedFor(mail)])
+  return named.some((each) => passed.has(each)) || wasForwarded(mail)
+}
+
+function addresses(mail: Mail, names: ReadonlySet<string>): string[] {
+  return mail.headers
+    .filter(({ key }) => names.has(key))
+    .flatMap(
+      ({ value }) => value.slice(0, MAX_VALUE).match(/[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/g) ?? [],
+    )
+    .map((each) => each.toLowerCase())
+}
+
+/** `Received: … for <hello@example.net>; …` (RFC 5321, section 4.4). */
+function receivedFor(mail: Mail): string[] {
+  return mail.headers
+    .filter(({ key }) => key === 'received')
+    .map(
+      ({ value }) =>
+        /\sfor\s+<?([^\s<>;]{1,250}@[^\s<>;]{1,250})/i.exec(value.slice(0, MAX_VALUE))?.[1] ?? '',
+    )
+    .map((each) => each.toLowerCase())
+}
+
+/** Forwarders say so in a header of their own, or rewrite the return path (SRS; Gmail's `+caf_=`). */
+function wasForwarded(mail: Mail): boolean {
+  const rewritten = /^<?([^@]*\+)?(srs[01]?[=+-]|caf_=)/i.test(header(mail, 'return-path') ?? '')
+  return rewritten || FORWARDING.some((name) => header(mail, name) !== undefined)
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1)
+}
