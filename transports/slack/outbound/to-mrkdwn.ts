@@ -10,10 +10,19 @@ import { escapeText } from './escape-text.ts'
 export function toMrkdwn(markdown: string): string {
   const { kept, text } = keepMentions(markdown)
   const converted = blocks(lexer(text, { gfm: true })).trim()
+  if (kept.length === 0) return converted
+  const inCode = kept.map(escapeText)
+  // Inside a link there can be no mention, only what it says.
+  const inLinks = kept.map((mention) => mention.replaceAll(/[<>]|\|.*/g, ''))
   return converted
     .split(CODE)
     .map((piece, index) =>
-      index % 2 === 1 ? restore(piece, kept.map(escapeText)) : restoreInText(piece, kept),
+      index % 2 === 1
+        ? restore(piece, inCode)
+        : restore(
+            piece.replaceAll(/<[^<>\n]*>/g, (link) => restore(link, inLinks)),
+            kept,
+          ),
     )
     .join('')
 }
@@ -36,13 +45,6 @@ function keepMentions(markdown: string): { kept: string[]; text: string } {
       (mention) => `\uE000${kept.push(mention) - 1}\uE001`,
     )
   return { kept, text }
-}
-
-/** Inside a link there can be no mention, only what it says. */
-function restoreInText(text: string, kept: string[]): string {
-  const bare = kept.map((mention) => mention.replaceAll(/[<>]|\|.*/g, ''))
-  const inLinks = text.replaceAll(/<[^<>\n]*>/g, (link) => restore(link, bare))
-  return restore(inLinks, kept)
 }
 
 function restore(text: string, kept: string[]): string {

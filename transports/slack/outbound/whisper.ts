@@ -18,7 +18,7 @@ const SHUT_OUT = new Set([
   'restricted_action',
 ])
 
-export type Whispering = {
+type Whispering = {
   key: string
   content: Content
   /** Who sees it, and nobody else. */
