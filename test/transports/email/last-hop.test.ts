@@ -72,6 +72,28 @@ describe('who handed a mail over', () => {
     })
   }
 
+  test('is who the server saw, whatever the client calls itself and its sender', async () => {
+    const rest =
+      'by mx.example.com with ESMTP (Exim 4.98) (envelope-from <"a [192.0.2.1]"@evil.example>) id 1'
+    for (const from of [
+      'from x[203.0.113.7] (rdns.example [198.51.100.66])',
+      'from [203.0.113.7] (rdns.example [198.51.100.66])',
+      'from [198.51.100.66] (helo=x[203.0.113.7])',
+      'from rdns.example ([198.51.100.66] helo=[203.0.113.7])',
+    ]) {
+      assert.equal((await hopOf(PATH, received(from, rest), FORGED)).client?.ip, '198.51.100.66', from)
+    }
+  })
+
+  test('is illegible where a client may have broken what the server wrote', async () => {
+    const rest = 'by mx.example.com with ESMTP (envelope-from <"a)b"@spf.example>) id 1'
+    const broken = received('from x (rdns [198.51.100.66])', rest)
+    assert.deepEqual(await hopOf(PATH, broken, FORGED), { illegible: true })
+    assert.deepEqual(await hopOf('Return-Path: <a@b@>', OUTSIDE), { illegible: true })
+    const quoted = 'Return-Path: <"a b"@spf.example>'
+    assert.equal((await hopOf(quoted, OUTSIDE)).sender, '"a b"@spf.example')
+  })
+
   test('is not looked for without end', async () => {
     assert.equal((await hopOf(PATH, ...Array.from({ length: 40 }, () => LMTP), FORGED)).client, undefined)
   })
@@ -107,6 +129,9 @@ describe('SPF', () => {
     const unclear = received('from mail.spf.example')
     assert.equal(await result(PATH, unclear, FORGED), 'none')
     assert.equal(await result(unclear, FORGED, PATH), 'none')
+    // What a client can break is held against it.
+    const helo = received('from x) (mail.spf.example [203.0.113.7]) (rdns [198.51.100.66])')
+    assert.equal(await result(PATH, helo, FORGED), 'fail')
     // It could not have proven this one.
     assert.equal(await result('Return-Path: <eve@evil.example>', unclear), 'fail')
   })

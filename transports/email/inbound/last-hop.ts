@@ -8,6 +8,8 @@ export type LastHop = {
   client?: { ip: string; helo: string }
   /** The envelope's sender; '' for the null path. Undefined where no server noted it. */
   sender?: string
+  /** What they noted can be read in several ways: what the client called itself may have broken it. */
+  illegible?: true
 }
 
 /** Hops within the receiving organisation: content filters, delivery agents, relays. */
@@ -31,20 +33,30 @@ const PRIVATE = blockList(
 export function lastHop(mail: Mail): LastHop {
   const hops = mail.headers.filter(({ key }) => key === 'received').slice(0, MAX_OWN + 1)
   let at = 0
-  let sender: string | undefined
+  let path: string | undefined
   for (const { key, value } of mail.headers) {
-    if (key === 'return-path') sender ??= pathIn(value)
+    if (key === 'return-path') path ??= value
     if (key !== 'received') continue
-    const hop = hops[at] && readHop(value)
+    const hop = readHop(value)
+    if (!hop) return { illegible: true }
     const next = hops[at + 1]
-    if (!hop) break
-    if (!isOwn(hop, next && readHop(next.value))) {
-      const client = clientOf(hop)
-      return { ...(client ? { client } : {}), ...(sender === undefined ? {} : { sender }) }
-    }
-    at++
+    if (!isOwn(hop, next && readHop(next.value))) return lastOf(hop, path)
+    if (++at > MAX_OWN) break
   }
-  return sender === undefined ? {} : { sender }
+  return path === undefined ? {} : senderOf(path)
+}
+
+function lastOf(hop: Hop, path: string | undefined): LastHop {
+  const [ip, ...others] = hop.addresses
+  const isClear = ip && hop.helo && !isIn(PRIVATE, ip)
+  const sender = path === undefined ? {} : senderOf(path)
+  if (others.length > 0 || sender.illegible) return { illegible: true }
+  return isClear ? { client: { ip, helo: hop.helo }, ...sender } : sender
+}
+
+function senderOf(path: string): LastHop {
+  const sender = /^\s*<([^\r\n]*)>\s*$/.exec(path)?.[1] ?? path.trim()
+  return sender === '' || /^[^@].*@[^@<>\s]+$/.test(sender) ? { sender } : { illegible: true }
 }
 
 type Hop = {
@@ -71,12 +83,13 @@ function readHop(value: string): Hop | undefined {
   }
   if (!clauses.has('by')) return undefined
   const [from = ''] = value.split(/\sby\s/i, 1)
+  const [, helo = '', seen = ''] = /^\s*from\s+([^\s(]*)(.*)$/is.exec(from) ?? []
   return {
-    helo: clauses.get('from') ?? '',
-    name: nameOf(/\(\s*([\w.-]+)\s+\[/.exec(from)?.[1] ?? ''),
+    helo,
+    name: nameOf(/\(\s*([\w.-]+)\s+\[/.exec(seen)?.[1] ?? ''),
     by: nameOf(clauses.get('by') ?? ''),
     protocol: clauses.get('with') ?? '',
-    addresses: addressesIn(value),
+    addresses: addressesIn(helo, seen),
   }
 }
 
@@ -87,14 +100,12 @@ function nameOf(text: string): string {
 const LITERAL = /\[(?:IPv6:)?([\da-f.:]+)\]/gi
 
 /** The addresses that the server saw, not those that the client called itself. */
-function addressesIn(value: string): string[] {
-  const [, claimed = '', rest = value] =
-    /^\s*from\s+\[(?:IPv6:)?([\da-f.:]+)\](?::\d+)?(.*)$/is.exec(value) ?? []
-  const seen = rest.replaceAll(/\b(?:helo|ehlo)=\S+/gi, '')
-  const found = new Set([...seen.matchAll(LITERAL)].map(([, ip = '']) => ip.toLowerCase()))
+function addressesIn(helo: string, seen: string): string[] {
+  const trusted = seen.replaceAll(/\b(?:helo|ehlo)=[^\s)]+/gi, '')
+  const found = new Set([...trusted.matchAll(LITERAL)].map(([, ip = '']) => ip.toLowerCase()))
   // Exim's form for clients without a name: the address comes first, and what the client said in a comment.
-  if (found.size === 0 && /^\s*\((?:[^()]*\s)?(?:helo|ehlo|port)=/i.test(rest))
-    found.add(claimed.toLowerCase())
+  const [, first = ''] = /^\[(?:IPv6:)?([\da-f.:]+)\](?::\d+)?$/i.exec(helo) ?? []
+  if (found.size === 0 && /^\s*\((?:[^()]*\s)?(?:helo|ehlo|port)=/i.test(seen)) found.add(first.toLowerCase())
   return [...found].filter((ip) => isIP(ip) !== 0)
 }
 
@@ -107,16 +118,6 @@ function isOwn(hop: Hop, next: Hop | undefined): boolean {
   if (addresses.every((ip) => isIn(LOCAL, ip))) return true
   // By its name: a server behind an address translation sees everybody at a private address, without one.
   return addresses.every((ip) => isIn(PRIVATE, ip)) && hop.name !== '' && hop.name === next?.by
-}
-
-function clientOf({ helo, addresses }: Hop): { ip: string; helo: string } | undefined {
-  const [ip, ...others] = addresses
-  return ip && helo && others.length === 0 && !isIn(PRIVATE, ip) ? { ip, helo } : undefined
-}
-
-function pathIn(value: string): string | undefined {
-  const path = /^\s*<([^<>\s]*)>\s*$/.exec(value)?.[1] ?? value.trim()
-  return path === '' || /^[^\s<>]+@[^\s<>@]+$/.test(path) ? path : undefined
 }
 
 function blockList(...subnets: (readonly [net: string, prefix: number])[]): BlockList {

@@ -5,7 +5,7 @@ import { domainOf } from './authentication-results.ts'
 import { isTemporary, oneTimeResolver } from './dns-failure.ts'
 import { provenBeforeForwarding } from './forwarded.ts'
 import type { Identity } from './identity.ts'
-import { lastHop } from './last-hop.ts'
+import { type LastHop, lastHop } from './last-hop.ts'
 import { header, lowerCase, type Mail } from './parse.ts'
 
 /** `undecided`: the DNS failed, and may tell later. `identity` is what to say if it never does. */
@@ -32,8 +32,7 @@ type Evidence = {
   signatures: readonly DKIMResult[]
   /** Undefined where it could not be evaluated. */
   sent: SPFResult | undefined
-  /** The envelope's sender, where it is known. */
-  sender: string | undefined
+  hop: LastHop
   /** The seals of trusted forwarders who say that they saw proof; of others they are not looked at. */
   sealed: ARCResult | undefined
   policy: DMARCResult | undefined
@@ -55,7 +54,8 @@ async function gather(
   const doubt = options.doubt ?? (read && misread(read, address))
   const believed = doubt ? undefined : read
   const signatures = believed?.results.filter((each) => isWhole(each, mail)) ?? []
-  const { client, sender } = believed ? lastHop(mail) : {}
+  const hop = believed ? lastHop(mail) : {}
+  const { client, sender } = hop
   const isKnown = client && sender !== undefined
   const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver }) : undefined
   const chain = believed?.arc?.chain || undefined
@@ -69,7 +69,7 @@ async function gather(
     // With time of its own: slow keys must not keep from view that the domain has such mail refused.
     resolver: oneTimeResolver(options.resolver),
   })
-  return { from, doubt, signatures, sent, sender, sealed, policy: policy || undefined }
+  return { from, doubt, signatures, sent, hop, sealed, policy: policy || undefined }
 }
 
 async function decide(evidence: Evidence, mail: Mail, resolver: DNSResolver): Promise<Verdict> {
@@ -85,7 +85,8 @@ async function decide(evidence: Evidence, mail: Mail, resolver: DNSResolver): Pr
     return { undecided: true, identity: { result: isForbidden ? 'fail' : 'temperror', by: 'dns', detail } }
   }
   if (!isForbidden) return decided({ result: 'none', by: doubt ? 'headers' : 'unsigned', detail })
-  const unknown = doubt || sent ? 'no' : await mightPassSpf(evidence, policy, resolver)
+  const isKnown = doubt || sent || evidence.hop.illegible
+  const unknown = isKnown ? 'no' : await mightPassSpf(evidence, policy, resolver)
   if (unknown === 'no') return decided({ result: 'fail', by: 'dmarc', detail })
   const note = `${detail}; spf could not be evaluated`
   return { undecided: unknown === 'undecided', identity: { result: 'none', by: 'dmarc', detail: note } }
@@ -158,7 +159,7 @@ function couldNotTell({ status, signature }: ARCResult): boolean {
  * then that DMARC fails says nothing. A domain without an SPF record proves nothing by it.
  */
 async function mightPassSpf(
-  { from, sender }: Evidence,
+  { from, hop: { sender } }: Evidence,
   { domain, alignment }: DMARCResult,
   resolver: DNSResolver,
 ): Promise<'yes' | 'no' | 'undecided'> {
