@@ -55,7 +55,9 @@ export const TICK = 1e-6
 /** Shorter than messages are recognised (7 days), so that none is taken twice because its key is forgotten. */
 export const KEPT = 6 * 86_400_000
 const MAX_CHANNELS = 5000
+/** How soon a mark is kept (ms): an old one on the store costs calls, but with none nobody knows of the channel. */
 const SAVE = 2000
+const SAVE_NEW = 20
 const AT_ONCE = 50
 const TRIES = 5
 
@@ -101,17 +103,25 @@ export function createMarks(
   let since: number | undefined
   let told: number | undefined
   let timer: NodeJS.Timeout | undefined
+  let due = 0
   let stopped = false
 
   const keyOf = ({ team, id }: Channel) => `${team}/${id}`
 
   const touch = (channel: Channel) => {
     dirty.add(channel)
-    if (stopped || timer) return
+    saveIn(channel.version === 0 ? SAVE_NEW : SAVE)
+  }
+
+  const saveIn = (ms: number) => {
+    const at = now() + ms
+    if (stopped || (timer && due <= at)) return
+    clearTimeout(timer)
+    due = at
     timer = setTimeout(() => {
       timer = undefined
       void trySave()
-    }, SAVE)
+    }, ms)
     timer.unref()
   }
 
@@ -124,6 +134,7 @@ export function createMarks(
     } catch (error) {
       // Without it, more is read again after the next start, and known by its keys.
       for (const channel of changed) dirty.add(channel)
+      saveIn(SAVE)
       log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
     }
   }

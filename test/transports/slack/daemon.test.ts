@@ -193,6 +193,28 @@ routes:
     assert.deepEqual(answers(), ['You said: once', 'You said: last'])
   })
 
+  test('that was killed answers what was said while it was away, also in a channel that was new to it', async () => {
+    await open()
+    const daemon = await site.start()
+    let count = 0
+    const write = (text: string) => {
+      const ts = `${Math.floor(Date.now() / 1000)}.${String(++count).padStart(6, '0')}`
+      const message = { ts, channel: 'C0GEN', user: 'U1ANN', text }
+      slack.write(message)
+      return callback(message)
+    }
+    assert.ok((await slack.sockets.deliver('events_api', write('first'))).acked)
+    await until(() => answers().includes('You said: first'), 'the first answer')
+    await until(() => slack.reactions.length > 0, 'a reaction')
+    await daemon.end('SIGKILL')
+    write('missed')
+    await site.start()
+    assert.ok((await slack.sockets.deliver('events_api', write('last'))).acked)
+    await until(() => answers().includes('You said: missed'), 'an answer to what was missed')
+    await until(() => answers().includes('You said: last'), 'the last answer')
+    assert.equal(answers().filter((text) => text.startsWith('You said')).length, 3)
+  })
+
   test('that is killed at any moment loses no event that Slack delivers again, and answers each once', async () => {
     await open()
     const events = Array.from({ length: 20 }, (_, index) => said(`event ${index}`))
