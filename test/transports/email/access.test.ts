@@ -15,6 +15,8 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', {
 const records: Record<string, string> = {
   'TXT s1._domainkey.example.net': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
   'TXT _dmarc.example.net': 'v=DMARC1; p=reject',
+  'TXT spf.example': 'v=spf1 ip4:203.0.113.7 -all',
+  'TXT _dmarc.spf.example': 'v=DMARC1; p=reject',
   'TXT s1._domainkey.lists.example.org': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
   'TXT s1._domainkey.evil.example': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
 }
@@ -118,6 +120,33 @@ describe('who may write', () => {
     await world.deliver(raw.replace('pay 10', 'pay 99'), user)
     await until(() => daemon.refused.length === 1, 'the refusal')
     assert.equal(daemon.store.messages.length, 0)
+    await daemon.stop()
+  })
+
+  test('a signed mail with headers of somebody else before it is refused', async () => {
+    const user = 'prepended@example.com'
+    const daemon = await guarded(user, { 'allowed-senders': ['anna@example.net'] })
+    const raw = await signed(mail({ subject: 'Lunch on Friday?' }))
+    await world.deliver(`Subject: pay invoice 4711\r\nMessage-ID: <replay@evil.example>\r\n${raw}`, user)
+    await until(() => daemon.refused.length === 1, 'the refusal')
+    await world.deliver(raw, user)
+    const message = await until(() => daemon.store.messages[0], 'the message')
+    assert.equal(message.subject, 'Lunch on Friday?')
+    await daemon.stop()
+  })
+
+  test('SPF is asked about the server that handed the mail over, not about the local delivery', async () => {
+    const user = 'spf@example.com'
+    const daemon = await guarded(user, { 'allowed-senders': ['anna@spf.example'] })
+    const received = (ip: string) =>
+      `Received: from mail.spf.example (mail.spf.example [${ip}])\r\n\tby mx.example.com (Postfix) with ESMTPS id 1;\r\n\tSat, 21 Nov 2026 19:40:48 +0000\r\n`
+    const raw = mail({ from: 'Anna <anna@spf.example>' })
+    const path = 'anna@spf.example'
+    await world.deliver(received('198.51.100.66') + received('203.0.113.7') + raw, user, path)
+    await until(() => daemon.refused.length === 1, 'the refusal')
+    await world.deliver(received('203.0.113.7') + raw, user, path)
+    const message = await until(() => daemon.store.messages[0], 'the message')
+    assert.equal(message.from.verified, true)
     await daemon.stop()
   })
 
