@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { KeyValues } from '../../../src/core/store.ts'
-import { keyHash } from './ingest.ts'
+import { keyHash } from './mail-keys.ts'
 
 /**
  * How far a folder was read, for one UIDVALIDITY (RFC 3501, section 2.3.1.1). UIDs mean nothing under another one,

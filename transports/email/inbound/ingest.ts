@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
@@ -9,6 +8,7 @@ import { automaticReason, type OwnAddresses } from './automatic.ts'
 import type { Conversations } from './conversation.ts'
 import { backoff, delay } from './delay.ts'
 import { type Identity, SenderUndecided, type VerifyIdentity } from './identity.ts'
+import { createMailKeys } from './mail-keys.ts'
 import type { Mail } from './parse.ts'
 import { createSentReports } from './sent-reports.ts'
 import { replyTarget } from './target.ts'
@@ -67,6 +67,7 @@ export function createIngest(options: {
   const { deps, own, allowed, authentication, answer, verify, conversations, sent } = options
   const { log } = deps
   const reportOf = createSentReports({ deps, sent })
+  const keys = createMailKeys(deps)
 
   const once = async (incoming: Incoming, work: Work): Promise<Ingested> => {
     const mail = await incoming.parse()
@@ -76,7 +77,8 @@ export function createIngest(options: {
 
   const decide = async (mail: Mail, incoming: Incoming, { known, turn }: Work): Promise<Ingested> => {
     const key = mail.messageId ? `mid:${mail.messageId}` : `sha256:${await incoming.hash()}`
-    if (known.has(keyHash(key))) return { outcome: 'known', key }
+    const before = await keys.seen(mail, key, known)
+    if (before !== undefined) return { outcome: 'known', key: before }
     if (await isOwn(mail)) return { outcome: 'own', key }
     const report = await reportOf(mail)
     if (report) return { outcome: report, key }
@@ -89,8 +91,7 @@ export function createIngest(options: {
     const forged = authentication === 'prefer' && allowed && identity.result === 'fail'
     if (unproven || forged) return refuse(mail, key, 'authentication', identity)
 
-    await accept(mail, incoming, key, identity, turn)
-    return { outcome: 'accepted', key }
+    return { outcome: 'accepted', key: await accept(mail, incoming, key, identity, turn) }
   }
 
   const isOwn = async (mail: Mail) => {
@@ -110,6 +111,7 @@ export function createIngest(options: {
     return { outcome: 'refused', key }
   }
 
+  /** Resolves with the key under which it was accepted. */
   const accept = async (mail: Mail, incoming: Incoming, key: string, identity: Identity, turn: Turn) => {
     const auto = automaticReason(mail, own)
     const reply = replyTarget(mail, {
@@ -126,11 +128,13 @@ export function createIngest(options: {
     const draft = await toMessage(mail, facts, deps.artifacts)
     await turn.wait()
     const conversation = await conversations.find(mail)
-    const accepting = deps.accept({ ...draft, conversation })
+    const accepting = keys.accept(mail, key, (each) => deps.accept({ ...draft, key: each, conversation }))
     const remembering = conversations.remember(mail, conversation)
     turn.pass()
-    const [{ id, duplicate }] = await Promise.all([accepting, remembering])
+    const [{ key: taken, accepted }] = await Promise.all([accepting, remembering])
+    const { id, duplicate } = accepted
     log.debug({ messageId: id, conversation, duplicate, ...(auto ? { auto } : {}) }, 'a mail was accepted')
+    return taken
   }
 
   return async (incoming, work) => {
@@ -158,9 +162,4 @@ export function createIngest(options: {
       }
     }
   }
-}
-
-/** Keys are remembered by this, so that the memory stays small whatever senders put into a Message-ID. */
-export function keyHash(key: string): string {
-  return hash('sha256', key, 'base64url').slice(0, 12)
 }
