@@ -17,16 +17,16 @@ export function trustedResult(mail: Mail, host: string, domain: string, doubt?: 
   const run = topmost(mail, host)
   if (!run) return illegible(mail, host)
   const results = firstOfEach(run)
-  const detail =
-    [...results.map(({ method, result }) => `${method}=${result}`), ...(doubt ? [doubt] : [])].join('; ') ||
-    `nothing from ${host}`
-  const verdict = judge(run, results, mail, domain)
-  if (!doubt || verdict.result !== 'pass') return { result: verdict.result, by: 'trusted', detail }
-  return { result: verdict.strict ? 'fail' : 'none', by: 'trusted', detail }
+  const { result, strict, note } = judge(run, results, mail, domain)
+  const said = results.map((each) => `${each.method}=${each.result}`)
+  const notes = [note, doubt].filter((each) => each !== undefined)
+  const detail = [...said, ...notes].join('; ') || `nothing from ${host}`
+  if (!doubt || result !== 'pass') return { result, by: 'trusted', detail }
+  return { result: strict ? 'fail' : 'none', by: 'trusted', detail }
 }
 
 /** `strict`: the domain asks to refuse what is not proven. */
-type Verdict = { result: Identity['result']; strict: boolean }
+type Verdict = { result: Identity['result']; strict: boolean; note?: string }
 
 function judge(
   run: readonly AuthenticationResults[],
