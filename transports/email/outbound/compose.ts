@@ -5,6 +5,7 @@ import { isForwardSubject, isReplySubject } from '../inbound/subject.ts'
 import type { EmailOptions } from '../options.ts'
 import { markOf, messageIdOf } from '../own-id.ts'
 import { type ReplyTarget, replyTargetSchema } from '../reply-target.ts'
+import { isAddress, quotedAsNeeded } from './address.ts'
 import { renderMarkdown } from './markdown.ts'
 
 /** A mail that is ready to be sent. */
@@ -17,7 +18,17 @@ export type Outgoing = {
   mail: SendMailOptions
 }
 
-const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]{1,255}$/
+/**
+ * Nobody's name or subject is longer. What has no spaces cannot be folded, and lines of over 998 characters are
+ * refused (RFC 5322, section 2.1.1).
+ */
+const MAX_NAME = 200
+const MAX_SUBJECT = 500
+/**
+ * The ids of others that are sent on: without control characters, without 8 bits (RFC 5322, section 3.6.4). Some have
+ * no `@`, and their threads are threads all the same.
+ */
+const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
 
 /**
  * Turns a reply into a mail that every client puts into the thread (RFC 5322, section 3.6.4) and that no machine
@@ -25,11 +36,12 @@ const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]{1,255}$/
  */
 export function compose(reply: Reply, options: EmailOptions, artifacts: Artifacts): Outgoing {
   const target = reply.to === undefined ? targetOf(reply) : undefined
-  const to = reply.to ?? target?.to ?? ''
-  if (!ADDRESS.test(to)) throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
+  const to = reply.to ?? quotedAsNeeded(target?.to ?? '')
+  if (!isAddress(to)) throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
   const mark = markOf(reply.gateway, reply.key)
   const messageId = messageIdOf(mark, options.address)
-  const name = target?.name
+  const name = shortened(target?.name ?? '', MAX_NAME)
+  const references = target?.references.filter((id) => MESSAGE_ID.test(id)) ?? []
   const { html, text } = renderMarkdown(reply.text)
   return {
     mark,
@@ -39,13 +51,14 @@ export function compose(reply: Reply, options: EmailOptions, artifacts: Artifact
     mail: {
       messageId,
       from: options.name ? { name: options.name, address: options.address } : options.address,
-      to: name ? { name, address: to } : to,
+      // As text an address with a quoted part would be read as a list.
+      to: { name, address: to },
       ...(options['reply-to'] ? { replyTo: options['reply-to'] } : {}),
       subject: subjectOf(reply, target, text),
       text,
       html,
-      ...(target?.messageId ? { inReplyTo: target.messageId } : {}),
-      ...(target && target.references.length > 0 ? { references: target.references } : {}),
+      ...(target?.messageId && MESSAGE_ID.test(target.messageId) ? { inReplyTo: target.messageId } : {}),
+      ...(references.length > 0 ? { references } : {}),
       headers: {
         'Auto-Submitted': target ? 'auto-replied' : 'auto-generated',
         'X-Auto-Response-Suppress': 'OOF, AutoReply',
@@ -78,10 +91,17 @@ function targetOf(reply: Reply): ReplyTarget {
 
 function subjectOf(reply: Reply, target: ReplyTarget | undefined, text: string): string {
   const given = reply.subject?.replaceAll(/\s+/g, ' ').trim()
-  if (given) return given
+  if (given) return shortened(given, MAX_SUBJECT)
   if (!target) return text.split('\n', 1)[0]?.slice(0, 78).trim() || '(no subject)'
-  const isReply = isReplySubject(target.subject) && !isForwardSubject(target.subject)
-  return isReply ? target.subject : `Re: ${target.subject}`.trim()
+  const subject = shortened(target.subject, MAX_SUBJECT)
+  const isReply = isReplySubject(subject) && !isForwardSubject(subject)
+  return isReply ? subject : `Re: ${subject}`.trim()
+}
+
+/** Cut between characters. The ellipsis makes it an encoded word (RFC 2047), which can be folded anywhere. */
+function shortened(text: string, length: number): string {
+  if (text.length <= length) return text
+  return `${[...text.slice(0, 2 * length)].slice(0, length - 1).join('')}…`
 }
 
 function rejected(reply: Reply, reason: string): TriviumError {

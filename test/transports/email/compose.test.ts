@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import nodemailer from 'nodemailer'
+import { addressParser } from 'postal-mime'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { emailOptions } from '../../../transports/email/options.ts'
+import { isAddress } from '../../../transports/email/outbound/address.ts'
+import { compose } from '../../../transports/email/outbound/compose.ts'
+import { createSmtp } from '../../../transports/email/outbound/smtp.ts'
+import type { ReplyTarget } from '../../../transports/email/reply-target.ts'
+import { type SmtpFixture, startSmtpServer } from '../../fixtures/smtp-server.ts'
+import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
+
+const OPTIONS = emailOptions.parse({
+  address: 'support@example.com',
+  imap: { host: 'imap.example.com', user: 'u', pass: 'p' },
+  smtp: { host: 'smtp.example.com', user: 'u', pass: 'p' },
+})
+
+const stream = nodemailer.createTransport({ streamTransport: true, buffer: true })
+
+describe('a mail that is composed', () => {
+  let fixture: TransportFixture
+  let smtp: SmtpFixture
+  before(async () => {
+    fixture = await startTransportFixture()
+    smtp = await startSmtpServer()
+  })
+  after(async () => {
+    await smtp.close()
+    await fixture.close()
+  })
+
+  const answer = (target: Partial<ReplyTarget>) =>
+    compose(
+      {
+        key: 'k',
+        gateway: 'support',
+        conversation: 'c',
+        text: 'Hello',
+        target: { to: 'anna@example.net', subject: 'Parcel', references: [], at: 0, ...target },
+      },
+      OPTIONS,
+      fixture.deps.artifacts,
+    )
+  const raw = async (target: Partial<ReplyTarget>) => {
+    const { message } = await stream.sendMail(answer(target).mail)
+    assert.ok(Buffer.isBuffer(message))
+    return message
+  }
+  const head = async (target: Partial<ReplyTarget>) => {
+    const [lines = ''] = (await raw(target)).toString().split('\r\n\r\n', 1)
+    for (const line of lines.split('\r\n')) assert.ok(line.length <= 998, `${line.length} characters`)
+    return lines.replaceAll(/\r\n\s+/g, ' ')
+  }
+
+  test('goes to an address with a quoted local part, and to an address literal, whatever the parser left of it', async () => {
+    for (const [from, expected] of [
+      ['"anna smith"@example.net', '"anna smith"@example.net'],
+      ['Anna <"anna smith"@example.net>', '"anna smith"@example.net'],
+      ['"a,b"@example.net', '"a,b"@example.net'],
+      ['<"a@b"@example.net>', '"a@b"@example.net'],
+      ['"a\\"b"@example.net', '"a\\"b"@example.net'],
+      ['Anna <anna@[127.0.0.1]>', 'anna@[127.0.0.1]'],
+      ['<anna@[IPv6:2001:db8::1]>', 'anna@[ipv6:2001:db8::1]'],
+    ] as const) {
+      const [sender] = addressParser(from, { flatten: true })
+      assert.ok(sender?.address, from)
+      const { to, mail } = answer({ to: sender.address, name: sender.name })
+      assert.equal(to.toLowerCase(), expected)
+      const { message, envelope } = await stream.sendMail(mail)
+      assert.deepEqual(envelope.to, [expected])
+      assert.match(String(message), new RegExp(`^To: (Anna )?<${RegExp.escape(expected)}>\r$`, 'm'))
+    }
+  })
+
+  test('is taken by a server for an address literal', async () => {
+    const server = { host: '127.0.0.1', port: smtp.port, tls: 'none' as const }
+    const pool = createSmtp({ gateway: 'support', server, tokens: undefined })
+    await pool.send(answer({ to: 'anna@[127.0.0.1]' }).mail, 'k')
+    assert.deepEqual(smtp.taken.pop()?.to, ['anna@[127.0.0.1]'])
+    pool.close()
+  })
+
+  test('goes to one address and to nothing that could be more', () => {
+    for (const text of [
+      ...['a@b.c', '"a b"@c.d', '"a\\"@b"@c.d', 'a@[127.0.0.1]', 'å@b.c', "o'neil+x@b.c"],
+    ]) {
+      assert.ok(isAddress(text), text)
+    }
+    for (const text of [
+      ...[
+        '',
+        'a',
+        '@b',
+        'a@',
+        'a b@c.d',
+        'a@b.c, d@e.f',
+        '<a@b.c>',
+        'a@b@c.d',
+        '"a"b"@c.d',
+        '"a@c.d',
+        'a@[b',
+        'a@b]',
+      ],
+      ...[
+        'a@[127.0.0.1]@c',
+        'a@b c',
+        '"a\r\nb"@c.d',
+        'a@b.c\0',
+        '"a\\"@c.d',
+        'Anna <a@b.c>',
+        `${'a'.repeat(80)}@b.c`,
+      ],
+    ]) {
+      assert.equal(isAddress(text), false, JSON.stringify(text))
+    }
+  })
+
+  test('has no line over 998 characters, however long the name and the subject of the other are', async () => {
+    for (const piece of ['A', 'A ', 'ö', '"\\', '😀']) {
+      const long = piece.repeat(2000)
+      const lines = await head({ name: long, subject: long })
+      const read = await parseMail(Buffer.from(`${lines}\r\n\r\n`))
+      assert.equal(read.to[0]?.address, 'anna@example.net')
+      assert.ok(read.to[0]?.name.startsWith(piece.trim()), piece)
+      assert.ok(read.to[0]?.name.endsWith('…'))
+      assert.ok(read.to[0]?.name.isWellFormed())
+      assert.ok(read.subject?.startsWith(`Re: ${piece.trim()}`))
+    }
+    assert.match(
+      await head({ name: 'Anna, of Example Ltd' }),
+      /^To: "Anna, of Example Ltd" <anna@example\.net>$/m,
+    )
+  })
+
+  test('refers to no Message-ID that another program could stumble over', async () => {
+    const references = [
+      '<1@x>',
+      '<a\u0001b@x>',
+      '<ö@x>',
+      `<${'a'.repeat(900)}@x>`,
+      '<no-at>',
+      '<a b@x>',
+      '1@x',
+      '<2@x>',
+    ]
+    assert.match(await head({ references }), /^References: <1@x> <no-at> <2@x>$/m)
+    assert.doesNotMatch(
+      await head({ references: ['<ö@x>'], messageId: '<\u0001@x>' }),
+      /^(References|In-Reply-To):/m,
+    )
+    assert.match(await head({ messageId: '<2@x>' }), /^In-Reply-To: <2@x>$/m)
+  })
+
+  test('answers a forward with a subject that says so', () => {
+    assert.equal(answer({ subject: 'Fwd: Parcel' }).mail.subject, 'Re: Fwd: Parcel')
+    assert.equal(answer({ subject: 'AW: Parcel' }).mail.subject, 'AW: Parcel')
+  })
+})
