@@ -40,6 +40,12 @@ describe('the results of a trusted server', () => {
     test(`say that it is forged with ${what}`, async () => assert.equal(await believed(value), 'fail'))
   }
 
+  test('name the author who was judged, where it is another', async () => {
+    const value = `Authentication-Results: ${HOST}; dmarc=pass header.from=evil.example\r\n`
+    const { detail } = await judge(value + mail({}), { trust: HOST })
+    assert.equal(detail, 'dmarc=pass; judged as a mail from evil.example')
+  })
+
   const NONE = {
     'an author that is not named': `${HOST}; dmarc=pass`,
     'a result in a comment': `${HOST}; spf=none (dmarc=pass ${FROM})`,

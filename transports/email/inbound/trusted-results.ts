@@ -39,8 +39,8 @@ function judge(
   const strict = every.some(asksToRefuse)
   if (every.some(({ result }) => result === 'fail')) return { result: 'fail', strict }
   const authors = dmarc.map(({ properties }) => domainOf(properties.get('header.from') ?? ''))
-  // It judged another author than the one who is shown.
-  if (authors.some((author) => author !== '' && !isAligned(author, domain))) return { result: 'fail', strict }
+  const other = authors.find((author) => author !== '' && !isAligned(author, domain))
+  if (other) return { result: 'fail', strict, note: `judged as a mail from ${other}` }
   const passed = (name: string) =>
     results.filter(({ method, result }) => method === name && result === 'pass')
   const spf = passed('spf').some(({ properties }) => domainIn(properties, 'smtp.mailfrom') === domain)
