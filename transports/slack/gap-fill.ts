@@ -100,7 +100,7 @@ export function createGapFill(
       const trouble = await pass()
       if (!trouble && (!live || (!isNew && marks.open().length === 0))) break
       failures = trouble ? failures + 1 : 0
-      if (trouble && !isStuck) {
+      if (trouble && !isStuck && !stopped()) {
         isStuck = true
         log.warn(
           { reason: trouble.reason },

@@ -125,6 +125,19 @@ describe('what was written while no socket was open', () => {
     assert.deepEqual(new Set(asked.map(({ args }) => args.ts)), new Set([root.ts, old[0]?.ts]))
   })
 
+  test("in many channels is read at a pace that stays below Slack's limits, and health counts what is left", async () => {
+    world = await startWorld({ ping: 60 })
+    const { server, transport } = world
+    for (let index = 0; index < 25; index++) {
+      const channel = `C${index}`
+      await deliverEvent(world, { ...written(`first ${channel}`, { channel }) })
+    }
+    server.sockets.cut()
+    await until(() => /catching up: 5 channels$/.test(transport.health().detail ?? ''), 'a pause')
+    const read = server.calls.filter(({ method }) => method === 'conversations.history').length
+    assert.ok(read <= 21, `${read} calls`)
+  })
+
   test('keeps the kind of its channel', async () => {
     world = await startWorld({ ping: 60 })
     const channel = 'G0GROUP'
