@@ -55,7 +55,9 @@ const shared = {
   'fill-gaps': z
     .union([z.literal('off'), z.literal(false).transform((): 'off' => 'off'), duration])
     .default(3_600_000)
-    .describe('After a start, a lost connection or a refused message, how far back is read what was missed; or off.'),
+    .describe(
+      'After a start, a lost connection or a refused message, how far back is read what was missed; or off.',
+    ),
   'send-timeout': timerDuration.default(15_000).describe("How long one call of Slack's Web API may take."),
   open: z.boolean().optional().describe('Whether skills may send to other channels than the one that wrote.'),
 }
