@@ -49,6 +49,9 @@ export function createHttpListener(
     }
     lastEvent = deps.now()
     const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
+    // As a socket's envelope says it: what comes for the last time is not refused.
+    const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
+    if (retry > 0) payload.retry_attempt = retry
     if (payload.type === 'url_verification')
       return JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' })
     // Slack sends this now and then to see whether the certificate is good; there is nothing to do.
