@@ -98,6 +98,23 @@ describe('requests of Slack', () => {
     assert.equal(fixture.store.messages.at(-1)?.attachments.length, 1)
   })
 
+  test('are taken without a file that is still not there when Slack repeats them for the last time', async () => {
+    const { artifacts } = fixture.deps
+    const { save } = artifacts
+    const { promise: never, resolve: end } = Promise.withResolvers<void>()
+    artifacts.save = async (...args) => never.then(() => save(...args))
+    const file = { id: 'F2', name: 'a', mimetype: 'text/html', url_private: `${emulator.url}/` }
+    const more = { event_ts: String(Date.now() / 1000), subtype: 'file_share', files: [file] }
+    const event = JSON.stringify(message({ text: 'see', ts: '4.2', ...more }))
+    assert.equal((await post(event, { retry: 2 })).status, 503)
+    assert.equal((await post(event, { retry: 3 })).status, 200)
+    end()
+    artifacts.save = save
+    const taken = fixture.store.messages.at(-1)
+    assert.deepEqual([taken?.text, taken?.attachments.length], ['see', 0])
+    assert.match(JSON.stringify(taken?.data.files), /"F2".*"error"/)
+  })
+
   test('may be slash commands and interactions', async () => {
     const command = new URLSearchParams({
       command: '/ask',
@@ -167,7 +184,7 @@ function message(event: JsonObject): JsonObject {
   return { type: 'event_callback', team_id: TEAM, event_id: `Ev${event.ts}`, event: full }
 }
 
-async function post(body: string, how: { secret?: string; at?: number; type?: string } = {}) {
+async function post(body: string, how: { secret?: string; at?: number; type?: string; retry?: number } = {}) {
   const timestamp = String(Math.floor(how.at ?? Date.now() / 1000))
   const signature = createHmac('sha256', how.secret ?? SECRET)
     .update(`v0:${timestamp}:${body}`)
@@ -178,6 +195,7 @@ async function post(body: string, how: { secret?: string; at?: number; type?: st
       'content-type': how.type ?? 'application/json',
       'x-slack-request-timestamp': timestamp,
       'x-slack-signature': `v0=${signature}`,
+      ...(how.retry === undefined ? {} : { 'x-slack-retry-num': String(how.retry) }),
     },
     body,
   })
