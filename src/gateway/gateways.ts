@@ -58,6 +58,17 @@ export function createGateways(options: {
     return kind.create(spec.options, options.deps(spec.name))
   }
 
+  const checkUnstarted = async (spec: GatewaySpec): Promise<Check[]> => {
+    const made = make(spec)
+    try {
+      return await made.check()
+    } finally {
+      await made
+        .close()
+        .catch((err) => log.debug({ gateway: spec.name, err }, 'a checked gateway did not close cleanly'))
+    }
+  }
+
   const end = async ({ spec, transport }: Running) => {
     running.delete(spec.name)
     try {
@@ -99,17 +110,12 @@ export function createGateways(options: {
         ...healthOf(entry),
       })),
     async check(spec) {
-      const own = running.get(spec.name)?.transport
-      let made: Transport | undefined
+      const named = (each: Check): Check => ({ ...each, name: `${spec.name}: ${each.name}` })
       try {
-        const checks = await (own ?? (made = make(spec))).check()
-        return checks.map((each) => ({ ...each, name: `${spec.name}: ${each.name}` }))
+        const own = running.get(spec.name)?.transport
+        return (await (own ? own.check() : checkUnstarted(spec))).map(named)
       } catch (error) {
-        return [{ name: `${spec.name}: check`, ok: false, detail: reasonOf(error) }]
-      } finally {
-        await made
-          ?.close()
-          .catch((err) => log.debug({ gateway: spec.name, err }, 'a checked gateway did not close cleanly'))
+        return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
       }
     },
     async stop() {
