@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
-import { isJsonObject, type Json } from '../../src/core/json.ts'
+import { isJsonObject, type Json, pathGet } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import { defineSkill, type SkillContext } from '../../src/core/skill.ts'
 import { duration } from '../../src/core/units.ts'
@@ -52,7 +52,7 @@ export default defineSkill({
   args,
   async run(ctx) {
     const { args, message } = ctx
-    if (isAutomatic(message)) return null
+    if (isUnanswerable(message)) return null
     const at = new Date(message?.receivedAt ?? Date.now())
     const office = officeHours(args.hours, args.timezone, args.holidays)
     const open = office.isOpen(at)
@@ -69,9 +69,10 @@ export default defineSkill({
   },
 })
 
-/** What a transport knows to be written by a machine; it would not send an answer either. */
-function isAutomatic(message: Message | undefined): boolean {
-  return typeof message?.data.auto === 'string'
+/** What a transport would not answer: a machine's mail, or one that is too old. It must not use up the period. */
+function isUnanswerable(message: Message | undefined): boolean {
+  const { auto, replyTarget } = message?.data ?? {}
+  return typeof auto === 'string' || typeof pathGet(replyTarget, 'suppress') === 'string'
 }
 
 /**

@@ -53,9 +53,11 @@ describe('the autoresponder', () => {
     assert.ok(await run(message('m4', SUNDAY), { route: 'another' }))
   })
 
-  test('never answers automatic mail, and does not count it', async (t) => {
+  test('never answers automatic mail, nor what would not be sent, and does not count it', async (t) => {
     const run = await startSkill(t)
     assert.equal(await run(message('m1', SUNDAY, { data: { auto: 'list' } })), null)
+    const old = { to: 'anna@example.net', suppress: 'too-old' }
+    assert.equal(await run(message('m0', SUNDAY, { data: { replyTarget: old } })), null)
     assert.ok(await run(message('m2', SUNDAY)))
   })
 

@@ -50,6 +50,7 @@ export function createEmailTransport(
     allowed,
     authentication: options.authentication,
     answer: options.answer,
+    maxAge: options['reply-max-age'],
     verify: createIdentityCheck({
       authentication: options.authentication,
       trust: options.trust,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { pathGet } from '../../../src/core/json.ts'
 import { until } from '../../fixtures/until.ts'
 import { type Daemon, mail, replyTo, startWorld, type World } from './harness.ts'
 
@@ -144,6 +145,7 @@ describe('mail is never answered in a loop', () => {
     await world.deliver(mail({ headers: { Date: yesterday } }), 'old@example.com')
     await until(() => one.refused.length === 1, 'the silence')
     assert.deepEqual(one.refused, ['reply:too-old'])
+    assert.equal(pathGet(one.store.messages[0]?.data, 'replyTarget.suppress'), 'too-old')
     assert.equal(one.store.messages.length, 1)
     await one.stop()
   })

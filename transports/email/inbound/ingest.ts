@@ -60,11 +60,13 @@ export function createIngest(options: {
   authentication: 'require' | 'prefer' | 'off'
   /** Which mail is answered at all. */
   answer: 'addressed' | 'any'
+  /** Older mail is not answered (ms). */
+  maxAge: number
   verify: VerifyIdentity
   conversations: Conversations
   sent: SentLog
 }): Ingest {
-  const { deps, own, allowed, authentication, answer, verify, conversations, sent } = options
+  const { deps, own, allowed, authentication, answer, maxAge, verify, conversations, sent } = options
   const { log } = deps
   const reportOf = createSentReports({ deps, sent })
   const keys = createMailKeys(deps)
@@ -120,6 +122,8 @@ export function createIngest(options: {
       identity,
       allowed: allowed ?? (() => true),
       receivedAt: incoming.internalDate,
+      now: deps.now(),
+      maxAge,
     })
     const bystander = answer === 'addressed' && !reply.suppress && !isAddressed(mail, own)
     const target = bystander ? { ...reply, suppress: 'not-addressed' } : reply

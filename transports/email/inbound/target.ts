@@ -16,10 +16,15 @@ export function replyTarget(
     /** True for addresses that may write to this gateway. */
     allowed(address: string): boolean
     receivedAt: number
+    now: number
+    /** Older mail gets no answer (ms). */
+    maxAge: number
   },
 ): ReplyTarget {
   const recipient = recipientOf(mail, facts)
-  const suppress = suppression(recipient, facts)
+  const at = Math.min(mail.date ?? facts.receivedAt, facts.receivedAt)
+  const isTooOld = facts.now - at > facts.maxAge
+  const suppress = suppression(recipient, facts) ?? (isTooOld ? 'too-old' : undefined)
   const references = [...new Set([...mail.references, ...(mail.messageId ? [mail.messageId] : [])])]
   return {
     to: recipient?.address ?? '',
@@ -30,7 +35,7 @@ export function replyTarget(
       references.length > MAX_REFERENCES
         ? [...references.slice(0, 1), ...references.slice(1 - MAX_REFERENCES)]
         : references,
-    at: Math.min(mail.date ?? facts.receivedAt, facts.receivedAt),
+    at,
     ...(suppress ? { suppress } : {}),
   }
 }

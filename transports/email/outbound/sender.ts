@@ -44,7 +44,7 @@ export function createSender(parts: {
       deps.refused(`reply:${silence}`)
       log.info(
         { messageId: reply.inReplyTo, to, reason: silence },
-        'the reply was not sent: it would answer a machine',
+        'the reply was not sent: this mail is not answered by itself',
       )
       return { id: messageId, data: { suppressed: silence } }
     }
