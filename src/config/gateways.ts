@@ -4,6 +4,7 @@ import type { Checker } from './checker.ts'
 import { missingOf } from './interpolate.ts'
 import { hint, quote } from './problem.ts'
 import { hasKeys, knownKeys } from './schema-walk.ts'
+import type { RoutedSkill } from './skill-routes.ts'
 import { isRecord, kebab, type Path } from './yaml-tree.ts'
 
 /** The transports that exist, by kind. Only their option schemas are looked at. */
@@ -47,20 +48,31 @@ export function parseGateways(raw: unknown, transports: TransportSchemas, check:
   return [...gateways, ...builtIn(gateways, transports)]
 }
 
-/** Reports skills that gateways name in `answers` and that do not exist. */
+/** Reports skills that gateways name in `answers` and that do not exist, or cannot answer at once. */
 export function checkAnswers(
   gateways: readonly GatewayConfig[],
-  skills: readonly string[] | undefined,
+  skills: readonly RoutedSkill[] | undefined,
   check: Checker,
 ): void {
+  if (!skills) return
   for (const { name, options } of gateways) {
     const answers = isRecord(options) && isRecord(options.answers) ? options.answers : {}
-    for (const [asked, skill] of Object.entries(answers)) {
-      if (!skills || typeof skill !== 'string' || skills.includes(skill)) continue
-      const message = `there is no skill ${quote(skill)}${hint(skill, skills)}`
-      check.report(['gateways', name, 'answers', asked], 'value', message)
+    for (const [asked, wanted] of Object.entries(answers)) {
+      const message = typeof wanted === 'string' && whyNoAnswer(wanted, skills)
+      if (message) check.report(['gateways', name, 'answers', asked], 'value', message)
     }
   }
+}
+
+function whyNoAnswer(wanted: string, skills: readonly RoutedSkill[]): string | undefined {
+  const skill = skills.find((each) => each.name === wanted)
+  if (!skill) {
+    const names = skills.map((each) => each.name)
+    return `there is no skill ${quote(wanted)}${hint(wanted, names)}`
+  }
+  return skill.metadata?.approval
+    ? `skill ${quote(wanted)} waits for an approval, and whoever is answered here waits for seconds only`
+    : undefined
 }
 
 /** The gateway of the command line, which is there without being named, unless the name is taken. */

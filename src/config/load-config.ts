@@ -112,8 +112,7 @@ function assemble(
   checkRetention(daemon, gateways, check)
 
   const kinds = Object.keys(transports)
-  const names = skills?.map((skill) => skill.name)
-  checkAnswers(gateways, names, check)
+  checkAnswers(gateways, skills, check)
   const world = { gateways, transports: kinds, ...(skills ? { skills } : {}) }
   const own = parseRoutes(sections.routes, world, check)
   const routes = withSkillRoutes(own, skills ?? [], world, check)

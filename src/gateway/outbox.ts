@@ -54,12 +54,16 @@ const CLAIM_LEASE = 10_000
 /** A gateway that is disabled or gone now may be back after a reload; until then its replies wait, for a day. */
 const GATEWAY_AWAY = 30_000
 const LONGEST_WAIT = 86_400_000
+/** A reply that waits longer for its turn is told of, once in that time for its gateway. */
+const LONG_TURN = 60_000
 
 /** A reply as it lies in the outbox; `queuedAt` in Unix ms. */
 const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
 
 export function createOutbox(options: OutboxOptions): Outbox {
   const { store, log, now } = options
+  /** By gateway: when it was last told that replies wait long for their turn. */
+  const toldOfTurns = new Map<string, number>()
 
   const add = async (reply: Reply) => {
     const id = `outbox:${reply.key}`
@@ -87,7 +91,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       receipt = found ?? (await untilAborted(transport.send(reply), reply, signal))
     } catch (thrown) {
       if (thrown instanceof InterruptedSend) return interrupted(thrown)
-      if (thrown instanceof SendPostponed) return postponed(reply, thrown)
+      if (thrown instanceof SendPostponed) return postponed(reply, thrown, queuedAt ?? now())
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
@@ -103,8 +107,14 @@ export function createOutbox(options: OutboxOptions): Outbox {
     notes: [note('send interrupted', { error: thrown.message })],
   })
 
-  const postponed = ({ gateway, key }: Reply, { delay }: SendPostponed): RunOutcome => {
-    log.debug({ gateway, key, delay }, 'a reply waits for its turn under a rate limit')
+  const postponed = ({ gateway, key }: Reply, { delay }: SendPostponed, queuedAt: number): RunOutcome => {
+    const waited = now() - queuedAt
+    const isLong = waited > LONG_TURN && now() - (toldOfTurns.get(gateway) ?? 0) > LONG_TURN
+    if (isLong) toldOfTurns.set(gateway, now())
+    log[isLong ? 'warn' : 'debug'](
+      { gateway, key, delay, waited },
+      'a reply waits for its turn under a rate limit',
+    )
     return { outcome: 'release', delay }
   }
 
@@ -185,7 +195,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       concurrency: options.concurrency,
       // A server that hangs must leave places for the replies of other gateways.
       limits: () => {
-        const share = Math.ceil(options.concurrency / 2)
+        const share = Math.ceil(options.concurrency * 0.75)
         return new Map(options.gateways().map((name) => [name, share]))
       },
       lease: CLAIM_LEASE,

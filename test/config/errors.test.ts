@@ -11,7 +11,12 @@ const greeting = z.strictObject({
   times: z.number(),
   lang: z.enum(['de', 'en']),
 })
-const skills = [{ name: 'echo' }, { name: 'summarize-push' }, { name: 'greet', args: greeting }]
+const skills = [
+  { name: 'echo' },
+  { name: 'summarize-push' },
+  { name: 'greet', args: greeting },
+  { name: 'pay', metadata: { approval: true } },
+]
 const demo = 'gateways:\n  demo: { transport: webhook, path: /d }\n'
 
 type Case = [what: string, text: string, expected: string[], given?: Given]
@@ -126,6 +131,12 @@ const cases: Case[] = [
     'an answer by a skill that is missing',
     'gateways:\n  t: { transport: slack, botToken: x, answers: { who: ehco, "report*": echo } }\n',
     ['2:55 there is no skill "ehco"; did you mean "echo"?'],
+    { skills },
+  ],
+  [
+    'an answer by a skill that waits for an approval',
+    'gateways:\n  t: { transport: slack, botToken: x, answers: { pay: pay } }\n',
+    ['2:55 skill "pay" waits for an approval, and whoever is answered here waits for seconds only'],
     { skills },
   ],
   [

@@ -79,7 +79,7 @@ describe('dispatch', () => {
     const results: Record<string, unknown> = {
       object: { text: 'from an object', other: 1 },
       empty: '',
-      emptyText: { text: '' },
+      emptyText: { text: '', attachments: [], data: {} },
       nothing: undefined,
       nil: null,
       number: 7,
@@ -98,12 +98,13 @@ describe('dispatch', () => {
     const file = { name: 'a.txt', type: 'text/plain', size: 1, sha256: 'ab', path: 'artifacts/ab/ab' }
     const results: Record<string, unknown> = {
       whole: { text: 'whole', subject: 'On it', attachments: [file], data: { ephemeral: true } },
+      silent: { text: '', data: { view: { type: 'modal' } } },
       others: { text: 'others', subject: 7, attachments: 'none', data: { at: 10n }, usage: {} },
     }
     const { accept, noted, replies } = await stage(t, ({ message }) => results[message.text])
     for (const text of Object.keys(results)) await noted(await accept({ text, conversation: text }), 'done')
-    const [whole, others] = replies.map(({ key: _key, to: _to, ...rest }) => rest)
-    assert.deepEqual(whole, results.whole)
+    const [whole, silent, others] = replies.map(({ key: _key, to: _to, ...rest }) => rest)
+    assert.deepEqual([whole, silent], [results.whole, results.silent])
     assert.deepEqual(others, { text: 'others' })
   })
 

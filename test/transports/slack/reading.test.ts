@@ -66,6 +66,8 @@ describe('an edit', () => {
     await taken(callback({ ts, text: 'help', ...direct }))
     const [message] = await taken(edit(ts, '<@U0BOT> help', 'help', direct))
     assert.deepEqual([message?.data.event, message?.data.notice], ['message_changed', true])
+    // Read back after a lost connection.
+    assert.equal((await taken(callback({ ts, text: '<@U0BOT> help', ...direct }))).length, 0)
   })
 })
 

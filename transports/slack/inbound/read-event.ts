@@ -74,8 +74,9 @@ function written(event: JsonObject, here: Here): Read {
  * another one: a mention may be added by an edit, of which Slack tells as `message_changed`, as `app_mention` (as of
  * every later edit), or as both.
  */
-function keyOf({ team, channel, ts, mention }: Omit<Draft, 'key' | 'event'>): string {
-  return `${team}:${channel}:${ts}${mention ? ':mention' : ''}`
+function keyOf({ team, channel, ts, mention, direct }: Omit<Draft, 'key' | 'event'>): string {
+  // What is written directly is for the bot anyhow.
+  return `${team}:${channel}:${ts}${mention && !direct ? ':mention' : ''}`
 }
 
 function readEdit(event: JsonObject, key: string, here: Here): Read {
