@@ -250,8 +250,30 @@ describe('an ephemeral reply', () => {
     assert.deepEqual(await shownBy(() => transport.send(own)), [['url', 'for Ann']])
   })
 
+  test('to another is for the channel: where they are not in it they are not written to', async () => {
+    const message = await deliverEvent(world, { text: 'tell the boss' })
+    const reply = replyTo(message, 'a link', { data: { ephemeral: 'U9BOSS' } })
+    const from = server.calls.length
+    server.fail('chat.postEphemeral', refused('user_not_in_channel'))
+    await assert.rejects(transport.send(reply), /U9BOSS cannot be shown that in C0GEN/)
+    const methods = server.calls.slice(from).map(({ method }) => method)
+    assert.deepEqual(methods, ['chat.postEphemeral'])
+  })
+
+  test('to another has no files, which only direct messages could show to one person', async () => {
+    const body = Readable.from([Buffer.from('hi')])
+    const file = await fixture.deps.artifacts.save('link.txt', 'text/plain', body, 100)
+    const more = { attachments: [file], data: { ephemeral: 'U9BOSS' } }
+    const reply = replyTo(await deliverEvent(world, { text: 'tell the boss' }), 'a link', more)
+    const shown = await shownBy(() => assert.rejects(transport.send(reply), failing('send_rejected')))
+    assert.deepEqual(shown, [])
+    assert.doesNotMatch(JSON.stringify(server.calls), /D9BOSS|"users":"U9BOSS"/)
+  })
+
   test('is not lost where the direct messages cannot be opened at first', async () => {
-    const reply = replyTo(await command(), 'psst', { key: 'first-direct', data: { ephemeral: 'U3NEW' } })
+    const message = await command()
+    const target = { team: 'T0TEAM', channel: 'C0GEN', user: 'U3NEW' }
+    const reply = replyTo(message, 'psst', { key: 'first-direct', target, data: { ephemeral: true } })
     server.fail('chat.postEphemeral', refused('user_not_in_channel'))
     server.fail('conversations.open', { hangUp: true })
     await assert.rejects(transport.send(reply))

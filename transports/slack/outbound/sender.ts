@@ -21,7 +21,7 @@ import { shareFiles } from './share-files.ts'
 import { splitText } from './split-text.ts'
 import { createStreams } from './stream.ts'
 import { toMrkdwn } from './to-mrkdwn.ts'
-import { isShutOut, whisper } from './whisper.ts'
+import { isShutOut, requireAnswered, whisper } from './whisper.ts'
 
 /** The sending half of a Slack gateway. */
 export type SlackSender = Required<Pick<Transport, 'send' | 'probe' | 'stream'>> & { close(): void }
@@ -66,7 +66,9 @@ export function createSender(
   }
 
   async function deliver(sending: Sending): Promise<void> {
-    const { reply, extras, progress } = sending
+    const { reply, extras, target, progress } = sending
+    // Where its files cannot go, none of it is shown.
+    if (reply.attachments?.length && isPrivate(sending)) requireAnswered(viewerOf(sending), target, gateway)
     if (extras.view) {
       await openModal({ ...sending, gateway, view: extras.view })
       if (isModalOnly(reply, extras)) return

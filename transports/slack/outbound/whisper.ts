@@ -1,3 +1,4 @@
+import { TriviumError } from '../../../src/core/errors.ts'
 import type { Target } from '../conversation.ts'
 import { mayHaveArrived, slackFailure } from '../failure.ts'
 import type { Workspace } from '../workspaces.ts'
@@ -37,20 +38,30 @@ type WhisperDeps = { gateway: string; sent: SentLog; directs: Directs; timeout: 
  * Shows to one person, and to nobody else, the parts that were not shown yet: by the response URL of the command or
  * click that is answered, while Slack takes it; then as ephemeral posts; and where the bot or they are not in the
  * channel, in the direct messages with them. Only the last can be read back, so before each of the others it is noted
- * that it is `unconfirmed`.
+ * that it is `unconfirmed`. Throws `send_rejected` where only direct messages would reach somebody else than who is
+ * answered: a skill may show something to others in the channel, and writes to nobody who did not write.
  */
 export async function whisper(whispering: Whispering, deps: WhisperDeps): Promise<void> {
   const { content, user, workspace, target, progress, save } = whispering
   progress.seenBy = user
   while (progress.direct === undefined && progress.posted.length < content.parts.length) {
     const shown = await showNext(whispering, deps)
-    if (shown === undefined) progress.direct = await deps.directs.channelOf(user, workspace)
-    else progress.posted.push(shown)
+    if (shown === undefined) {
+      requireAnswered(user, target, deps.gateway)
+      progress.direct = await deps.directs.channelOf(user, workspace)
+    } else progress.posted.push(shown)
     await save()
   }
   if (progress.direct !== undefined) {
     await postAll({ ...whispering, target: { team: target.team, channel: progress.direct } })
   }
+}
+
+/** Throws `send_rejected` for anybody but who is answered: nobody else is written to directly. */
+export function requireAnswered(user: string, { channel, user: answered }: Target, gateway: string): void {
+  if (user === answered) return
+  const reason = `${user} cannot be shown that in ${channel}, and only who is answered is written to directly`
+  throw new TriviumError('send_rejected', { gateway, reason })
 }
 
 /** Whether a post was refused since the bot, or who should see it, cannot be reached in that channel. */
