@@ -28,6 +28,15 @@ export function defined(fields: Record<string, Json | undefined>): JsonObject {
   return present
 }
 
+/** What JSON says; undefined where it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Most paths are one key, and splitting them, twenty times an event, was a tenth of the work. */
 function valueAt(value: unknown, path: string): unknown {
   if (path.includes('.')) return pathGet(value, path)

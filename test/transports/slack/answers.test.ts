@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Json, JsonObject } from '../../../src/core/json.ts'
+import { openMetadata, sealMetadata } from '../../../transports/slack/view-metadata.ts'
 import { startWorld } from './harness.ts'
 
 /** What the next asked skill answers, and what it was asked. */
@@ -28,6 +29,7 @@ const suggestions = async (said: Json, more: JsonObject = {}) => {
   assert.ok(delivered.acked)
   return delivered.payload
 }
+const viewer = { user: 'U1ANN', workspace: { team: 'T0TEAM', token: 'xoxb-test' } }
 const plain = (text: string) => ({ type: 'plain_text', text })
 
 describe('a select with options of its own', () => {
@@ -97,7 +99,7 @@ describe('a submitted modal', () => {
       id: `V${serial}`,
       hash: 'h',
       callback_id: callback,
-      private_metadata: '{"channel":"C0GEN"}',
+      private_metadata: sealMetadata('mine', { channel: 'C0GEN' }, { gateway: 'team', ...viewer }),
       state: { values: { title: { input: { type: 'plain_text_input', value: 'x' } } } },
     },
   })
@@ -115,17 +117,15 @@ describe('a submitted modal', () => {
     assert.equal(messages.length, 0)
     assert.deepEqual(
       [asked.at(-1)?.skill, asked.at(-1)?.args.asks, asked.at(-1)?.args.metadata],
-      ['check-report', 'submission', '{"channel":"C0GEN"}'],
+      ['check-report', 'submission', 'mine'],
     )
   })
 
-  test('without mistakes is a message, and closes, shows the next view, or closes all', async () => {
-    const next = { type: 'modal', title: plain('Thanks'), blocks: [] }
+  test('without mistakes is a message, and closes, or closes all', async () => {
     const answers: [Json, JsonObject | undefined][] = [
       [null, undefined],
       [{ errors: {} }, undefined],
       ['fine', undefined],
-      [{ view: next }, { response_action: 'update', view: next }],
       [{ clear: true }, { response_action: 'clear' }],
     ]
     for (const [said, response] of answers) {
@@ -136,6 +136,31 @@ describe('a submitted modal', () => {
         [['view_submission', 'report-bug', 'slack:T0TEAM:C0GEN']],
       )
     }
+  })
+
+  test('is followed by a view that belongs to the same place, whatever its skill says', async () => {
+    const next = { type: 'modal', title: plain('Thanks'), blocks: [] }
+    const elsewhere = JSON.stringify({ channel: 'D9BOSS' })
+    for (const own of [undefined, elsewhere]) {
+      const view = own === undefined ? next : { ...next, private_metadata: own }
+      const { payload, messages } = await submit({ view })
+      const { view: shown, ...rest } = Object(payload)
+      const { private_metadata: metadata, ...same } = shown
+      assert.deepEqual([rest, same, messages.length], [{ response_action: 'update' }, next, 1])
+      const expected = { place: { channel: 'C0GEN' }, ...(own === undefined ? {} : { own }) }
+      assert.deepEqual(openMetadata(metadata, viewer), expected)
+    }
+  })
+
+  test('is not followed by a view whose button would decide an approval', async () => {
+    const button = { type: 'button', action_id: 'trivium-approve', value: 'a1', text: plain('Free cake') }
+    const blocks = [{ type: 'actions', elements: [button] }]
+    answer = () => ({ view: { type: 'modal', title: plain('Pick'), blocks } })
+    const before = fixture.store.messages.length
+    const delivered = await deliver(submission('report-bug'), 300)
+    assert.equal(delivered.acked, false)
+    assert.equal(fixture.store.messages.length, before)
+    assert.match(JSON.stringify(fixture.logs), /the action_id trivium-approve is that of Trivium's own/)
   })
 
   test('of which no skill was named is a message at once', async () => {

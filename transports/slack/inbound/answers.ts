@@ -1,12 +1,14 @@
 import { z } from 'zod'
-import { reasonOf } from '../../../src/core/errors.ts'
+import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../../src/core/json.ts'
 import type { Accepted } from '../../../src/core/message.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined, objectAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
-import type { Workspaces } from '../workspaces.ts'
+import { forged } from '../outbound/extras.ts'
+import { openMetadata, sealMetadata } from '../view-metadata.ts'
+import type { Workspace, Workspaces } from '../workspaces.ts'
 import type { PayloadKind, SlackInbound } from './inbound.ts'
 import { workspaceOf } from './workspace-of.ts'
 
@@ -45,7 +47,7 @@ export function createAnswers(
   }
 
   /** A select that gets no answer would show an error; it says that nothing was found instead. */
-  const suggest = async (payload: JsonObject): Promise<Taken> => {
+  const suggest = async (payload: JsonObject, workspace: Workspace): Promise<Taken> => {
     const action = textAt(payload, 'action_id') ?? ''
     const skill = skillFor(action)
     if (skill === undefined) {
@@ -57,7 +59,7 @@ export function createAnswers(
         asks: 'options',
         action,
         typed: textAt(payload, 'value') ?? '',
-        ...surroundings(payload),
+        ...surroundings(payload, workspace),
       })
       return { response: optionsSchema.parse(found ?? []) }
     } catch (error) {
@@ -66,12 +68,13 @@ export function createAnswers(
     }
   }
 
-  const submit = async (skill: string, payload: JsonObject): Promise<Taken> => {
+  const submit = async (skill: string, payload: JsonObject, workspace: Workspace): Promise<Taken> => {
     const action = textAt(payload, 'view.callback_id') ?? ''
     let verdict: ReturnType<typeof verdictOf>
     try {
-      const said = await ask(skill, payload, { asks: 'submission', action, ...surroundings(payload) })
-      verdict = verdictOf(said)
+      const around = surroundings(payload, workspace)
+      verdict = verdictOf(await ask(skill, payload, { asks: 'submission', action, ...around }))
+      if (verdict.view) verdict.view = nextView(verdict.view, payload, workspace)
     } catch (error) {
       failed(error, { action, skill }, 'a modal could not be checked; Slack asks the person to try again')
       throw error
@@ -81,6 +84,16 @@ export function createAnswers(
     const taken = await take('interaction', payload)
     if (view) return { response: { response_action: 'update', view } }
     return clear ? { response: { response_action: 'clear' } } : taken
+  }
+
+  /** The view that a skill shows in place of the submitted one: it was opened where that was. */
+  const nextView = (view: JsonObject, payload: JsonObject, workspace: Workspace): JsonObject => {
+    const reason = forged(view)
+    if (reason !== undefined) throw new TriviumError('send_rejected', { gateway: deps.gateway, reason })
+    const viewer = { user: textAt(payload, 'user.id') ?? '', workspace }
+    const { place } = openMetadata(textAt(payload, 'view.private_metadata'), viewer)
+    const metadata = sealMetadata(view.private_metadata, place, { gateway: deps.gateway, ...viewer })
+    return { ...view, private_metadata: metadata }
   }
 
   const failed = (error: unknown, fields: object, what: string) => {
@@ -94,19 +107,21 @@ export function createAnswers(
     const skill =
       payload.type === 'view_submission' ? skillFor(textAt(payload, 'view.callback_id') ?? '') : undefined
     const isAsked = payload.type === 'block_suggestion' || skill !== undefined
-    if (!isAsked || !workspaceOf(payload, workspaces)) return take(kind, payload)
-    return skill === undefined ? suggest(payload) : submit(skill, payload)
+    const workspace = isAsked ? workspaceOf(payload, workspaces) : undefined
+    if (!workspace) return take(kind, payload)
+    return skill === undefined ? suggest(payload, workspace) : submit(skill, payload, workspace)
   }
 }
 
 /** What the skill may want to know besides: what else is filled in, and what whoever opened the modal left there. */
-function surroundings(payload: JsonObject): JsonObject {
+function surroundings(payload: JsonObject, workspace: Workspace): JsonObject {
   const view = objectAt(payload, 'view')
+  const user = textAt(payload, 'user.id') ?? ''
   return defined({
     blockId: textAt(payload, 'block_id'),
     channel: textAt(payload, 'channel.id'),
     values: view.state === undefined ? undefined : objectAt(view, 'state.values'),
-    metadata: textAt(view, 'private_metadata'),
+    metadata: openMetadata(textAt(view, 'private_metadata'), { user, workspace }).own,
   })
 }
 

@@ -7,7 +7,7 @@ import { conversationOf } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import { inTime } from '../patience.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { type Delivery, deliveryOf } from './delivery.ts'
+import { type Delivery, deliveryOf, incomplete } from './delivery.ts'
 import type { Draft, Read, Standing } from './draft.ts'
 import { createFileFetcher, type FetchedFiles } from './fetch-files.ts'
 import { messageOf } from './message-of.ts'
@@ -98,7 +98,7 @@ export function createInbound(
     if (kind === 'event') return readEvent(payload, workspace, options, workspaces)
     return kind === 'command'
       ? readCommand(payload, workspace.team, options, deps.now())
-      : readInteraction(payload, workspace.team, options, deps.now())
+      : readInteraction(payload, workspace, options, deps.now())
   }
 
   function accept(
@@ -141,15 +141,14 @@ export function createInbound(
       place(draft, workspace, late),
     ])
     const isWhole = named.isWhole && fetched?.isWhole !== false && placed !== undefined
-    if (!isWhole && delivery.comesAgain) throw incomplete(draft)
+    if (!isWhole && delivery.comesAgain) throw leftForLater(draft)
     return toMessage(placed ?? draft, workspace, named.names, fetched)
   }
 
-  function incomplete({ channel, ts }: Draft): TriviumError {
+  function leftForLater({ channel, ts }: Draft): TriviumError {
     deps.refused('incomplete')
     deps.log.info({ channel, ts }, 'an event of Slack is left for later: not all that it needs could be read')
-    const reason = 'not all that the event needs could be read in time'
-    return new TriviumError('store_unavailable', { store: 'Slack', reason })
+    return incomplete()
   }
 
   function toMessage(draft: Draft, workspace: Workspace, names: Names, fetched?: FetchedFiles): NewMessage {

@@ -3,6 +3,8 @@ import { conversationOf, type Target } from '../conversation.ts'
 import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/approval-blocks.ts'
+import { openMetadata } from '../view-metadata.ts'
+import type { Workspace } from '../workspaces.ts'
 import type { Draft, Read } from './draft.ts'
 import { shownIn } from './shown.ts'
 
@@ -11,6 +13,9 @@ const RESPONSE_URL_LIFE = 30 * 60_000
 
 /** What Slack says in place of the names of private channels and direct messages. */
 const NO_NAMES = new Set(['privategroup', 'directmessage'])
+
+/** The installation that an interaction is of. */
+type Installation = Pick<Workspace, 'team' | 'token'>
 
 type Place = Pick<Target, 'team' | 'channel' | 'thread' | 'startsThread'>
 
@@ -48,35 +53,40 @@ export function readCommand(payload: JsonObject, team: string, options: SlackOpt
 }
 
 /** Reads an interaction: a button or select, a submitted or closed modal, a shortcut. */
-export function readInteraction(payload: JsonObject, team: string, options: SlackOptions, now: number): Read {
+export function readInteraction(
+  payload: JsonObject,
+  workspace: Installation,
+  options: SlackOptions,
+  now: number,
+): Read {
   switch (payload.type) {
     case 'block_actions':
-      return readAction(payload, team, options, now)
+      return readAction(payload, workspace, options, now)
     case 'view_submission':
     case 'view_closed':
-      return readView(payload, team)
+      return readView(payload, workspace)
     case 'shortcut':
     case 'message_action':
-      return readShortcut(payload, team, options)
+      return readShortcut(payload, workspace, options)
     default:
       return { skip: `interactions of type ${String(payload.type)} start nothing` }
   }
 }
 
-function readAction(payload: JsonObject, team: string, options: SlackOptions, now: number): Read {
+function readAction(payload: JsonObject, workspace: Installation, options: SlackOptions, now: number): Read {
   const [action] = objectsAt(payload, 'actions')
   const user = textAt(payload, 'user.id')
   if (!action || !user) return { skip: 'it names no action or user' }
-  const place = placeOf(payload, team, user, options)
+  const place = placeOf(payload, workspace, user, options)
   const actionId = textAt(action, 'action_id') ?? ''
   const value = chosenIn(action)
-  const decision = APPROVAL_ACTIONS[actionId]
+  const decision = isInView(payload) ? undefined : APPROVAL_ACTIONS[actionId]
   const approval = decision === undefined || typeof value !== 'string' ? undefined : { id: value, decision }
   const draft = clicked(place, user, payload)
   return {
     draft: {
       ...(isEphemeral(payload) ? whispered(draft, payload, now) : draft),
-      key: `${team}:action:${textAt(payload, 'trigger_id') ?? ''}:${textAt(action, 'action_ts') ?? ''}`,
+      key: `${workspace.team}:action:${textAt(payload, 'trigger_id') ?? ''}:${textAt(action, 'action_ts') ?? ''}`,
       event: 'block_actions',
       text: typeof value === 'string' ? value : '',
       extra: defined({
@@ -91,36 +101,36 @@ function readAction(payload: JsonObject, team: string, options: SlackOptions, no
   }
 }
 
-function readView(payload: JsonObject, team: string): Read {
+function readView(payload: JsonObject, workspace: Installation): Read {
   const user = textAt(payload, 'user.id')
   const view = objectAt(payload, 'view')
   if (!user) return { skip: 'it names no user' }
-  const place = placeOfView(view, team, user)
+  const place = placeOfView(view, workspace, user)
   const ids = [textAt(view, 'id'), textAt(view, 'hash') ?? textAt(payload, 'trigger_id')]
   return {
     draft: {
       ...clicked(place, user, payload),
-      key: `${team}:${String(payload.type)}:${ids.join(':')}`,
+      key: `${workspace.team}:${String(payload.type)}:${ids.join(':')}`,
       event: String(payload.type),
       text: '',
       extra: defined({
         action: textAt(view, 'callback_id'),
         values: objectAt(view, 'state.values'),
-        metadata: textAt(view, 'private_metadata'),
+        metadata: openMetadata(textAt(view, 'private_metadata'), { user, workspace }).own,
       }),
     },
   }
 }
 
-function readShortcut(payload: JsonObject, team: string, options: SlackOptions): Read {
+function readShortcut(payload: JsonObject, workspace: Installation, options: SlackOptions): Read {
   const user = textAt(payload, 'user.id')
   if (!user) return { skip: 'it names no user' }
   const ids = [textAt(payload, 'trigger_id'), textAt(payload, 'action_ts')]
   const shown = shownIn(objectAt(payload, 'message'))
   return {
     draft: {
-      ...clicked(placeOf(payload, team, user, options), user, payload),
-      key: `${team}:shortcut:${ids.join(':')}`,
+      ...clicked(placeOf(payload, workspace, user, options), user, payload),
+      key: `${workspace.team}:shortcut:${ids.join(':')}`,
       event: String(payload.type),
       text: textAt(payload, 'message.text') ?? '',
       ...(shown ? { shown } : {}),
@@ -130,9 +140,10 @@ function readShortcut(payload: JsonObject, team: string, options: SlackOptions):
 }
 
 /** Where an interaction took place: the thread of the message it was on, or where its modal was opened. */
-function placeOf(payload: JsonObject, team: string, user: string, options: SlackOptions): Place {
+function placeOf(payload: JsonObject, workspace: Installation, user: string, options: SlackOptions): Place {
+  const { team } = workspace
   const channel = textAt(payload, 'channel.id') ?? textAt(payload, 'container.channel_id')
-  if (channel === undefined) return placeOfView(objectAt(payload, 'view'), team, user)
+  if (channel === undefined) return placeOfView(objectAt(payload, 'view'), workspace, user)
   const mode = (channel.startsWith('D') ? options['direct-threads'] : undefined) ?? options.threads
   // What only one person sees starts no thread: its timestamp is known to nobody else.
   const own =
@@ -144,16 +155,10 @@ function placeOf(payload: JsonObject, team: string, user: string, options: Slack
   return { team, channel, ...(own === undefined ? {} : { thread: own, startsThread: true }) }
 }
 
-/**
- * Where a modal was opened. Slack does not say; whoever opens it puts `{"channel","thread"}` into its private_metadata.
- * Without, the user's direct messages.
- */
-function placeOfView(view: JsonObject, team: string, user: string): Place {
-  const metadata = parsed(textAt(view, 'private_metadata'))
-  const channel = textAt(metadata, 'channel')
-  const thread = textAt(metadata, 'thread')
-  if (channel === undefined) return { team, channel: user }
-  return { team, channel, ...(thread === undefined ? {} : { thread }) }
+/** Where a modal was opened, as its opening sealed it; without, the user's direct messages. */
+function placeOfView(view: JsonObject, workspace: Installation, user: string): Place {
+  const { place } = openMetadata(textAt(view, 'private_metadata'), { user, workspace })
+  return { team: workspace.team, ...(place ?? { channel: user }) }
 }
 
 function plain(place: Place, user: string): Omit<Draft, 'key' | 'event' | 'extra' | 'text'> {
@@ -174,6 +179,11 @@ function clicked(place: Place, user: string, payload: JsonObject): ReturnType<ty
   if (triggerId === undefined) return draft
   const inModal = payload.type === 'block_actions' && textAt(payload, 'view.type') === 'modal'
   return { ...draft, target: { ...draft.target, triggerId, ...(inModal ? { inModal: true as const } : {}) } }
+}
+
+/** Approvals are asked in posts, which only Trivium gives such buttons. */
+function isInView(payload: JsonObject): boolean {
+  return payload.view !== undefined || textAt(payload, 'container.type') === 'view'
 }
 
 function isEphemeral(payload: JsonObject): boolean {
@@ -220,13 +230,4 @@ function chosenIn(action: JsonObject): Json | undefined {
     if (key.startsWith('selected_') && !isJsonObject(value)) return value
   }
   return undefined
-}
-
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -41,7 +41,9 @@ const extrasSchema = z.looseObject({
 /** Reads `reply.data`; throws `send_rejected` where it asks for what cannot be. */
 export function readExtras(reply: Reply): Extras {
   const parsed = extrasSchema.safeParse(reply.data ?? {})
-  const reason = parsed.success ? forged(parsed.data) : z.prettifyError(parsed.error)
+  const reason = parsed.success
+    ? forged([parsed.data.blocks, parsed.data.view])
+    : z.prettifyError(parsed.error)
   if (reason === undefined && parsed.success) return parsed.data
   throw new TriviumError('send_rejected', {
     gateway: reply.gateway,
@@ -49,11 +51,10 @@ export function readExtras(reply: Reply): Extras {
   })
 }
 
-/** A button of a skill must not decide an approval under another title. */
-function forged({ blocks, view }: Extras): string | undefined {
-  const ours = Object.keys(APPROVAL_ACTIONS).find((id) =>
-    JSON.stringify([blocks, view]).includes(JSON.stringify(id)),
-  )
+/** A button of a skill must not decide an approval under another title: why what it shows is refused, where it is. */
+export function forged(shown: unknown): string | undefined {
+  const text = JSON.stringify(shown)
+  const ours = Object.keys(APPROVAL_ACTIONS).find((id) => text.includes(JSON.stringify(id)))
   return ours === undefined ? undefined : `the action_id ${ours} is that of Trivium's own approvals`
 }
 

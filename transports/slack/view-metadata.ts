@@ -1,0 +1,68 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { Target } from './conversation.ts'
+import { parsed } from './fields.ts'
+import type { Workspace } from './workspaces.ts'
+
+/** Where a modal was opened, if not in what only one person sees. */
+export type ViewPlace = Pick<Target, 'channel' | 'thread'>
+
+/** Who has the modal open, and the installation that it is of. */
+type Viewer = { user: string; workspace: Pick<Workspace, 'team' | 'token'> }
+
+/** https://docs.slack.dev/reference/views/modal-views */
+const LONGEST = 3000
+
+const sealedSchema = z.object({
+  trivium: z.object({ channel: z.string(), thread: z.string().exactOptional() }),
+  mac: z.string(),
+  own: z.string().exactOptional(),
+})
+
+/**
+ * The `private_metadata` of a modal: the skill's own, and where the modal was opened, which Slack does not say. What is
+ * sent from the modal is answered there and sees the conversation there, so the place is sealed for this user with the
+ * bot token: a skill could name any. Without a place it is the skill's own alone. Throws `send_rejected` where it is
+ * longer than Slack takes.
+ */
+export function sealMetadata(
+  own: unknown,
+  place: ViewPlace | undefined,
+  { gateway, ...viewer }: Viewer & { gateway: string },
+): string {
+  const reject = (reason: string) =>
+    new TriviumError('send_rejected', { gateway, reason: `private_metadata of the view: ${reason}` })
+  if (own !== undefined && typeof own !== 'string') throw reject('expected a text')
+  const text = place === undefined ? (own ?? '') : sealed(own, place, viewer)
+  if (text.length <= LONGEST) return text
+  const taken = text.length - (own?.length ?? 0)
+  throw reject(`it has ${own?.length} characters, and there is room for ${LONGEST - taken}`)
+}
+
+/**
+ * What `sealMetadata` made of it: the skill's own text, and the place. No place: none was sealed, or for another user;
+ * then all of it is the skill's own.
+ */
+export function openMetadata(text: string | undefined, viewer: Viewer): { own?: string; place?: ViewPlace } {
+  if (text === undefined) return {}
+  const found = sealedSchema.safeParse(parsed(text)).data
+  if (!found || !isSame(found.mac, macOf(found.trivium, viewer))) return { own: text }
+  const { trivium: place, own } = found
+  return { place, ...(own === undefined ? {} : { own }) }
+}
+
+function sealed(own: string | undefined, { channel, thread }: ViewPlace, viewer: Viewer): string {
+  const place = { channel, ...(thread === undefined ? {} : { thread }) }
+  return JSON.stringify({ trivium: place, mac: macOf(place, viewer), own: own || undefined })
+}
+
+function macOf({ channel, thread = '' }: ViewPlace, { user, workspace }: Viewer): string {
+  const what = JSON.stringify(['modal', workspace.team, user, channel, thread])
+  return createHmac('sha256', workspace.token).update(what).digest('base64url')
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}
