@@ -173,6 +173,31 @@ describe('a reply that replaces an earlier one', () => {
     assert.equal(server.posts.at(-1)?.channel, 'C0OTHER')
   })
 
+  test('does so in its own conversation only, and leaves what others were answered', async () => {
+    const ann = await asked()
+    await transport.send(replyTo(ann, paragraphs.join('\n\n')))
+    const eve = await deliverEvent(world, { text: 'mine', user: 'U6EVE' })
+    const update = `${ann.id}:route:0`
+    await transport.send(replyTo(eve, 'Eve was here', { data: { update } }))
+    assert.deepEqual([textsOf(ann), textsOf(eve)], [paragraphs, ['Eve was here']])
+  })
+
+  test('never replaces the question of an approval, nor the beginning of another answer', async () => {
+    const message = await begun()
+    const approval = { id: 'x1', title: 'Deploy?', status: 'pending' }
+    await transport.send(replyTo(message, 'Deploy?', { key: 'approval:x1', data: { approval } }))
+    const before = textsOf(message)
+    for (const update of ['approval:x1', `stream:${message.id}`]) {
+      const { inReplyTo: _, ...reply } = replyTo(message, 'Approved', {
+        key: `no ${update}`,
+        data: { update },
+      })
+      await transport.send(reply)
+    }
+    assert.deepEqual(textsOf(message), [...before, 'Approved', 'Approved'])
+    assert.match(JSON.stringify(postsOf(message.data.thread)[1]?.blocks), /trivium-approve/)
+  })
+
   test('and takes more posts has each once, and none is left when the next is shorter', async () => {
     const message = await asked()
     await transport.send(replyTo(message, 'thinking', { key: 'long' }))

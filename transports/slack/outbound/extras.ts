@@ -19,7 +19,7 @@ export type Extras = {
   view?: ModalView
   /** Only this user sees it. `true` in `data` means the one who is answered. */
   ephemeral?: string | true
-  /** The key of an earlier reply whose post this one replaces: an answer that grows, or was decided. */
+  /** The key of an earlier reply in the same conversation whose post this one replaces: an answer that grows. */
   update?: string
   approval?: ApprovalView
 }

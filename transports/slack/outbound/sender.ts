@@ -106,7 +106,9 @@ export function createSender(
     for (const key of earlierKeys(extras)) {
       const earlier = await sent.read(key)
       const isThere = earlier.posted.length > 0 && earlier.seenBy === undefined
-      if (!isThere || earlier.channel !== target.channel) continue
+      // Keys can be guessed: a reply replaces what was said in its own conversation, and no question of an approval.
+      const isOurs = extras.approval !== undefined || earlier.conversation === reply.conversation
+      if (!isThere || !isOurs || earlier.channel !== target.channel) continue
       await takeOver(key, earlier, sending)
       return true
     }
@@ -151,6 +153,7 @@ export function createSender(
     const { key } = reply
     const extras = readExtras(reply)
     const progress = await sent.read(key)
+    if (!extras.approval) progress.conversation = reply.conversation
     // A modal needs no channel, and there are three seconds to open it.
     const place = isModalOnly(reply, extras) ? target : await withChannel(target, workspace)
     const save = () => sent.write(key, progress)

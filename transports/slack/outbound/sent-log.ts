@@ -8,6 +8,11 @@ export const METADATA_TYPE = 'trivium_reply'
 const progressSchema = z.object({
   /** The channel that Slack says it went to: for a user's id, their direct messages. */
   channel: z.string().exactOptional(),
+  /**
+   * The conversation of a reply that `update` may replace, there alone. What Trivium itself keeps (the question of an
+   * approval, what was shown while it was written) has none, nor what an earlier version sent.
+   */
+  conversation: z.string().exactOptional(),
   /** The timestamps of the parts that were posted. */
   posted: z.array(z.string()),
   /** The ids of files that were uploaded and maybe shared. */
