@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
-import { TriviumError } from '../core/errors.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
 
 /** Where a provider lets people log in on another device, and what is asked for. */
 export type DeviceLogin = {
@@ -46,11 +46,10 @@ export async function deviceLogin(
     client_id: login.clientId,
     ...(login.clientSecret ? { client_secret: login.clientSecret } : {}),
   }
-  const asked = await post(login.deviceUrl, { ...client, scope: login.scope })
-  if (!asked.ok) throw failed(asked.body)
-  const prompt = promptSchema.parse(asked.body)
+  const asked = await ask(login, client)
+  const prompt = promptSchema.parse(asked)
   const url = prompt.verification_uri ?? prompt.verification_url ?? ''
-  show({ url, code: prompt.user_code, seconds: prompt.expires_in })
+  show({ url: printable(url), code: printable(prompt.user_code), seconds: prompt.expires_in })
 
   const grant = {
     ...client,
@@ -60,13 +59,32 @@ export async function deviceLogin(
   let interval = prompt.interval
   for (const end = performance.now() + prompt.expires_in * 1000; performance.now() < end; ) {
     await pause(interval * 1000, undefined, signal ? { signal } : {})
-    const answer = await post(login.tokenUrl, grant)
-    if (answer.ok) return refreshTokenIn(answer.body)
-    const { error } = refusalSchema.safeParse(answer.body).data ?? {}
+    // While the person types, a lost connection or a server in trouble is no answer (RFC 8628, section 3.5).
+    const answer = await post(login.tokenUrl, grant).catch(() => undefined)
+    if (answer?.ok) return refreshTokenIn(answer.body)
+    const { error } = refusalSchema.safeParse(answer?.body).data ?? {}
     if (error === 'slow_down') interval += SLOWER
+    else if (!answer || answer.status >= 500) interval += 1
     else if (error !== 'authorization_pending') throw failed(answer.body)
   }
   throw new TriviumError('login_failed', { reason: `nobody typed ${prompt.user_code} in time` })
+}
+
+async function ask(login: DeviceLogin, client: Record<string, string>): Promise<unknown> {
+  let answer: Awaited<ReturnType<typeof post>>
+  try {
+    answer = await post(login.deviceUrl, { ...client, scope: login.scope })
+  } catch (cause) {
+    const reason = `${login.deviceUrl} cannot be reached: ${reasonOf(cause)}`
+    throw new TriviumError('login_failed', { reason }, { cause })
+  }
+  if (answer.ok) return answer.body
+  throw failed(answer.body)
+}
+
+/** What another writes to a terminal must not steer it. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '')
 }
 
 function refreshTokenIn(body: unknown): string {
@@ -76,19 +94,23 @@ function refreshTokenIn(body: unknown): string {
   throw new TriviumError('login_failed', { reason })
 }
 
-async function post(url: string, form: Record<string, string>): Promise<{ ok: boolean; body: unknown }> {
+type Answer = { ok: boolean; status: number; body: unknown }
+
+async function post(url: string, form: Record<string, string>): Promise<Answer> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { accept: 'application/json' },
     body: new URLSearchParams(form),
+    redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT),
   })
-  return { ok: response.ok, body: await response.json().catch(() => undefined) }
+  const { ok, status } = response
+  return { ok, status, body: await response.json().catch(() => undefined) }
 }
 
 function failed(body: unknown): TriviumError {
   const { error = 'it answered with no reason', error_description: more } =
     refusalSchema.safeParse(body).data ?? {}
   const [line = ''] = (more ?? '').split(/\r?\n/)
-  return new TriviumError('login_failed', { reason: line ? `${error}: ${line}` : error })
+  return new TriviumError('login_failed', { reason: printable(line ? `${error}: ${line}` : error) })
 }

@@ -40,13 +40,10 @@ describe('trivium email login', () => {
     site.remove()
     await new Promise((resolve) => server.close(resolve))
   })
-  const login = (...more: string[]) =>
-    site.run([
-      'email',
-      'login',
-      ...['--client-id', 'app-1', '--device-url', `${base}/device`, '--token-url', `${base}/token`],
-      ...more,
-    ])
+  const login = (env: Record<string, string> = {}, ...more: string[]) => {
+    const urls = ['--device-url', `${base}/device`, '--token-url', `${base}/token`]
+    return site.run(['email', 'login', '--client-id', 'app-1', ...urls, ...more], env)
+  }
 
   test('tells where to type which code, waits for it, and prints what belongs into .env', async () => {
     const pending: [number, object] = [400, { error: 'authorization_pending' }]
@@ -68,9 +65,32 @@ describe('trivium email login', () => {
     })
   })
 
+  test('goes on where the provider is in trouble for a moment, and keeps a secret out of the command line', async () => {
+    answers = [
+      [503, {}],
+      [200, { access_token: 'a', refresh_token: 'r' }],
+    ]
+    const { code: exit, out, err } = await login({ OAUTH_SECRET: 's-1' })
+    assert.equal(exit, 0, err)
+    assert.equal(asked.at(-1)?.form.client_secret, 's-1')
+    assert.match(out, /^OAUTH_SECRET=s-1$/m)
+    assert.match(out, /client-secret: "\$\{OAUTH_SECRET\}"/)
+  })
+
+  test('tells a terminal nothing but text, and sends no token unencrypted over a network', async () => {
+    const { user_code: typed } = code
+    code.user_code = '\u001b[2JABCD'
+    answers = [[200, { access_token: 'a', refresh_token: 'r' }]]
+    assert.match((await login()).err, /type \[2JABCD /)
+    code.user_code = typed
+    const plain = ['--device-url', 'http://provider.example/d', '--token-url', 'http://provider.example/t']
+    const refused = await site.run(['email', 'login', '--client-id', 'x', ...plain])
+    assert.deepEqual([refused.code, /is no https:\/\/ address/.test(refused.err)], [2, true])
+  })
+
   test('is JSON for a program', async () => {
     answers = [[200, { access_token: 'a', refresh_token: 'r' }]]
-    const { out } = await login('--json')
+    const { out } = await login({}, '--json')
     assert.deepEqual(JSON.parse(out), { refreshToken: 'r', tokenUrl: `${base}/token` })
   })
 

@@ -26,7 +26,7 @@ export const addEmail: AddCommand = (program, context) => {
       'log in with a code on any device, and print the refresh token for .env (Microsoft by default; docs/email.md)',
     )
     .requiredOption('--client-id <id>', 'of the app that was registered with the provider')
-    .option('--client-secret <secret>', 'where the app has one')
+    .option('--client-secret <secret>', 'where the app has one; better in the variable OAUTH_SECRET')
     .option('--tenant <id>', "Microsoft's directory: common, consumers, or that of a company", 'common')
     .option('--scope <scopes>', 'what is asked for', MICROSOFT_SCOPE)
     .option('--device-url <url>', 'of another provider: where a device login begins (RFC 8628)')
@@ -34,7 +34,8 @@ export const addEmail: AddCommand = (program, context) => {
     .action(async (options: LoginOptions) => {
       const terminal = context.terminal()
       const urls = urlsOf(options)
-      const { clientId, clientSecret, scope } = options
+      const { clientId, scope } = options
+      const clientSecret = options.clientSecret ?? context.environs().env.OAUTH_SECRET
       const login = { ...urls, clientId, scope, ...(clientSecret ? { clientSecret } : {}) }
       const refreshToken = await deviceLogin(login, ({ url, code, seconds }) => {
         const minutes = Math.max(1, Math.round(seconds / 60))
@@ -46,20 +47,31 @@ export const addEmail: AddCommand = (program, context) => {
           '',
           `OAUTH_CLIENT=${clientId}`,
           `OAUTH_REFRESH=${refreshToken}`,
+          ...(clientSecret ? [`OAUTH_SECRET=${clientSecret}`] : []),
           '',
           'and this into the gateway, under imap and under smtp:',
           '',
-          `oauth2: { client-id: "\${OAUTH_CLIENT}", refresh-token: "\${OAUTH_REFRESH}", token-url: "${urls.tokenUrl}" }`,
+          `oauth2: { client-id: "\${OAUTH_CLIENT}", ${clientSecret ? 'client-secret: "${OAUTH_SECRET}", ' : ''}refresh-token: "\${OAUTH_REFRESH}", token-url: "${urls.tokenUrl}" }`,
         ].join('\n'),
       )
     })
 }
 
 function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): { deviceUrl: string; tokenUrl: string } {
-  if (deviceUrl && tokenUrl) return { deviceUrl, tokenUrl }
+  if (deviceUrl && tokenUrl) {
+    for (const url of [deviceUrl, tokenUrl]) refusePlain(url)
+    return { deviceUrl, tokenUrl }
+  }
   if (deviceUrl || tokenUrl) {
     throw new TriviumError('usage', { details: 'Give both --device-url and --token-url, or neither.' })
   }
   const base = `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0`
   return { deviceUrl: `${base}/devicecode`, tokenUrl: `${base}/token` }
+}
+
+/** Tokens travel encrypted, or not off this machine. */
+function refusePlain(url: string): void {
+  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
+  if (protocol === 'https:' || (protocol === 'http:' && /^(127\.|\[::1\]$|localhost$)/.test(hostname))) return
+  throw new TriviumError('usage', { details: `${url} is no https:// address.` })
 }

@@ -167,6 +167,14 @@ describe('answering by mail', () => {
     await assert.rejects(daemon.transport.send(reply), code('send_ambiguous', true))
     assert.equal(world.smtp.taken.length, 1)
     assert.deepEqual(await daemon.transport.probe?.(reply), { sent: 'unknown' })
+    // Sent again all the same, by hand and later, it is the same mail to whoever got it.
+    const nextSecond = Math.ceil((Date.now() + 1) / 1000) * 1000
+    await until(() => Date.now() > nextSecond, 'another second on the clock')
+    await daemon.transport.send(reply)
+    const idAndDate = ({ raw }: { raw: Buffer }) => /^(Message-ID|Date): .*$/gim[Symbol.match](String(raw))
+    const [once, again] = world.smtp.taken.map(idAndDate)
+    assert.equal(once?.length, 2)
+    assert.deepEqual(again, once)
     await daemon.stop()
   })
 

@@ -174,11 +174,19 @@ describe('the text of a mail that answers nothing', () => {
     const log = 'My log says:\n> error 1\n> error 2\nWhat now?'
     const block = `Can you see to this?\n\n${BLOCKS.en}\n\nSend me five widgets.`
     const dashes = 'Item A\n--\nItem B'
-    for (const text of [log, block, dashes]) assert.equal(newPart(text, 'first'), text)
+    const told =
+      'Please help him.\n\nHere is what the customer (bob@example.org) wrote on 20.11.2026 at 14:30:\n> it broke'
+    const between = `${ATTRIBUTIONS['Gmail en']}\n> it broke\n\nWhat do we tell him?`
+    for (const text of [log, block, dashes, told, between]) assert.equal(newPart(text, 'first'), text)
     assert.equal(newPart('Where is it?\n\n-- \nAnna', 'first'), 'Where is it?')
     assert.equal(newPart(`${NEW}\n\n${ATTRIBUTIONS['Gmail en']}\n${QUOTED}`, 'first'), NEW)
     assert.match(newPart(`${NEW}\n\n${ATTRIBUTIONS['Gmail en']}\n${UNMARKED}`, 'first'), /old line/)
   })
+})
+
+test('a sentence with an address and a year is no attribution, and what stands below it stays', () => {
+  const text = 'Hello,\n\nPlease give these people access to bob@example.net (from 2026):\n\nAnna\nCarl'
+  for (const kind of ['first', 'reply'] as const) assert.equal(newPart(text, kind), text)
 })
 
 describe('what is forwarded', () => {

@@ -30,7 +30,7 @@ describe('mails with the same Message-ID', () => {
     await until(() => texts(store).includes(text), `the mail: ${text}`)
   }
 
-  test('and another Date are other mails, also where they come together', async () => {
+  test('and another Date and text are other mails, also where they come together', async () => {
     const user = 'device@example.com'
     for (const hour of [10, 11])
       await world.deliver(mail({ id: ID, text: `at ${hour}`, headers: at(hour) }), user)
@@ -42,6 +42,16 @@ describe('mails with the same Message-ID', () => {
     }
     await end(user, daemon.store)
     assert.deepEqual(texts(daemon.store).sort(), ['at 10', 'at 11', 'at 12', 'end'])
+    await daemon.stop()
+  })
+
+  test('and the same text are one mail that was sent again, though its Date is new', async () => {
+    const user = 'again@example.com'
+    const daemon = await world.daemon(reading(user))
+    for (const hour of [10, 11])
+      await world.deliver(mail({ id: ID, text: 'the alarm', headers: at(hour) }), user)
+    await end(user, daemon.store)
+    assert.deepEqual(texts(daemon.store), ['the alarm', 'end'])
     await daemon.stop()
   })
 

@@ -111,4 +111,12 @@ describe('a mail', () => {
     assert.equal(kindOfMail({ subject: 'Parcel', ...refers }), 'reply')
     assert.equal(kindOfMail({ subject: 'Parcel', references: [] }), 'first')
   })
+
+  test('that may be somebody’s own words makes no mail an answer by itself', () => {
+    for (const subject of ['R: how do I use lm()?', 'HA: cluster down', 'Res: a question']) {
+      assert.equal(kindOfMail({ subject, references: [] }), 'first', subject)
+      assert.equal(kindOfMail({ subject, references: ['<a@b>'] }), 'reply', subject)
+    }
+    assert.equal(kindOfMail({ subject: 'AW: Parcel', references: [] }), 'reply')
+  })
 })

@@ -2,9 +2,10 @@ import { ATTRIBUTION_STARTS, ATTRIBUTION_VERBS } from './quote-words.ts'
 
 /**
  * A line by which a client says who wrote what follows: "On … wrote:". One that is `sure` has an address and a date,
- * as machines write them. A person may write the others: they count only where a quote follows.
+ * as machines write them. A person may write the others: they count only where a quote follows. `begins`: with the
+ * words that such lines begin with.
  */
-export type Attribution = { lines: number; sure: boolean }
+export type Attribution = { lines: number; sure: boolean; begins: boolean }
 
 /** Nobody's attribution is longer, and clients wrap it into no more lines. */
 const MAX_LENGTH = 400
@@ -37,9 +38,10 @@ function endingAt(lines: readonly string[], end: number): Attribution | undefine
     // Clients wrap after the bracket before an address; the line above belongs to it then.
     if (lines[end - count]?.endsWith('<')) continue
     const kind = kindOf(joined)
+    const sure = kind === 'sure'
     if (kind && ATTRIBUTION_STARTS.some((start) => joined.startsWith(start)))
-      return { lines: count, sure: kind === 'sure' }
-    if (kind && (!best || (kind === 'sure' && !best.sure))) best = { lines: count, sure: kind === 'sure' }
+      return { lines: count, sure, begins: true }
+    if (kind && (!best || (sure && !best.sure))) best = { lines: count, sure, begins: false }
   }
   return best
 }
@@ -49,6 +51,6 @@ function kindOf(text: string): 'sure' | 'likely' | undefined {
   if (!/\d/.test(text) && !ATTRIBUTION_STARTS.some((start) => text.startsWith(start))) return undefined
   const hasVerb = ATTRIBUTION_VERBS.some((verb) => text.includes(verb))
   const hasAddressAndDate = text.indexOf('@') > 0 && /\d{4}|\d{1,2}[:.]\d{2}/.test(text)
-  if (hasAddressAndDate && (hasVerb || /[>)\]]\s?[:：]$/.test(text))) return 'sure'
+  if (hasAddressAndDate && (hasVerb || /@[^<>]{1,254}>\s?[:：]$/.test(text))) return 'sure'
   return hasVerb || hasAddressAndDate ? 'likely' : undefined
 }

@@ -12,7 +12,8 @@ import type { MailKind } from './subject.ts'
 /**
  * The new part of a mail's text: without quoted text and without the signature, as a person would read it out. Where
  * it is not plain what is quoted, nothing is cut: what a person wrote must not be lost.
- * - A mail that answers nothing keeps its `>` lines, which are its own then, but for those below an attribution.
+ * - A mail that answers nothing keeps its `>` lines, which are its own then, but for those to its end that a client
+ *   introduced.
  * - What is forwarded stays: it is what the mail is about.
  * - Where nothing would be left, it is the whole text.
  *
@@ -38,7 +39,7 @@ type Own = { own: string[]; forwarded: string[] }
 function withoutQuotes(lines: readonly string[], kind: 'reply' | 'first'): Own {
   const introductions = attributions(lines)
   const own: string[] = []
-  let reply = kind === 'reply'
+  const reply = kind === 'reply'
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
     if (isForwardMark(line)) return { own, forwarded: lines.slice(at) }
@@ -47,8 +48,9 @@ function withoutQuotes(lines: readonly string[], kind: 'reply' | 'first'): Own {
       const end = at + introduction.lines
       const next = firstFilled(lines, end)
       const quoted = next !== undefined && lines[next]?.startsWith('>') === true
-      if (quoted && (reply || introduction.sure)) {
-        reply = true
+      const isAllThatFollows = quoted && introduction.sure && introduction.begins && isQuoteToEnd(lines, end)
+      if (quoted && !reply && isAllThatFollows) return { own, forwarded: [] }
+      if (quoted && reply) {
         at = end - 1
         continue
       }
@@ -60,6 +62,14 @@ function withoutQuotes(lines: readonly string[], kind: 'reply' | 'first'): Own {
     own.push(line)
   }
   return { own, forwarded: [] }
+}
+
+function isQuoteToEnd(lines: readonly string[], from: number): boolean {
+  for (let at = from; at < lines.length; at++) {
+    const line = lines[at] ?? ''
+    if (line.trim() !== '' && !line.startsWith('>')) return false
+  }
+  return true
 }
 
 function isForwardMark(line: string): boolean {

@@ -12,7 +12,7 @@ export function kindOfMail(mail: {
 }): MailKind {
   if (isForwardSubject(mail.subject)) return 'forward'
   const refers = mail.inReplyTo !== undefined || mail.references.length > 0
-  return refers || isReplySubject(mail.subject) ? 'reply' : 'first'
+  return refers || isPlainReply(mail.subject) ? 'reply' : 'first'
 }
 
 const REPLY = [
@@ -78,6 +78,13 @@ const forwards = [prefix(FORWARD, 'iu'), prefix([FORWARD_LETTER], 'u')]
 
 function prefix(words: readonly string[], flags: string): RegExp {
   return new RegExp(`(?<tags>${TAGS})(?:${words.join('|')})\\.?${COUNT}`, flags)
+}
+
+/** Words that may begin anybody's subject: by themselves they make no mail an answer. */
+const ANY_WORD = new RegExp(`${TAGS}(?:ha|на|vs|ref|res|rif|r|cev|bls)\\.?${COUNT}`, 'iu')
+
+function isPlainReply(subject = ''): boolean {
+  return isReplySubject(subject) && !ANY_WORD.test(subject)
 }
 
 /** True for a subject that says it answers another, or passes it on. */

@@ -1,5 +1,6 @@
 import { Marked } from 'marked'
 import sanitizeHtml from 'sanitize-html'
+import { hasTooManyMarks } from './mark-count.ts'
 import { tokensToText } from './plain-text.ts'
 
 const marked = new Marked({ gfm: true, breaks: true })
@@ -15,7 +16,7 @@ const STYLES: Record<string, string> = {
 }
 
 /** Of longer texts, and of longer runs of spaces, the lexer can take minutes. */
-const MAX_MARKDOWN = 100_000
+const MAX_MARKDOWN = 50_000
 const SPACES = ' '.repeat(100)
 const TOO_MANY_SPACES = / {101,}/g
 
@@ -29,7 +30,7 @@ export type Rendered = { html: string; text: string }
  * nested too deep to be read as markdown stays as it is.
  */
 export function renderMarkdown(markdown: string): Rendered {
-  if (markdown.length > MAX_MARKDOWN) return asItIs(markdown)
+  if (markdown.length > MAX_MARKDOWN || hasTooManyMarks(markdown)) return asItIs(markdown)
   try {
     const tokens = marked.lexer(markdown.replaceAll(TOO_MANY_SPACES, SPACES))
     return { html: toDocument(marked.parser(tokens)), text: tokensToText(tokens) }

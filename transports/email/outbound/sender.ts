@@ -50,7 +50,7 @@ export function createSender(parts: {
     }
     await withinBudget(reply, outgoing)
     await turn(to.slice(to.lastIndexOf('@') + 1).toLowerCase())
-    return handOver(reply, outgoing)
+    return handOver(reply, outgoing, before?.at ?? now())
   }
 
   /** Why a reply may not be sent: the mail it answers is automatic, forged, or too old to be answered by itself. */
@@ -72,31 +72,37 @@ export function createSender(parts: {
     })
   }
 
-  const handOver = async (reply: Reply, { mark, messageId, to, mail }: Outgoing): Promise<Receipt> => {
+  /** `at` stays the same over attempts: with the Message-ID it is what a mail is known by. */
+  const handOver = async (
+    reply: Reply,
+    { mark, messageId, to, mail }: Outgoing,
+    at: number,
+  ): Promise<Receipt> => {
+    const date = new Date(at)
     const record = {
       key: reply.key,
-      at: now(),
+      at,
       to,
       conversation: reply.conversation,
       ...(reply.inReplyTo ? { inReplyTo: reply.inReplyTo } : {}),
     }
     // Before the hand-over: what comes back, a copy or a bounce, may be here before the answer is.
     await sent.set(mark, { ...record, state: 'sending' })
-    const { response } = await smtp.send(mail, reply.key)
+    const { response } = await smtp.send({ ...mail, date }, reply.key)
     await sent.set(mark, { ...record, state: 'sent', response })
     log.info(
       { messageId: reply.inReplyTo, conversation: reply.conversation, to, mailId: messageId },
       'mail was sent',
     )
-    await keepCopy(reply, messageId)
+    await keepCopy(reply, messageId, date)
     return { id: messageId, data: { response } }
   }
 
   /** The mail is sent; a copy that cannot be kept must not make it be sent again. */
-  const keepCopy = async (reply: Reply, messageId: string) => {
+  const keepCopy = async (reply: Reply, messageId: string, date: Date) => {
     if (!sentFolder) return
     try {
-      await sentFolder.keep(compose(reply, options, deps.artifacts).mail)
+      await sentFolder.keep({ ...compose(reply, options, deps.artifacts).mail, date })
     } catch (error) {
       log.error({ mailId: messageId, reason: reasonOf(error) }, 'the copy of a sent mail could not be kept')
     }
