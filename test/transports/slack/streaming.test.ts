@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { after, describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Message } from '../../../src/core/message.ts'
-import type { ReplyPiece } from '../../../src/core/transport.ts'
+import { type ReplyPiece, SendPostponed } from '../../../src/core/transport.ts'
 import { createSentLog } from '../../../transports/slack/outbound/sent-log.ts'
 import { createStreams } from '../../../transports/slack/outbound/stream.ts'
 import { createWorkspaces } from '../../../transports/slack/workspaces.ts'
@@ -113,13 +114,52 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual(textsOf(message), ['It is done'])
   })
 
+  test('has all of it in the end, though one daemon shows a piece while another sends the whole', async (t) => {
+    const { transport: other } = await world.another()
+    const message = await begun()
+    const whole = replyTo(message, 'It is done')
+    const get = fixture.deps.kv.get
+    const held = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    const reading = t.mock.method(fixture.deps.kv, 'get', async (key: string) => {
+      const entry = await get(key)
+      if (!key.includes('/sent/')) return entry
+      reading.mock.restore()
+      held.resolve()
+      await goOn.promise
+      return entry
+    })
+    transport.stream?.(pieceOf(message, 'It is al'))
+    await held.promise
+    const early = await other.send(whole).catch((error: unknown) => error)
+    goOn.resolve()
+    await until(() => server.calls.some(({ args }) => args.text === 'It is al …'), 'the piece')
+    assert.ok(early instanceof SendPostponed)
+    for (let late: unknown = early; late instanceof SendPostponed; ) {
+      await nextTurn()
+      late = await other.send(whole).catch((error: unknown) => error)
+    }
+    assert.deepEqual(textsOf(message), ['It is done'])
+  })
+
+  test('alone has a record of it: any other reply is saved once', async (t) => {
+    const message = await asked()
+    const set = t.mock.method(fixture.deps.kv, 'set')
+    await transport.send(replyTo(message, 'It is done'))
+    assert.deepEqual(
+      set.mock.calls.map((call) => call.arguments.slice(1)).map(([value]) => Object(value).done),
+      [true],
+    )
+  })
+
   test('leaves updates for whole replies: after 40 in a minute it waits', async () => {
-    const workspaces = createWorkspaces(socketOptions(server), fixture.deps)
+    const options = socketOptions(server)
+    const workspaces = createWorkspaces(options, fixture.deps)
     await workspaces.ready()
     const log = createSentLog(fixture.deps.kv, 'team')
     let [time, reads] = [0, 0]
     const sent = { ...log, read: (key: string) => log.read(key).finally(() => reads++) }
-    const streams = createStreams({ ...fixture.deps, now: () => time }, workspaces, sent, 1)
+    const streams = createStreams(options, { ...fixture.deps, now: () => time }, workspaces, sent, 1)
     const message = await deliverEvent(world, { text: 'x', channel: 'C0FAST' })
     const shows = (text: string) => until(() => textsOf(message)[0] === `${text} …`, text)
     for (let each = 0; each <= 40; each++) {
@@ -146,7 +186,7 @@ describe('a reply that is shown while it is written', () => {
     const message = await asked()
     for (let each = 0; each < 250; each++) {
       const { target, ...piece } = pieceOf(message, 'x')
-      transport.stream?.({ ...piece, inReplyTo: `m${each}`, target: { ...target, responseUrl: 'http://x' } })
+      transport.stream?.({ ...piece, inReplyTo: `m${each}`, target: { ...target, team: 'T0NONE' } })
     }
     await until(() => {
       transport.stream?.(pieceOf(message, 'It is'))

@@ -15,6 +15,8 @@ export type Posting = {
   progress: Progress
   /** Keeps `progress`; called after every post, before the next. */
   save(): Promise<void>
+  /** Nothing of the reply follows its posts: with the last one it is done, and saved once. */
+  last?: true
 }
 
 /**
@@ -22,7 +24,7 @@ export type Posting = {
  * is unknown can be looked for.
  */
 export async function postAll(posting: Posting): Promise<void> {
-  const { key, content, workspace, target, progress, save } = posting
+  const { key, content, workspace, target, progress, save, last } = posting
   const { parts, blocks } = content
   const { channel, thread } = target
   for (let part = progress.posted.length; part < parts.length; part++) {
@@ -38,6 +40,7 @@ export async function postAll(posting: Posting): Promise<void> {
     )
     progress.channel = answer.channel ?? channel
     progress.posted.push(answer.ts ?? '')
+    if (last && part + 1 === parts.length) progress.done = true
     await save()
   }
 }

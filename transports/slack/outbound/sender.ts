@@ -47,7 +47,7 @@ export function createSender(
 ): SlackSender {
   const { gateway } = deps
   const sent = createSentLog(deps.kv, gateway)
-  const streams = createStreams(deps, workspaces, sent)
+  const streams = createStreams(options, deps, workspaces, sent)
   const directs = createDirects()
   const whispers = { gateway, sent, directs, timeout: options['send-timeout'], now: deps.now }
 
@@ -57,8 +57,10 @@ export function createSender(
       const { progress, target, save } = sending
       if (progress.done) return receiptOf(progress, target.channel)
       await deliver(sending)
-      progress.done = true
-      await save()
+      if (!progress.done) {
+        progress.done = true
+        await save()
+      }
       return receiptOf(progress, target.channel)
     } catch (error) {
       throw sendError(gateway, reply.key, error)
@@ -93,7 +95,8 @@ export function createSender(
   }
 
   async function show(sending: Sending): Promise<void> {
-    if (!isPrivate(sending)) return postAll(sending)
+    const isLast = !sending.extras.approval && !sending.reply.attachments?.length
+    if (!isPrivate(sending)) return postAll({ ...sending, ...(isLast ? { last: true as const } : {}) })
     await whisper({ ...sending, user: viewerOf(sending) }, whispers)
   }
 

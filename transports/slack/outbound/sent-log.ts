@@ -38,7 +38,12 @@ export type Progress = z.infer<typeof progressSchema>
 
 export type SentLog = {
   read(key: string): Promise<Progress>
-  write(key: string, progress: Progress): Promise<void>
+  /** Undefined: nothing of it was noted, or no longer is. */
+  find(key: string): Promise<Progress | undefined>
+  /** `ttl` in ms; without, for as long as the reply might come again. */
+  write(key: string, progress: Progress, ttl?: number): Promise<void>
+  /** Notes for `ttl` ms that something may be sent under the key; changes nothing where anything is noted. */
+  announce(key: string, ttl: number): Promise<void>
 }
 
 /** A little longer than the outbox knows a key. */
@@ -47,13 +52,25 @@ const KEPT = 8 * 86_400_000
 /** Remembers on the store, per key, what of a reply has been sent, so that no daemon sends it twice. */
 export function createSentLog(kv: KeyValues, gateway: string): SentLog {
   const nameOf = (key: string) => `slack/${gateway}/sent/${createHash('sha256').update(key).digest('hex')}`
+  const find = async (key: string) => {
+    const entry = await kv.get(nameOf(key))
+    return entry && progressSchema.parse(entry.value)
+  }
   return {
+    find,
     async read(key) {
-      const entry = await kv.get(nameOf(key))
-      return entry ? progressSchema.parse(entry.value) : { posted: [], done: false }
+      return (await find(key)) ?? nothingYet()
     },
-    async write(key, progress) {
-      await kv.set(nameOf(key), { ...progress }, { ttl: KEPT })
+    async write(key, progress, ttl = KEPT) {
+      await kv.set(nameOf(key), { ...progress }, { ttl })
+    },
+    async announce(key, ttl) {
+      await kv.set(nameOf(key), nothingYet(), { ttl, ifVersion: 0 })
     },
   }
+}
+
+function nothingYet() {
+  const posted: string[] = []
+  return { posted, done: false }
 }

@@ -1,8 +1,14 @@
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { Reply, ReplyPiece, TransportDeps } from '../../../src/core/transport.ts'
+import {
+  type Reply,
+  type ReplyPiece,
+  SendPostponed,
+  type TransportDeps,
+} from '../../../src/core/transport.ts'
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { mayHaveArrived } from '../failure.ts'
+import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { postAll } from './post.ts'
 import { findPosts } from './probe.ts'
@@ -16,7 +22,8 @@ export type Streams = {
   show(piece: ReplyPiece): void
   /**
    * Ends the stream of the message that this reply answers, and gives the key of its post where this reply is the one
-   * to replace it: the first that comes, and the same one when it comes again.
+   * to replace it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another
+   * daemon is changing that post.
    */
   claim(reply: Reply, workspace: Workspace, target: Target): Promise<string | undefined>
   close(): void
@@ -27,12 +34,29 @@ const EVERY = 1500
 /** Slack takes about 50 updates a minute and workspace; some are for the whole replies. */
 const UPDATES = { count: 40, per: 60_000 }
 const MAX_STREAMS = 200
+/** For so long is known that a reply may be shown while it is written, or that all of it was sent already. */
+const ANNOUNCED = 3_600_000
+/** After so long a reply looks again whether its post is still being changed. */
+const SOON = 500
 
-/** One that waits for its time, or is being written; there is nothing to remember of any other. */
-type Stream = { piece: ReplyPiece; timer?: NodeJS.Timeout; writing?: Promise<void> }
+/**
+ * One that waits for its time, or is being written; there is nothing to remember of any other. `announced`: whether
+ * other daemons know of it.
+ */
+type Stream = {
+  piece: ReplyPiece
+  announced: Promise<boolean>
+  timer?: NodeJS.Timeout
+  writing?: Promise<void>
+}
 
+/**
+ * The whole reply may be sent by another daemon, while this one is still showing its beginning. Of a reply that nobody
+ * shows there is no record; one that is shown is announced first, and then whoever writes or claims it is alone with it.
+ */
 export function createStreams(
-  deps: Pick<TransportDeps, 'gateway' | 'log' | 'now'>,
+  options: Pick<SlackOptions, 'send-timeout'>,
+  deps: Pick<TransportDeps, 'gateway' | 'log' | 'now' | 'kv'>,
   workspaces: Workspaces,
   sent: SentLog,
   every = EVERY,
@@ -40,6 +64,8 @@ export function createStreams(
   const streams = new Map<string, Stream>()
   /** By team. */
   const updates = new Map<string, TokenBucket>()
+  /** Longer than a call of Slack takes, with its repetition: so long a daemon that was killed holds up the reply. */
+  const longest = 2 * options['send-timeout'] + 5000
 
   function writeSoon(id: string, stream: Stream) {
     stream.timer = setTimeout(() => {
@@ -54,14 +80,15 @@ export function createStreams(
 
   async function write(id: string, stream: Stream): Promise<void> {
     try {
-      const target = targetOf(replyOf(stream.piece), undefined)
+      const target = placeOf(stream.piece)
       const workspace = target && workspaces.find(target.team)
-      // What only one person sees cannot be changed.
-      if (!workspace || target.responseUrl !== undefined) return
-      const progress = await sent.read(keyOf(id))
-      // The whole reply may have come, also by another daemon.
-      if (progress.claimedBy !== undefined || streams.get(id) !== stream) return
-      await showPiece(stream.piece, progress, workspace, target)
+      if (!workspace || !(await stream.announced)) return
+      await alone(id, async () => {
+        const progress = await sent.read(keyOf(id))
+        // The whole reply may have come, also by another daemon.
+        if (progress.claimedBy !== undefined || streams.get(id) !== stream) return
+        await showPiece(stream.piece, progress, workspace, target)
+      })
     } catch (error) {
       deps.log.debug(
         { messageId: id, reason: reasonOf(error) },
@@ -101,8 +128,48 @@ export function createStreams(
     return bucket()
   }
 
-  function replyOf({ text, ...place }: ReplyPiece): Reply {
-    return { ...place, text, key: keyOf(place.inReplyTo), gateway: deps.gateway }
+  /** Undefined: it cannot be shown there, as what only one person sees cannot be changed. */
+  function placeOf({ text, ...place }: ReplyPiece): Target | undefined {
+    const reply: Reply = { ...place, text, key: keyOf(place.inReplyTo), gateway: deps.gateway }
+    const target = targetOf(reply, undefined)
+    return target?.responseUrl === undefined ? target : undefined
+  }
+
+  async function announce(piece: ReplyPiece): Promise<boolean> {
+    if (!placeOf(piece)) return false
+    try {
+      await sent.announce(keyOf(piece.inReplyTo), ANNOUNCED)
+      return true
+    } catch (error) {
+      deps.log.debug({ reason: reasonOf(error) }, 'a reply will not be shown while it is written')
+      return false
+    }
+  }
+
+  /** Runs while no daemon else does for this message. Undefined: one does. */
+  async function alone<T>(id: string, run: () => Promise<T>): Promise<{ value: T } | undefined> {
+    const name = `slack/${deps.gateway}/writing/${id}`
+    if ((await deps.kv.set(name, true, { ttl: longest, ifVersion: 0 })) === undefined) return undefined
+    try {
+      return { value: await run() }
+    } finally {
+      await deps.kv.delete(name)
+    }
+  }
+
+  async function claimAlone(replyKey: string, key: string, workspace: Workspace, target: Target) {
+    const progress = await sent.read(key)
+    if (isClaimed(progress, replyKey)) return undefined
+    if (progress.unconfirmed) {
+      const { posts } = await findPosts(key, [], workspace, target)
+      progress.posted = [...posts.values()]
+      progress.channel = target.channel
+      delete progress.unconfirmed
+    }
+    const isThere = progress.posted.length > 0
+    // Also where nothing was shown yet: another daemon may be about to.
+    await sent.write(key, { ...progress, claimedBy: replyKey }, isThere ? undefined : ANNOUNCED)
+    return isThere ? key : undefined
   }
 
   return {
@@ -111,7 +178,7 @@ export function createStreams(
       const stream = streams.get(id)
       if (stream) stream.piece = piece
       else if (streams.size < MAX_STREAMS) {
-        const added = { piece }
+        const added = { piece, announced: announce(piece) }
         streams.set(id, added)
         writeSoon(id, added)
       }
@@ -121,25 +188,23 @@ export function createStreams(
       const stream = streams.get(id)
       streams.delete(id)
       clearTimeout(stream?.timer)
-      await stream?.writing
+      await Promise.all([stream?.announced, stream?.writing])
       const key = keyOf(id)
-      const progress = await sent.read(key)
-      if (progress.claimedBy !== undefined && progress.claimedBy !== replyKey) return undefined
-      if (progress.unconfirmed) {
-        const { posts } = await findPosts(key, [], workspace, target)
-        progress.posted = [...posts.values()]
-        progress.channel = target.channel
-        delete progress.unconfirmed
-      }
-      // Also where nothing was shown yet: another daemon may be about to.
-      await sent.write(key, { ...progress, claimedBy: replyKey })
-      return progress.posted.length > 0 ? key : undefined
+      const known = await sent.find(key)
+      if (!known || isClaimed(known, replyKey)) return undefined
+      const claimed = await alone(id, () => claimAlone(replyKey, key, workspace, target))
+      if (!claimed) throw new SendPostponed(SOON)
+      return claimed.value
     },
     close() {
       for (const { timer } of streams.values()) clearTimeout(timer)
       streams.clear()
     },
   }
+}
+
+function isClaimed({ claimedBy }: Progress, replyKey: string): boolean {
+  return claimedBy !== undefined && claimedBy !== replyKey
 }
 
 function keyOf(messageId: string): string {
