@@ -1,16 +1,26 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
+import type { Artifacts } from '../../../src/core/transport.ts'
 import { createIdentityCheck } from '../../../transports/email/inbound/identity.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { parseBigMail } from '../../../transports/email/inbound/parse-big.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { mail } from './harness.ts'
-import { dnsOf, judge, signed } from './signing.ts'
+import { dnsOf, judge, RECORDS, signed } from './signing.ts'
+
+/** No attachment is saved. */
+const NOWHERE: Artifacts = {
+  save: () => Promise.reject(new Error('there is none')),
+  open: () => Readable.from([]),
+}
 
 const SINGLE = [
-  ...['Sender', 'Reply-To', 'To', 'Cc', 'Subject', 'Date', 'Message-ID', 'In-Reply-To', 'References'],
-  ...['MIME-Version', 'Content-Type', 'Content-Transfer-Encoding'],
+  ...['Sender', 'Reply-To', 'Subject', 'Date', 'Message-ID', 'In-Reply-To', 'References'],
+  ...['Content-Type', 'Content-Transfer-Encoding'],
 ]
+/** Of these there are often two, and neither says who wrote what. */
+const MANY = ['To', 'Cc', 'MIME-Version']
 
 /** A mail with all headers that may occur once. */
 function whole(from = 'Anna <anna@example.net>'): string {
@@ -36,13 +46,13 @@ describe('a sender is proven only where the headers are read as they were verifi
   test('and those of a signed mail that comes from the disk', async () => {
     const raw = await signed(mail({ text: 'long '.repeat(50_000) }))
     const verify = createIdentityCheck({
-      ...{ authentication: 'require', trust: undefined, sealers: [], resolver: dnsOf(), now: Date.now },
+      ...{ authentication: 'require', trust: undefined, sealers: [], resolver: dnsOf(), patience: 0 },
     })
     const chunks = () =>
       Readable.from(
         Array.from({ length: raw.length / 100 + 1 }, (_, at) => raw.subarray(at * 100, at * 100 + 100)),
       )
-    assert.equal((await verify(await parseMail(raw), chunks)).result, 'pass')
+    assert.equal((await verify(await parseMail(raw), chunks, 0)).result, 'pass')
   })
 
   test('not by a name that looks like an address, in a mail that cannot be parsed', async () => {
@@ -68,6 +78,41 @@ describe('a sender is proven only where the headers are read as they were verifi
       assert.match(found.detail, new RegExp(`more than one ${name.toLowerCase()} header`))
     })
   }
+
+  for (const name of MANY) {
+    test(`also with another ${name}`, async () => {
+      const raw = Buffer.concat([Buffer.from(`${name}: other\r\n`), await signed(whole())])
+      assert.equal((await judge(raw)).result, 'pass')
+    })
+  }
+
+  test('also with the same header again, or with two that are both signed', async () => {
+    const again = Buffer.concat([
+      Buffer.from('Subject:  Hello\r\n'),
+      await signed(mail({ subject: 'Hello' })),
+    ])
+    assert.equal((await judge(again)).result, 'pass')
+    const two = `Reply-To: a@example.net\r\n${mail({ headers: { 'Reply-To': 'b@example.net' } })}`
+    const covered = (times: number) => ({
+      headerList: `from:subject:content-type${':reply-to'.repeat(times)}`,
+    })
+    assert.equal((await judge(await signed(two, 'example.net', covered(2)))).result, 'pass')
+    const more = Buffer.concat([Buffer.from('Reply-To: c@example.net\r\n'), await signed(two)])
+    assert.equal((await judge(more)).result, 'fail')
+  })
+
+  test('also with two subjects, where the server of the domain itself handed the mail over', async () => {
+    const twice = `Subject: other\r\n${mail({})}`
+    const hop = (path: string) =>
+      `Return-Path: <${path}>\r\nReceived: from out.example.net (out.example.net [203.0.113.5])\r\n by mx.example.com with ESMTP id 1; Sat, 21 Nov 2026 10:00:00 +0000\r\n`
+    const resolver = dnsOf({
+      ...RECORDS,
+      'TXT example.net': 'v=spf1 ip4:203.0.113.0/24 -all',
+      'TXT evil.example': 'v=spf1 ip4:203.0.113.0/24 -all',
+    })
+    assert.equal((await judge(hop('anna@example.net') + twice, { resolver })).result, 'pass')
+    assert.equal((await judge(hop('eve@evil.example') + twice, { resolver })).result, 'fail')
+  })
 
   test('and where the domain asks for nothing, nobody can tell', async () => {
     const raw = await signed(whole('Lu <lu@loose.example>'), 'loose.example')
@@ -104,14 +149,17 @@ describe('a sender is proven only where the headers are read as they were verifi
   })
 
   const ODD = {
-    'a NUL': 'X-A: b\0c\r\n',
-    'a bare carriage return': 'X-A: b\rFrom: eve@evil.example\r\n',
+    'a NUL': 'Date: b\0c\r\n',
+    'a bare carriage return': 'Received: b\rc\r\n',
+    'another header after a bare carriage return': 'X-A: b\rFrom: eve@evil.example\r\n',
     'a byte order mark': '\ufeffX-A: b\r\n',
-    'a line of blanks': 'X-A: b\r\n \r\n',
+    'a line of blanks': 'To: b\r\n \r\n',
     'a line without a colon': 'X-A: b\r\nanna\r\n',
-    'a blank before the colon': 'X-A : b\r\n',
+    'a blank before the colon': 'To : b\r\n',
     'a folded name': 'X-A\r\n : b\r\n',
-    'an envelope line': 'From anna@example.net Sat Nov 21 20:00:00 2026\r\n',
+    'a line that may continue what is read': 'To: b\r\nX A: b\r\n',
+    'an envelope line that is none': 'From anna@example.net\r\n',
+    'an envelope line that goes on': 'From anna@example.net Sat Nov 21 20:00:00 2026\r\n b\r\n',
     'an empty line first': '\r\n',
   }
   for (const [what, line] of Object.entries(ODD)) {
@@ -122,6 +170,38 @@ describe('a sender is proven only where the headers are read as they were verifi
       assert.notEqual(result, 'pass')
     })
   }
+
+  const HARMLESS = {
+    'a NUL': 'X-A: b\0c\r\n',
+    'a bare carriage return': 'X-A: b\rc\r\n',
+    'a carriage return at the end': 'X-A: b\r\r\n',
+    'a line of blanks': 'X-A: b\r\n \r\n c\r\n',
+    'a blank before the colon': 'X-A : b\r\n',
+    'a blank in its name': 'X-A: b\r\nX B: c\r\n',
+  }
+  for (const [what, line] of Object.entries(HARMLESS)) {
+    test(`also with ${what} in a header that nobody reads`, async () => {
+      assert.equal((await judge(await signed(line + mail({})))).result, 'pass')
+      const added = Buffer.concat([Buffer.from(line), await signed(mail({}))])
+      const { result, from } = await judge(added)
+      assert.deepEqual([result, from], ['pass', 'anna@example.net'])
+      const big = await parseBigMail(Readable.from([added]), NOWHERE, 1_000_000)
+      assert.deepEqual(big.headers, (await parseMail(added)).headers)
+    })
+  }
+
+  test('also with the envelope line of a mail that was kept in a file of many', async () => {
+    for (const mark of ['', '>']) {
+      const line = Buffer.from(`${mark}From anna@example.net Sat Nov  1 20:00:00 2026\r\n`)
+      const { result, from } = await judge(Buffer.concat([line, await signed(mail({}))]))
+      assert.deepEqual([result, from], ['pass', 'anna@example.net'])
+    }
+  })
+
+  test('also with quotes that an address does not need', async () => {
+    const { result, from } = await judge(await signed(mail({ from: 'Anna <"anna"@example.net>' })))
+    assert.deepEqual([result, from], ['pass', '"anna"@example.net'])
+  })
 
   test('not with a continuation of nothing', async () => {
     assert.notEqual((await judge(` X-A: b\r\n${await signed(mail({}))}`)).result, 'pass')

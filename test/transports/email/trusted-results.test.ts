@@ -86,8 +86,18 @@ describe('the results of a trusted server', () => {
     assert.equal(await believed(value('policy.dmarc=quarantine')), 'fail')
   })
 
+  test('prove nothing by a signature that leaves a header open of which there are two', async () => {
+    const found = (h: string, more = '') =>
+      believed(
+        `${HOST}; dkim=pass header.d=example.net; dmarc=pass ${FROM}${more}\r\nReply-To: a@b\r\nReply-To: c@d\r\nDKIM-Signature: v=1; d=example.net; h=from:subject${h}`,
+      )
+    assert.equal(await found(':reply-to'), 'none')
+    assert.equal(await found(':reply-to : Reply-To'), 'pass')
+    assert.equal(await found(':reply-to', '; spf=pass smtp.mailfrom=example.net'), 'pass')
+  })
+
   test('prove nothing by a signature that leaves the end of the body open', async () => {
-    const signature = 'DKIM-Signature: v=1; d=example.net; s=s1; l=10; h=from'
+    const signature = 'DKIM-Signature: v=1; d=example.net; s=s1; l=10; h=from:subject'
     const dkim = `${HOST}; dkim=pass header.d=example.net; dmarc=pass ${FROM}`
     assert.equal(await believed(`${dkim}\r\n${signature}`), 'none')
     assert.equal(await believed(`${dkim}; spf=pass smtp.mailfrom=example.net\r\n${signature}`), 'pass')

@@ -2,23 +2,23 @@ import type { Readable } from 'node:stream'
 import type { Mail } from './parse.ts'
 
 /**
- * Headers that a mail may have once (RFC 5322, section 3.6, and MIME). Of two, a signature covers the last, and
- * readers show the first (RFC 6376, section 8.15).
+ * Headers that say who wrote a mail, what and when, who brought it and how it is read. Their lines must be beyond doubt;
+ * the oddities of others are their own.
  */
-const SINGLE = new Set([
-  ...['from', 'sender', 'reply-to', 'to', 'cc', 'subject', 'date'],
-  ...['message-id', 'in-reply-to', 'references'],
-  ...['mime-version', 'content-type', 'content-transfer-encoding', 'content-disposition'],
-])
+const READ =
+  /^(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|return-path|received|auto-submitted|precedence|mime-version|(?:resent|content|list|arc)-.*|(?:x-)?authentication-results|dkim-signature|.*-to|x-forwarded-for)$/
 
 /** Forwarders add theirs; a mail with thousands would keep the processor busy for minutes. */
 const MAX_SIGNATURES = 30
 /** As much as the parser takes. */
 const MAX_HEAD = 256 * 1024
-const FIELD = /^[!-9;-~]+:/
-const CONTINUATION = /^[ \t]+[^ \t]/
-/** One mailbox in letters that have one form only: no quotes, no blanks, no second `@`. */
-const ADDRESS = /^[^\s\p{C}<>()[\]:;,\\"@]+@[^\s\p{C}<>()[\]:;,\\"@]+$/u
+/** Blanks may stand before the colon (RFC 5322, section 4.5). */
+const FIELD = /^([!-9;-~]+)([ \t]*):/
+const CONTINUATION = /^[ \t]/
+/** Written by what kept the mail in a file of many. */
+const ENVELOPE = /^>?From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:[-+\w]+ )?\d{4}$/
+/** One mailbox in letters that have one form only: no blanks, no escapes, no second `@`. */
+const ADDRESS = /^("?)[^\s\p{C}<>()[\]:;,\\"@]+\1@[^\s\p{C}<>()[\]:;,\\"@]+$/u
 
 /**
  * Why the headers of this mail may be read in another way by whoever verified them than they are read here; undefined
@@ -30,30 +30,34 @@ export async function ambiguity(mail: Mail, source: () => Buffer | Readable): Pr
   if (!ADDRESS.test(address) || address.normalize('NFKC').toLowerCase() !== address) {
     return 'its sender can be read in several ways'
   }
-  const repeated = repeatedHeader(mail)
-  if (repeated) return `it has more than one ${repeated} header`
   const signatures = mail.headers.filter(({ key }) => key === 'dkim-signature').length
   if (signatures > MAX_SIGNATURES) return `it has more than ${MAX_SIGNATURES} signatures`
   return malformed(await readHead(source()))
 }
 
-function repeatedHeader(mail: Mail): string | undefined {
-  const seen = new Set<string>()
-  for (const { key } of mail.headers) {
-    if (!SINGLE.has(key)) continue
-    if (seen.has(key)) return key
-    seen.add(key)
+/** Every reader sees the end of a head that passes this at the same place, and the same lines in the headers that count. */
+function malformed(head: string | undefined): string | undefined {
+  if (head === undefined) return `its headers are over ${MAX_HEAD} bytes`
+  const lines = head.split(/\r?\n/)
+  if (ENVELOPE.test(lines[0] ?? '')) lines.shift()
+  let name: string | undefined
+  for (const line of lines) {
+    const field = FIELD.exec(line)
+    if (field) name = field[1]?.toLowerCase() ?? ''
+    else if (name === undefined || !mayContinue(line, name)) return 'its headers have lines that are none'
+    const isRead = READ.test(name)
+    // To who takes a carriage return for the end of a line, another header may follow.
+    if (isRead ? /[\0\r]/.test(line) : /\r[!-9;-~]+\s*:/.test(line))
+      return 'its headers have control characters'
+    const isOdd = field ? field[2] !== '' : /^[ \t]*$/.test(line)
+    if (isRead && isOdd) return 'its headers have lines that are none'
   }
   return undefined
 }
 
-/** Every reader splits a head that passes this at the same places, and sees its end at the same place. */
-function malformed(head: string | undefined): string | undefined {
-  if (head === undefined) return `its headers are over ${MAX_HEAD} bytes`
-  if (/\0|\r(?!\n)/.test(head)) return 'its headers have control characters'
-  const [first = '', ...lines] = head.split(/\r?\n/)
-  const regular = FIELD.test(first) && lines.every((line) => FIELD.test(line) || CONTINUATION.test(line))
-  return regular ? undefined : 'its headers have lines that are none'
+/** A name with a blank in it is a header to some, and to others the end of the one before. */
+function mayContinue(line: string, name: string): boolean {
+  return CONTINUATION.test(line) || (!READ.test(name) && /^[!-9;-~]+(?: [!-9;-~]+)+:/.test(line))
 }
 
 /** Up to the first empty line, without it. Undefined where it is too long. */

@@ -6,6 +6,7 @@ import {
 } from './authentication-results.ts'
 import type { Identity } from './identity.ts'
 import type { Mail } from './parse.ts'
+import { leftOpen, namesSigned, repetition } from './signed-headers.ts'
 
 /**
  * What the Authentication-Results headers (RFC 8601) of `host` say about mail from `domain`. Only the topmost run
@@ -49,7 +50,9 @@ function judge(
   const byDkim = passed('dkim').some(({ properties }) =>
     isAligned(domainIn(properties, 'header.d') || domainIn(properties, 'header.i'), domain),
   )
-  if ((byDmarc || byDkim) && !isPartlySigned(mail, domain)) return { result: 'pass', strict }
+  const open = byDmarc || byDkim ? whatIsOpen(mail, domain) : undefined
+  if ((byDmarc || byDkim) && !open) return { result: 'pass', strict }
+  if (open) return { result: strict ? 'fail' : 'none', strict, note: open }
   return { result: dmarc.some(({ result }) => result === 'temperror') ? 'temperror' : 'none', strict }
 }
 
@@ -100,13 +103,22 @@ function isAligned(signing: string, from: string): boolean {
   return signing.includes('.') && (from === signing || from.endsWith(`.${signing}`))
 }
 
-/** True where a signature of the domain leaves some of the body to whoever appends to it (RFC 6376, section 8.2). */
-function isPartlySigned(mail: Mail, domain: string): boolean {
-  return mail.headers.some(({ key, value }) => {
-    if (key !== 'dkim-signature' || !/(?:^|;)\s*l\s*=/i.test(value)) return false
-    const signer = domainOf(/(?:^|;)\s*d\s*=\s*([^;\s]+)/i.exec(value)?.[1] ?? '')
-    return isAligned(signer, domain) || signer.endsWith(`.${domain}`)
-  })
+/**
+ * Why a signature of the domain, of which the server does not say which it was, leaves some of the mail to whoever adds
+ * to it: the end of the body (RFC 6376, section 8.2), or a header that is used.
+ */
+function whatIsOpen(mail: Mail, domain: string): string | undefined {
+  const signatures = mail.headers
+    .filter(({ key, value }) => key === 'dkim-signature' && isOf(value, domain))
+    .map(({ value }) => value)
+  if (signatures.length === 0) return repetition(mail)
+  if (signatures.some((each) => /(?:^|;)\s*l\s*=/i.test(each))) return 'its text is signed in part'
+  return signatures.map((each) => leftOpen(mail, namesSigned(each))).find((each) => each !== undefined)
+}
+
+function isOf(signature: string, domain: string): boolean {
+  const signer = domainOf(/(?:^|;)\s*d\s*=\s*([^;\s]+)/i.exec(signature)?.[1] ?? '')
+  return isAligned(signer, domain) || signer.endsWith(`.${domain}`)
 }
 
 /** Servers tell the policy in a comment, `(p=REJECT)`, or as `policy.dmarc`. */

@@ -6,7 +6,8 @@ import { isTemporary, oneTimeResolver } from './dns-failure.ts'
 import { provenBeforeForwarding } from './forwarded.ts'
 import type { Identity } from './identity.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
-import { header, lowerCase, type Mail } from './parse.ts'
+import { lowerCase, type Mail } from './parse.ts'
+import { type Covered, leftOpen } from './signed-headers.ts'
 
 /** `undecided`: the DNS failed, and may tell later. `identity` is what to say if it never does. */
 export type Verdict = { identity: Identity; undecided: boolean }
@@ -29,7 +30,10 @@ type Evidence = {
   /** The author's domain. */
   from: string
   doubt: string | undefined
+  /** Those that cover all that is used. */
   signatures: readonly DKIMResult[]
+  /** Why one of the author's domain proves nothing. */
+  open: string | undefined
   /** Undefined where it could not be evaluated. */
   sent: SPFResult | undefined
   hop: LastHop
@@ -59,6 +63,8 @@ async function gather(
   const isKnown = client && sender !== undefined
   const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver }) : undefined
   const chain = believed?.arc?.chain || undefined
+  const partial = believed?.results.find((each) => isAuthors(each) && !isWhole(each, mail))
+  const open = partial && (leftOpen(mail, namesCovered(partial)) ?? 'its text is signed in part')
   const isVouched = chain && provenBeforeForwarding(chain, sealers, from)
   const sealed = isVouched ? await arc({ ...believed?.arc, chain }, { resolver }) : undefined
   const policy = await dmarc({
@@ -69,7 +75,7 @@ async function gather(
     // With time of its own: slow keys must not keep from view that the domain has such mail refused.
     resolver: oneTimeResolver(options.resolver),
   })
-  return { from, doubt, signatures, sent, hop, sealed, policy: policy || undefined }
+  return { from, doubt, signatures, open, sent, hop, sealed, policy: policy || undefined }
 }
 
 async function decide(evidence: Evidence, mail: Mail, resolver: DNSResolver): Promise<Verdict> {
@@ -104,13 +110,19 @@ function misread({ headerFrom, fromFields }: DKIMVerifyResult, address: string):
 }
 
 /**
- * True for a signature that covers the body to its end, and the subject. Anybody may append to the others (RFC 6376,
- * section 8.2), or write a subject of their own over them.
+ * True for a signature that covers the body to its end, and each header that is used. Anybody may append to the others
+ * (RFC 6376, section 8.2), or write a subject of their own over them.
  */
-function isWhole({ status, signingHeaders }: DKIMResult, mail: Mail): boolean {
-  if (status.underSized) return false
-  const covered = signingHeaders?.keys.toLowerCase().split(': ') ?? []
-  return header(mail, 'subject') === undefined || covered.includes('subject')
+function isWhole(signature: DKIMResult, mail: Mail): boolean {
+  return !signature.status.underSized && leftOpen(mail, namesCovered(signature)) === undefined
+}
+
+function namesCovered({ signingHeaders }: DKIMResult): Covered {
+  return signingHeaders?.keys.toLowerCase().split(': ') ?? []
+}
+
+function isAuthors({ status }: DKIMResult): boolean {
+  return status.result === 'pass' && Boolean(status.aligned)
 }
 
 function hasPassed({ status }: DKIMResult): boolean {
@@ -186,7 +198,7 @@ function isWithin(domain: string, parent: string): boolean {
   return name === parent || name.endsWith(`.${parent}`)
 }
 
-function detailOf({ policy, sent, sealed, doubt }: Evidence): string {
+function detailOf({ policy, sent, sealed, doubt, open }: Evidence): string {
   return [
     policy?.info ?? 'dmarc=none',
     ...(sent ? [`spf=${sent.status.result}`] : []),
@@ -194,3 +206,4 @@ function detailOf({ policy, sent, sealed, doubt }: Evidence): string {
     ...(doubt ? [doubt] : []),
   ].join('; ')
 }
+    ...(open ? [open] : []),
