@@ -93,12 +93,24 @@ test('a channel whose name Slack will never tell goes by its id, and holds up no
   assert.equal(asked(world, 'conversations.info').length, 1)
 })
 
-test('the name of an author that Slack does not tell in time is done without', async (t) => {
+test('the name of an author is waited for too, because a route may want it', async (t) => {
   const world = await connected(t)
+  world.server.fail('users.info', limited(3))
+  const event = callback({ text: 'hello', ts: world.server.nextTs() })
+  assert.ok((await deliverUntilAcked(world, event)) > 1, 'the first time it was refused')
+  assert.deepEqual(
+    world.fixture.store.messages.map(({ from }) => from.name),
+    ['name-U1ANN'],
+  )
+})
+
+test('the name of somebody who is only mentioned is done without where Slack does not tell it in time', async (t) => {
+  const world = await connected(t)
+  await world.server.sockets.deliver('events_api', callback({ text: 'first', ts: '1.1' }))
   world.server.fail('users.info', limited(30))
-  const outcome = await world.server.sockets.deliver('events_api', callback({ text: 'x', ts: '1.1' }))
+  const event = callback({ text: 'ask <@U2BOB>', ts: '1.2' })
+  const outcome = await world.server.sockets.deliver('events_api', event)
   assert.ok(outcome.acked && outcome.ms < 2000)
-  assert.deepEqual(world.fixture.store.messages[0]?.from.name, undefined)
 })
 
 test('a reaction waits for the thread of its message, by which its conversation goes', async (t) => {

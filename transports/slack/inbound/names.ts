@@ -5,7 +5,7 @@ import { ownText } from './message-of.ts'
 import { idsShown, saysNothing } from './shown.ts'
 import { idsIn, type Names } from './to-markdown.ts'
 
-/** How long a message waits for names that decide nothing (ms). */
+/** How long a message waits for the names of those whom it only mentions (ms): they decide nothing. */
 const NICE_TO_KNOW = 1000
 
 /** Names for all that a draft mentions, where none has to be asked for. */
@@ -23,8 +23,8 @@ export function knownNames(draft: Draft, { directory, botUser }: Workspace): Nam
 }
 
 /**
- * The same, where Slack may have to be asked; who has no name is not among them. `isWhole`: Slack has told the name of
- * the draft's own channel, which may decide who answers, before `late` aborted. Others may stay ids.
+ * The same, where Slack may have to be asked; who has no name is not among them. `isWhole`: Slack has told the names of
+ * the draft's own channel and author, which may decide who answers, before `late` aborted. Others may stay ids.
  */
 export async function lookUpNames(
   draft: Draft,
@@ -34,14 +34,15 @@ export async function lookUpNames(
   const { users, channels } = mentionedIn(draft, botUser)
   const names = new Map<string, string>()
   const soon = AbortSignal.any([late, AbortSignal.timeout(NICE_TO_KNOW)])
-  const look = async (id: string, asked: Promise<Known | undefined>): Promise<boolean> => {
-    const known = await asked
+  const decides = (id: string) => id === draft.channel || id === draft.user
+  const look = async (id: string, ask: (until: AbortSignal) => Promise<Known | undefined>) => {
+    const known = await ask(decides(id) ? late : soon)
     if (known?.name !== undefined) names.set(id, known.name)
-    return known !== undefined || id !== draft.channel
+    return known !== undefined || !decides(id)
   }
   const found = await Promise.all([
-    ...[...users].map((id) => look(id, directory.user(id, soon))),
-    ...[...channels].map((id) => look(id, directory.channel(id, id === draft.channel ? late : soon))),
+    ...[...users].map((id) => look(id, (until) => directory.user(id, until))),
+    ...[...channels].map((id) => look(id, (until) => directory.channel(id, until))),
   ])
   return { names, isWhole: found.every(Boolean) }
 }
