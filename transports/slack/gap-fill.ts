@@ -1,16 +1,18 @@
-import { reasonOf, TriviumError } from '../../src/core/errors.ts'
+import { reasonOf } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { TransportDeps } from '../../src/core/transport.ts'
-import { slackFailure } from './failure.ts'
+import type { Health, TransportDeps } from '../../src/core/transport.ts'
+import { formatDuration } from '../../src/core/units.ts'
 import { objectAt, textAt } from './fields.ts'
-import { type Channel, createMarks, KEPT, rememberThread, TICK } from './gap-marks.ts'
-import { createGapReader, type GapReader } from './gap-read.ts'
+import { createChannelFill } from './gap-channel.ts'
+import { createMarks, KEPT, rememberThread, TICK } from './gap-marks.ts'
+import { createGapReader } from './gap-read.ts'
+import { backoff, createRounds, LATELY } from './gap-rounds.ts'
 import type { Standing } from './inbound/draft.ts'
 import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
 import { workspaceOf } from './inbound/workspace-of.ts'
 import type { SlackOptions } from './options.ts'
-import { tokenFault } from './token-fault.ts'
-import type { Workspace, Workspaces } from './workspaces.ts'
+import { rest } from './patience.ts'
+import type { Workspaces } from './workspaces.ts'
 
 /** What was missed while no socket was open, or the store was away, read back from Slack. */
 export type GapFill = {
@@ -20,27 +22,29 @@ export type GapFill = {
   seen(where: Standing): void
   /** What is written from now on comes live; what was written before is read back. */
   connected(): void
-  /** Nothing comes live any more; what came until `since` (Unix ms) came whole. */
-  lost(since: number): void
+  /**
+   * Nothing comes live any more; what came until `since` (Unix ms) came whole. `announced`: it was Slack that renews the
+   * connection.
+   */
+  lost(since: number, how: 'announced' | 'broken'): void
   /** For health: what is being read back; undefined where nothing is missing. */
-  status(): string | undefined
+  status(): Health | undefined
   /** Keeps what is remembered. */
   stop(): Promise<void>
 }
 
 /**
- * Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). What
- * is known is recognised by its key.
+ * Slack renews a socket every few hours, and delivers again after a minute what it could not meanwhile. A renewal that
+ * took no longer than this (ms) is no gap: a look at the most active channels is enough.
  */
-const OVERLAP = 60
-const BACKOFF = { first: 500, longest: 60_000 }
-/** Slack or the store is away where this many channels fail one after the other: the others would too. */
-const ENOUGH = 3
-
+const RENEWAL = 30_000
+const MAX_RENEWED = 20
+/** A channel that cannot be read for so long (ms) makes the gateway red. */
+const STUCK = 300_000
 const MAX_TYPES = 10_000
 
-/** A message on its way in. */
-type Spot = { channel: string; ts: number }
+/** A message on its way in. `all`: Slack tells of all messages of its channel. */
+type Spot = { team: string | undefined; channel: string; ts: number; all: boolean }
 
 /**
  * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away for longer. So each
@@ -59,16 +63,27 @@ export function createGapFill(
   const reach = Math.min(options['fill-gaps'], KEPT)
   const underWay = new Set<Spot>()
   const marks = createMarks(deps, { reach, underWay: oldestUnderWay })
-  const stopping = new AbortController()
-  const stopped = () => stopping.signal.aborted
-  let wake = () => {}
-  const reader = createGapReader({ wait, stopped, now, log })
   /** Kinds of channels, which only events tell. */
   const types = new Map<string, string>()
   let live = false
+  let isStopped = false
+  /** The store has to be asked what it knows. */
   let isNew = false
-  let isStuck = false
-  let isRunning = false
+  let connections = 0
+  let isPreparing = false
+  let isWanted = false
+  let renewedAt: number | undefined
+  let change = new AbortController()
+
+  const stopped = () => isStopped
+  const mayRead = () => live && !isNew && !isStopped
+  const wait = (ms: number) => rest(ms, change.signal)
+  const reader = createGapReader({ wait, stopped, now, log })
+  const fill = createChannelFill({
+    ...{ marks, workspaces, reader, inbound, reach, stopped, now, log },
+    isLive: () => live,
+  })
+  const rounds = createRounds({ marks, fill, mayRead, wait, settle, reach, deps })
 
   function oldestUnderWay(): Map<string, number> {
     const oldest = new Map<string, number>()
@@ -76,173 +91,76 @@ export function createGapFill(
     return oldest
   }
 
-  function refused({ channel: id, ts }: Spot, payload: JsonObject) {
-    const workspace = workspaceOf(payload, workspaces)
-    if (!workspace) return
+  /** Whoever waits looks again. */
+  function wake() {
+    change.abort()
+    change = new AbortController()
+  }
+
+  function refused({ team, channel: id, ts, all }: Spot) {
+    if (team === undefined) return
     const since = ts - TICK
-    const channel = marks.channel(workspace.team, id, since)
-    if (textAt(objectAt(payload, 'event'), 'type') === 'message') channel.all = true
+    const channel = marks.channel(team, id, since)
+    const wasOpen = channel.open !== undefined
+    channel.all ||= all
     marks.reopen(since, channel)
-    // What refused it is not well yet.
-    start(BACKOFF.first)
+    rounds.startLater(channel)
+    if (!wasOpen) wake()
+    // Before anything is read the store is told of the gap, also while nothing can be read.
+    if (!mayRead()) void prepare()
   }
 
-  function start(delay = 0) {
-    if (isRunning || stopped()) return
-    isRunning = true
-    void run(delay)
-  }
-
-  /** Never rejects. */
-  async function run(delay: number): Promise<void> {
-    if (delay > 0) await wait(delay)
-    for (let failures = 0; !stopped(); ) {
-      const trouble = await pass()
-      if (!trouble && (!live || (!isNew && marks.open().length === 0))) break
-      failures = trouble ? failures + 1 : 0
-      if (trouble && !isStuck && !stopped()) {
-        isStuck = true
-        log.warn(
-          { reason: trouble.reason },
-          'what was missed in Slack could not be read; trying again until it can',
-        )
+  /** Tells the store of the gap, asks it what it knows, and begins to read. Never rejects. */
+  async function prepare(): Promise<void> {
+    isWanted = true
+    if (isPreparing) return
+    isPreparing = true
+    for (let failures = 0; isWanted && !isStopped; ) {
+      isWanted = false
+      try {
+        await marks.persistGap()
+        if (live && isNew) await load()
+        if (mayRead()) await settle()
+        failures = 0
+      } catch (error) {
+        log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
+        isWanted = true
+        await wait(backoff(failures++))
       }
-      await wait(trouble?.wait ?? backoff(failures))
     }
-    isRunning = false
+    isPreparing = false
+    rounds.start()
   }
 
-  /** Fills what is open; resolves with what stood in the way. */
-  async function pass(): Promise<Trouble | undefined> {
-    try {
-      await marks.persistGap()
-      if (!live) return undefined
-      await load()
-      const trouble = await fillAll()
-      if (trouble || !live || isNew || marks.open().length > 0) return trouble
-      await marks.settle()
-      if (isStuck) log.info({}, 'all that was missed in Slack was read')
-      isStuck = false
-      return undefined
-    } catch (error) {
-      return { reason: reasonOf(error) }
-    }
-  }
-
+  /** What the store knows is asked for anew where the next connection came meanwhile. */
   async function load(): Promise<void> {
-    if (!isNew) return
-    isNew = false
-    try {
-      await marks.load()
-    } catch (error) {
-      isNew = true
-      throw error
-    }
+    const connection = connections
+    await marks.load()
+    if (connection === connections) isNew = false
   }
 
-  async function fillAll(): Promise<Trouble | undefined> {
-    let trouble: Trouble | undefined
-    let failed = 0
-    for (const channel of marks.open()) {
-      if (stopped() || !live || isNew) break
-      const found = await fill(channel)
-      trouble = found ?? trouble
-      failed = found ? failed + 1 : 0
-      if (found?.wait !== undefined || failed >= ENOUGH) break
-    }
-    return trouble
-  }
-
-  async function fill(channel: Channel): Promise<Trouble | undefined> {
-    const { team, id, turn, mark = 0, first, open = now() } = channel
-    const workspace = workspaces.find(team)
-    if (!workspace) {
-      marks.leave(channel)
-      return undefined
-    }
-    if (open < now() - reach) {
-      log.error({ channel: id }, 'what was missed in Slack is too long ago to be read')
-      marks.close(channel, mark)
-      return undefined
-    }
-    const from = Math.max(mark - OVERLAP, first, (now() - reach) / 1000)
-    const found = await read(channel, workspace, from)
-    if (!found || 'reason' in found) return found
-    try {
-      for (const event of found.events) {
-        if (stopped()) return undefined
-        await takeOne({ type: 'event_callback', team_id: team, event })
-      }
-    } catch (error) {
-      return { reason: reasonOf(error) }
-    }
-    if (found.events.length > 0) {
-      log.info({ channel: id, read: found.events.length }, 'read in Slack what may have been missed')
-    }
-    if (!stopped() && live && turn === channel.turn) marks.close(channel, found.readTo)
-    return undefined
-  }
-
-  /** What may pass is tried again; of a channel that cannot be read at all there is nothing to take. */
-  async function read(
-    channel: Channel,
-    workspace: Workspace,
-    from: number,
-  ): Promise<Found | Trouble | undefined> {
-    try {
-      return await reader.read(channel, workspace, from)
-    } catch (error) {
-      const failure = slackFailure(error)
-      const { reason } = failure
-      if (failure.kind === 'rate-limited') return { reason, wait: failure.seconds * 1000 }
-      if (failure.kind !== 'rejected' || tokenFault(error) !== undefined) return { reason }
-      log.debug({ channel: channel.id, reason }, 'a channel of Slack cannot be read')
-      marks.leave(channel)
-      return undefined
-    }
-  }
-
-  /** A message that is refused for good must not hold up the others. */
-  async function takeOne(payload: JsonObject): Promise<void> {
-    try {
-      await inbound.take('event', payload)
-    } catch (error) {
-      if (!(error instanceof TriviumError) || error.retryable) throw error
-      log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
-    }
-  }
-
-  /** Resolves after so many ms, or earlier when a connection was made, or at the end. */
-  function wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, ms)
-      stopping.signal.addEventListener('abort', done)
-      wake = done
-      function done() {
-        clearTimeout(timer)
-        stopping.signal.removeEventListener('abort', done)
-        resolve()
-      }
-    })
+  async function settle(): Promise<void> {
+    if (marks.open().length === 0) await marks.settle()
   }
 
   return {
-    async watch(kind, payload, take) {
-      const spot = kind === 'event' ? spotOf(payload) : undefined
+    watch(kind, payload, take) {
+      const spot = kind === 'event' ? spotOf(payload, workspaces) : undefined
       if (!spot) return take()
       underWay.add(spot)
       const type = textAt(objectAt(payload, 'event'), 'channel_type')
       if (type !== undefined) types.set(spot.channel, type)
       if (types.size > MAX_TYPES) types.clear()
-      try {
-        const taken = await take()
-        underWay.delete(spot)
-        return taken
-      } catch (error) {
-        underWay.delete(spot)
-        refused(spot, payload)
-        throw error
-      }
+      // Nothing of the payload is kept while the store takes its time: thousands may wait for it.
+      const taking = take()
+      taking.then(
+        () => underWay.delete(spot),
+        () => {
+          underWay.delete(spot)
+          refused(spot)
+        },
+      )
+      return taking
     },
     seen({ channel: id, team, ts, thread, source }) {
       if (source === undefined || !id || !ts) return
@@ -256,32 +174,41 @@ export function createGapFill(
       marks.touch(channel)
     },
     connected() {
+      const isBrief = renewedAt !== undefined && now() - renewedAt <= RENEWAL
+      if (renewedAt !== undefined && !isBrief) marks.reopen(renewedAt / 1000)
+      renewedAt = undefined
+      connections++
+      isNew ||= !isBrief
       live = true
-      isNew = true
       wake()
-      start()
+      void prepare()
     },
-    lost(since) {
+    lost(since, how) {
       if (!live) return
       live = false
-      marks.reopen(since / 1000)
-      start()
+      if (how === 'announced') {
+        renewedAt = since
+        const active = marks.active(now() - LATELY).slice(0, MAX_RENEWED)
+        for (const channel of active) marks.reopen(since / 1000, channel)
+      } else marks.reopen(since / 1000)
+      void prepare()
     },
     status() {
       const open = marks.open().length
-      return open === 0 ? undefined : `catching up: ${open} ${open === 1 ? 'channel' : 'channels'}`
+      if (open === 0) return undefined
+      const detail = `catching up: ${open} ${open === 1 ? 'channel' : 'channels'}`
+      const { since = now(), reason = '' } = rounds.failing() ?? {}
+      const failing = now() - since
+      if (failing < STUCK) return { ok: true, detail }
+      return { ok: false, detail: `${detail}, failing for ${formatDuration(failing)}: ${reason}` }
     },
     async stop() {
-      stopping.abort()
+      isStopped = true
+      wake()
       await marks.stop()
     },
   }
 }
-
-type Found = Awaited<ReturnType<GapReader['read']>>
-
-/** Why a pass ended early, and for how long Slack wants to be left alone (ms). */
-type Trouble = { reason: string; wait?: number }
 
 const NOTHING: GapFill = {
   watch: (_kind, _payload, take) => take(),
@@ -293,16 +220,12 @@ const NOTHING: GapFill = {
 }
 
 /** Only what people write can be read back. */
-function spotOf(payload: JsonObject): Spot | undefined {
+function spotOf(payload: JsonObject, workspaces: Workspaces): Spot | undefined {
   const event = objectAt(payload, 'event')
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
   const channel = textAt(event, 'channel')
   const ts = Number(textAt(event, 'ts') ?? Number.NaN)
-  return channel === undefined || Number.isNaN(ts) ? undefined : { channel, ts }
-}
-
-function backoff(failures: number): number {
-  const delay = Math.min(BACKOFF.longest, BACKOFF.first * 2 ** failures)
-  return delay * (0.5 + Math.random() / 2)
+  if (channel === undefined || Number.isNaN(ts)) return undefined
+  return { team: workspaceOf(payload, workspaces)?.team, channel, ts, all: event.type === 'message' }
 }

@@ -20,8 +20,13 @@ export type Channel = {
   newest: number
   /** Roots of threads, and when each was last spoken in; the last of these stands last. */
   threads: Map<string, number>
-  /** Since when something may be missing (Unix ms), until a fill has made up for it. */
+  /**
+   * While something may be missing: since when it can be read back (Unix ms; `NOT_YET` while nothing comes live), from
+   * which is counted how far back a fill reaches, however long its turn takes to come.
+   */
   open: number | undefined
+  /** Whether a fill of it should not wait for others: what is missing was refused, or is of a moment ago. */
+  urgent: boolean
   /** Counts how often it was opened: a fill that was overtaken must not close it. */
   turn: number
   /** The version of what the store has. */
@@ -42,6 +47,8 @@ export type Marks = {
   leave(channel: Channel): void
   /** Reads what the store knows. A channel of which it knows nothing has missed nothing. */
   load(): Promise<void>
+  /** The channels in which somebody wrote after `since` (Unix ms), the last active first. */
+  active(since: number): Channel[]
   /** Keeps on the store since when something is missing, until `settle`: others move the marks on meanwhile. */
   persistGap(): Promise<void>
   settle(): Promise<void>
@@ -54,6 +61,7 @@ export type Marks = {
 export const TICK = 1e-6
 /** Shorter than messages are recognised (7 days), so that none is taken twice because its key is forgotten. */
 export const KEPT = 6 * 86_400_000
+const NOT_YET = Number.POSITIVE_INFINITY
 const MAX_CHANNELS = 5000
 /** How soon a mark is kept (ms): an old one on the store costs calls, but with none nobody knows of the channel. */
 const SAVE = 2000
@@ -102,6 +110,7 @@ export function createMarks(
   /** Since when something is missing here, and what of that the store has been told. */
   let since: number | undefined
   let told: number | undefined
+  let telling: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   let due = 0
   let stopped = false
@@ -130,7 +139,9 @@ export function createMarks(
     dirty.clear()
     const oldest = underWay()
     try {
-      for (const channel of changed) await save(channel, oldest)
+      for (let from = 0; from < changed.length; from += AT_ONCE) {
+        await Promise.all(changed.slice(from, from + AT_ONCE).map((channel) => save(channel, oldest)))
+      }
     } catch (error) {
       // Without it, more is read again after the next start, and known by its keys.
       for (const channel of changed) dirty.add(channel)
@@ -168,18 +179,18 @@ export function createMarks(
     return Math.min(Math.max(channel.mark, channel.newest), unfinished - TICK)
   }
 
-  const reopenOne = (channel: Channel, at: number, oldest: ReadonlyMap<string, number>) => {
+  const reopenOne = (channel: Channel, at: number, open: number, oldest: ReadonlyMap<string, number>) => {
     const mark = readTo(channel, oldest)
     if (mark !== undefined) channel.mark = Math.min(mark, at)
-    channel.open = now()
+    // What has waited for its turn since an earlier gap still reaches back as far as it did then.
+    channel.open = Math.min(channel.open ?? open, open)
     channel.turn++
-    touch(channel)
   }
 
   const adopt = (stored: Stored, version: number, missing: number) => {
     const name = `${stored.team}/${stored.channel}`
     const known = channels.get(name)
-    const channel = known ?? newChannel(stored.team, stored.channel, stored.ts, now())
+    const channel = known ?? newChannel(stored.team, stored.channel, stored.ts, NOT_YET)
     if (!known) channels.set(name, channel)
     merge(channel, stored)
     channel.version = version
@@ -195,41 +206,59 @@ export function createMarks(
     return Math.min(since ?? Number.POSITIVE_INFINITY, ...others)
   }
 
+  const byActivity = (wanted: (channel: Channel) => boolean): Channel[] =>
+    [...channels.values()].filter(wanted).sort((a, b) => b.newest - a.newest)
+
+  const tell = async () => {
+    if (since === told) return
+    const at = since
+    if (at === undefined) await kv.delete(ownGap)
+    else await kv.set(ownGap, at, { ttl: reach })
+    told = at
+  }
+
+  /** One at a time: of a deletion and a write that cross, either might win. */
+  const tellInTurn = () => {
+    const turn = telling.then(tell)
+    telling = turn.catch(() => undefined)
+    return turn
+  }
+
   return {
     channel(team, id, at) {
       const name = `${team}/${id}`
       const known = channels.get(name)
       if (known) return known
-      const channel = newChannel(team, id, at, loaded ? undefined : now())
+      const channel = newChannel(team, id, at, loaded ? undefined : NOT_YET)
       if (loaded) channel.mark = at
       channels.set(name, channel)
       const [first] = channels.keys()
       if (channels.size > MAX_CHANNELS && first !== undefined) channels.delete(first)
       return channel
     },
-    open: () =>
-      [...channels.values()]
-        .filter(({ open, mark }) => open !== undefined && mark !== undefined)
-        .sort((a, b) => b.newest - a.newest),
+    open: () => byActivity(({ open, mark }) => open !== undefined && mark !== undefined),
+    active: (from) => byActivity(({ newest }) => newest * 1000 > from),
     reopen(at, channel) {
       since = Math.min(since ?? at, at)
       if (channel) {
         channel.first = Math.min(channel.first, at)
         // While the store is away thousands may be refused; what is open needs no look at the others.
-        return reopenOne(channel, at, channel.open === undefined ? underWay() : new Map())
+        reopenOne(channel, at, now(), channel.open === undefined ? underWay() : new Map())
+        channel.urgent = true
+        return touch(channel)
       }
       loaded = false
       const oldest = underWay()
-      for (const each of channels.values()) reopenOne(each, at, oldest)
+      // What the store has of these may be too far: the gap that it is told of says so.
+      for (const each of channels.values()) reopenOne(each, at, NOT_YET, oldest)
     },
     close(channel, read) {
-      channel.mark = Math.max(channel.mark ?? 0, read)
-      channel.open = undefined
-      touch(channel)
+      const before = channel.mark ?? 0
+      channel.mark = Math.max(before, read)
+      ended(channel)
+      if (Math.max(channel.mark, channel.newest) > before) touch(channel)
     },
-    leave(channel) {
-      channel.open = undefined
-    },
+    leave: ended,
     async load() {
       const missing = await missingSince()
       const keys = await kv.list(prefix, MAX_CHANNELS)
@@ -241,7 +270,7 @@ export function createMarks(
       }
       loaded = true
       for (const channel of channels.values()) {
-        if (channel.open !== undefined) channel.open = now()
+        if (channel.open === NOT_YET) channel.open = now()
         if (channel.mark !== undefined) continue
         channel.mark = channel.first
         // What began after the connection, and had nothing refused, has missed nothing.
@@ -249,17 +278,10 @@ export function createMarks(
         touch(channel)
       }
     },
-    async persistGap() {
-      if (since === undefined || since === told) return
-      const at = since
-      await kv.set(ownGap, at, { ttl: reach })
-      told = at
-    },
-    async settle() {
+    persistGap: tellInTurn,
+    settle() {
       since = undefined
-      if (told === undefined) return
-      await kv.delete(ownGap)
-      told = undefined
+      return tellInTurn()
     },
     touch,
     async stop() {
@@ -268,6 +290,11 @@ export function createMarks(
       await trySave()
     },
   }
+}
+
+function ended(channel: Channel): void {
+  channel.open = undefined
+  channel.urgent = false
 }
 
 function newChannel(team: string, id: string, at: number, open: number | undefined): Channel {
@@ -280,6 +307,7 @@ function newChannel(team: string, id: string, at: number, open: number | undefin
     newest: at,
     threads: new Map(),
     open,
+    urgent: false,
     turn: 0,
     version: 0,
   }

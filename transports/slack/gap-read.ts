@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, toJson } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
-import { createTokenBucket } from '../token-bucket.ts'
+import { createTokenBucket, type TokenBucket } from '../token-bucket.ts'
 import { slackFailure } from './failure.ts'
 import { textAt } from './fields.ts'
 import { type Channel, TICK } from './gap-marks.ts'
@@ -27,8 +27,11 @@ const MAX_PAGES = 40
 const MAX_THREADS = 50
 /** A remembered thread that was silent for longer is not asked for (s). */
 const ACTIVE = 86_400
-/** https://docs.slack.dev/apis/web-api/rate-limits: both methods are of tier 3, 50 a minute. The rest is for others. */
-const CALLS = { count: 20, per: 30_000 }
+/**
+ * https://docs.slack.dev/apis/web-api/rate-limits: both methods are of tier 3, 50 a minute in each workspace. After a
+ * first burst half of it is left to reactions and to other daemons.
+ */
+const CALLS = { count: 20, per: 50_000 }
 
 /** `wait` resolves after so many ms, or earlier where the gateway stops; then `stopped` is true. */
 export function createGapReader(options: {
@@ -38,18 +41,26 @@ export function createGapReader(options: {
   log: Log
 }): GapReader {
   const { wait, stopped, now, log } = options
-  const paces = { history: createTokenBucket(CALLS, now), replies: createTokenBucket(CALLS, now) }
+  const paces = new Map<string, TokenBucket>()
+  const paceOf = (method: string, { team }: Workspace): TokenBucket => {
+    const name = `${method}/${team}`
+    const pace = paces.get(name) ?? createTokenBucket(CALLS, now)
+    paces.set(name, pace)
+    return pace
+  }
 
-  const history = (channel: string, { api }: Workspace, range: { oldest: string; latest?: string }) =>
-    readPages('history', (page) =>
-      api.call('conversations.history', (web) => web.conversations.history({ channel, ...range, ...page })),
+  const history = (channel: string, workspace: Workspace, range: { oldest: string; latest?: string }) =>
+    readPages(paceOf('history', workspace), (page) =>
+      workspace.api.call('conversations.history', (web) =>
+        web.conversations.history({ channel, ...range, ...page }),
+      ),
     )
 
-  const replies = async (channel: Channel, { api }: Workspace, ts: string, oldest: string) => {
+  const replies = async (channel: Channel, workspace: Workspace, ts: string, oldest: string) => {
     const { id } = channel
     try {
-      const { messages, isWhole } = await readPages('replies', (page) =>
-        api.call('conversations.replies', (web) =>
+      const { messages, isWhole } = await readPages(paceOf('replies', workspace), (page) =>
+        workspace.api.call('conversations.replies', (web) =>
           web.conversations.replies({ channel: id, ts, oldest, ...page }),
         ),
       )
@@ -65,13 +76,13 @@ export function createGapReader(options: {
   }
 
   const readPages = async (
-    method: 'history' | 'replies',
+    pace: TokenBucket,
     read: (page: { limit: number; cursor?: string }) => Promise<Page>,
   ): Promise<{ messages: JsonObject[]; isWhole: boolean }> => {
     const messages: JsonObject[] = []
     let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES && messages.length < MAX_MESSAGES; page++) {
-      for (let ms = paces[method](); ms > 0 && !stopped(); ms = paces[method]()) await wait(ms)
+      for (let ms = pace(); ms > 0 && !stopped(); ms = pace()) await wait(ms)
       if (stopped()) break
       const answer = await read({ limit: PAGE, ...(cursor ? { cursor } : {}) })
       for (const message of answer.messages ?? []) messages.push(objectOf(message))

@@ -20,8 +20,11 @@ export type SocketModeOptions = {
   take(envelope: Envelope): Promise<Taken>
   /** Called each time a socket is ready. */
   connected(): void
-  /** Called when a socket that was ready ended: until `since` (Unix ms) it certainly brought what there was. */
-  lost(since: number): void
+  /**
+   * Called when a socket that was ready ended: until `since` (Unix ms) it certainly brought what there was. `announced`:
+   * Slack said that it would, and keeps what is written until the next.
+   */
+  lost(since: number, how: 'announced' | 'broken'): void
   log: Log
   now(): number
 }
@@ -101,11 +104,11 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
   }
 
   /** `at`: until when the socket certainly brought what there was. */
-  const lost = (at: number) => {
+  const lost: SocketModeOptions['lost'] = (at, how) => {
     if (!state.ready) return
     state.since = now()
     state.ready = false
-    if (!stopping.signal.aborted) options.lost(at)
+    if (!stopping.signal.aborted) options.lost(at, how)
   }
 
   /** Resolves when the socket is closed, or given up where it does not close. */
@@ -140,7 +143,7 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
         if (ending) return
         ending = { why, wait: 0, ...more }
         // Slack says so over this very socket.
-        lost(now())
+        lost(now(), 'announced')
         void underWay.drained(DRAIN).then(() => {
           acks.flush()
           socket.close(1000)
@@ -157,7 +160,7 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
         liveness.stop()
         clearTimeout(proving)
         stopping.signal.removeEventListener('abort', onStop)
-        lost(lastGood)
+        lost(lastGood, 'broken')
         resolve({ end, ...(ending ?? { why: `Slack closed it (${code})` }) })
       })
       // Keeps nothing of an envelope but its id: thousands may wait for the store, and what is alive is copied about.

@@ -131,8 +131,9 @@ function withFaults(health: Health, faults: readonly string[]): Health {
   return { ...health, ok: false, detail: [health.detail ?? '', ...faults].join('; ') }
 }
 
-function withStatus(health: Health, status: string | undefined): Health {
-  return status === undefined ? health : { ...health, detail: [health.detail ?? '', status].join('; ') }
+function withStatus(health: Health, status: Health | undefined): Health {
+  if (!status) return health
+  return { ...health, ok: health.ok && status.ok, detail: [health.detail ?? '', status.detail].join('; ') }
 }
 
 function rest(ms: number, signal: AbortSignal): Promise<void> {

@@ -65,20 +65,19 @@ describe('a file that takes long', () => {
     assert.deepEqual(files(world), [['see', 0, [{ ...kept, error: 'it took too long to download' }]]])
   })
 
-  test('does not keep messages that come after it in its thread waiting for ever', async (t) => {
+  test('is waited for as long when its message is read back, and then left for later', async (t) => {
     const world = await withSlowFiles(t)
-    // What is read back after a lost connection has no id, and waits.
+    // Only what Slack delivers has an id.
     const { event_id: _id, ...readBack } = shared(world)
-    void world.server.sockets.deliver('events_api', readBack)
+    const refused = world.server.sockets.deliver('events_api', readBack, { within: SLACK })
     await until(() => world.saves() === 1, 'the download to begin')
     const said = () => callback({ text: 'hello', ts: world.server.nextTs(), thread_ts: '5.1' })
     const outcomes = await Promise.all([1, 2].map(() => world.server.sockets.deliver('events_api', said())))
     assert.ok(outcomes.every((outcome) => outcome.acked && outcome.ms < SLACK))
-    const later = await world.server.sockets.deliver('events_api', said())
-    assert.ok(later.acked && later.ms < 1000)
-    world.release()
-    await until(() => files(world).length === 4, 'the message with the file')
-    assert.deepEqual(files(world)[3], ['see', 1, [kept]])
+    assert.equal((await refused).acked, false)
+    const last = await world.server.sockets.deliver('events_api', readBack, { retry: 3 })
+    assert.ok(last.acked && last.ms < SLACK)
+    assert.deepEqual(files(world)[2]?.[0], 'see')
   })
 })
 
@@ -124,6 +123,12 @@ describe('an event', () => {
     assert.equal(delivered(70_000, { retry_attempt: 2 }).comesAgain, true)
     assert.equal(delivered(300_000).comesAgain, false)
     assert.equal(delivered(5000, { retry_attempt: 3 }).comesAgain, false)
+  })
+
+  test('that is read back comes again until whoever reads it says that it does not, however old it is', () => {
+    const readBack = (more: JsonObject) => deliveryOf('event', { event: { event_ts: '1.0' }, ...more }, now)
+    assert.deepEqual(readBack({}), { patience: 2000, comesAgain: true })
+    assert.equal(readBack({ retry_attempt: 3 }).comesAgain, false)
   })
 
   test('of which nothing is known is taken as it is', () => {

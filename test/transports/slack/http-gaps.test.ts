@@ -14,10 +14,13 @@ const SECRET = 'shhh'
 let server: SlackServer
 let fixture: TransportFixture
 let transport: Transport
+/** By how much the gateway's clock is put forward (ms). */
+let ahead = 0
 
 beforeEach(async () => {
   server = await startSlackServer()
-  fixture = await startTransportFixture({ gateway: 'team' })
+  ahead = 0
+  fixture = await startTransportFixture({ gateway: 'team', now: () => Date.now() + ahead })
   await begin()
 })
 afterEach(async () => {
@@ -58,6 +61,23 @@ describe('in HTTP mode, what Slack did not deliver', () => {
     await until(() => texts().length === 3, 'what was refused')
     assert.deepEqual(texts(), ['first', 'next', 'refused'])
   })
+})
+
+test('a channel that cannot be read for minutes makes the gateway red, until it can', async () => {
+  server.fail('conversations.history', ...Array.from({ length: 50 }, () => ({ status: 500, body: {} })))
+  fixture.store.fail()
+  assert.equal(await post(callback(written('refused'))), 503)
+  fixture.store.recover()
+  const asked = () => server.calls.filter(({ method }) => method === 'conversations.history').length
+  await until(() => asked() >= 2, 'two attempts')
+  assert.equal(transport.health().ok, true)
+  ahead = 6 * 60_000
+  const { ok, detail } = transport.health()
+  assert.equal(ok, false)
+  assert.match(detail ?? '', /catching up: 1 channel, failing for 6.*: Slack answered 500/)
+  server.heal('conversations.history')
+  await until(() => transport.health().ok, 'green health', 10_000)
+  assert.deepEqual(texts(), ['refused'])
 })
 
 let count = 0

@@ -1,3 +1,4 @@
+import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { objectAt } from '../fields.ts'
 import type { PayloadKind } from './inbound.ts'
@@ -9,24 +10,34 @@ export type Delivery = { patience: number; comesAgain: boolean }
 const EVENT = 2000
 /** A person waits, and may have a modal opened only for 3 s in all; Slack does not repeat a click or a command. */
 const PERSON = 1000
-/** Nobody waits for what is read back. */
-const READ_BACK = 60_000
 /**
  * https://docs.slack.dev/apis/events-api#retries: at once, after 1 min and after 5 min. Whatever comes later than this
  * comes for the last time, on whichever daemon and whichever road the others arrived.
  */
-const LAST_RETRY = 3
+export const LAST_RETRY = 3
 const LAST_CHANCE = 180_000
+/** Slack has delivered for the last time what is as old as this (ms). */
+export const SLACK_IS_DONE = 420_000
 
 /** What is known of the delivery of a payload; `now` in Unix ms. */
 export function deliveryOf(kind: PayloadKind, payload: JsonObject, now: number): Delivery {
   if (kind !== 'event') return { patience: PERSON, comesAgain: false }
   const event = objectAt(payload, 'event')
   const age = now - Number(event.event_ts ?? event.ts) * 1000
-  const retry = Number(payload.retry_attempt ?? 0)
-  return {
-    // Only what Slack delivers has an id.
-    patience: payload.event_id === undefined ? READ_BACK : EVENT,
-    comesAgain: age < LAST_CHANCE && retry < LAST_RETRY,
-  }
+  const isLast = Number(payload.retry_attempt ?? 0) >= LAST_RETRY
+  // Only what Slack delivers has an id; who reads back says what comes for the last time.
+  const isReadBack = payload.event_id === undefined
+  return { patience: EVENT, comesAgain: !isLast && (isReadBack || age < LAST_CHANCE) }
+}
+
+const MISSING = new Error('a name or a file was not there in time')
+
+/** With this a payload is refused that would have come in without something of which more may be known later. */
+export function incomplete(): TriviumError {
+  const reason = 'not all that the event needs could be read in time'
+  return new TriviumError('store_unavailable', { store: 'Slack', reason }, { cause: MISSING })
+}
+
+export function isIncomplete(error: unknown): boolean {
+  return error instanceof TriviumError && error.cause === MISSING
 }
