@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { LogLevel, WebAPIRateLimitedError, WebClient } from '@slack/web-api'
 import type { Log } from '../../src/core/log.ts'
 import { SendPostponed } from '../../src/core/transport.ts'
-import { createTokenBucket, type TokenBucket } from '../token-bucket.ts'
 import { slackFailure } from './failure.ts'
 import { tokenFault } from './token-fault.ts'
+import { createTurns, type Turns } from './turns.ts'
 
 /** Slack's Web API under Slack's rate limits, with no retries but those after a 429. */
 export type SlackApi = {
@@ -20,10 +20,11 @@ export type SlackApi = {
   /** As `call` for what is not worth waiting for: undefined while it is over its limit. */
   tryCall<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T | undefined>
   /**
-   * Waits for the turn of a post to a channel: about one a second, with short bursts. Throws `SendPostponed` where it
-   * does not come within two seconds.
+   * Waits for the turn of a post to a channel: about one a second, with short bursts. `key` is that of the reply.
+   * Throws `SendPostponed` where it does not come within two seconds, or another waits for the channel already; the
+   * turn is kept for when the reply comes again.
    */
-  pace(channel: string): Promise<void>
+  pace(channel: string, key: string): Promise<void>
   /** Why Slack does not accept the token, as the last call told; undefined where it does. */
   fault(): string | undefined
   close(): void
@@ -34,7 +35,7 @@ const POSTS = { count: 5, per: 5000 }
 const LONGEST_WAIT = 30_000
 /** A longer wait is the outbox's business, which keeps the reply durably: who waits here keeps others from sending. */
 const LONGEST_TURN = 2000
-const MAX_BUCKETS = 1000
+const MAX_CHANNELS = 1000
 
 export function createSlackApi(options: {
   token: string
@@ -46,7 +47,7 @@ export function createSlackApi(options: {
   const { now } = options
   const closing = new AbortController()
   const blockedUntil = new Map<string, number>()
-  const buckets = new Map<string, TokenBucket>()
+  const channels = new Map<string, { turn: Turns; isAwaited: boolean }>()
   let fault: string | undefined
   const web = new WebClient(options.token, {
     slackApiUrl: options.apiUrl,
@@ -102,17 +103,21 @@ export function createSlackApi(options: {
     async tryCall(limit, run) {
       return blockedFor(limit) > 0 ? undefined : attempt(limit, run)
     },
-    async pace(channel) {
-      const bucket = buckets.get(channel) ?? createTokenBucket(POSTS, now)
-      // The longest unused goes first; a bucket made anew is full, as it would be after a pause.
-      buckets.delete(channel)
-      buckets.set(channel, bucket)
-      const [oldest] = buckets.keys()
-      if (buckets.size > MAX_BUCKETS && oldest !== undefined) buckets.delete(oldest)
+    async pace(channel, key) {
+      const known = channels.get(channel) ?? { turn: createTurns(POSTS, now), isAwaited: false }
+      // The longest unused goes first; one made anew allows a burst, as it would after a pause.
+      channels.delete(channel)
+      channels.set(channel, known)
+      const [oldest] = channels.keys()
+      if (channels.size > MAX_CHANNELS && oldest !== undefined) channels.delete(oldest)
       const until = now() + LONGEST_TURN
-      for (let ms = bucket(); ms > 0; ms = bucket()) {
-        if (now() + ms > until) throw new SendPostponed(ms)
-        await wait(ms)
+      for (let ms = known.turn(key); ms > 0; ms = known.turn(key)) {
+        // One may wait here, so that a long text is not put off at each of its posts.
+        if (known.isAwaited || now() + ms > until) throw new SendPostponed(ms)
+        known.isAwaited = true
+        await wait(ms).finally(() => {
+          known.isAwaited = false
+        })
       }
     },
     fault: () => fault,

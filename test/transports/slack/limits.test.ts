@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test'
 import { WebClient } from '@slack/web-api'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { slackFailure } from '../../../transports/slack/failure.ts'
+import { createTurns } from '../../../transports/slack/turns.ts'
 import { deliverEvent, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld()
@@ -60,14 +61,43 @@ describe("Slack's rate limits", () => {
     assert.deepEqual(await transport.probe?.(reply), { sent: false })
   })
 
-  test('of a busy channel do not keep other replies waiting: whose turn is far off comes again', async () => {
+  test('of a busy channel keep one reply waiting: all others come again, each when it is its turn', async () => {
     const message = await deliverEvent(world, { text: 'x', channel: 'C0CROWD' })
     const sends = Array.from({ length: 12 }, (_, each) =>
       transport.send(replyTo(message, `${each}`, { key: `crowd/${each}` })),
     )
     const outcomes = await Promise.allSettled(sends)
     const late = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
-    assert.ok(late.length > 0 && late.every((reason) => reason instanceof SendPostponed))
-    assert.equal(server.posts.filter(({ channel }) => channel === 'C0CROWD').length, 12 - late.length)
+    const turns = late.map((reason) => reason instanceof SendPostponed && Math.round(reason.delay / 1000))
+    assert.deepEqual(turns, [2, 3, 4, 5, 6, 7])
+    const posts = server.posts.filter(({ channel }) => channel === 'C0CROWD')
+    assert.deepEqual(
+      posts.map(({ text }) => text),
+      ['0', '1', '2', '3', '4', '5'],
+    )
+  })
+})
+
+describe('turns', () => {
+  const start = () => {
+    const clock = { time: 0 }
+    const turn = createTurns({ count: 2, per: 2000 }, () => clock.time)
+    for (const who of ['a', 'b']) assert.equal(turn(who), 0)
+    assert.deepEqual(['c', 'd', 'e', 'd'].map(turn), [1000, 2000, 3000, 2000])
+    return { clock, turn }
+  }
+
+  test('are kept for those who wait: who comes later stands behind them', () => {
+    const { clock, turn } = start()
+    clock.time = 1010
+    assert.deepEqual(['late', 'c'].map(turn), [2990, 0])
+    clock.time = 2050
+    assert.deepEqual(['other', 'd', 'e'].map(turn), [2950, 0, 950])
+  })
+
+  test('are lost to who does not come in time, and held up by nobody who never comes', () => {
+    const { clock, turn } = start()
+    clock.time = 8001
+    assert.deepEqual(['x', 'y', 'e'].map(turn), [0, 0, 1000])
   })
 })

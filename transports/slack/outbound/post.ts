@@ -28,7 +28,7 @@ export async function postAll(posting: Posting): Promise<void> {
   const { parts, blocks } = content
   const { channel, thread } = target
   for (let part = progress.posted.length; part < parts.length; part++) {
-    await workspace.api.pace(channel)
+    await workspace.api.pace(channel, key)
     const answer = await workspace.api.write(`chat.postMessage/${channel}`, (web) =>
       web.chat.postMessage({
         channel,
@@ -45,11 +45,12 @@ export async function postAll(posting: Posting): Promise<void> {
   }
 }
 
-/** Changes the text and the blocks of one post. Doing it twice changes nothing. */
+/** Changes the text and the blocks of one post, for the reply with that key. Doing it twice changes nothing. */
 export async function updatePost(
   { api }: Workspace,
+  key: string,
   post: { channel: string; ts: string; text: string; blocks?: KnownBlock[] },
 ): Promise<void> {
-  await api.pace(`update/${post.channel}`)
+  await api.pace(`update/${post.channel}`, key)
   await api.write('chat.update', (web) => web.chat.update({ ...post, blocks: post.blocks ?? [] }))
 }

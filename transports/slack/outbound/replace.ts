@@ -11,7 +11,7 @@ const GONE = new Set(['message_not_found', 'cant_update_message', 'edit_window_c
  * posts of its own were looked for.
  */
 export async function replaceAll(posting: Posting, sent: SentLog): Promise<void> {
-  const { content, workspace, target, progress, save } = posting
+  const { key, content, workspace, target, progress, save } = posting
   const { parts, blocks } = content
   const { replaces } = progress
   if (!replaces) return
@@ -21,7 +21,7 @@ export async function replaceAll(posting: Posting, sent: SentLog): Promise<void>
   for (let part = 0; part < replaces.posts && !isShown; part++) {
     const shown = { text: parts[part] ?? '', ...(part === 0 && blocks ? { blocks } : {}) }
     try {
-      await updatePost(workspace, { channel, ts: progress.posted[part] ?? '', ...shown })
+      await updatePost(workspace, key, { channel, ts: progress.posted[part] ?? '', ...shown })
     } catch (error) {
       if (!isGone(error)) throw error
       progress.replaces = { ...replaces, posts: part }

@@ -110,10 +110,17 @@ async function answerAtUrl(whispering: Whispering, deps: WhisperDeps): Promise<s
   return isTaken ? `response-${part}` : undefined
 }
 
-async function postEphemeral({ content, user, workspace, target, progress }: Whispering): Promise<string> {
+async function postEphemeral({
+  key,
+  content,
+  user,
+  workspace,
+  target,
+  progress,
+}: Whispering): Promise<string> {
   const { channel, thread, startsThread } = target
   const part = progress.posted.length
-  await workspace.api.pace(channel)
+  await workspace.api.pace(channel, key)
   const answer = await workspace.api.write('chat.postEphemeral', (web) =>
     web.chat.postEphemeral({
       channel,
