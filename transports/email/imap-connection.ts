@@ -14,6 +14,8 @@ export type ImapConnection = {
    * long while they run; imapflow itself waits for ever on a connection that died just as it began to IDLE.
    */
   run<T>(commands: (client: ImapFlow) => Promise<T>): Promise<T>
+  /** Does work that may send no command for long, and keeps the connection from ending meanwhile. */
+  during<T>(work: () => Promise<T>): Promise<T>
   end(): Promise<void>
 }
 
@@ -84,6 +86,7 @@ async function open(
     client,
     closed: gone.signal,
     run: watchdog.run,
+    during: (work) => keepAlive(watchdog.run, timeout, work),
     end() {
       watchdog.stop()
       return end(client)
@@ -124,6 +127,19 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController) {
         running--
       }
     },
+  }
+}
+
+/** A silent connection is ended by imapflow after `timeout` ms, and by servers and firewalls after some minutes. */
+async function keepAlive<T>(run: ImapConnection['run'], timeout: number, work: () => Promise<T>): Promise<T> {
+  const timer = setInterval(() => {
+    // Where it fails, the connection is gone; `closed` tells of it.
+    run((client) => client.noop()).catch(() => {})
+  }, timeout / 3)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
   }
 }
 

@@ -5,7 +5,7 @@ import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { checkMailbox } from './check.ts'
 import { imapConnector } from './imap-connection.ts'
 import { createConversations } from './inbound/conversation.ts'
-import { createIdentityCheck } from './inbound/identity.ts'
+import { createIdentityCheck, PATIENCE } from './inbound/identity.ts'
 import { createIngest } from './inbound/ingest.ts'
 import { createReader, READER_TIMING, type ReaderTiming } from './inbound/reader.ts'
 import { createTokenSource } from './oauth.ts'
@@ -33,6 +33,7 @@ export function createEmailTransport(
   world: EmailWorld = {},
 ): Transport {
   const { kv, gateway, now } = deps
+  const patience = world.patience ?? PATIENCE
   const tokensFor = ({ oauth2 }: ServerOptions) =>
     oauth2 && createTokenSource(oauth2, createRefreshTokens(deps, oauth2), now)
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
@@ -56,13 +57,19 @@ export function createEmailTransport(
       trust: options.trust,
       sealers: options['trust-arc'] ?? [],
       resolver: world.resolver ?? createResolver(now),
-      now,
-      ...(world.patience === undefined ? {} : { patience: world.patience }),
+      patience,
     }),
     conversations: createConversations({ kv, gateway, sent, window: options['thread-window'] }),
     sent,
   })
-  const reader = createReader({ options, deps, connect, ingest, timing: world.timing ?? READER_TIMING })
+  const reader = createReader({
+    options,
+    deps,
+    connect,
+    ingest,
+    patience,
+    timing: world.timing ?? READER_TIMING,
+  })
   const sender = createSender({
     options,
     deps,

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../src/core/json.ts'
+import { isJsonObject, type Json } from '../../../src/core/json.ts'
 import type { KeyValues } from '../../../src/core/store.ts'
 import { keyHash } from './mail-keys.ts'
 
@@ -8,12 +8,17 @@ import { keyHash } from './mail-keys.ts'
  */
 export type Cursor = {
   uidValidity: string
-  /** Every mail up to this UID is dealt with. */
+  /** Every mail up to this UID is dealt with, but for the undecided ones. */
   uid: number
   /** Unix ms: the newest mail dealt with, and the time before which no mail is wanted. */
   newest: number
   floor: number
+  /** Mails that were passed before anybody could tell who wrote them, in order of UID. They are tried again. */
+  undecided: readonly Undecided[]
 }
+
+/** `since`: when the mail was tried first (Unix ms). */
+export type Undecided = { uid: number; since: number }
 
 export type CursorStore = {
   load(): Promise<Cursor | undefined>
@@ -74,12 +79,14 @@ export function createCursorStore(
         uid: Number(uid),
         newest: Number(newest),
         floor: Number(floor),
+        undecided: readUndecided(found.value.undecided),
       }
     },
 
     async save(cursor, keys) {
       await remember(keys)
-      const written = await kv.set(key, { ...cursor, index, token }, { ifVersion: version })
+      const undecided = cursor.undecided.map((each) => ({ ...each }))
+      const written = await kv.set(key, { ...cursor, undecided, index, token }, { ifVersion: version })
       if (written === undefined) throw fenced()
       version = written
     },
@@ -89,6 +96,16 @@ export function createCursorStore(
       return new Set(segments.flat())
     },
   }
+}
+
+/** Absent in what earlier versions wrote. */
+function readUndecided(value: Json | undefined): Undecided[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((each) => {
+    if (!isJsonObject(each)) return []
+    const [uid, since] = [Number(each.uid), Number(each.since)]
+    return Number.isSafeInteger(uid) && Number.isFinite(since) ? [{ uid, since }] : []
+  })
 }
 
 function fenced(): Error {

@@ -15,20 +15,22 @@ export type Doubts = {
   /** Cuts UIDs into groups of at most `most` to fetch together; smaller ones where something failed. */
   groups(uids: readonly number[], most: number): number[][]
   /** Runs a fetch of these mails. Rejects with what it rejects with, and the UIDs. */
-  fetching<T>(uids: readonly number[], fetch: () => Promise<T>): Promise<T>
+  fetching<T>(connection: ImapConnection, uids: readonly number[], fetch: () => Promise<T>): Promise<T>
   /** Called when these mails are dealt with. */
   passed(uids: readonly number[]): void
   /**
    * The UIDs without those that cannot be fetched. One is given up when it failed alone, several times, and still
    * fails where another mail of the folder was just fetched over the same connection: a server in trouble gives
-   * neither.
+   * neither. A line that breaks under much data gives small ones, so the other must be as long as what came of this
+   * one before it broke off; without such a mail it is given up after hours only.
    */
   settle(connection: ImapConnection, uids: readonly number[]): Promise<number[]>
 }
 
 /**
  * Mails from one UID to another of which one is in doubt, and how many of them are tried together. `witnessed`:
- * another mail was just fetched; `proofs`: how often this one failed right after that.
+ * another mail was just fetched; `proofs`: how often this one failed right after that. `received`: the most bytes that
+ * came before it broke off; `since`: when one mail alone failed first (Unix ms).
  */
 type Doubt = {
   from: number
@@ -37,6 +39,8 @@ type Doubt = {
   times: number
   witnessed: boolean
   proofs: number
+  received: number
+  since: number
 }
 
 /** A mail is tried alone this often; with the pauses in between that takes a quarter of a minute at least. */
@@ -45,6 +49,10 @@ const ALONE = 5
 const PROOFS = 2
 /** So many of the nearest mails are asked in turn whether it is the server. */
 const WITNESSES = 8
+/** After this time any other mail will do (ms). */
+const LONG = 6 * 3_600_000
+/** What a server says around the content of a mail, in bytes at the most. */
+const ENVELOPE = 4096
 /** Trouble of this machine, not of the mail. */
 const LOCAL = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE', 'EACCES', 'EPERM', 'ENOENT'])
 
@@ -53,24 +61,27 @@ export function createDoubts(parts: {
   log: Log
   /** Counts what was given up. */
   refused(reason: string): void
+  now(): number
 }): Doubts {
-  const { folder, log, refused } = parts
+  const { folder, log, refused, now } = parts
   const givenUp = new Set<number>()
   let doubt: Doubt | undefined
   let numbering: string | undefined
   let asked = 0
 
-  const failed = (uids: readonly number[]) => {
+  const failed = (uids: readonly number[], bytes: number) => {
     const from = uids[0] ?? 0
     const until = uids.at(-1) ?? from
     const again = doubt && from >= doubt.from && until <= doubt.until
-    const fresh = { from, until, limit: uids.length, times: 1, witnessed: false, proofs: 0 }
+    const none = { times: 1, witnessed: false, proofs: 0, received: bytes, since: now() }
+    const fresh = { from, until, limit: uids.length, ...none }
     if (!doubt || !again) doubt = fresh
     else if (uids.length > 1) doubt = { ...fresh, limit: Math.ceil(uids.length / 2) }
     else if (doubt.from !== doubt.until) doubt = fresh
     else {
       const proofs = doubt.proofs + (doubt.witnessed ? 1 : 0)
-      doubt = { ...fresh, times: doubt.times + 1, proofs }
+      const { times, since } = doubt
+      doubt = { ...fresh, times: times + 1, proofs, received: Math.max(doubt.received, bytes), since }
     }
   }
 
@@ -100,11 +111,12 @@ export function createDoubts(parts: {
       return all
     },
 
-    async fetching(uids, fetch) {
+    async fetching({ client }, uids, fetch) {
+      const before = client.stats().received
       try {
         return await fetch()
       } catch (error) {
-        if (!isLocal(error)) failed(uids)
+        if (!isLocal(error)) failed(uids, client.stats().received - before)
         const which = uids.length === 1 ? `mail ${uids[0]}` : `the mails ${uids[0]} to ${uids.at(-1)}`
         throw new Error(`${which} of ${folder} cannot be fetched: ${reasonOf(error)}`, { cause: error })
       }
@@ -120,7 +132,8 @@ export function createDoubts(parts: {
       if (!doubt || doubt.from !== doubt.until || doubt.times < ALONE) return left
       const uid = doubt.from
       if (doubt.proofs < PROOFS) {
-        doubt.witnessed = await anotherCanBeFetched(connection, uid, givenUp, asked++)
+        const size = now() - doubt.since < LONG ? doubt.received : 0
+        doubt.witnessed = await anotherCanBeFetched(connection, uid, { except: givenUp, size, turn: asked++ })
         return left
       }
       givenUp.add(uid)
@@ -143,18 +156,20 @@ function isLocal(error: unknown): boolean {
 async function anotherCanBeFetched(
   connection: ImapConnection,
   uid: number,
-  except: ReadonlySet<number>,
-  turn: number,
+  { except, size, turn }: { except: ReadonlySet<number>; size: number; turn: number },
 ): Promise<boolean> {
-  const found = (await connection.run((client) => client.search({ all: true }, { uid: true }))) || []
+  const query = size > ENVELOPE ? { larger: size } : { all: true }
+  const found = (await connection.run((client) => client.search(query, { uid: true }))) || []
   const near = found
     .filter((each) => each !== uid && !except.has(each))
     .sort((a, b) => Math.abs(a - uid) - Math.abs(b - uid))
     .slice(0, WITNESSES)
   const witness = near[turn % near.length]
   if (witness === undefined) return false
-  const mail = await connection.run((client) =>
-    client.fetchOne(String(witness), { uid: true, source: true }, { uid: true }),
-  )
-  return mail !== false && mail?.source !== undefined
+  return connection.run(async (client) => {
+    const { content } = await client.download(String(witness), undefined, { uid: true })
+    if (!content) return false
+    for await (const _ of content);
+    return true
+  })
 }

@@ -36,7 +36,8 @@ export async function* fetchAll(
 ): AsyncGenerator<Batch> {
   const { doubts } = parts
   const inOrder = doubts.any() ? oneByOne : lookAhead
-  const about = <T>(mails: readonly number[], fetch: () => Promise<T>) => doubts.fetching(mails, fetch)
+  const about = <T>(mails: readonly number[], fetch: () => Promise<T>) =>
+    doubts.fetching(connection, mails, fetch)
   const looks = doubts.groups(uids, LOOK_COUNT)
   const ahead = inOrder(looks.map((each) => () => about(each, () => look(connection, each, floor))))
   for await (const seen of ahead) {

@@ -3,12 +3,14 @@ import type { Log } from '../../../src/core/log.ts'
 import type { ImapConnection } from '../imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
 import type { PutAway } from './afterwards.ts'
-import type { Cursor, CursorStore } from './cursor.ts'
+import type { Cursor, CursorStore, Undecided } from './cursor.ts'
 import { delay } from './delay.ts'
 import type { Doubts } from './doubts.ts'
-import { type Batch, fetchAll } from './fetch.ts'
-import type { Incoming, Ingest, Ingested, Turn } from './ingest.ts'
+import { type Batch, fetchAll, range } from './fetch.ts'
+import type { Ingest, Ingested } from './ingest.ts'
+import { ingestAll } from './ingest-all.ts'
 import type { Spool } from './spool.ts'
+import { createRetries, MOST_UNDECIDED, passBatch } from './undecided.ts'
 
 /** What a folder's reader works with. */
 export type FolderParts = {
@@ -24,14 +26,14 @@ export type FolderParts = {
   maxSize: number
   /** Ms between looks without being told. */
   sweep: number
+  /** How long a mail may be undecided (ms). */
+  patience: number
   /** Called whenever mails were dealt with, and when the server answered that there are no more. */
   onProgress(): void
   log: Log
   now(): number
 }
 
-/** Mails of one batch that are worked on at once; each may wait for DNS or the disk. */
-const CONCURRENCY = 32
 /** A mail that was delivered late carries an earlier date than one read before it. */
 const OVERLAP = 2 * 86_400_000
 /** Clocks differ, and the server's dates are whole seconds. */
@@ -41,7 +43,7 @@ const POLL = 30_000
 
 /**
  * Reads a folder until `signal` aborts: catches up, waits in IDLE, catches up again. Each mail is dealt with before
- * the cursor passes it. Rejects when the connection fails; called again, it goes on where the cursor stands.
+ * the cursor passes it, or noted in it as undecided. Rejects when the connection fails; called again, it goes on where the cursor stands.
  */
 export async function readFolder(
   connection: ImapConnection,
@@ -62,16 +64,21 @@ export async function readFolder(
 
   let cursor = await openCursor(connection, parts, String(box.uidValidity), box.uidNext, either)
   const sweep = client.capabilities.has('IDLE') ? parts.sweep : Math.min(parts.sweep, POLL)
+  const retries = createRetries(parts.patience, parts.now)
   while (!either.aborted) {
     changed = false
-    cursor = await drain(connection, parts, cursor, await newUids(connection, cursor.uid), either)
+    const due = retries.due(cursor.undecided)
+    const uids = [...due, ...(await newUids(connection, cursor.uid))]
+    cursor = await drain(connection, parts, cursor, uids, either)
+    cursor = await withoutGone(connection, parts, cursor, due)
+    retries.tried(cursor.undecided, new Set(uids))
     parts.onProgress()
     if (changed || either.aborted) continue
     const nap = new AbortController()
     wake = () => nap.abort()
     // IDLE ends by itself when the next command is sent. Where it fails, `closed` says so, or the sweep finds out.
     client.idle().catch((error) => parts.log.debug({ folder: parts.folder, err: error }, 'IDLE ended'))
-    await delay(sweep, AbortSignal.any([either, nap.signal]))
+    await delay(Math.min(sweep, retries.pause(cursor.undecided)), AbortSignal.any([either, nap.signal]))
   }
   if (!signal.aborted) throw closed.reason
 }
@@ -85,13 +92,17 @@ async function openCursor(
 ): Promise<Cursor> {
   const { cursors, since, folder, log, now } = parts
   const stored = await cursors.load()
-  if (stored?.uidValidity === uidValidity) return stored
+  if (stored?.uidValidity === uidValidity) {
+    // A clock that was set back must not make a mail wait longer.
+    const since = (each: Undecided) => Math.min(each.since, now())
+    return { ...stored, undecided: stored.undecided.map((each) => ({ ...each, since: since(each) })) }
+  }
   if (stored) {
     log.warn(
       { folder, was: stored.uidValidity, is: uidValidity },
       'the folder was renumbered; reconciling by Message-ID',
     )
-    return reconcile(connection, parts, { ...stored, uidValidity }, uidNext, signal)
+    return reconcile(connection, parts, { ...stored, uidValidity, undecided: [] }, uidNext, signal)
   }
   const first = await firstCursor(connection, since, uidValidity, uidNext, now())
   await cursors.save(first, [])
@@ -105,14 +116,17 @@ async function firstCursor(
   uidNext: number,
   now: number,
 ): Promise<Cursor> {
-  if (since === 'all') return { uidValidity, uid: 0, newest: 0, floor: 0 }
-  if (since === 'now') return { uidValidity, uid: uidNext - 1, newest: now, floor: now }
+  if (since === 'all') return { uidValidity, uid: 0, newest: 0, floor: 0, undecided: [] }
+  if (since === 'now') return { uidValidity, uid: uidNext - 1, newest: now, floor: now, undecided: [] }
   const floor = Date.parse(since)
   const [oldest = uidNext] = await uidsSince(connection, floor)
-  return { uidValidity, uid: oldest - 1, newest: floor, floor }
+  return { uidValidity, uid: oldest - 1, newest: floor, floor, undecided: [] }
 }
 
-/** Takes what came lately and is not known by its key, then stands at the folder's end. */
+/**
+ * Takes what came lately and is not known by its key, then stands at the folder's end. What was undecided is among it,
+ * as its key was not noted.
+ */
 async function reconcile(
   connection: ImapConnection,
   parts: FolderParts,
@@ -124,13 +138,15 @@ async function reconcile(
   const known = await parts.cursors.recent()
   // SEARCH knows days only, in the server's time zone; the exact time is compared below.
   const uids = await uidsSince(connection, floor - 86_400_000)
-  let { newest } = stored
+  let cursor = { ...stored, uid: 0 }
   const keys: string[] = []
-  for await (const [batch, results] of takeAll(connection, parts, uids, { floor, known, signal })) {
-    newest = Math.max(newest, batch.newest)
-    keys.push(...results.map(({ key }) => key))
+  for await (const [batch, results] of takeAll(connection, parts, uids, { floor, known, cursor, signal })) {
+    // However many: there is no cursor yet that could stop before one of them.
+    const next = passBatch(cursor, batch, results, { most: Number.POSITIVE_INFINITY, now: parts.now() })
+    cursor = next.cursor
+    keys.push(...next.keys)
   }
-  const done = { ...stored, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0), newest }
+  const done = { ...cursor, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0) }
   await parts.cursors.save(done, keys)
   return done
 }
@@ -155,22 +171,40 @@ async function drain(
   signal: AbortSignal,
 ): Promise<Cursor> {
   let cursor = start
-  const none: ReadonlySet<string> = new Set()
-  for await (const [batch, results] of takeAll(connection, parts, uids, { floor: 0, known: none, signal })) {
-    cursor = {
-      ...cursor,
-      uid: Math.max(cursor.uid, ...batch.uids),
-      newest: Math.max(cursor.newest, batch.newest),
-    }
-    await parts.cursors.save(
-      cursor,
-      results.map(({ key }) => key),
-    )
+  const taking = { floor: 0, known: new Set<string>(), cursor, signal }
+  for await (const [batch, results] of takeAll(connection, parts, uids, taking)) {
+    const next = passBatch(cursor, batch, results, { most: MOST_UNDECIDED, now: parts.now() })
+    cursor = next.cursor
+    await parts.cursors.save(cursor, next.keys)
+    if (!next.full) continue
+    const { folder, log } = parts
+    log.warn({ folder, uid: cursor.uid }, 'too many mails are set aside; those after this UID wait')
+    break
   }
   return cursor
 }
 
-type Taking = { floor: number; known: ReadonlySet<string>; signal: AbortSignal }
+/** Forgets what was set aside and is not in the folder any more. */
+async function withoutGone(
+  connection: ImapConnection,
+  parts: FolderParts,
+  cursor: Cursor,
+  due: readonly number[],
+): Promise<Cursor> {
+  if (!cursor.undecided.some(({ uid }) => due.includes(uid))) return cursor
+  const query = { uid: range(cursor.undecided.map(({ uid }) => uid)) }
+  const there = new Set(numbers(await connection.run((client) => client.search(query, { uid: true }))))
+  const gone = cursor.undecided.filter(({ uid }) => !there.has(uid))
+  if (gone.length === 0) return cursor
+  for (const { uid } of gone) {
+    parts.log.warn({ folder: parts.folder, uid }, 'a mail that was set aside is gone from its folder')
+  }
+  const left = { ...cursor, undecided: cursor.undecided.filter(({ uid }) => there.has(uid)) }
+  await parts.cursors.save(left, [])
+  return left
+}
+
+type Taking = { floor: number; known: ReadonlySet<string>; cursor: Cursor; signal: AbortSignal }
 
 /**
  * Deals with mails batch by batch, in order of UID; the next batch is fetched while one is worked on. Yields a batch
@@ -180,55 +214,21 @@ async function* takeAll(
   connection: ImapConnection,
   parts: FolderParts,
   uids: number[],
-  { floor, known, signal }: Taking,
+  { floor, known, cursor, signal }: Taking,
 ): AsyncGenerator<[Batch, Ingested[]]> {
+  const since = new Map(cursor.undecided.map((each) => [each.uid, each.since]))
+  const waited = (uid: number) => parts.now() - (since.get(uid) ?? parts.now())
   const wanted = await parts.doubts.settle(connection, uids)
   for await (const batch of fetchAll(connection, wanted, floor, parts)) {
     // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
     signal.throwIfAborted()
-    const results = await ingestAll(batch.incoming, parts.ingest, known, signal)
+    const ingesting = () => ingestAll(batch.incoming, parts.ingest, { known, waited, signal })
+    const results = await connection.during(ingesting)
     await parts.putAway(connection, batch.incoming, results)
     parts.doubts.passed(batch.uids)
     parts.onProgress()
     yield [batch, results]
   }
-}
-
-async function ingestAll(
-  incoming: Incoming[],
-  ingest: Ingest,
-  known: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<Ingested[]> {
-  const results: Ingested[] = new Array(incoming.length)
-  const turns = takeTurns(incoming.length, signal)
-  let next = 0
-  const work = async () => {
-    for (let at = next++; at < incoming.length; at = next++) {
-      const each = incoming[at]
-      const turn = turns[at]
-      if (each && turn) results[at] = await ingest(each, { known, turn, signal })
-    }
-  }
-  const workers = Array.from({ length: Math.min(CONCURRENCY, incoming.length) }, work)
-  // All of them have ended when this does, so that nothing is accepted after a stop.
-  const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected')
-  if (failed?.status === 'rejected') throw failed.reason
-  return results
-}
-
-function takeTurns(count: number, signal: AbortSignal): Turn[] {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  aborted.catch(() => {})
-  let last = Promise.resolve()
-  return Array.from({ length: count }, () => {
-    const before = last
-    const passed = Promise.withResolvers<void>()
-    last = before.then(() => passed.promise)
-    return { wait: () => Promise.race([before, aborted]), pass: passed.resolve }
-  })
 }
 
 /** imapflow answers false, and does not throw, where a search failed. */

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { DNSResolver } from 'mailauth'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { domainOf } from './authentication-results.ts'
+import { contentDoubts } from './content-doubts.ts'
 import { ambiguity } from './header-section.ts'
 import type { Mail } from './parse.ts'
 import { trustedResult } from './trusted-results.ts'
@@ -14,28 +15,30 @@ export type Identity = {
   /** What decided: `dmarc`, `dkim`, `spf`, `trusted`, … */
   by: string
   detail: string
+  /** Headers (lower case) that anybody may have added: nothing but a signature proves the sender, and it leaves them out. */
+  unsigned?: string[]
 }
 
 /**
- * Tells who wrote a mail. `source` opens the mail as it came. Throws `SenderUndecided` while the DNS fails: called
- * again with the same `source`, it tries again, and decides without the DNS once its patience is over.
+ * Tells who wrote a mail. `source` opens the mail as it came; `waited` is for how long it could not be told (ms).
+ * Throws `SenderUndecided` while the DNS fails; once its patience is over, it decides without.
  */
-export type VerifyIdentity = (mail: Mail, source: () => Buffer | Readable) => Promise<Identity>
+export type VerifyIdentity = (
+  mail: Mail,
+  source: () => Buffer | Readable,
+  waited: number,
+) => Promise<Identity>
 
-/** Nobody can tell yet who wrote a mail. `late`: others have waited long enough for it. */
+/** Nobody can tell yet who wrote a mail. */
 export class SenderUndecided extends Error {
-  readonly late: boolean
-
-  constructor(reason: string, late: boolean, options?: ErrorOptions) {
+  constructor(reason: string, options?: ErrorOptions) {
     super(`it cannot be told yet who wrote it: ${reason}`, options)
     this.name = 'SenderUndecided'
-    this.late = late
   }
 }
 
-/** How long one mail waits for the DNS (ms). The mails after it wait for their turn for a twentieth of that. */
-const PATIENCE = 300_000
-const MAX_BROKEN = 1000
+/** How long one mail waits for the DNS (ms), if nothing else is said. */
+export const PATIENCE = 300_000
 
 /**
  * `off`: no mail is verified. With `trust` the Authentication-Results (RFC 8601) of that host are believed.
@@ -49,14 +52,12 @@ export function createIdentityCheck(options: {
   /** Domains whose ARC seals (RFC 8617) are believed. */
   sealers: readonly string[]
   resolver: DNSResolver
-  now(): number
-  patience?: number
+  patience: number
 }): VerifyIdentity {
-  const { authentication, trust, resolver } = options
+  const { authentication, trust, resolver, patience } = options
   const sealers = new Set(options.sealers.map((each) => each.toLowerCase()))
   if (authentication === 'off') return async () => ({ result: 'none', by: 'off', detail: 'not verified' })
-  const patience = createPatience(options.now, options.patience ?? PATIENCE)
-  return async (mail, source) => {
+  return async (mail, source, waited) => {
     const [sender] = mail.from
     // One author, one From header: what DMARC can speak about (RFC 7489, section 6.6.1).
     if (!sender || mail.from.length > 1 || mail.headers.filter(({ key }) => key === 'from').length > 1) {
@@ -65,10 +66,13 @@ export function createIdentityCheck(options: {
     const domain = domainOf(sender.address)
     const { identity, undecided } = await judged(async () => {
       const doubt = await ambiguity(mail, source)
-      if (trust) return { identity: trustedResult(mail, trust, domain, doubt), undecided: false }
+      if (trust) {
+        const content = await contentDoubts(mail, source)
+        return { identity: trustedResult(mail, trust, domain, { doubt, content }), undecided: false }
+      }
       return verifySender(mail, source, { resolver, sealers, doubt })
     })
-    if (undecided) patience.wait(source, domain, identity.detail)
+    if (undecided && waited < patience) throw new SenderUndecided(identity.detail)
     return identity
   }
 }
@@ -79,29 +83,5 @@ async function judged(judge: () => Promise<Verdict>): Promise<Verdict> {
     return await judge()
   } catch (error) {
     return { identity: { result: 'fail', by: 'error', detail: reasonOf(error) }, undecided: true }
-  }
-}
-
-type Patience = { wait(mail: object, domain: string, reason: string): void }
-
-/** `wait` throws until a mail has waited long enough. */
-function createPatience(now: () => number, limit: number): Patience {
-  const since = new WeakMap<object, number>()
-  const broken = new Map<string, number>()
-  return {
-    wait(mail, domain, reason) {
-      // Without its subdomains, of which a sender can have as many as he likes.
-      const key = domain.split('.').slice(-2).join('.')
-      const first = since.get(mail) ?? now()
-      since.set(mail, first)
-      const waited = now() - first
-      // One mail of a domain that is broken holds up the mailbox, and not each of them.
-      if (waited < limit && (broken.get(key) ?? 0) <= now()) {
-        throw new SenderUndecided(reason, waited >= limit / 20)
-      }
-      broken.delete(key)
-      if (broken.size >= MAX_BROKEN) broken.delete(broken.keys().next().value ?? '')
-      broken.set(key, now() + limit)
-    },
   }
 }

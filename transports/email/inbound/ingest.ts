@@ -28,10 +28,12 @@ export type Incoming = {
 
 /**
  * What became of a mail. `own`: a copy of what this gateway sent. `bounce`, `receipt`: tied to their send; `foreign`:
- * a bounce of a send by others. None of these is a message. `key` is what it is deduplicated by. `unreadable`: why it was taken only in part, where it was.
+ * a bounce of a send by others. None of these is a message. `undecided`: nobody can tell yet who wrote it, and it must
+ * be offered again. `key` is what it is deduplicated by; empty where it must not be. `unreadable`: why it was taken
+ * only in part, where it was.
  */
 export type Ingested = {
-  outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce' | 'receipt' | 'foreign'
+  outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce' | 'receipt' | 'foreign' | 'undecided'
   key: string
   unreadable?: string
 }
@@ -44,6 +46,8 @@ export type Work = {
   known: ReadonlySet<string>
   /** Mails are read side by side, and accepted in the order of the mailbox: a thread must not be shuffled. */
   turn: Turn
+  /** For how long it has been undecided (ms); 0 for a mail that was not offered before. */
+  waited: number
   signal: AbortSignal
 }
 
@@ -77,7 +81,8 @@ export function createIngest(options: {
     return mail.unreadable === undefined ? result : { ...result, unreadable: mail.unreadable }
   }
 
-  const decide = async (mail: Mail, incoming: Incoming, { known, turn }: Work): Promise<Ingested> => {
+  const decide = async (mail: Mail, incoming: Incoming, work: Work): Promise<Ingested> => {
+    const { known, turn, waited } = work
     const key = mail.messageId ? `mid:${mail.messageId}` : `sha256:${await incoming.hash()}`
     const before = await keys.seen(mail, key, known)
     if (before !== undefined) return { outcome: 'known', key: before }
@@ -87,7 +92,7 @@ export function createIngest(options: {
 
     const sender = mail.from[0]?.address ?? ''
     if (allowed && !allowed(sender)) return refuse(mail, key, 'sender')
-    const identity = await verify(mail, incoming.open)
+    const identity = await verify(mail, incoming.open, waited)
     const unproven = authentication === 'require' && identity.result !== 'pass'
     // Without a list nobody is let in by name, so a forged name opens nothing; it gets no answer, though.
     const forged = authentication === 'prefer' && allowed && identity.result === 'fail'
@@ -131,7 +136,7 @@ export function createIngest(options: {
     const facts = { gateway: deps.gateway, key, folder, uid, size, identity, auto, target, own }
     const draft = await toMessage(mail, facts, deps.artifacts)
     await turn.wait()
-    const conversation = await conversations.find(mail)
+    const conversation = await conversations.find(mail, identity)
     const accepting = keys.accept(mail, key, (each) => deps.accept({ ...draft, key: each, conversation }))
     const remembering = conversations.remember(mail, conversation)
     turn.pass()
@@ -142,7 +147,7 @@ export function createIngest(options: {
   }
 
   return async (incoming, work) => {
-    const { turn, signal } = work
+    const { turn, waited, signal } = work
     for (let attempt = 0; ; attempt++) {
       try {
         const result = await once(incoming, work)
@@ -151,6 +156,11 @@ export function createIngest(options: {
       } catch (error) {
         signal.throwIfAborted()
         const { folder, uid } = incoming
+        if (error instanceof SenderUndecided) {
+          if (waited === 0) log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail was set aside')
+          turn.pass()
+          return { outcome: 'undecided', key: '' }
+        }
         const permanent = error instanceof TriviumError && !error.retryable
         if (permanent) {
           deps.refused(error.code)
@@ -158,8 +168,6 @@ export function createIngest(options: {
           turn.pass()
           return { outcome: 'refused', key: '' }
         }
-        // The mail of others does not wait for the DNS of one sender.
-        if (error instanceof SenderUndecided && error.late) turn.pass()
         log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail could not be accepted yet; trying again')
         await delay(backoff(attempt, RETRY.base, RETRY.max), signal)
         signal.throwIfAborted()

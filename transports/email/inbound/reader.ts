@@ -35,9 +35,11 @@ export function createReader(parts: {
   deps: TransportDeps
   connect: ConnectImap
   ingest: Ingest
+  /** How long a mail may be undecided (ms). */
+  patience: number
   timing: ReaderTiming
 }): Reader {
-  const { options, deps, connect, ingest, timing } = parts
+  const { options, deps, connect, ingest, patience, timing } = parts
   const { log, gateway } = deps
   const owner = randomUUID()
   const stopping = new AbortController()
@@ -74,7 +76,7 @@ export function createReader(parts: {
   const keepReading = async (folder: string, token: number, signal: AbortSignal) => {
     const { after, quarantine } = options
     const spool = createSpool(deps.artifacts, options['max-size'])
-    const doubts = createDoubts({ folder, log, refused: deps.refused })
+    const doubts = createDoubts({ folder, log, refused: deps.refused, now: deps.now })
     const putAway = createPutAway({ folder, after, quarantine, log })
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
@@ -117,6 +119,7 @@ export function createReader(parts: {
           readOnly: options.after === 'keep' && !options.quarantine,
           maxSize: options['max-size'],
           sweep: options.sweep,
+          patience,
           onProgress() {
             states.set(folder, { progressAt: deps.now(), read: true })
             onProgress()

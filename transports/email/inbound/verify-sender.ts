@@ -2,12 +2,13 @@ import { hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import type { ARCResult, DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
 import { domainOf } from './authentication-results.ts'
-import { isTemporary, oneTimeResolver } from './dns-failure.ts'
+import { type ContentDoubts, contentDoubts } from './content-doubts.ts'
+import { isTemporary, keyResolver, oneTimeResolver } from './dns-failure.ts'
 import { provenBeforeForwarding } from './forwarded.ts'
 import type { Identity } from './identity.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
 import { lowerCase, type Mail } from './parse.ts'
-import { type Covered, leftOpen } from './signed-headers.ts'
+import { type Covered, leftOpen, unsignedHeaders } from './signed-headers.ts'
 
 /** `undecided`: the DNS failed, and may tell later. `identity` is what to say if it never does. */
 export type Verdict = { identity: Identity; undecided: boolean }
@@ -30,6 +31,7 @@ type Evidence = {
   /** The author's domain. */
   from: string
   doubt: string | undefined
+  content: ContentDoubts
   /** Those that cover all that is used. */
   signatures: readonly DKIMResult[]
   /** Why one of the author's domain proves nothing. */
@@ -50,21 +52,27 @@ async function gather(
   // Loaded by the first mail that needs it: a quarter of a second and 30 MB that `trust` and `off` do without.
   const { arc, dkimVerify, dmarc, spf } = await import('mailauth')
   const { sealers } = options
-  const resolver = oneTimeResolver(options.resolver)
   const address = mail.from[0]?.address ?? ''
   const from = domainOf(address)
+  const resolver = keyResolver(options.resolver, (name) => {
+    const signer = domainOf(name.toLowerCase())
+    return isWithin(signer, from) || isWithin(from, signer) || sealers.has(signer)
+  })
+  // Each question has time of its own.
+  const asked = () => oneTimeResolver(options.resolver)
   // What proves nothing is not verified: its signatures may be many, and long to compute.
   const read = options.doubt ? undefined : await dkimVerify(source(), { resolver, rejectRsaSha1: true })
   const doubt = options.doubt ?? (read && misread(read, address))
   const believed = doubt ? undefined : read
-  const signatures = believed?.results.filter((each) => isWhole(each, mail)) ?? []
+  const content = believed ? await contentDoubts(mail, source) : {}
+  const signatures = believed?.results.filter((each) => isWhole(each, mail, content)) ?? []
+  const partial = believed?.results.find((each) => isAuthors(each) && !isWhole(each, mail, content))
+  const open = partial && (leftOpen(mail, namesCovered(partial), content) ?? 'its text is signed in part')
   const hop = believed ? lastHop(mail) : {}
   const { client, sender } = hop
   const isKnown = client && sender !== undefined
-  const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver }) : undefined
+  const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver: asked() }) : undefined
   const chain = believed?.arc?.chain || undefined
-  const partial = believed?.results.find((each) => isAuthors(each) && !isWhole(each, mail))
-  const open = partial && (leftOpen(mail, namesCovered(partial)) ?? 'its text is signed in part')
   const isVouched = chain && provenBeforeForwarding(chain, sealers, from)
   const sealed = isVouched ? await arc({ ...believed?.arc, chain }, { resolver }) : undefined
   const policy = await dmarc({
@@ -72,17 +80,17 @@ async function gather(
     spfDomains: sent?.status.result === 'pass' ? [sent.domain] : [],
     dkimDomains: signatures.filter(hasPassed).map(signerOf),
     ...(sealed ? { arcResult: sealed } : {}),
-    // With time of its own: slow keys must not keep from view that the domain has such mail refused.
-    resolver: oneTimeResolver(options.resolver),
+    // Slow keys must not keep from view that the domain has such mail refused.
+    resolver: asked(),
   })
-  return { from, doubt, signatures, open, sent, hop, sealed, policy: policy || undefined }
+  return { from, doubt, content, signatures, open, sent, hop, sealed, policy: policy || undefined }
 }
 
 async function decide(evidence: Evidence, mail: Mail, resolver: DNSResolver): Promise<Verdict> {
   const { doubt, policy, sent } = evidence
   const detail = detailOf(evidence)
   const proof = proofIn(evidence, mail)
-  if (proof) return decided({ result: 'pass', by: proof, detail })
+  if (proof) return decided({ result: 'pass', by: proof, detail, ...unsignedIn(evidence, proof, mail) })
   // Mail whose domain cannot be named is nobody's (RFC 9989, section 11.5).
   if (!policy) return decided({ result: 'fail', by: 'from', detail: doubt ?? 'its sender has no domain' })
   // `p=none` asks receivers to act on nothing; lists and forwarders break such mail every day.
@@ -113,8 +121,8 @@ function misread({ headerFrom, fromFields }: DKIMVerifyResult, address: string):
  * True for a signature that covers the body to its end, and each header that is used. Anybody may append to the others
  * (RFC 6376, section 8.2), or write a subject of their own over them.
  */
-function isWhole(signature: DKIMResult, mail: Mail): boolean {
-  return !signature.status.underSized && leftOpen(mail, namesCovered(signature)) === undefined
+function isWhole(signature: DKIMResult, mail: Mail, content: ContentDoubts): boolean {
+  return !signature.status.underSized && leftOpen(mail, namesCovered(signature), content) === undefined
 }
 
 function namesCovered({ signingHeaders }: DKIMResult): Covered {
@@ -133,10 +141,14 @@ function signerOf({ id = '', signingDomain = '', status }: DKIMResult) {
   return { id, domain: signingDomain, aligned: status.aligned ?? false }
 }
 
-function proofIn({ from, signatures, sent, sealed, policy }: Evidence, mail: Mail): string | undefined {
+function proofIn(
+  { from, content, signatures, sent, sealed, policy }: Evidence,
+  mail: Mail,
+): string | undefined {
   const found = policy?.status.result
   if (found === 'pass') return 'dmarc'
-  const isSealed = sealed?.status.result === 'pass' && sealed.signature && isWhole(sealed.signature, mail)
+  const isSealed =
+    sealed?.status.result === 'pass' && sealed.signature && isWhole(sealed.signature, mail, content)
   if (isSealed) return 'arc'
   if (!policy || found === 'fail') return undefined
   // Without a record of the domain, or without its answer: then only what the strictest record would let pass.
@@ -146,6 +158,19 @@ function proofIn({ from, signatures, sent, sealed, policy }: Evidence, mail: Mai
   )
   if (aligned) return 'dkim'
   return sent?.status.result === 'pass' && domainOf(sent.domain) === from ? 'spf' : undefined
+}
+
+/** What a signature leaves out, where nothing else vouches for the whole mail, as the server does that SPF allows to send it. */
+function unsignedIn(
+  { from, signatures, sent, sealed, policy }: Evidence,
+  proof: string,
+  mail: Mail,
+): { unsigned?: string[] } {
+  const isSent = sent?.status.result === 'pass'
+  if (isSent && (policy?.alignment?.spf.result || domainOf(sent.domain) === from)) return {}
+  const seal = proof === 'arc' && sealed?.signature ? [sealed.signature] : signatures.filter(isAuthors)
+  const unsigned = unsignedHeaders(mail, seal.map(namesCovered))
+  return unsigned.length > 0 ? { unsigned } : {}
 }
 
 /** True where a look-up failed that might have proven the sender. Others are of no account: anybody can make one fail. */
@@ -204,6 +229,6 @@ function detailOf({ policy, sent, sealed, doubt, open }: Evidence): string {
     ...(sent ? [`spf=${sent.status.result}`] : []),
     ...(sealed?.status.result === 'pass' ? ['arc=pass'] : []),
     ...(doubt ? [doubt] : []),
+    ...(open ? [open] : []),
   ].join('; ')
 }
-    ...(open ? [open] : []),
