@@ -94,7 +94,7 @@ export function createGapFill(
   /** Whoever waits looks again. */
   function wake() {
     change.abort()
-    change = new AbortController()
+    if (!isStopped) change = new AbortController()
   }
 
   function refused({ team, channel: id, ts, all }: Spot) {

@@ -56,7 +56,7 @@ export function createRounds(options: {
   const run = async (team: string) => {
     running.add(team)
     const lease = createTurn(team)
-    const state = { troubles: 0, fresh: 0, failedLast: false }
+    const state: State = { troubles: 0, fresh: 0, failedLast: false, barredUntil: 0 }
     const step = async (): Promise<number | 'end'> => {
       await marks.persistGap()
       const open = withoutHopeless(openOf(team))
@@ -85,6 +85,8 @@ export function createRounds(options: {
 
   /** Resolves with how long the workspace is left alone then (ms). */
   const readNext = async (open: Channel[], state: State, lease: Turn): Promise<number> => {
+    // Whatever wakes us meanwhile, the workspace is left alone.
+    if (state.barredUntil > now()) return state.barredUntil - now()
     const ready = open.filter((channel) => (attempts.get(channel)?.due ?? 0) <= now())
     const channel = await choose(ready, state, lease)
     if (!channel) {
@@ -96,7 +98,7 @@ export function createRounds(options: {
     const turn = await fill(channel)
     if (turn.end === 'barred') {
       warn(turn.reason)
-      return turn.wait
+      return bar(state, turn.wait)
     }
     state.failedLast = turn.end !== 'done'
     if (turn.end === 'done') {
@@ -118,7 +120,12 @@ export function createRounds(options: {
     if (!before?.failing) state.fresh++
     if (state.fresh < ENOUGH) return 0
     state.fresh = 0
-    return backoff(++state.troubles)
+    return bar(state, backoff(++state.troubles))
+  }
+
+  const bar = (state: State, ms: number): number => {
+    state.barredUntil = now() + ms
+    return ms
   }
 
   /**
@@ -188,8 +195,11 @@ export function createRounds(options: {
   }
 }
 
-/** How a workspace fares: how often in a row nothing could be read of it, and how many channels failed in a row. */
-type State = { troubles: number; fresh: number; failedLast: boolean }
+/**
+ * How a workspace fares: how often in a row nothing could be read of it, how many channels failed in a row, and until
+ * when Slack is not asked (Unix ms).
+ */
+type State = { troubles: number; fresh: number; failedLast: boolean; barredUntil: number }
 
 type Turn = { take(): Promise<boolean>; release(): Promise<void> }
 

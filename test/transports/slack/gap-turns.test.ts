@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import type { Posted } from '../../fixtures/slack-server.ts'
+import { slack } from '../../../transports/slack/index.ts'
+import { type Posted, startSlackServer } from '../../fixtures/slack-server.ts'
+import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, deliverEvent, startWorld, type World } from './harness.ts'
+import { callback, deliverEvent, socketOptions, startWorld, type World } from './harness.ts'
 
-let world: World
+let world: Pick<World, 'server' | 'fixture' | 'transport' | 'close'>
 afterEach(() => world.close())
 
 let count = 0
@@ -32,6 +34,29 @@ describe('a channel that Slack cannot read', () => {
     written('missed', { channel: 'C0OK' })
     await until(() => texts().includes('missed'), 'what was missed', 10_000)
     assert.ok(asked().indexOf('C0OK') > asked().indexOf('C0X4'), 'the broken ones came first')
+  })
+})
+
+describe('a workspace whose token was revoked', () => {
+  test('does not keep the others waiting', async () => {
+    world = await twoWorkspaces()
+    const { server } = world
+    const first = async (team: string, channel: string) => {
+      const event = callback({ ...written('first', { channel }) })
+      const ours = { ...event, team_id: team, authorizations: [] }
+      assert.ok((await server.sockets.deliver('events_api', ours)).acked)
+    }
+    await first('T2', 'C2A')
+    const revoked = ['C1A', 'C1B', 'C1C']
+    for (const channel of revoked) {
+      await first('T1', channel)
+      server.failFor(channel, 'token_revoked')
+    }
+    server.sockets.cut()
+    written('missed', { channel: 'C2A' })
+    await until(() => texts().includes('missed'), 'what was missed', 5000)
+    const tries = asked().filter((channel) => revoked.includes(channel)).length
+    assert.ok(tries <= 1, `${tries} calls with a token that does not work`)
   })
 })
 
@@ -133,3 +158,28 @@ describe('after an outage', () => {
     await until(() => asked().includes('C0OLD'), 'the other channel')
   })
 })
+
+/** One app, installed in the workspaces T1 and T2. */
+async function twoWorkspaces(): Promise<typeof world> {
+  const server = await startSlackServer()
+  const who = (team: string) => ({
+    body: { ok: true, team, team_id: team, user_id: 'U0BOT', bot_id: 'B0BOT' },
+  })
+  server.fail('auth.test', who('T1'), who('T2'))
+  const fixture = await startTransportFixture({ gateway: 'team' })
+  const options = socketOptions(server, { ping: 60, botToken: ['xoxb-one', 'xoxb-two'] })
+  const transport = slack.create(options, fixture.deps)
+  await transport.start()
+  await until(() => /^connected/.test(transport.health().detail ?? ''), 'a connection')
+  return {
+    server,
+    fixture,
+    transport,
+    async close() {
+      await transport.stop()
+      await transport.close()
+      await fixture.close()
+      await server.close()
+    },
+  }
+}

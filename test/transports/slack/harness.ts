@@ -101,7 +101,10 @@ export function replyTo(message: Message, text: string, more: Partial<Reply> = {
 }
 
 /** Delivers an event and resolves with the message that became of it. */
-export async function deliverEvent({ server, fixture }: World, event: JsonObject): Promise<Message> {
+export async function deliverEvent(
+  { server, fixture }: Pick<World, 'server' | 'fixture'>,
+  event: JsonObject,
+): Promise<Message> {
   const before = fixture.store.messages.length
   const ts = server.nextTs()
   const outcome = await server.sockets.deliver('events_api', callback({ ts, ...event }))
