@@ -2,12 +2,13 @@ import { hash } from 'node:crypto'
 import type { KeyValues } from '../../../src/core/store.ts'
 import { marksIn } from '../own-id.ts'
 import type { SentLog } from '../sent-log.ts'
+import type { Identity } from './identity.ts'
 import type { Mail } from './parse.ts'
 import { bareSubject, isReplySubject } from './subject.ts'
 
 /** Finds the conversation of a mail, and remembers it for the mails that answer it. */
 export type Conversations = {
-  find(mail: Mail): Promise<string>
+  find(mail: Mail, identity: Identity): Promise<string>
   /** Called once the mail is accepted. */
   remember(mail: Mail, conversation: string): Promise<void>
 }
@@ -21,6 +22,9 @@ const LOOKUPS = 5
  * A conversation is a thread: what References and In-Reply-To tie together (RFC 5322, section 3.6.4), also where
  * a client shortened References. A reply without either belongs to the last conversation with its subject and
  * correspondent, within `window` ms.
+ *
+ * Where a sender is proven by a signature that leaves References and In-Reply-To out (Microsoft's does), anybody may
+ * have put them over her words. They lead to what was sent to her then, and to no conversation of others.
  */
 export function createConversations(options: {
   kv: KeyValues
@@ -40,19 +44,26 @@ export function createConversations(options: {
     return typeof value === 'string' ? value : undefined
   }
 
-  const known = async (id: string) => {
+  const sentAs = async (id: string) => {
     const [mark] = marksIn(id)
-    return (mark ? (await sent.get(mark))?.conversation : undefined) ?? (await text(threadKey(id)))
+    return mark ? await sent.get(mark) : undefined
+  }
+  const known = async (id: string) => (await sentAs(id))?.conversation ?? (await text(threadKey(id)))
+  const sentTo = (address: string | undefined) => async (id: string) => {
+    const record = await sentAs(id)
+    return record && record.to.toLowerCase() === address ? record.conversation : undefined
   }
 
   return {
-    async find(mail) {
+    async find(mail, { unsigned = [] }) {
+      const isOpen = unsigned.includes('in-reply-to') || unsigned.includes('references')
+      const lookUp = isOpen ? sentTo(mail.from[0]?.address) : known
       const parents = new Set([...(mail.inReplyTo ? [mail.inReplyTo] : []), ...mail.references.toReversed()])
       for (const id of [...parents].slice(0, LOOKUPS)) {
-        const conversation = await known(id)
+        const conversation = await lookUp(id)
         if (conversation) return conversation
       }
-      const root = mail.references[0] ?? mail.inReplyTo
+      const root = isOpen ? undefined : (mail.references[0] ?? mail.inReplyTo)
       if (root) return ofRoot(root)
       const bySubject = isReplySubject(mail.subject) ? await text(subjectKey(mail)) : undefined
       return bySubject ?? ofRoot(mail.messageId ?? `${mail.date}\n${mail.from[0]?.address}\n${mail.text}`)

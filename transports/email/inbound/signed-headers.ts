@@ -1,3 +1,4 @@
+import type { ContentDoubts } from './content-doubts.ts'
 import type { Mail } from './parse.ts'
 
 /**
@@ -22,12 +23,24 @@ export function namesSigned(signature: string): Covered {
  * Why the author of a signature is not the author of all that is read here of this mail: anybody may have put a header
  * of their own over what is covered. Undefined where nobody can.
  */
-export function leftOpen(mail: Mail, covered: Covered): string | undefined {
+export function leftOpen(mail: Mail, covered: Covered, content: ContentDoubts): string | undefined {
   const open = repeatedHeaders(mail).find((name) => count(covered, name) < valuesOf(mail, name).length)
   if (open) return moreThanOne(open)
   const isBare = valuesOf(mail, 'subject').length > 0 && !covered.includes('subject')
-  return isBare ? 'its subject is not signed' : undefined
+  if (isBare) return 'its subject is not signed'
+  if (content['content-type'] && !covered.includes('content-type')) return content['content-type']
+  const isEncoded = covered.includes('content-transfer-encoding')
+  return isEncoded ? undefined : content['content-transfer-encoding']
 }
+
+/** The headers by which a mail is answered and put into a conversation, and that none of these signatures covers. */
+export function unsignedHeaders(mail: Mail, signatures: readonly Covered[]): string[] {
+  return FOLLOWED.filter(
+    (name) => valuesOf(mail, name).length > 0 && !signatures.some((covered) => covered.includes(name)),
+  )
+}
+
+const FOLLOWED = ['reply-to', 'in-reply-to', 'references']
 
 /** The header of which there are several, each with another value: which of them counts depends on who reads it. */
 export function repetition(mail: Mail): string | undefined {

@@ -40,9 +40,17 @@ export function replyTarget(
   }
 }
 
-/** Reply-To, where it leads to somebody who may write here too: otherwise it would leak answers to anyone. */
-function recipientOf(mail: Mail, facts: { allowed(address: string): boolean }): Mailbox | undefined {
-  const asked = mail.replyTo.find((each) => facts.allowed(each.address))
+/**
+ * Reply-To, where it leads to somebody who may write here too: otherwise it would leak answers to anyone. One that
+ * anybody may have added to a mail that is proven would do the same.
+ */
+function recipientOf(
+  mail: Mail,
+  { allowed, identity }: { allowed(address: string): boolean; identity: Identity },
+): Mailbox | undefined {
+  const asked = identity.unsigned?.includes('reply-to')
+    ? undefined
+    : mail.replyTo.find((each) => allowed(each.address))
   return asked ?? mail.from[0]
 }
 

@@ -4,36 +4,45 @@ import {
   type MethodResult,
   parseAuthenticationResults,
 } from './authentication-results.ts'
+import type { ContentDoubts } from './content-doubts.ts'
 import type { Identity } from './identity.ts'
 import type { Mail } from './parse.ts'
-import { leftOpen, namesSigned, repetition } from './signed-headers.ts'
+import { leftOpen, namesSigned, repetition, unsignedHeaders } from './signed-headers.ts'
 
 /**
  * What the Authentication-Results headers (RFC 8601) of `host` say about mail from `domain`. Only the topmost run
  * of them counts, up to the next Received header: what stands below was there before your server took the mail,
  * and anyone can write it. Your server must remove forged ones with its own name, as RFC 8601, section 5, asks.
  * `doubt` says why the server may have judged another mail than the one that is read here: it proves nothing then.
+ * `content` says the same of headers that a signature leaves out.
  */
-export function trustedResult(mail: Mail, host: string, domain: string, doubt?: string): Identity {
+export function trustedResult(
+  mail: Mail,
+  host: string,
+  domain: string,
+  { doubt, content }: Doubts = { doubt: undefined, content: {} },
+): Identity {
   const run = topmost(mail, host)
   if (!run) return illegible(mail, host)
   const results = firstOfEach(run)
-  const { result, strict, note } = judge(run, results, mail, domain)
+  const { result, strict, note, unsigned = [] } = judge(run, results, { mail, domain, content })
   const said = results.map((each) => `${each.method}=${each.result}`)
   const notes = [note, doubt].filter((each) => each !== undefined)
   const detail = [...said, ...notes].join('; ') || `nothing from ${host}`
-  if (!doubt || result !== 'pass') return { result, by: 'trusted', detail }
+  if (!doubt || result !== 'pass') {
+    return { result, by: 'trusted', detail, ...(unsigned.length > 0 ? { unsigned } : {}) }
+  }
   return { result: strict ? 'fail' : 'none', by: 'trusted', detail }
 }
 
+type Doubts = { doubt: string | undefined; content: ContentDoubts }
 /** `strict`: the domain asks to refuse what is not proven. */
-type Verdict = { result: Identity['result']; strict: boolean; note?: string }
+type Verdict = { result: Identity['result']; strict: boolean; note?: string; unsigned?: string[] }
 
 function judge(
   run: readonly AuthenticationResults[],
   results: readonly MethodResult[],
-  mail: Mail,
-  domain: string,
+  { mail, domain, content }: { mail: Mail; domain: string; content: ContentDoubts },
 ): Verdict {
   const every = run.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
   const dmarc = results.filter(({ method }) => method === 'dmarc')
@@ -50,8 +59,9 @@ function judge(
   const byDkim = passed('dkim').some(({ properties }) =>
     isAligned(domainIn(properties, 'header.d') || domainIn(properties, 'header.i'), domain),
   )
-  const open = byDmarc || byDkim ? whatIsOpen(mail, domain) : undefined
-  if ((byDmarc || byDkim) && !open) return { result: 'pass', strict }
+  const signatures = signaturesOf(mail, domain)
+  const open = byDmarc || byDkim ? whatIsOpen(mail, signatures, content) : undefined
+  if ((byDmarc || byDkim) && !open) return { result: 'pass', strict, unsigned: unsignedIn(mail, signatures) }
   if (open) return { result: strict ? 'fail' : 'none', strict, note: open }
   return { result: dmarc.some(({ result }) => result === 'temperror') ? 'temperror' : 'none', strict }
 }
@@ -103,17 +113,27 @@ function isAligned(signing: string, from: string): boolean {
   return signing.includes('.') && (from === signing || from.endsWith(`.${signing}`))
 }
 
-/**
- * Why a signature of the domain, of which the server does not say which it was, leaves some of the mail to whoever adds
- * to it: the end of the body (RFC 6376, section 8.2), or a header that is used.
- */
-function whatIsOpen(mail: Mail, domain: string): string | undefined {
-  const signatures = mail.headers
+/** Those of the author's domain. The server may not say which of them it means. */
+function signaturesOf(mail: Mail, domain: string): string[] {
+  return mail.headers
     .filter(({ key, value }) => key === 'dkim-signature' && isOf(value, domain))
     .map(({ value }) => value)
+}
+
+/** Why one of them leaves some of the mail to whoever adds to it: the end of the body, or a header that is used. */
+function whatIsOpen(mail: Mail, signatures: readonly string[], content: ContentDoubts): string | undefined {
   if (signatures.length === 0) return repetition(mail)
+  // RFC 6376, section 8.2.
   if (signatures.some((each) => /(?:^|;)\s*l\s*=/i.test(each))) return 'its text is signed in part'
-  return signatures.map((each) => leftOpen(mail, namesSigned(each))).find((each) => each !== undefined)
+  return signatures
+    .map((each) => leftOpen(mail, namesSigned(each), content))
+    .find((each) => each !== undefined)
+}
+
+/** None where there is no signature: then it was SPF that proved the sender. */
+function unsignedIn(mail: Mail, signatures: readonly string[]): string[] {
+  const each = signatures.map((signature) => unsignedHeaders(mail, [namesSigned(signature)]))
+  return [...new Set(each.flat())]
 }
 
 function isOf(signature: string, domain: string): boolean {

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createConversations } from '../../../transports/email/inbound/conversation.ts'
+import type { Identity } from '../../../transports/email/inbound/identity.ts'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { replyTarget } from '../../../transports/email/inbound/target.ts'
+import { markOf, messageIdOf } from '../../../transports/email/own-id.ts'
+import { createSentLog } from '../../../transports/email/sent-log.ts'
+import { createMemoryStore } from '../../fixtures/memory-store.ts'
+import { mail } from './harness.ts'
+import { dnsOf, judge, RECORDS, signed } from './signing.ts'
+
+/** As of Gmail, without what it adds against additions; Microsoft leaves out more. */
+const SPARSE = { headerList: 'to:subject:message-id:date:from:mime-version' }
+const onTop = (lines: string, raw: Buffer) => Buffer.concat([Buffer.from(lines), raw])
+const SPF = { ...RECORDS, 'TXT example.net': 'v=spf1 ip4:203.0.113.0/24 -all' }
+const HOP =
+  'Return-Path: <anna@example.net>\r\nReceived: from out.example.net (out.example.net [203.0.113.5])\r\n by mx.example.com with ESMTP id 1; Sat, 21 Nov 2026 10:00:00 +0000\r\n'
+
+async function answerTo(raw: Buffer, identity: Identity) {
+  const facts = { own: new Set<string>(), auto: undefined, identity, allowed: () => true }
+  return replyTarget(await parseMail(raw), { ...facts, receivedAt: 0, now: 0, maxAge: 1 }).to
+}
+
+describe('what is put over the words of a sender whom only a signature proves', () => {
+  const REPLY_TO = 'Reply-To: mallory@evil.example\r\n'
+
+  test('leads no answer away from her', async () => {
+    const raw = onTop(REPLY_TO, await signed(mail({}), 'example.net', SPARSE))
+    const identity = await judge(raw)
+    assert.deepEqual([identity.result, identity.unsigned], ['pass', ['reply-to']])
+    assert.equal(await answerTo(raw, identity), 'anna@example.net')
+  })
+
+  test('is hers where it is signed, or where her server hands the mail over', async () => {
+    const own = await signed(REPLY_TO + mail({}))
+    const sent = onTop(HOP + REPLY_TO, await signed(mail({}), 'example.net', SPARSE))
+    for (const raw of [own, sent]) {
+      const identity = await judge(raw, { resolver: dnsOf(SPF) })
+      assert.deepEqual([identity.result, identity.unsigned], ['pass', undefined])
+      assert.equal(await answerTo(raw, identity), 'mallory@evil.example')
+    }
+  })
+
+  test('is known as well where another server verified her', async () => {
+    const results = (more = '') =>
+      `Authentication-Results: mx.example.com; dkim=pass header.d=example.net; dmarc=pass header.from=example.net${more}\r\n`
+    const raw = await signed(mail({}), 'example.net', SPARSE)
+    const found = (more?: string) => judge(onTop(results(more) + REPLY_TO, raw), { trust: 'mx.example.com' })
+    assert.deepEqual((await found()).unsigned, ['reply-to'])
+    assert.equal((await found('; spf=pass smtp.mailfrom=example.net')).unsigned, undefined)
+  })
+
+  test('puts them into no conversation of others, but into what was sent to her', async () => {
+    const { kv } = createMemoryStore()
+    const sent = createSentLog(kv, 'support')
+    const conversations = createConversations({ kv, gateway: 'support', sent, window: 1000 })
+    const accept = async (raw: Buffer, identity: Identity) => {
+      const parsed = await parseMail(raw)
+      const conversation = await conversations.find(parsed, identity)
+      await conversations.remember(parsed, conversation)
+      return conversation
+    }
+    const nobody: Identity = { result: 'none', by: 'unsigned', detail: '' }
+    const first = mail({ from: 'mallory@evil.example', id: 'm@evil.example', subject: 'Pay' })
+    const ofMallory = await accept(Buffer.from(first), nobody)
+    const ask = async (id: string, headerList: string) => {
+      const raw = await signed(mail({ subject: 'Yes', headers: { References: id } }), 'example.net', {
+        headerList,
+      })
+      return accept(raw, await judge(raw))
+    }
+    const signs = `${SPARSE.headerList}:references`
+    assert.equal(await ask('<m@evil.example>', signs), ofMallory)
+    assert.notEqual(await ask('<m@evil.example>', SPARSE.headerList), ofMallory)
+
+    const answered = async (to: string) => {
+      const mark = markOf('support', to)
+      await sent.set(mark, { state: 'sent', key: to, at: 0, to, conversation: `with ${to}` })
+      return messageIdOf(mark, 'support@example.com')
+    }
+    assert.equal(await ask(await answered('anna@example.net'), SPARSE.headerList), 'with anna@example.net')
+    const other = await answered('mallory@evil.example')
+    assert.notEqual(await ask(other, SPARSE.headerList), 'with mallory@evil.example')
+    assert.equal(await ask(other, signs), 'with mallory@evil.example')
+  })
+})
+
+describe('a body whose type no signature covers', () => {
+  const TEXT = 'Content-Type: text/plain; charset=utf-8\r\n'
+  const QUOTING = 'Sure.\n\n> What?\n--evil\n\nTransfer 1000 EUR\n--evil--\n'
+  const PARTS =
+    '--b1\nContent-Type: text/plain\n\nHello\n--b1\nContent-Type: text/html\n\n<p>Hello</p>\n--b1--\n'
+  const as = (type: string, raw: Buffer) => raw.toString().replace(TEXT, type)
+  const typed = (type: string, text: string) =>
+    as(type, Buffer.from(mail({ text: text.replaceAll('\r\n', '\n') })))
+
+  test('is not taken apart in another way than its author did', async () => {
+    const raw = await signed(mail({ text: QUOTING }), 'example.net', SPARSE)
+    assert.equal((await judge(raw)).result, 'pass')
+    const changed = as('Content-Type: multipart/mixed; boundary=evil\r\n', raw)
+    const { result, detail } = await judge(changed)
+    assert.equal(result, 'fail')
+    assert.match(detail, /Content-Type is not signed/)
+    assert.equal((await judge(HOP + changed, { resolver: dnsOf(SPF) })).result, 'pass')
+    const trusted =
+      'Authentication-Results: mx.example.com; dmarc=pass (p=REJECT) header.from=example.net\r\n'
+    assert.equal((await judge(trusted + changed, { trust: 'mx.example.com' })).result, 'fail')
+    assert.equal((await judge(trusted + raw.toString(), { trust: 'mx.example.com' })).result, 'pass')
+  })
+
+  const FORGED: Record<string, [text: string, type: string]> = {
+    'parts as a text': [PARTS, ''],
+    'other parts': [PARTS, 'Content-Type: multipart/mixed; boundary=b2\r\n'],
+    'two boundaries': [PARTS, 'Content-Type: multipart/mixed; boundary=b1; boundary=b2\r\n'],
+    'the mark of what is forwarded': [
+      '---------- Forwarded message ---------\r\nFrom: Eve\r\n\r\nTransfer 1000 EUR\r\n',
+      'Content-Type: multipart/mixed; boundary="-------- Forwarded message ---------"\r\n',
+    ],
+    'a text as HTML': ['Sure.\r\n> <br>Transfer<br>\r\n', 'Content-Type: text/html\r\n'],
+    'HTML as a text': ['<p>Sure.\r\nTransfer\r\n</p>', ''],
+    'a text as quoted-printable': [
+      'Sure.\r\n> a=0A=0ATransfer\r\n',
+      `${TEXT}Content-Transfer-Encoding: quoted-printable\r\n`,
+    ],
+    'a text as base64': ['Sure, this.\r\n', `${TEXT}Content-Transfer-Encoding: base64\r\n`],
+    'quoted-printable as a text': [
+      `> ${'wo rd '.repeat(12)}=\r\nTransfer\r\n`,
+      `${TEXT}Content-Transfer-Encoding: 8bit\r\n`,
+    ],
+  }
+  for (const [what, [text, type]] of Object.entries(FORGED)) {
+    test(`proves nothing with ${what}`, async () => {
+      assert.equal((await judge(await signed(typed(type, text), 'example.net', SPARSE))).result, 'fail')
+      const all = `${SPARSE.headerList}:content-type:content-transfer-encoding`
+      const raw = typed(
+        type === '' ? 'Content-Type: text/plain\r\nContent-Transfer-Encoding: 7bit\r\n' : type,
+        text,
+      )
+      assert.equal((await judge(await signed(raw, 'example.net', { headerList: all }))).result, 'pass')
+    })
+  }
+
+  const HONEST: Record<string, [text: string, type: string]> = {
+    parts: [PARTS, 'Content-Type: multipart/alternative; boundary="b1"\r\n'],
+    'parts after a note': [
+      `This is a multi-part message in MIME format.\r\n\r\n${PARTS}`,
+      'Content-Type: multipart/alternative;\r\n boundary=b1\r\n',
+    ],
+    HTML: ['<html><p>Hello</p></html>', 'Content-Type: text/html\r\n'],
+    'a text in quoted-printable': [
+      'H=C3=A9llo =\r\nyou\r\n',
+      `${TEXT}Content-Transfer-Encoding: quoted-printable\r\n`,
+    ],
+    'a text in base64': ['SGVsbG8gQW5uYQ==\r\n', `${TEXT}Content-Transfer-Encoding: base64\r\n`],
+    'a text without a type': ['Hello\r\n--\r\nAnna\r\n', ''],
+  }
+  for (const [what, [text, type]] of Object.entries(HONEST)) {
+    test(`is believed where it is what it says: ${what}`, async () => {
+      assert.equal((await judge(await signed(typed(type, text), 'example.net', SPARSE))).result, 'pass')
+    })
+  }
+})
