@@ -14,7 +14,7 @@ export type Rounds = {
   failing(): { since: number; reason: string } | undefined
 }
 
-export const BACKOFF = { first: 500, longest: 60_000 }
+const BACKOFF = { first: 500, longest: 60_000 }
 /** Slack or the store is away where this many channels fail that did not before: the others would too. */
 const ENOUGH = 3
 /** Channels that were spoken in so lately (ms) come first. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { slack } from '../../../transports/slack/index.ts'
-import { type Posted, startSlackServer } from '../../fixtures/slack-server.ts'
+import { type Posted, type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback, deliverEvent, socketOptions, startWorld, type World } from './harness.ts'
@@ -134,6 +134,19 @@ describe('when Slack renews the socket', () => {
     assert.equal(asked().length, 20)
     assert.ok(!asked().some((channel) => channel.startsWith('C0OLD')))
   })
+
+  test('and no other is to be had for a while, all channels are read', async () => {
+    let ahead = 0
+    world = await connected(await startSlackServer(), {}, () => Date.now() + ahead)
+    const { server } = world
+    await deliverEvent(world, { ...written('old', { channel: 'C0OLD', ts: ts(7200) }) })
+    server.fail('apps.connections.open', { status: 500, body: {} })
+    server.sockets.disconnect('refresh_requested')
+    await until(() => server.sockets.open() === 0, 'the end of the socket')
+    ahead = 60_000
+    written('missed', { channel: 'C0OLD' })
+    await until(() => texts().includes('missed'), 'what was missed')
+  })
 })
 
 describe('after an outage', () => {
@@ -166,9 +179,13 @@ async function twoWorkspaces(): Promise<typeof world> {
     body: { ok: true, team, team_id: team, user_id: 'U0BOT', bot_id: 'B0BOT' },
   })
   server.fail('auth.test', who('T1'), who('T2'))
-  const fixture = await startTransportFixture({ gateway: 'team' })
-  const options = socketOptions(server, { ping: 60, botToken: ['xoxb-one', 'xoxb-two'] })
-  const transport = slack.create(options, fixture.deps)
+  return connected(server, { botToken: ['xoxb-one', 'xoxb-two'] })
+}
+
+/** A gateway on this Slack whose clock a test may put forward. */
+async function connected(server: SlackServer, more: object = {}, now = Date.now): Promise<typeof world> {
+  const fixture = await startTransportFixture({ gateway: 'team', now })
+  const transport = slack.create(socketOptions(server, { ping: 60, ...more }), fixture.deps)
   await transport.start()
   await until(() => /^connected/.test(transport.health().detail ?? ''), 'a connection')
   return {
