@@ -147,6 +147,10 @@ describe('a body whose type no signature covers', () => {
       `This is a multi-part message in MIME format.\r\n\r\n${PARTS}`,
       'Content-Type: multipart/alternative;\r\n boundary=b1\r\n',
     ],
+    'parts after a note in German': [
+      `Dies ist eine mehrteilige Nachricht im MIME-Format.\r\n\r\n${PARTS}`,
+      'Content-Type: multipart/alternative; boundary=b1\r\n',
+    ],
     HTML: ['<html><p>Hello</p></html>', 'Content-Type: text/html\r\n'],
     'a text in quoted-printable': [
       'H=C3=A9llo =\r\nyou\r\n',

@@ -9,9 +9,9 @@ const MAX_START = 320 * 1024
 const OTHER_TYPE = 'its Content-Type is not signed, and its body looks like another'
 const OTHER_ENCODING = 'its Content-Transfer-Encoding is not signed, and its body looks like another'
 
-/** Multiparts open with a boundary and the headers of a part; before them stands at most a note for old clients. */
+/** Multiparts open with a boundary and the headers of a part; before them stands at most a note for old clients, in any language. */
 const OPENING =
-  /^\s*(?:this is an? [^\r\n]{0,100}\bmime\b[^\r\n]{0,200}\r?\n(?:(?!--)[^\r\n]{1,200}\r?\n){0,3}\s*)?--([^\r\n]{1,200}?)[ \t]*\r?\ncontent-[a-z-]+[ \t]*:/i
+  /^\s*(?:(?!--)[^\r\n]{0,200}\bmime\b[^\r\n]{0,200}\r?\n(?:(?!--)[^\r\n]{1,200}\r?\n){0,3}\s*)?--([^\r\n]{1,200}?)[ \t]*\r?\ncontent-[a-z-]+[ \t]*:/i
 const BASE64 = /^[a-z\d+/=\s]*$/i
 /** What makes a line or a tag of something that is neither, such as a text that is quoted. */
 const HIDDEN_BREAK = /=(?:0[a-d]|3c|85|e2=80=a[89])/i
