@@ -145,6 +145,42 @@ describe('whether a mail is for this mailbox', () => {
   }
 })
 
+describe('whether a mail is for this mailbox, where it is not plain', () => {
+  const addressed = async (to: string, more = '', own = OWN) => {
+    const raw = mail({}).replace(/^To: .*\r\n/m, to === '' ? '' : `To: ${to}\r\n`)
+    return isAddressed(await parseMail(Buffer.from(more + raw)), own)
+  }
+  const DELIVERED = 'Delivered-To: support@example.com\r\n'
+
+  test('it is with no recipients at all, where a server took it for us: web forms and scripts write none', async () => {
+    assert.equal(await addressed('', DELIVERED), true)
+    assert.equal(
+      await addressed('', 'Received: from a by b with SMTP for <support@example.com>; Sat\r\n'),
+      true,
+    )
+    assert.equal(await addressed('', `To:\r\n${DELIVERED}`), true)
+    assert.equal(await addressed('', ''), false)
+    assert.equal(await addressed('', 'Delivered-To: friend@example.org\r\n'), false)
+    assert.equal(await addressed('undisclosed-recipients:;', DELIVERED), false)
+    assert.equal(await addressed('', `Cc: undisclosed-recipients:;\r\n${DELIVERED}`), false)
+  })
+
+  test('it is where the recipients are encoded as a whole', async () => {
+    assert.equal(await addressed('=?utf-8?Q?support=40example.com?='), true)
+    assert.equal(await addressed('=?utf-8?Q?J=C3=BCrgen_=3Csupport=40example.com=3E?='), true)
+    assert.equal(await addressed('=?utf-8?Q?friend=40example.org?='), false)
+  })
+
+  test('it is in either form of a domain with other letters', async () => {
+    for (const [to, own] of [
+      ['info@bücher.example', 'info@xn--bcher-kva.example'],
+      ['info@xn--bcher-kva.example', 'info@bücher.example'],
+    ] as const) {
+      assert.equal(await addressed(to, '', new Set([own])), true, to)
+    }
+  })
+})
+
 describe('subjects', () => {
   test('lose every prefix that clients put before them', () => {
     for (const subject of [

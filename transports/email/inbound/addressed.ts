@@ -1,3 +1,5 @@
+import { decodeWords } from 'postal-mime'
+import { domainOf } from './authentication-results.ts'
 import type { OwnAddresses } from './automatic.ts'
 import { header, type Mail } from './parse.ts'
 
@@ -15,6 +17,7 @@ const TRACE = new Set([
 ])
 const FORWARDING = ['x-forwarded-to', 'x-forwarded-for', 'auto-forwarded', 'x-ms-exchange-inbox-rules-loop']
 const MAX_VALUE = 20_000
+const ADDRESS = /[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/g
 
 /**
  * Whether a mail names this mailbox as one that it is for. What answers by itself answers no other (RFC 3834, section
@@ -23,23 +26,27 @@ const MAX_VALUE = 20_000
  *
  * - an address of ours in To, Cc or their Resent- forms, with or without a `+tag`, or any address in our domains;
  * - an address there for which a server on the way says that it took the mail: it came through an alias elsewhere;
- * - a sign that the mail was forwarded here.
+ * - a sign that the mail was forwarded here;
+ * - no address at all in To and Cc, where a server says that it took the mail for an address of ours: web forms and
+ *   scripts write none, and whoever sends to thousands unseen writes one (`undisclosed-recipients:;` is none).
  */
 export function isAddressed(mail: Mail, own: OwnAddresses): boolean {
-  const named = addresses(mail, NAMING)
+  // In the form of the DNS: senders write the letters of `bücher.example`, or what these are there.
   const domains = new Set([...own].map(domainOf))
-  if (named.some((each) => own.has(each) || domains.has(domainOf(each)))) return true
-  if (named.length === 0) return false
+  const isOurs = (address: string) => domains.has(domainOf(address))
+  const named = addresses(mail, NAMING)
+  if (named.some(isOurs)) return true
   const passed = new Set([...addresses(mail, TRACE), ...receivedFor(mail)])
-  return named.some((each) => passed.has(each)) || wasForwarded(mail)
+  if (named.length > 0) return named.some((each) => passed.has(each)) || wasForwarded(mail)
+  const isSilent = !mail.headers.some(({ key, value }) => NAMING.has(key) && value.trim() !== '')
+  return isSilent && [...passed].some(isOurs)
 }
 
+/** Some senders encode all of a header, where only names may be. */
 function addresses(mail: Mail, names: ReadonlySet<string>): string[] {
   return mail.headers
     .filter(({ key }) => names.has(key))
-    .flatMap(
-      ({ value }) => value.slice(0, MAX_VALUE).match(/[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/g) ?? [],
-    )
+    .flatMap(({ value }) => decodeWords(value.slice(0, MAX_VALUE)).match(ADDRESS) ?? [])
     .map((each) => each.toLowerCase())
 }
 
@@ -58,8 +65,4 @@ function receivedFor(mail: Mail): string[] {
 function wasForwarded(mail: Mail): boolean {
   const rewritten = /^<?([^@]*\+)?(srs[01]?[=+-]|caf_=)/i.test(header(mail, 'return-path') ?? '')
   return rewritten || FORWARDING.some((name) => header(mail, name) !== undefined)
-}
-
-function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1)
 }
