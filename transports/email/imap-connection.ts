@@ -65,7 +65,8 @@ async function open(
     disableAutoIdle: true,
     connectionTimeout: CONNECT_TIMEOUT,
     greetingTimeout: CONNECT_TIMEOUT,
-    socketTimeout: timeout,
+    // Longer than the pause between two looks, which end in silence. While it owes an answer it is watched below.
+    socketTimeout: 2 * timeout,
     clientInfo: { name: 'Trivium' },
   })
   const gone = new AbortController()
@@ -130,7 +131,7 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController) {
   }
 }
 
-/** A silent connection is ended by imapflow after `timeout` ms, and by servers and firewalls after some minutes. */
+/** A silent connection is ended by imapflow after twice `timeout` ms, and by servers and firewalls after some minutes. */
 async function keepAlive<T>(run: ImapConnection['run'], timeout: number, work: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {
     // Where it fails, the connection is gone; `closed` tells of it.

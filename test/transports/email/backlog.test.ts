@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { startRelay } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { type Daemon, mail, startWorld, type World } from './harness.ts'
@@ -81,6 +82,67 @@ describe('a backlog', () => {
     await until(() => daemon.store.messages.length === 5, 'the backlog')
     assert.deepEqual(subjectsOf(daemon), numbered(5))
     assert.deepEqual([daemon.refused, errorsOf(daemon)], [[], []])
+    await daemon.stop()
+  })
+
+  test('behind a line that breaks under much data loses no big mail, and names what holds it up', async (t) => {
+    const user = 'thin@example.com'
+    const big = mail({ subject: 'big', text: `${'x'.repeat(70)}\n`.repeat(10_000) })
+    await world.as(user, async (client) => {
+      for (const raw of [mail({ subject: 'one' }), big, mail({ subject: 'two' })]) {
+        await client.append('INBOX', raw)
+      }
+    })
+    let isThin = true
+    let carried = 0
+    const relay = await startRelay(world.dovecot.imapPort, (chunk) => {
+      carried = chunk.includes('* OK') ? 0 : carried + chunk.length
+      return isThin && carried > 300_000 ? 'cut' : 'pass'
+    })
+    t.after(() => relay.close())
+    let time = Date.now()
+    const daemon = await world.daemon(reading(user, relay.port), { start: 'later', now: () => time })
+    await daemon.transport.start()
+    await until(() => failures(daemon) >= 25, 'many failures', 30_000)
+    assert.deepEqual([daemon.refused, errorsOf(daemon)], [[], []])
+    time += 301_000
+    const health = daemon.transport.health()
+    assert.equal(health.ok, false)
+    assert.match(health.detail ?? '', /mail 2 of INBOX cannot be fetched/)
+    isThin = false
+    await until(() => daemon.store.messages.length === 3, 'all of them')
+    assert.deepEqual(subjectsOf(daemon), ['one', 'big', 'two'])
+    await daemon.stop()
+  })
+
+  test('behind one mail on which a line breaks for hours goes on in the end', async (t) => {
+    const user = 'hours@example.com'
+    const big = mail({ subject: 'big', text: `${'x'.repeat(70)}\n`.repeat(10_000) })
+    await world.as(user, async (client) => {
+      for (const raw of [mail({ subject: 'one' }), big, mail({ subject: 'two' })]) {
+        await client.append('INBOX', raw)
+      }
+    })
+    let carried = 0
+    const relay = await startRelay(world.dovecot.imapPort, (chunk) => {
+      carried = chunk.includes('* OK') ? 0 : carried + chunk.length
+      return carried > 300_000 ? 'cut' : 'pass'
+    })
+    t.after(() => relay.close())
+    let time = Date.now()
+    // Its leases go by the real clock.
+    const store = createMemoryStore()
+    const options = { start: 'later', store, now: () => time } as const
+    const daemon = await world.daemon(reading(user, relay.port), options)
+    await daemon.transport.start()
+    await until(() => failures(daemon) >= 10, 'many failures', 30_000)
+    time += 6 * 3_600_000
+    await until(() => subjectsOf(daemon).includes('two'), 'the mail behind it', 30_000)
+    assert.deepEqual(daemon.refused, ['unfetchable'])
+    assert.deepEqual(
+      errorsOf(daemon).map(({ fields }) => fields),
+      [{ folder: 'INBOX', uid: 2 }],
+    )
     await daemon.stop()
   })
 

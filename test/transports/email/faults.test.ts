@@ -110,6 +110,28 @@ describe('reading a mailbox while things break', () => {
     await daemon.stop()
   })
 
+  test('a connection outlives work that takes longer than it may be silent', async (t) => {
+    const user = boxOf('long-wait')
+    const relay = await startRelay(world.dovecot.imapPort)
+    t.after(() => relay.close())
+    const daemon = await world.daemon(reading(user, relay.port), { world: { imapTimeout: 300 } })
+    const release = daemon.store.hold()
+    await world.deliver(mail({ text: 'one' }), user)
+    await until(() => daemon.store.calls > 0, 'the first try')
+    const since = performance.now()
+    await until(() => performance.now() - since > 1000, 'more than three times that silence')
+    release()
+    await until(() => daemon.store.messages.length === 1, 'the message')
+    await world.deliver(mail({ text: 'two' }), user)
+    await until(() => daemon.store.messages.length === 2, 'the next message')
+    assert.equal(daemon.store.calls, 2)
+    assert.deepEqual(
+      daemon.logs.filter(({ message }) => message.includes('cannot be read')),
+      [],
+    )
+    await daemon.stop()
+  })
+
   test('a refused login turns health red, says why, and never puts the password into the log', async () => {
     const user = boxOf('locked-out')
     const options = reading(user)
