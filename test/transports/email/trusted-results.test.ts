@@ -22,11 +22,23 @@ describe('the results of a trusted server', () => {
     'of Rspamd': `${HOST};\r\n\tdkim=pass header.d=example.net header.s=s1 header.b=abc;\r\n\tspf=pass (mx: domain of a@example.net) smtp.mailfrom=a@example.net;\r\n\tdmarc=pass (policy=reject) ${FROM}`,
     'with blanks and a version': `(hello) "${HOST}" 1; DMARC/1 = Pass (p=reject; a "quote) \t ${FROM} ;`,
     'with a parent that signs': `${HOST}; dkim=pass header.d=example.net; dmarc=none header.from=example.net`,
+    'with the same property twice': `${HOST}; dkim=pass header.d=example.net header.d=example.net`,
     'with SPF for the same domain': `${HOST}; spf=pass smtp.mailfrom="anna; x"@example.net`,
   }
   for (const [what, value] of Object.entries(PASS)) {
     test(`are believed ${what}`, async () => assert.equal(await believed(value), 'pass'))
   }
+
+  test('are believed where they name the organizational domain of the author, and no other', async () => {
+    const found = async (from: string, author: string) => {
+      const value = `Authentication-Results: ${HOST}; dmarc=pass (p=reject) header.from=${author}\r\n`
+      return (await judge(value + mail({ from }), { trust: HOST })).result
+    }
+    assert.equal(await found('anna@sub.example.net', 'example.net'), 'pass')
+    assert.equal(await found('anna@example.net', 'sub.example.net'), 'fail')
+    assert.equal(await found('anna@sub.example.net', 'net'), 'fail')
+    assert.equal(await found('anna@sub.example.net', 'other.example.net'), 'fail')
+  })
 
   const FAIL = {
     'a quoted local part that looks like a result': `${HOST}; spf=pass smtp.mailfrom="a; dmarc=pass b"@evil.example; dmarc=fail ${FROM}`,

@@ -17,7 +17,7 @@ const MAX = 10_000
 /**
  * Reads the value of an Authentication-Results header (RFC 8601, section 2.2). Senders choose some of what servers
  * write there, such as `smtp.mailfrom="a; dmarc=pass b"@evil.example`. So whatever does not follow the grammar to the
- * letter is undefined: an open quote or comment, words without a place, a property given twice.
+ * letter is undefined: an open quote or comment, words without a place, a property with two values.
  */
 export function parseAuthenticationResults(value: string): AuthenticationResults | undefined {
   const [head, ...statements] = statementsIn(value) ?? []
@@ -30,7 +30,7 @@ export function parseAuthenticationResults(value: string): AuthenticationResults
     if (words.length > (first || words[0]?.toLowerCase() !== 'none' ? 0 : 1)) return undefined
     if (!first) continue
     const properties = new Map(rest)
-    if (properties.size < rest.length) return undefined
+    if (rest.some(([name, value]) => properties.get(name) !== value)) return undefined
     const [method, result] = first
     results.push({ method: method.replace(/\/\d+$/, ''), result: result.toLowerCase(), properties, comments })
   }

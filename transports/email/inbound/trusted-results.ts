@@ -55,7 +55,8 @@ function judge(
     results.filter(({ method, result }) => method === name && result === 'pass')
   const spf = passed('spf').some(({ properties }) => domainIn(properties, 'smtp.mailfrom') === domain)
   if (spf) return { result: 'pass', strict }
-  const byDmarc = dmarc.some(({ result }, at) => result === 'pass' && authors[at] === domain)
+  // Some servers name the organizational domain, whose policy it is.
+  const byDmarc = dmarc.some(({ result }, at) => result === 'pass' && isAligned(authors[at] ?? '', domain))
   const byDkim = passed('dkim').some(({ properties }) =>
     isAligned(domainIn(properties, 'header.d') || domainIn(properties, 'header.i'), domain),
   )
