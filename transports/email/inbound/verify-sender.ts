@@ -74,7 +74,7 @@ async function gather(
   const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver: asked() }) : undefined
   const chain = believed?.arc?.chain || undefined
   const isVouched = chain && provenBeforeForwarding(chain, sealers, from)
-  const sealed = isVouched ? await arc({ ...believed?.arc, chain }, { resolver }) : undefined
+  const sealed = isVouched ? await arc({ ...believed?.arc, chain }, { resolver: asked() }) : undefined
   const policy = await dmarc({
     headerFrom: [address],
     spfDomains: sent?.status.result === 'pass' ? [sent.domain] : [],
