@@ -66,7 +66,7 @@ const options = z.strictObject({
 
   'allowed-senders': z.array(pattern).min(1).optional(),
   authentication: z.enum(['require', 'prefer', 'off']).default('prefer'),
-  /** The host of your own mail server, whose Authentication-Results are believed instead of verifying here. */
+  /** The host of your own mail server, whose Authentication-Results are believed instead of verifying here; or `microsoft`. */
   trust: z.string().min(1).optional(),
   /** Domains of forwarders and mailing lists whose ARC seals are believed. */
   'trust-arc': z.array(z.string().min(1)).min(1).optional(),

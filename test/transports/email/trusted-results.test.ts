@@ -147,6 +147,49 @@ describe('the results of a trusted server', () => {
   })
 })
 
+describe('the results of Microsoft 365, which name no server', () => {
+  const received = (by: string, from = 'a.example (203.0.113.7)') =>
+    `Received: from ${from} by\r\n ${by} (10.167.16.1) with Microsoft SMTP Server; Sat, 21 Nov 2026 10:00:00 +0000\r\n`
+  const entry = (from: string) =>
+    received(
+      'DB9PR01MB1.eurprd01.prod.exchangelabs.com',
+      'AM0PR04CA1.eurprd04.prod.outlook.com (2603:10a6:10:1d0::27)',
+    ) + received('AM0PR04CA1.outlook.office365.com', from)
+  const INSIDE = entry('AM3PEPF0000A790.eurprd05.prod.outlook.com\r\n (2603:10a6:20b:cafe::de)')
+  const EDGE = received('AM3PEPF0000A790.mail.protection.outlook.com')
+  const found = (domain: string, dmarc = 'pass action=none') =>
+    `Authentication-Results: spf=pass (sender IP is 203.0.113.7)\r\n smtp.mailfrom=${domain}; dkim=pass (signature was verified)\r\n header.d=${domain};dmarc=${dmarc}\r\n header.from=example.net;compauth=pass reason=100\r\n`
+  const PASS = found('example.net')
+  const FAIL = found('evil.example', 'fail action=oreject')
+  const result = async (headers: string) => (await judge(headers + mail({}), { trust: 'microsoft' })).result
+
+  test('are believed between the hops of Microsoft', async () => {
+    assert.equal(await result(INSIDE + PASS + EDGE), 'pass')
+    assert.equal(await result(INSIDE + FAIL + EDGE), 'fail')
+    assert.equal((await judge(INSIDE + PASS + EDGE + mail({}), { trust: HOST })).result, 'none')
+  })
+
+  test('are not those that a sender writes', async () => {
+    const hop = received('mx.evil.example')
+    assert.equal(await result(INSIDE + FAIL + EDGE + PASS + EDGE), 'fail')
+    assert.equal(await result(INSIDE + EDGE + hop + PASS + EDGE), 'none')
+    assert.equal(await result(INSIDE + EDGE + PASS + EDGE), 'none')
+    assert.equal(await result(entry('other.prod.outlook.com (2603:10a6:20b:cafe::de)') + PASS + EDGE), 'none')
+    const named = (address: string) => entry(`AM3PEPF0000A790.prod.outlook.com (${address})`)
+    assert.equal(await result(named('203.0.113.7') + PASS + EDGE), 'none')
+    assert.equal(await result(named('2603:1030:20b:cafe::de') + PASS + EDGE), 'none')
+    assert.equal(await result(received('mx.example.com') + PASS + EDGE), 'none')
+    assert.equal(await result(received('mx.example.com') + INSIDE + PASS + EDGE), 'none')
+    assert.equal(await result(PASS + EDGE), 'none')
+    assert.equal(await result(INSIDE + PASS), 'none')
+    assert.equal(await result(INSIDE + PASS + hop), 'none')
+    assert.equal(await result(INSIDE + PASS + received('x.protection.outlook.com.evil.example')), 'none')
+    assert.equal(await result(INSIDE + PASS.replace('spf=', 'mx.evil.example; spf=') + EDGE), 'none')
+  })
+
+  test('are none for mail from the own organization', async () => assert.equal(await result(INSIDE), 'none'))
+})
+
 describe('an Authentication-Results header', () => {
   test('is read in time that grows with its length', () => {
     for (const value of [

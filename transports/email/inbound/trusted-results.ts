@@ -6,6 +6,7 @@ import {
 } from './authentication-results.ts'
 import type { ContentDoubts } from './content-doubts.ts'
 import type { Identity } from './identity.ts'
+import { MICROSOFT, microsoftResults } from './microsoft-results.ts'
 import type { Mail } from './parse.ts'
 import { leftOpen, namesSigned, repetition, unsignedHeaders } from './signed-headers.ts'
 
@@ -13,6 +14,7 @@ import { leftOpen, namesSigned, repetition, unsignedHeaders } from './signed-hea
  * What the Authentication-Results headers (RFC 8601) of `host` say about mail from `domain`. Only the topmost run
  * of them counts, up to the next Received header: what stands below was there before your server took the mail,
  * and anyone can write it. Your server must remove forged ones with its own name, as RFC 8601, section 5, asks.
+ * `microsoft` for a host means the results that name none.
  * `doubt` says why the server may have judged another mail than the one that is read here: it proves nothing then.
  * `content` says the same of headers that a signature leaves out.
  */
@@ -69,6 +71,7 @@ function judge(
 
 /** The headers of `host`. Undefined where one of them does not follow the grammar. */
 function topmost(mail: Mail, host: string): AuthenticationResults[] | undefined {
+  if (host.toLowerCase() === MICROSOFT) return microsoftResults(mail)
   const found: AuthenticationResults[] = []
   for (const { key, value } of mail.headers) {
     if (key === 'received' && found.length > 0) break
