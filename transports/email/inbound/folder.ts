@@ -30,6 +30,8 @@ export type FolderParts = {
   patience: number
   /** Called whenever mails were dealt with, and when the server answered that there are no more. */
   onProgress(): void
+  /** Called after each look with how many mails are set aside. */
+  onAside(count: number): void
   log: Log
   now(): number
 }
@@ -72,6 +74,7 @@ export async function readFolder(
     cursor = await drain(connection, parts, cursor, uids, either)
     cursor = await withoutGone(connection, parts, cursor, due)
     retries.tried(cursor.undecided, new Set(uids))
+    parts.onAside(cursor.undecided.length)
     parts.onProgress()
     if (changed || either.aborted) continue
     const nap = new AbortController()

@@ -65,7 +65,8 @@ export function createReader(parts: {
   const readUnder = async (lease: HeldLease) => {
     role = 'reading'
     const signal = AbortSignal.any([stopping.signal, lease.lost])
-    for (const folder of options.folders) states.set(folder, { progressAt: deps.now(), read: false })
+    for (const folder of options.folders)
+      states.set(folder, { progressAt: deps.now(), read: false, aside: 0 })
     await Promise.all(options.folders.map((folder) => keepReading(folder, lease.token, signal)))
     role = 'waiting'
     await lease.release()
@@ -121,9 +122,11 @@ export function createReader(parts: {
           sweep: options.sweep,
           patience,
           onProgress() {
-            states.set(folder, { progressAt: deps.now(), read: true })
+            const { aside } = stateOf(folder)
+            states.set(folder, { progressAt: deps.now(), read: true, aside })
             onProgress()
           },
+          onAside: (aside) => void states.set(folder, { ...stateOf(folder), aside }),
           log,
           now: deps.now,
         },
@@ -134,7 +137,7 @@ export function createReader(parts: {
     }
   }
 
-  const stateOf = (folder: string) => states.get(folder) ?? { progressAt: deps.now(), read: false }
+  const stateOf = (folder: string) => states.get(folder) ?? { progressAt: deps.now(), read: false, aside: 0 }
 
   return {
     start() {
@@ -158,10 +161,12 @@ export function createReader(parts: {
         if (error && !read) return { ok: false, detail: `${folder} cannot be read: ${error}` }
         if (error) return { ok: true, detail: `${folder}: ${error}; trying again` }
       }
-      return { ok: true, detail: `reading ${options.folders.join(', ')}` }
+      const aside = [...states.values()].reduce((sum, each) => sum + each.aside, 0)
+      const note = aside > 0 ? `; set aside while their sender cannot be told: ${aside}` : ''
+      return { ok: true, detail: `reading ${options.folders.join(', ')}${note}` }
     },
   }
 }
 
-/** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
-type FolderState = { progressAt: number; read: boolean; error?: string }
+/** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. `aside`: mails that are undecided. */
+type FolderState = { progressAt: number; read: boolean; aside: number; error?: string }
