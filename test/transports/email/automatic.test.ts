@@ -257,8 +257,8 @@ describe('Authentication-Results of a trusted server', () => {
     )
     assert.equal(await resultOf('Authentication-Results: mx.example.com; x=y (dmarc=pass); none'), 'none')
     assert.equal(
-      await resultOf('Authentication-Results: mx.example.com; dmarc=pass header.from=example.net'),
-      'none',
+      await resultOf('Authentication-Results: mx.example.com; dmarc=pass header.from=other.example.net'),
+      'fail',
     )
   })
 
