@@ -174,6 +174,7 @@ describe('the results of Microsoft 365, which name no server', () => {
     assert.equal(await result(INSIDE + FAIL + EDGE + PASS + EDGE), 'fail')
     assert.equal(await result(INSIDE + EDGE + hop + PASS + EDGE), 'none')
     assert.equal(await result(INSIDE + EDGE + PASS + EDGE), 'none')
+    assert.equal(await result(INSIDE + EDGE + INSIDE + PASS + EDGE), 'none')
     assert.equal(await result(entry('other.prod.outlook.com (2603:10a6:20b:cafe::de)') + PASS + EDGE), 'none')
     const named = (address: string) => entry(`AM3PEPF0000A790.prod.outlook.com (${address})`)
     assert.equal(await result(named('203.0.113.7') + PASS + EDGE), 'none')
