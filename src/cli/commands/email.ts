@@ -41,6 +41,7 @@ export const addEmail: AddCommand = (program, context) => {
         const minutes = Math.max(1, Math.round(seconds / 60))
         terminal.err(`Open ${url} and type ${code} (within ${minutes} min). Log in as the mailbox.\n`)
       })
+      const secretKey = clientSecret ? `client-secret: "\${OAUTH_SECRET}", ` : ''
       show(terminal, { refreshToken, tokenUrl: urls.tokenUrl }, () =>
         [
           'Put this into .env:',
@@ -51,7 +52,7 @@ export const addEmail: AddCommand = (program, context) => {
           '',
           'and this into the gateway, under imap and under smtp:',
           '',
-          `oauth2: { client-id: "\${OAUTH_CLIENT}", ${clientSecret ? 'client-secret: "${OAUTH_SECRET}", ' : ''}refresh-token: "\${OAUTH_REFRESH}", token-url: "${urls.tokenUrl}" }`,
+          `oauth2: { client-id: "\${OAUTH_CLIENT}", ${secretKey}refresh-token: "\${OAUTH_REFRESH}", token-url: "${urls.tokenUrl}" }`,
         ].join('\n'),
       )
     })
