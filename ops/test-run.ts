@@ -26,7 +26,8 @@ export async function runTests({ files, namePatterns, timeout, deadline }: TestR
   const events = run({
     files,
     timeout,
-    concurrency: Math.max(2, availableParallelism()),
+    // Many files wait for servers most of their time, and leave a core to another.
+    concurrency: availableParallelism() + 1,
     signal: stop.signal,
     ...(namePatterns.length > 0 ? { testNamePatterns: namePatterns } : {}),
   })
