@@ -43,6 +43,8 @@ export function createMailKeys({ kv, gateway }: { kv: KeyValues; gateway: string
 
   return {
     async seen(mail, key, known) {
+      // Nearly always: only a renumbered folder is looked through again.
+      if (known.size === 0) return undefined
       const { date } = mail
       const ownKey = keyWithDate(key, date)
       if (known.has(keyHash(ownKey))) return ownKey
