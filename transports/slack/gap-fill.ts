@@ -6,12 +6,12 @@ import { objectAt, textAt } from './fields.ts'
 import { createChannelFill } from './gap-channel.ts'
 import { createMarks, KEPT, rememberThread, TICK } from './gap-marks.ts'
 import { createGapReader } from './gap-read.ts'
-import { backoff, createRounds, LATELY } from './gap-rounds.ts'
+import { BACKOFF, createRounds, LATELY } from './gap-rounds.ts'
 import type { Standing } from './inbound/draft.ts'
 import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
 import { workspaceOf } from './inbound/workspace-of.ts'
 import type { SlackOptions } from './options.ts'
-import { rest } from './patience.ts'
+import { backoff, rest } from './patience.ts'
 import type { Workspaces } from './workspaces.ts'
 
 /** What was missed while no socket was open, or the store was away, read back from Slack. */
@@ -125,7 +125,7 @@ export function createGapFill(
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
         isWanted = true
-        await wait(backoff(failures++))
+        await wait(backoff(failures++, BACKOFF))
       }
     }
     isPreparing = false

@@ -3,6 +3,7 @@ import { reasonOf } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import type { FillChannel } from './gap-channel.ts'
 import { type Channel, KEPT, type Marks } from './gap-marks.ts'
+import { backoff } from './patience.ts'
 
 /** Whose turn it is to be read back: one channel at a time of each workspace, and of no workspace after another. */
 export type Rounds = {
@@ -14,7 +15,7 @@ export type Rounds = {
   failing(): { since: number; reason: string } | undefined
 }
 
-const BACKOFF = { first: 500, longest: 60_000 }
+export const BACKOFF = { first: 500, longest: 60_000 }
 /** Slack or the store is away where this many channels fail that did not before: the others would too. */
 const ENOUGH = 3
 /** Channels that were spoken in so lately (ms) come first. */
@@ -70,7 +71,7 @@ export function createRounds(options: {
         rest = await step()
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, 'the store is away while Slack is read back')
-        rest = backoff(++state.troubles)
+        rest = backoff(++state.troubles, BACKOFF)
       }
       if (rest === 'end') break
       if (rest > 0) await wait(rest)
@@ -110,17 +111,17 @@ export function createRounds(options: {
     }
     const count = (before?.count ?? 0) + 1
     if (turn.end === 'late') {
-      attempts.set(channel, { count, due: now() + backoff(count + 1) })
+      attempts.set(channel, { count, due: now() + backoff(count + 1, BACKOFF) })
       return 0
     }
     warn(turn.reason)
     const failing = { since: before?.failing?.since ?? now(), reason: turn.reason }
-    attempts.set(channel, { count, due: now() + backoff(count), failing })
+    attempts.set(channel, { count, due: now() + backoff(count, BACKOFF), failing })
     // Of one that failed before it is known.
     if (!before?.failing) state.fresh++
     if (state.fresh < ENOUGH) return 0
     state.fresh = 0
-    return bar(state, backoff(++state.troubles))
+    return bar(state, backoff(++state.troubles, BACKOFF))
   }
 
   const bar = (state: State, ms: number): number => {
@@ -202,9 +203,3 @@ export function createRounds(options: {
 type State = { troubles: number; fresh: number; failedLast: boolean; barredUntil: number }
 
 type Turn = { take(): Promise<boolean>; release(): Promise<void> }
-
-/** How long after so many failures in a row to wait (ms). */
-export function backoff(failures: number): number {
-  const delay = Math.min(BACKOFF.longest, BACKOFF.first * 2 ** failures)
-  return delay * (0.5 + Math.random() / 2)
-}

@@ -21,3 +21,9 @@ export async function rest(ms: number, late: AbortSignal): Promise<void> {
   // It rejects when `late` aborts and for no other reason.
   await pause(ms, undefined, { signal: late, ref: false }).catch(() => undefined)
 }
+
+/** How long to wait after so many failures in a row (ms): twice as long each time, up to a limit, less up to a half by chance. */
+export function backoff(failures: number, limits: { first: number; longest: number }): number {
+  const delay = Math.min(limits.longest, limits.first * 2 ** failures)
+  return delay * (0.5 + Math.random() / 2)
+}

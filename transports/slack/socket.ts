@@ -9,6 +9,7 @@ import { slackFailure } from './failure.ts'
 import { type Envelope, readFrame } from './frames.ts'
 import type { Taken } from './inbound/answers.ts'
 import { watchLiveness } from './liveness.ts'
+import { backoff } from './patience.ts'
 
 export type SocketModeOptions = {
   appToken: string
@@ -79,7 +80,10 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
       state.brief = end === 'brief' ? state.brief + 1 : end === 'proven' ? 0 : state.brief
       state.fault = ending.fault ?? (end === 'failed' || state.brief >= FLAPPING ? why : '')
       // What Slack renews it wants back at once; but not again and again.
-      const wait = ending.wait === 0 && failures > 1 ? backoff(failures) : (ending.wait ?? backoff(failures))
+      const wait =
+        ending.wait === 0 && failures > 1
+          ? backoff(failures, BACKOFF)
+          : (ending.wait ?? backoff(failures, BACKOFF))
       log[failures === 0 ? 'info' : 'warn']({ why, wait }, 'the Slack socket ended; connecting anew')
       await sleep(wait)
     }
@@ -280,9 +284,4 @@ function createUnderWay() {
         }
       }),
   }
-}
-
-function backoff(failures: number): number {
-  const delay = Math.min(BACKOFF.longest, BACKOFF.first * 2 ** failures)
-  return delay * (0.5 + Math.random() / 2)
 }
