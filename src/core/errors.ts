@@ -164,6 +164,12 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** What a lock on the file, or writing it, throws: `state_locked` or `state_unwritable`. */
+export function fileFailure(path: string) {
+  return (kind: 'locked' | 'unwritable', cause?: unknown): TriviumError =>
+    new TriviumError(`state_${kind}`, { path, seconds: 10, reason: reasonOf(cause) }, { cause })
+}
+
 /** Any thrown value as a TriviumError, so that borders can answer with a code and a status. */
 export function toTriviumError(error: unknown): TriviumError {
   return error instanceof TriviumError

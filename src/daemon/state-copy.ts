@@ -1,8 +1,8 @@
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../core/log.ts'
+import { writeWhole } from '../lib/disk.ts'
 import { type AssistantState, assistantDocument } from '../state/assistant-state.ts'
-import { disk, writeWhole } from '../state/disk.ts'
 import { formatDocument } from '../state/document.ts'
 import { eventArchives } from '../state/event-archives.ts'
 import type { StateDocument } from '../state/manager.ts'
@@ -28,7 +28,7 @@ export function keepStateCopy(deps: {
     const text = formatDocument(latest)
     latest = undefined
     try {
-      await writeWhole(disk, path, dataDir, Buffer.from(text))
+      await writeWhole(path, text)
     } catch (err) {
       log.warn({ err, path }, 'the copy of the state could not be written; the state itself is on Redis')
     }

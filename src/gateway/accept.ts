@@ -1,7 +1,7 @@
-import { createBatcher } from '../core/batch.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Journal } from '../core/store.ts'
+import { createBatcher } from '../lib/batch.ts'
 
 /** What `accept` counts. */
 export type AcceptMetrics = {

@@ -5,7 +5,7 @@ import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import { createSendCounter, type SendCounter } from '../core/skill.ts'
 import type { ClaimedJob, Note, Store } from '../core/store.ts'
-import { backoffDelay } from './backoff.ts'
+import { backoff } from '../lib/backoff.ts'
 import type { Outbox } from './outbox.ts'
 import { pumpOnce } from './pump.ts'
 import type { Router } from './router.ts'
@@ -118,7 +118,7 @@ export function createDispatch(options: DispatchOptions): Worker {
     metrics.dispatched(route.name, dead ? 'dead' : 'retry', (now() - started) / 1000)
     const detail = { route: route.name, attempt, error: error.message }
     if (!dead) {
-      const delay = backoffDelay(route.retry, attempt)
+      const delay = backoff(attempt, pauses(route.retry))
       log.warn({ ...fields, delay }, 'the skill failed; the message will be dispatched again')
       return { outcome: 'retry', delay, error, notes: [note('failed', detail)] }
     }
@@ -198,4 +198,8 @@ function lastErrorOf(job: ClaimedJob): Error {
   const last = job.errors.at(-1)
   if (last) return new Error(last.message)
   return new Error(`the process that ran it died ${job.lost} times`)
+}
+
+function pauses({ backoff, delay, maxDelay }: Route['retry']) {
+  return { first: delay, longest: backoff === 'fixed' ? delay : maxDelay }
 }

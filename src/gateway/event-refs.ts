@@ -4,8 +4,8 @@ import type { Event } from '../core/event.ts'
 import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
-import { waitFor } from '../core/wait.ts'
-import { backoffDelay, type RetryPolicy } from './backoff.ts'
+import { backoff } from '../lib/backoff.ts'
+import { waitFor } from '../lib/wait-for.ts'
 import { withGap } from './gap.ts'
 import { attemptError, createWorker, type Worker } from './worker.ts'
 
@@ -27,7 +27,7 @@ export type RefSubscriptions = {
 const subscriptionSchema = z.object({ topic: z.string(), group: z.string(), ref: z.string() })
 const jobSchema = z.object({ ref: z.string(), event: z.unknown() })
 
-const RETRY: RetryPolicy = { attempts: 5, backoff: 'exponential', delay: 1000, maxDelay: 60_000 }
+const RETRY = { attempts: 5, first: 1000, longest: 60_000 }
 const PREFIX = 'trivium:subscription:'
 /** Written with each change of a subscription, so that every daemon on the store hears of it. */
 const CHANGED = 'trivium:subscriptions'
@@ -71,7 +71,7 @@ export function createRefSubscriptions(options: {
         const error = attemptError(thrown, now())
         const permanent = thrown instanceof TriviumError && !thrown.retryable
         if (!permanent && attempt < RETRY.attempts) {
-          return { outcome: 'retry', delay: backoffDelay(RETRY, attempt), error }
+          return { outcome: 'retry', delay: backoff(attempt, RETRY), error }
         }
         log.error({ ref, err: thrown }, 'an event of a subscription became a dead letter')
         return { outcome: 'dead', error, reason: permanent ? 'permanent' : 'attempts' }

@@ -1,10 +1,10 @@
-import { type Batcher, createBatcher } from '../core/batch.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, MESSAGE_TOPIC } from '../core/event.ts'
 import type { EventService } from '../core/services.ts'
 import type { Call } from '../core/skill.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
-import { waitFor } from '../core/wait.ts'
+import { type Batcher, createBatcher } from '../lib/batch.ts'
+import { waitFor } from '../lib/wait-for.ts'
 import type { RefSubscriptions } from './event-refs.ts'
 import { withGap } from './gap.ts'
 

@@ -5,8 +5,8 @@ import type { Log } from '../core/log.ts'
 import type { Attachment, Message } from '../core/message.ts'
 import type { ClaimedJob, JobState, Note, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
-import { waitFor } from '../core/wait.ts'
-import { backoffDelay, type RetryPolicy } from './backoff.ts'
+import { backoff } from '../lib/backoff.ts'
+import { waitFor } from '../lib/wait-for.ts'
 import { attemptError, createWorker, type RunOutcome, type Worker } from './worker.ts'
 
 const OUTBOX_QUEUE = 'outbox'
@@ -49,7 +49,7 @@ export type OutboxOptions = {
 }
 
 /** A send is tried for about a day: 1 s, 2 s, 4 s, … up to an hour apart. */
-const RETRY: RetryPolicy = { attempts: 32, backoff: 'exponential', delay: 1000, maxDelay: 3_600_000 }
+const RETRY = { attempts: 32, first: 1000, longest: 3_600_000 }
 const CLAIM_LEASE = 10_000
 /** A gateway that is disabled or gone now may be back after a reload; until then its replies wait, for a day. */
 const GATEWAY_AWAY = 30_000
@@ -144,7 +144,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       attempt,
     }
     if (!ambiguous && !permanent && attempt < RETRY.attempts) {
-      const delay = backoffDelay(RETRY, attempt)
+      const delay = backoff(attempt, RETRY)
       void options.sent(reply, 'retry')
       log.warn({ ...fields, delay, err: toTriviumError(thrown) }, 'the reply was not sent; trying again')
       return { outcome: 'retry', delay, error, notes: [note('send failed', { error: error.message })] }

@@ -2,7 +2,7 @@ import type { Message } from '../core/message.ts'
 import type { ReceivedMessage, ReceiveService } from '../core/services.ts'
 import type { Call } from '../core/skill.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
-import { waitFor } from '../core/wait.ts'
+import { waitFor } from '../lib/wait-for.ts'
 
 /**
  * The receive road: one consumer per message. Waiting callers are woken by the store; none polls. A message

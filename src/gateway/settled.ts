@@ -1,6 +1,6 @@
 import { pathGet } from '../core/json.ts'
 import type { Store } from '../core/store.ts'
-import { waitFor } from '../core/wait.ts'
+import { waitFor } from '../lib/wait-for.ts'
 import { DISPATCH_QUEUE } from './dispatch.ts'
 
 /** How the dispatch of a message ended, and how many replies it put into the outbox. */

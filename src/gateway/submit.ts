@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, toJson } from '../core/json.t
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
 import type { Reply, ReplyLog } from '../core/transport.ts'
-import { waitFor } from '../core/wait.ts'
+import { waitFor } from '../lib/wait-for.ts'
 import type { Sender } from './outbox.ts'
 import { waitUntilSettled } from './settled.ts'
 

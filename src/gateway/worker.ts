@@ -1,8 +1,8 @@
-import { createBatcher } from '../core/batch.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { AttemptError, ClaimedJob, Settled, Store } from '../core/store.ts'
-import { backoffDelay, type RetryPolicy } from './backoff.ts'
+import { backoff } from '../lib/backoff.ts'
+import { createBatcher } from '../lib/batch.ts'
 
 /**
  * How one run of a job ended. A throw after the abort gives the job back and is no attempt; any other throw counts
@@ -52,7 +52,7 @@ type Running = { job: ClaimedJob; abort: AbortController; ended: Promise<void> }
 const STORE_PAUSE = 500
 
 /** For throws that nobody foresaw: without an end, one broken job would hold its lane for ever. */
-const UNFORESEEN: RetryPolicy = { attempts: 10, backoff: 'exponential', delay: STORE_PAUSE, maxDelay: 60_000 }
+const UNFORESEEN = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
 
 export function createWorker(options: WorkerOptions): Worker {
   const { queue, store, log, now } = options
@@ -158,7 +158,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const error = attemptError(thrown, now())
     log.error({ queue, job: job.id, attempt, err: thrown }, 'a job failed in a way that nothing handles')
     if (attempt >= UNFORESEEN.attempts) return { outcome: 'dead', error, reason: 'attempts' }
-    return { outcome: 'retry', delay: backoffDelay(UNFORESEEN, attempt), error }
+    return { outcome: 'retry', delay: backoff(attempt, UNFORESEEN), error }
   }
 
   /** Tries again while the store is away: the claim is ours and renewed meanwhile, so the job need not run twice. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { isJsonObject, type JsonObject, pathGet } from '../core/json.ts'
 import type { Skill } from '../core/skill.ts'
-import { isMissing } from './files/write-whole.ts'
+import { isMissing } from '../lib/disk.ts'
 import { SKILL_NAME } from './load-code.ts'
 
 /** The file in a skills folder that declares skills by the words that begin a message. */

@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream'
 import { TriviumError } from '../core/errors.ts'
 import type { Attachment } from '../core/message.ts'
 import type { Artifacts } from '../core/transport.ts'
+import { type Disk, disk, isMissing, syncDir, temporaryName } from '../lib/disk.ts'
 import { createArtifactReferences } from './artifact-references.ts'
-import { type Disk, disk, syncDir, temporaryName } from './disk.ts'
 
 export type ArtifactStore = Artifacts & {
   has(sha256: string): boolean
@@ -48,8 +48,8 @@ export function createArtifacts(
     target.makeDir(shard)
     // Always renamed, also over the same bytes: the new file's age protects it from a sweep.
     references.exclusively(() => target.rename(temporary, join(shard, sha256)))
-    await syncDir(target, shard)
-    if (isNew) await syncDir(target, root)
+    await syncDir(shard, target)
+    if (isNew) await syncDir(root, target)
   }
 
   return {
@@ -157,8 +157,4 @@ function isOld(path: string, before: number): boolean {
 
 async function removeOld(target: Disk, dir: string, before: number): Promise<void> {
   for await (const name of entries(dir)) if (isOld(join(dir, name), before)) target.remove(join(dir, name))
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { fileFailure, reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
+import { type Disk, disk, syncDir, writeWhole } from '../lib/disk.ts'
+import { createFileLock } from '../lib/file-lock.ts'
 import type { CallJournal, CallRecord } from './call-ledger.ts'
 import { createCommitQueue } from './commit-queue.ts'
-import { type Disk, disk, syncDir, writeWhole } from './disk.ts'
-import { createFileLock } from './file-lock.ts'
 
 type Options = {
   /** `<data dir>/pending_calls.jsonl`. */
@@ -34,7 +34,7 @@ export function createFileCallJournal(options: Options): CallJournal {
   const { path, keep = 7 * DAY, compactAt = 8 * 1024 * 1024 } = options
   const now = options.now ?? Date.now
   const target = options.disk ?? disk
-  const lock = createFileLock(`${path}.lock`)
+  const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
   const by = `pid:${process.pid}`
   let read: Read = { inode: 0, end: 0, records: new Map() }
   const queue = createCommitQueue<Job>(commit)
@@ -114,7 +114,7 @@ export function createFileCallJournal(options: Options): CallJournal {
     } finally {
       target.close(fd)
     }
-    if (isNew) await syncDir(target, dirname(path))
+    if (isNew) await syncDir(dirname(path), target)
   }
 
   /** Keeps one line a call, and of the finished only those that are young enough. */
@@ -126,7 +126,7 @@ export function createFileCallJournal(options: Options): CallJournal {
     const bytes = Buffer.from(kept.map((record) => `${JSON.stringify(record)}\n`).join(''))
     // Where nearly all is still needed, writing it again would only be repeated with every call.
     if (bytes.length > read.end / 2) return
-    await writeWhole(target, path, dirname(path), bytes)
+    await writeWhole(path, bytes, target)
     read = {
       inode: statSync(path).ino,
       end: bytes.length,

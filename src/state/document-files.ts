@@ -1,9 +1,9 @@
 import { type BigIntStats, readFileSync, statSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
+import type { FileLock } from '../lib/file-lock.ts'
 import type { Stored } from './backend.ts'
 import { type LoggedChange, type LogTail, MOST_UNSYNCED, readTail } from './change-log.ts'
 import { fingerprint, parseDocument } from './document.ts'
-import type { FileLock } from './file-lock.ts'
 import { applyPatch } from './patch.ts'
 
 /** What the file system says of a file; undefined where there is none. */

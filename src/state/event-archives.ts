@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Disk, syncDir, writeWhole } from '../lib/disk.ts'
 import type { LoggedChange } from './change-log.ts'
-import { type Disk, syncDir, writeWhole } from './disk.ts'
 import type { DocumentFiles } from './document-files.ts'
 
 /** Full event logs of a document, oldest first: `<dir>/<name>.events.<time of the last event>.jsonl`. */
@@ -32,11 +32,11 @@ export async function archiveEvents(
   keep: number,
 ): Promise<void> {
   // The events that could bring back a lost rename leave the log that is looked at.
-  await syncDir(target, dir)
+  await syncDir(dir, target)
   const stamp = first.time.replaceAll(/[-:.]/g, '')
   const archive = join(dir, `${files.name}.events.${stamp}-${first.seq}.jsonl`)
   if (!eventArchives(dir, files.name).includes(archive)) target.link(files.events, archive)
-  await writeWhole(target, files.events, dir, Buffer.from(`${JSON.stringify(first)}\n`))
+  await writeWhole(files.events, `${JSON.stringify(first)}\n`, target)
   for (const old of eventArchives(dir, files.name).slice(0, -keep)) target.remove(old)
 }
 

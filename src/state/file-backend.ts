@@ -1,10 +1,11 @@
 import { type FSWatcher, fstatSync, readFileSync, statSync, watch } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { fileFailure, reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import { type Disk, disk, syncDir, temporaryName, writeWhole } from '../lib/disk.ts'
+import { createFileLock } from '../lib/file-lock.ts'
 import type { Commit, DocumentBackend } from './backend.ts'
 import { type LoggedChange, type LogTail, MOST_UNSYNCED, readChanges, readTail } from './change-log.ts'
-import { type Disk, disk, syncDir, temporaryName, writeWhole } from './disk.ts'
 import { fingerprint, formatDocument } from './document.ts'
 import {
   type DocumentFiles,
@@ -17,7 +18,6 @@ import {
   type Seen,
 } from './document-files.ts'
 import { archiveEvents, eventArchives } from './event-archives.ts'
-import { createFileLock } from './file-lock.ts'
 
 const SYNC_DELAY = 10
 const FULL_LOG = 32 * 1024 * 1024
@@ -52,7 +52,7 @@ export function createFileBackend(options: {
       name,
       document: join(dir, `${name}.json`),
       events: join(dir, `${name}.events.jsonl`),
-      lock: createFileLock(join(dir, `${name}.lock`)),
+      lock: createFileLock(join(dir, `${name}.lock`), fileFailure(join(dir, `${name}.lock`))),
       unsynced: MOST_UNSYNCED,
     }
     open.set(name, files)
@@ -97,7 +97,7 @@ export function createFileBackend(options: {
       readChanges([...eventArchives(dir, name), join(dir, `${name}.events.jsonl`)], name, after),
     async backup(name, label) {
       const path = join(dir, `${name}.${label}.backup.json`)
-      await writeWhole(target, path, dir, readFileSync(join(dir, `${name}.json`)))
+      await writeWhole(path, readFileSync(join(dir, `${name}.json`)), target)
       return path
     },
     setAside: (name, what, label) =>
@@ -110,7 +110,7 @@ export function createFileBackend(options: {
         const kept = `${path}.${label}`
         closeLog(target, files)
         target.rename(path, kept)
-        await syncDir(target, dir)
+        await syncDir(dir, target)
         return kept
       }),
     watch(name, listener) {
@@ -250,7 +250,7 @@ export function createFileBackend(options: {
       if (mode !== undefined && (Number(mode) & 0o777) !== OWN_MODE) target.chmod(fd, Number(mode))
       target.write(fd, text)
       target.write(log, lines)
-      const syncs = [target.fsync(fd), target.fsync(log), ...(withDir ? [syncDir(target, dir)] : [])]
+      const syncs = [target.fsync(fd), target.fsync(log), ...(withDir ? [syncDir(dir, target)] : [])]
       // While the disk works; a sync changes neither time nor size.
       const marks = { document: fstatSync(fd, { bigint: true }), events: fstatSync(log, { bigint: true }) }
       // All of them end before the file is closed, also where one fails.
@@ -293,7 +293,7 @@ export function createFileBackend(options: {
   async function settle(files: DocumentFiles, isFirst: boolean): Promise<void> {
     files.unsynced += 1
     if (isFirst) {
-      await syncDir(target, dir)
+      await syncDir(dir, target)
       files.unsynced = 0
     } else files.syncTimer ??= setTimeout(() => void syncLater(files), SYNC_DELAY).unref()
   }
@@ -303,7 +303,7 @@ export function createFileBackend(options: {
     if (files.unsynced === 0) return
     const { seen } = files
     try {
-      await syncDir(target, dir)
+      await syncDir(dir, target)
       if (files.seen === seen) files.unsynced = 0
     } catch (error) {
       options.log?.warn(

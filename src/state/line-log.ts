@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { fileFailure, reasonOf, TriviumError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
+import { type Disk, disk, syncDir } from '../lib/disk.ts'
+import { createFileLock } from '../lib/file-lock.ts'
 import { createCommitQueue } from './commit-queue.ts'
-import { type Disk, disk, syncDir } from './disk.ts'
-import { createFileLock } from './file-lock.ts'
 
 /** An append-only file of JSON lines, each with a `time`. Any number of processes may append. */
 export type LineLog = {
@@ -38,7 +38,7 @@ export function createLineLog(options: LineLogOptions): LineLog {
   const now = options.now ?? Date.now
   const target = options.disk ?? disk
   const dir = dirname(path)
-  const lock = createFileLock(`${path}.lock`)
+  const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
   const queue = createCommitQueue<Job>(write)
   let since: { inode: number; time: number } | undefined
 
@@ -84,7 +84,7 @@ export function createLineLog(options: LineLogOptions): LineLog {
         target.truncate(fd, size)
         throw error
       }
-      if (size === 0) await syncDir(target, dir)
+      if (size === 0) await syncDir(dir, target)
     } finally {
       target.close(fd)
     }
@@ -96,7 +96,7 @@ export function createLineLog(options: LineLogOptions): LineLog {
     if (since?.inode !== found.ino) since = { inode: found.ino, time: firstTime(path) ?? found.birthtimeMs }
     if (found.size < maxSize && now() - since.time < maxAge) return
     target.rename(path, fullName(path, now()))
-    await syncDir(target, dir)
+    await syncDir(dir, target)
     for (const old of fullFiles(path).slice(0, -keep)) target.remove(old)
   }
 }

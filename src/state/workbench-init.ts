@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '../core/json.ts'
-import { type Disk, disk, writeWhole } from './disk.ts'
+import { type Disk, disk, writeWhole } from '../lib/disk.ts'
 import { type DocumentSpec, formatDocument } from './document.ts'
 import { workbenchDocuments } from './workbench.ts'
 import { openWorkbench } from './workbench-project.ts'
@@ -17,7 +17,7 @@ export async function initWorkbench(dir: string, options: { disk?: Disk } = {}):
   for (const [name, text] of Object.entries(scaffold())) {
     const path = join(dir, name)
     if (existsSync(path)) continue
-    await writeWhole(target, path, join(path, '..'), Buffer.from(text))
+    await writeWhole(path, text, target)
     written.push(name)
   }
   return [...written, ...(await firstDocuments(dir))]

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { type Disk, disk } from '../../src/state/disk.ts'
+import { type Disk, disk } from '../../src/lib/disk.ts'
 
 export type FaultDisk = Disk & {
   steps(): number

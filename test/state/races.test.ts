@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createFileLock } from '../../src/state/file-lock.ts'
+import { fileFailure } from '../../src/core/errors.ts'
+import { createFileLock } from '../../src/lib/file-lock.ts'
 import { createStateManager } from '../../src/state/manager.ts'
 import { notes } from './manager.contract.ts'
 import { temporaryDir } from './temporary.ts'
@@ -73,8 +74,8 @@ describe('Run two agents against the same state file', () => {
 
   test('a lock is free at once when its holder is killed', async (t) => {
     const path = join(temporaryDir(t), 'one.lock')
-    const code = `import { createFileLock } from ${JSON.stringify(join(import.meta.dirname, '../../src/state/file-lock.ts'))}
-      await createFileLock(${JSON.stringify(path)}).acquire()
+    const code = `import { createFileLock } from ${JSON.stringify(join(import.meta.dirname, '../../src/lib/file-lock.ts'))}
+      await createFileLock(${JSON.stringify(path)}, (kind) => new Error(kind)).acquire()
       console.log('held')
       setInterval(() => {}, 1000)`
     const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
@@ -82,7 +83,7 @@ describe('Run two agents against the same state file', () => {
     })
     t.after(() => child.kill('SIGKILL'))
     await once(child.stdout, 'data')
-    const lock = createFileLock(path)
+    const lock = createFileLock(path, fileFailure(path))
     t.after(() => lock.close())
     await assert.rejects(lock.acquire(20), { code: 'state_locked' })
     child.kill('SIGKILL')

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Check } from '../../src/core/transport.ts'
+import { pause } from '../../src/lib/pause.ts'
 import type { ConnectImap, ImapConnection } from './imap-connection.ts'
 import { remove } from './inbound/afterwards.ts'
-import { delay } from './inbound/delay.ts'
 import type { EmailOptions } from './options.ts'
 import type { Smtp } from './outbound/smtp.ts'
 
@@ -107,7 +107,7 @@ async function roundTrip({ client }: ImapConnection, options: EmailOptions, smtp
         return { name, ok: true, detail: `arrived after ${Math.round(performance.now() - start)} ms` }
       }
       client.idle().catch(() => arrived.abort())
-      await delay(LOOK, arrived.signal)
+      await pause(LOOK, arrived.signal)
       arrived = new AbortController()
     }
     return {

@@ -1,8 +1,8 @@
 import type { WebClient } from '@slack/web-api'
 import type { Log } from '../../src/core/log.ts'
+import { inTime, pause } from '../../src/lib/pause.ts'
 import type { SlackApi } from './api.ts'
 import { slackFailure } from './failure.ts'
-import { inTime, rest } from './patience.ts'
 
 /**
  * Names for ids, from a cache with a limit. Nothing here throws. What Slack cannot tell at the moment (a rate limit,
@@ -57,7 +57,7 @@ export function createDirectory(options: {
       const found = usable(key, entry, () => question)
       if (found || late.aborted) return found
       const wait = restOf(question.method)
-      await (wait > 0 ? rest(wait, late) : inTime(ask(key, entry, question), late))
+      await (wait > 0 ? pause(wait, late) : inTime(ask(key, entry, question), late))
     }
   }
 

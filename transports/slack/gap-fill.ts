@@ -2,6 +2,8 @@ import { reasonOf } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
+import { backoff } from '../../src/lib/backoff.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { objectAt, textAt } from './fields.ts'
 import { createChannelFill } from './gap-channel.ts'
 import { createMarks, KEPT, rememberThread, TICK } from './gap-marks.ts'
@@ -11,7 +13,6 @@ import type { Standing } from './inbound/draft.ts'
 import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
 import { workspaceOf } from './inbound/workspace-of.ts'
 import type { SlackOptions } from './options.ts'
-import { backoff, rest } from './patience.ts'
 import type { Workspaces } from './workspaces.ts'
 
 /** What was missed while no socket was open, or the store was away, read back from Slack. */
@@ -77,7 +78,7 @@ export function createGapFill(
 
   const stopped = () => isStopped
   const mayRead = () => live && !isNew && !isStopped
-  const wait = (ms: number) => rest(ms, change.signal)
+  const wait = (ms: number) => pause(ms, change.signal)
   const reader = createGapReader({ wait, stopped, now, log })
   const fill = createChannelFill({
     ...{ marks, workspaces, reader, inbound, reach, stopped, now, log },

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, toJson } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
-import { createTokenBucket, type TokenBucket } from '../token-bucket.ts'
+import { createTokenBucket, type TokenBucket } from '../../src/lib/token-bucket.ts'
 import { slackFailure } from './failure.ts'
 import { textAt } from './fields.ts'
 import { type Channel, TICK } from './gap-marks.ts'

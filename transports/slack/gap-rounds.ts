@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { backoff } from '../../src/lib/backoff.ts'
 import type { FillChannel } from './gap-channel.ts'
 import { type Channel, KEPT, type Marks } from './gap-marks.ts'
-import { backoff } from './patience.ts'
 
 /** Whose turn it is to be read back: one channel at a time of each workspace, and of no workspace after another. */
 export type Rounds = {

@@ -3,13 +3,13 @@ import { reasonOf } from '../../src/core/errors.ts'
 import type { Log } from '../../src/core/log.ts'
 import type { Health } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
+import { backoff } from '../../src/lib/backoff.ts'
 import { createAcks } from './acks.ts'
 import { createAppClient } from './app-client.ts'
 import { slackFailure } from './failure.ts'
 import { type Envelope, readFrame } from './frames.ts'
 import type { Taken } from './inbound/answers.ts'
 import { watchLiveness } from './liveness.ts'
-import { backoff } from './patience.ts'
 
 export type SocketModeOptions = {
   appToken: string

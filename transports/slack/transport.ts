@@ -1,6 +1,7 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { checkSlack } from './check.ts'
 import type { Envelope } from './frames.ts'
 import { createGapFill } from './gap-fill.ts'
@@ -83,7 +84,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       } catch (error) {
         fault = reasonOf(error)
         deps.log.warn({ err: error, wait: delay }, 'Slack does not tell who the bot is; asking again')
-        await rest(delay, stopping.signal)
+        await pause(delay, stopping.signal)
       }
     }
   }
@@ -92,7 +93,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     async start() {
       startedAt = deps.now()
       void begin()
-      await Promise.race([connected.promise, rest(START, stopping.signal)])
+      await Promise.race([connected.promise, pause(START, stopping.signal)])
     },
     send: sender.send,
     probe: sender.probe,
@@ -134,16 +135,4 @@ function withFaults(health: Health, faults: readonly string[]): Health {
 function withStatus(health: Health, status: Health | undefined): Health {
   if (!status) return health
   return { ...health, ok: health.ok && status.ok, detail: [health.detail ?? '', status.detail].join('; ') }
-}
-
-function rest(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done)
-    function done() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-  })
 }

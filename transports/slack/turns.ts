@@ -1,5 +1,5 @@
 import type { Rate } from '../../src/core/units.ts'
-import { createTokenBucket } from '../token-bucket.ts'
+import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 
 /**
  * The turns under one rate limit. Called by whoever wants to send now, `who` being the same each time: 0 is a turn,

@@ -1,16 +1,11 @@
 import { z } from 'zod'
 import { duration, rate, size, timerDuration } from '../../src/core/units.ts'
+import { standardKey } from '../../src/lib/signatures.ts'
 
 const secret = z
   .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
   .transform((value) => (typeof value === 'string' ? [value] : value))
   .describe('One secret, or a list of them while you rotate: any of them is good.')
-
-/** The key in a Standard Webhooks secret: base64 after `whsec_`. Empty where the secret is not well-formed. */
-export function standardKey(text: string): Buffer {
-  const encoded = text.replace(/^whsec_/, '')
-  return /^[\w+/-]+={0,2}$/.test(encoded) ? Buffer.from(encoded, 'base64') : Buffer.alloc(0)
-}
 
 const tolerance = duration
   .default(300_000)

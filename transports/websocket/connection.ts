@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
-import type { TokenBucket } from '../token-bucket.ts'
+import type { TokenBucket } from '../../src/lib/token-bucket.ts'
 import type { Peer } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import type { WebsocketInbound } from './inbound.ts'

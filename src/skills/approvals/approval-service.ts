@@ -5,7 +5,7 @@ import type { Json } from '../../core/json.ts'
 import type { Approval, ApprovalService, ApprovalStatus } from '../../core/services.ts'
 import type { Call } from '../../core/skill.ts'
 import type { Store } from '../../core/store.ts'
-import { waitFor } from '../../core/wait.ts'
+import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 import { updateKv } from '../update-kv.ts'
 

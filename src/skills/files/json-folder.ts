@@ -2,10 +2,10 @@ import { type FSWatcher, mkdirSync, watch } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { fileFailure, reasonOf, TriviumError } from '../../core/errors.ts'
+import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
+import { createNameLocks } from '../../lib/name-locks.ts'
 import { fileNameOf } from './file-name.ts'
-import { createFolderLock } from './folder-lock.ts'
-import { isMissing, removeWhole, writeWhole } from './write-whole.ts'
 
 /** One JSON document a key, each in a file of its own, safe between processes. */
 export type JsonFolder<Doc extends { key: string }> = {
@@ -35,7 +35,7 @@ export function createJsonFolder<Doc extends { key: string }>(
   options: JsonFolderOptions<Doc>,
 ): JsonFolder<Doc> {
   const { path } = options
-  const lock = createFolderLock(path)
+  const lock = createNameLocks(path, fileFailure(path))
   const changes = createChangeFeed(path)
   const pathOf = (key: string) => join(path, fileNameOf(key))
 
@@ -55,8 +55,12 @@ export function createJsonFolder<Doc extends { key: string }>(
       return lock.hold(key, async () => {
         const file = pathOf(key)
         const { write, result } = change(await load(file))
-        if (write === null) await removeWhole(file)
-        else if (write) await writeWhole(file, `${JSON.stringify(write, null, 2)}\n`)
+        try {
+          if (write === null) await removeWhole(file)
+          else if (write) await writeWhole(file, `${JSON.stringify(write, null, 2)}\n`)
+        } catch (error) {
+          throw fileFailure(file)('unwritable', error)
+        }
         if (write !== undefined) changes.emit()
         return result
       })

@@ -1,5 +1,5 @@
 import type { StateService, StateStoreName } from '../../core/services.ts'
-import { waitFor } from '../../core/wait.ts'
+import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 import type { StateBackend } from './backend.ts'
 

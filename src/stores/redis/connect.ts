@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { Cluster, Redis } from 'ioredis'
 import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { backoff } from '../../lib/backoff.ts'
 import { toStoreError } from './failure.ts'
 
 export type ConnectOptions = {
@@ -33,7 +34,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     target.kind === 'cluster'
       ? new Cluster(target.nodes, {
           enableOfflineQueue: false,
-          clusterRetryStrategy: backoff,
+          clusterRetryStrategy: pauseBefore,
           retryDelayOnFailover: 100,
           retryDelayOnClusterDown: 100,
           maxRedirections: 5,
@@ -41,7 +42,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
           slotsRefreshInterval: 5_000,
           redisOptions: { ...shared, ...target.options },
         })
-      : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: backoff })
+      : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: pauseBefore })
   watch(client, target.address, options.log)
   await firstConnection(client, target.address, options.connectTimeout)
 
@@ -49,7 +50,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   const subscriber = () => {
     const rest = { ...shared, autoResubscribe: false, commandTimeout: options.commandTimeout }
     if (target.kind === 'single') {
-      return new Redis({ ...rest, ...target.options, retryStrategy: backoff })
+      return new Redis({ ...rest, ...target.options, retryStrategy: pauseBefore })
     }
     // A cluster sends what is published to all of its nodes: any of them will do, another each time.
     const nodes = client instanceof Cluster ? client.nodes('master').map((node) => node.options) : []
@@ -157,10 +158,11 @@ function commonOptions({ commandTimeout, connectTimeout }: ConnectOptions) {
   }
 }
 
-/** Exponential to 2 s, with jitter so that daemons do not all come back at once. For ever. */
-export function backoff(attempt: number): number {
-  const most = Math.min(50 * 2 ** Math.min(attempt, 6), 2_000)
-  return most / 2 + Math.random() * (most / 2)
+/** The pauses between attempts to connect, for ever. */
+export const RECONNECT = { first: 50, longest: 2_000 }
+
+function pauseBefore(attempt: number): number {
+  return backoff(attempt, RECONNECT)
 }
 
 function watch(client: Redis | Cluster, address: string, log: Log): void {

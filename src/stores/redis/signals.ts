@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Log } from '../../core/log.ts'
 import type { Signal } from '../../core/store.ts'
-import { backoff } from './connect.ts'
+import { backoff } from '../../lib/backoff.ts'
+import { RECONNECT } from './connect.ts'
 import { listOf, textOf } from './reply.ts'
 
 /** How often an idle subscription is probed: a peer that vanished without a word is found by nothing else. */
@@ -55,7 +56,7 @@ export function createSignals({ subscriber, channel, log }: SignalDeps): Signals
       })
     })
     connection.on('end', () => {
-      if (!closed) retry = setTimeout(open, backoff(attempts++))
+      if (!closed) retry = setTimeout(open, backoff(++attempts, RECONNECT))
     })
   }
 

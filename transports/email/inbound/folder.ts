@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import type { Log } from '../../../src/core/log.ts'
+import { pause } from '../../../src/lib/pause.ts'
 import type { ImapConnection } from '../imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
 import type { PutAway } from './afterwards.ts'
 import type { Cursor, CursorStore, Undecided } from './cursor.ts'
-import { delay } from './delay.ts'
 import type { Doubts } from './doubts.ts'
 import { type Batch, fetchAll, range } from './fetch.ts'
 import type { Ingest, Ingested } from './ingest.ts'
@@ -81,7 +81,7 @@ export async function readFolder(
     wake = () => nap.abort()
     // IDLE ends by itself when the next command is sent. Where it fails, `closed` says so, or the sweep finds out.
     client.idle().catch((error) => parts.log.debug({ folder: parts.folder, err: error }, 'IDLE ended'))
-    await delay(Math.min(sweep, retries.pause(cursor.undecided)), AbortSignal.any([either, nap.signal]))
+    await pause(Math.min(sweep, retries.pause(cursor.undecided)), AbortSignal.any([either, nap.signal]))
   }
   if (!signal.aborted) throw closed.reason
 }

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { backoff } from '../../../src/lib/backoff.ts'
+import { pause } from '../../../src/lib/pause.ts'
 import { marksIn } from '../own-id.ts'
 import type { SentLog } from '../sent-log.ts'
 import { isAddressed } from './addressed.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
 import type { Conversations } from './conversation.ts'
-import { backoff, delay } from './delay.ts'
 import { type Identity, SenderUndecided, type VerifyIdentity } from './identity.ts'
 import { createMailKeys } from './mail-keys.ts'
 import type { Mail } from './parse.ts'
@@ -54,7 +55,7 @@ export type Work = {
 /** `wait` resolves when every mail before this one was handed to accept; `pass` lets the next one go on. */
 export type Turn = { wait(): Promise<void>; pass(): void }
 
-const RETRY = { base: 500, max: 30_000 }
+const RETRY = { first: 500, longest: 30_000 }
 
 export function createIngest(options: {
   deps: TransportDeps
@@ -169,7 +170,7 @@ export function createIngest(options: {
           return { outcome: 'refused', key: '' }
         }
         log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail could not be accepted yet; trying again')
-        await delay(backoff(attempt, RETRY.base, RETRY.max), signal)
+        await pause(backoff(attempt, RETRY), signal)
         signal.throwIfAborted()
       }
     }

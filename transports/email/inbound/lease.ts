@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
 import type { Leases } from '../../../src/core/store.ts'
-import { delay } from './delay.ts'
+import { pause } from '../../../src/lib/pause.ts'
 
 /** A lease in force. `lost` is aborted when another daemon may have it; the holder stops at once then. */
 export type HeldLease = { token: number; lost: AbortSignal; release(): Promise<void> }
@@ -34,7 +34,7 @@ export async function holdLease(options: {
 
   let first = await Promise.race([acquire(), stopped])
   while (!first && !signal.aborted) {
-    await delay(ttl / 3, signal)
+    await pause(ttl / 3, signal)
     if (!signal.aborted) first = await Promise.race([acquire(), stopped])
   }
   if (!first) return undefined

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Health, TransportDeps } from '../../../src/core/transport.ts'
+import { backoff } from '../../../src/lib/backoff.ts'
+import { pause } from '../../../src/lib/pause.ts'
 import type { ConnectImap } from '../imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
 import { createPutAway, type PutAway } from './afterwards.ts'
 import { createCursorStore } from './cursor.ts'
-import { backoff, delay } from './delay.ts'
 import { createDoubts, type Doubts } from './doubts.ts'
 import { readFolder } from './folder.ts'
 import type { Ingest } from './ingest.ts'
@@ -86,13 +87,13 @@ export function createReader(parts: {
         })
       } catch (error) {
         if (signal.aborted) break
-        const wait = backoff(attempt, timing.retry, timing.maxRetry)
+        const wait = backoff(attempt, { first: timing.retry, longest: timing.maxRetry })
         states.set(folder, { ...stateOf(folder), error: reasonOf(error) })
         log.warn(
           { folder, reason: reasonOf(error), wait: Math.round(wait) },
           'the mailbox cannot be read; trying again',
         )
-        await delay(wait, signal)
+        await pause(wait, signal)
       }
     }
     await spool.close()

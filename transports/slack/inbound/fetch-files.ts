@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { inTime } from '../../../src/lib/pause.ts'
 import { defined, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
-import { inTime } from '../patience.ts'
 import type { Workspace } from '../workspaces.ts'
 import { type Download, download } from './download.ts'
 

@@ -5,7 +5,7 @@ import {
   SendPostponed,
   type TransportDeps,
 } from '../../../src/core/transport.ts'
-import { createTokenBucket, type TokenBucket } from '../../token-bucket.ts'
+import { createTokenBucket, type TokenBucket } from '../../../src/lib/token-bucket.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { mayHaveArrived } from '../failure.ts'
 import type { SlackOptions } from '../options.ts'

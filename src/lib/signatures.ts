@@ -1,14 +1,62 @@
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Verify } from './config.ts'
 
-/** The schemes that sign the body. */
-export type Signing = Exclude<Verify, { scheme: 'none' | 'bearer' | 'basic' }>
+/** A scheme that signs the body, its secrets (any of them is good) and how far the signed time may be from now (ms). */
+export type Signing =
+  | { scheme: 'github'; secret: string[] }
+  | { scheme: 'stripe' | 'slack' | 'standard-webhooks'; secret: string[]; tolerance: number }
+  | CustomSigning
+
+type CustomSigning = {
+  scheme: 'hmac'
+  secret: string[]
+  tolerance: number
+  header: string
+  algorithm: 'sha256' | 'sha1' | 'sha512'
+  encoding: 'hex' | 'base64' | 'base64url'
+  prefix: string
+  'timestamp-header'?: string | undefined
+  template?: string | undefined
+}
+
+/** Checks signatures. Each method returns why a delivery is refused, or undefined where it is good. */
+export type SignatureCheck = {
+  /** What can be told before the body is read: that a signature is there at all. */
+  head(headers: IncomingHttpHeaders): string | undefined
+  /** The signature over the body, exactly as it came. */
+  body(headers: IncomingHttpHeaders, raw: Buffer): string | undefined
+  /** The headers that carry the signature, in lower case. */
+  carriers: string[]
+}
+
+/** Makes the check of a scheme. Comparisons take constant time, whichever secret matches. */
+export function createSignatureCheck(options: Signing, now: () => number): SignatureCheck {
+  const { carriers, tolerance, ...scheme } = schemeOf(options)
+  const keys = keysOf(options)
+  return {
+    carriers,
+    head(headers) {
+      return carriers.every((name) => headers[name] === undefined)
+        ? `the header ${carriers[0]} is missing`
+        : undefined
+    },
+    body(headers, raw) {
+      const claim = scheme.claim(headers)
+      if (typeof claim === 'string') return claim
+      if (claim.signatures.length === 0) return 'the signature is malformed'
+      if (claim.at !== undefined && Math.abs(now() - claim.at) > tolerance) {
+        return `its time is more than ${tolerance / 1000} s away from now`
+      }
+      return matches(scheme.algorithm, keys, claim, raw) ? undefined : 'the signature does not match'
+    },
+  }
+}
 
 /** What a delivery claims: the signatures, the time it was signed, and the bytes around the body that were signed. */
-export type Claim = { signatures: Buffer[]; at?: number; before: string; after: string }
+type Claim = { signatures: Buffer[]; at?: number; before: string; after: string }
 
 /** How one scheme reads its claim from the headers; a string says what is missing. */
-export type Scheme = {
+type Scheme = {
   algorithm: string
   carriers: string[]
   tolerance: number
@@ -16,7 +64,7 @@ export type Scheme = {
 }
 
 /** The scheme that these options ask for. */
-export function schemeOf(options: Signing): Scheme {
+function schemeOf(options: Signing): Scheme {
   switch (options.scheme) {
     case 'github':
       return github
@@ -83,7 +131,7 @@ const standard: Omit<Scheme, 'tolerance'> = {
 
 const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 }
 
-function custom(options: Extract<Verify, { scheme: 'hmac' }>): Scheme {
+function custom(options: CustomSigning): Scheme {
   const timeHeader = options['timestamp-header']
   const template = options.template ?? '{body}'
   const [before = '', after_ = ''] = template.split('{body}')
@@ -109,6 +157,33 @@ function fill(template: string, headers: IncomingHttpHeaders, time: string): str
   return template.replaceAll(/\{(timestamp|header\.[\w-]+)\}/g, (_, name: string) =>
     name === 'timestamp' ? time : text(headers, name.slice('header.'.length).toLowerCase()),
   )
+}
+
+function matches(algorithm: string, keys: KeyObject[], claim: Claim, raw: Buffer): boolean {
+  let found = false
+  for (const key of keys) {
+    const hmac = createHmac(algorithm, key)
+    if (claim.before !== '') hmac.update(claim.before)
+    hmac.update(raw)
+    if (claim.after !== '') hmac.update(claim.after)
+    const expected = hmac.digest()
+    for (const signature of claim.signatures) {
+      if (signature.length === expected.length && timingSafeEqual(signature, expected)) found = true
+    }
+  }
+  return found
+}
+
+function keysOf(options: Signing): KeyObject[] {
+  return options.secret.map((secret) =>
+    createSecretKey(options.scheme === 'standard-webhooks' ? standardKey(secret) : Buffer.from(secret)),
+  )
+}
+
+/** The key in a Standard Webhooks secret: base64 after `whsec_`. Empty where the secret is not well-formed. */
+export function standardKey(text: string): Buffer {
+  const encoded = text.replace(/^whsec_/, '')
+  return /^[\w+/-]+={0,2}$/.test(encoded) ? Buffer.from(encoded, 'base64') : Buffer.alloc(0)
 }
 
 /** A sender may sign with several keys while it rotates them; more than this is no rotation. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createTokenBucket } from '../../transports/token-bucket.ts'
+import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import fc from '../fixtures/fast-check.ts'
 
 describe('a token bucket', () => {

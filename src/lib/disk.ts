@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
@@ -40,7 +41,7 @@ export const disk: Disk = {
 }
 
 /** Makes what was created, renamed or removed in a directory durable. */
-export async function syncDir(target: Disk, path: string): Promise<void> {
+export async function syncDir(path: string, target: Disk = disk): Promise<void> {
   const fd = target.open(path, 'r')
   try {
     await target.fsync(fd)
@@ -53,11 +54,15 @@ export async function syncDir(target: Disk, path: string): Promise<void> {
  * Writes a whole file so that a crash at any moment leaves the old or the new one: a temporary file in the
  * same directory, fsync, rename, fsync of the directory.
  */
-export async function writeWhole(target: Disk, path: string, dir: string, bytes: Uint8Array): Promise<void> {
+export async function writeWhole(
+  path: string,
+  content: Uint8Array | string,
+  target: Disk = disk,
+): Promise<void> {
   const temporary = temporaryName(path)
   const fd = target.open(temporary, 'w')
   try {
-    target.write(fd, bytes)
+    target.write(fd, Buffer.from(content))
     await target.fsync(fd)
   } catch (error) {
     target.close(fd)
@@ -66,7 +71,20 @@ export async function writeWhole(target: Disk, path: string, dir: string, bytes:
   }
   target.close(fd)
   target.rename(temporary, path)
-  await syncDir(target, dir)
+  await syncDir(dirname(path), target)
+}
+
+/** Removes a file for good. False: there was none. */
+export async function removeWhole(path: string, target: Disk = disk): Promise<boolean> {
+  if (!fs.existsSync(path)) return false
+  target.remove(path)
+  await syncDir(dirname(path), target)
+  return true
+}
+
+/** True for the error of a file or folder that is not there. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
 let count = 0

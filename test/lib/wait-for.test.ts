@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { waitFor } from '../../src/core/wait.ts'
+import { waitFor } from '../../src/lib/wait-for.ts'
 
 /** Something that can be waited for: `put` makes it there and wakes whoever listens. */
 function createBox<T>() {

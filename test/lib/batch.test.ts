@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createBatcher } from '../../src/core/batch.ts'
+import { createBatcher } from '../../src/lib/batch.ts'
 
 const double = async (items: number[]) => items.map((item) => item * 2)
 

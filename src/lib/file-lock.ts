@@ -1,0 +1,78 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** The operating system's lock on one file: exclusive between processes, and between callers of one process. */
+export type FileLock = {
+  /** Resolves with the function that gives the lock back; waits up to `timeout` ms (default 10 s) for other processes. */
+  acquire(timeout?: number): Promise<() => void>
+  /** Takes the lock at once or returns undefined. Not to be mixed with `acquire` in one process. */
+  tryAcquire(): (() => void) | undefined
+  close(): void
+}
+
+/** Makes the error that a lock throws: somebody held it for so long, or its file cannot be made. */
+export type LockFailure = (kind: 'locked' | 'unwritable', cause?: unknown) => Error
+
+type Handle = { database: DatabaseSync; begin: StatementSync; end: StatementSync }
+
+const SQLITE_BUSY = 5
+
+/**
+ * Makes a lock over the file at `path`. The kernel holds it for the process, so it is free the moment its
+ * holder dies, by whatever signal. Node has no call for such locks; SQLite takes them on an empty database
+ * (`BEGIN EXCLUSIVE`). Not for network file systems without POSIX locks.
+ */
+export function createFileLock(path: string, failure: LockFailure): FileLock {
+  let opened: Handle | undefined
+  let isHeld = false
+  const waiting: (() => void)[] = []
+
+  const attempt = (): boolean => {
+    try {
+      opened ??= open(path)
+      opened.begin.run()
+      return true
+    } catch (error) {
+      if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false
+      throw failure('unwritable', error)
+    }
+  }
+
+  const release = () => {
+    if (opened?.database.isOpen) opened.end.run()
+    passOn()
+  }
+
+  const passOn = () => {
+    isHeld = false
+    waiting.shift()?.()
+  }
+
+  return {
+    async acquire(timeout = 10_000) {
+      while (isHeld) await new Promise<void>((resolve) => waiting.push(resolve))
+      isHeld = true
+      try {
+        for (const end = performance.now() + timeout; !attempt(); ) {
+          if (performance.now() >= end) throw failure('locked')
+          // A random pause, so that many who wait do not come back in step.
+          await delay(Math.random() * 3)
+        }
+      } catch (error) {
+        passOn()
+        throw error
+      }
+      return release
+    },
+    tryAcquire: () => (attempt() ? release : undefined),
+    close() {
+      if (opened?.database.isOpen) opened.database.close()
+      opened = undefined
+    },
+  }
+}
+
+function open(path: string): Handle {
+  const database = new DatabaseSync(path, { timeout: 0 })
+  return { database, begin: database.prepare('BEGIN EXCLUSIVE'), end: database.prepare('COMMIT') }
+}
