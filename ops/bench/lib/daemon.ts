@@ -27,7 +27,6 @@ export type BenchDaemon = {
 const GATEWAYS = `gateways:
   github: { transport: webhook, path: /hooks/github, verify: { scheme: github, secret: '${SECRET}' } }
   plain: { transport: webhook, path: /hooks/plain }
-  chat: { transport: websocket, path: /ws }
 daemon: { grace: 200ms }
 `
 
@@ -58,7 +57,7 @@ export async function startDaemon(
   const began = performance.now()
   const child = spawn(command, args, {
     cwd: dir,
-    stdio: ['ignore', 'pipe', process.env.PROBE ? 'inherit' : 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
       HOME: dir,
