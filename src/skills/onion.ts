@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { reasonOf } from '../core/errors.ts'
 import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
 
@@ -51,4 +52,11 @@ function compose(layers: MiddlewareLayer[], skill: Skill): (ctx: SkillContext) =
     },
     core,
   )
+}
+
+/** Parses a middleware's settings; throws an Error that says in one line what is wrong. */
+export function parseSettings<T>(schema: z.ZodType<T>, settings: unknown): T {
+  const parsed = schema.safeParse(settings)
+  if (parsed.success) return parsed.data
+  throw new Error(z.prettifyError(parsed.error).replaceAll('✖ ', '').replaceAll(/\n\s*/g, ' '))
 }

@@ -4,15 +4,8 @@ import type { Store } from '../core/store.ts'
 import { createApprovalService } from './approvals/approval-service.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/session-service.ts'
-import {
-  createFileSessions,
-  createMemorySessions,
-  createSharedSessions,
-  type SessionDocument,
-} from './session/session-store.ts'
+import { createMemoryBackend, createSharedBackend, type MemoryEntry } from './state/backends.ts'
 import { createFileBackend } from './state/file-backend.ts'
-import { createMemoryBackend, type MemoryEntry } from './state/memory-backend.ts'
-import { createSharedBackend } from './state/shared-backend.ts'
 import { createStateService } from './state/state-service.ts'
 
 /** Looking through files takes time, and what has expired is not seen anyway. */
@@ -24,7 +17,7 @@ export type RuntimeServices = Pick<Services, 'state' | 'callbacks' | 'approvals'
   maintain(): Promise<void>
   close(): void
   /** For the manager's `globals`: the Maps in which `store: memory` keeps sessions and state, by their keys. */
-  globals: { sessions: Map<string, SessionDocument>; state: Map<string, MemoryEntry> }
+  globals: { sessions: Map<string, MemoryEntry>; state: Map<string, MemoryEntry> }
 }
 
 export type RuntimeServiceOptions = {
@@ -45,16 +38,13 @@ export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeSe
   const state = createStateService({
     file: createFileBackend(join(dataDir, 'state'), now),
     memory: createMemoryBackend(now, globals.state),
-    shared: createSharedBackend(store),
+    shared: createSharedBackend(store, 'state:'),
   })
-  const sessions = createSessionService(
-    {
-      file: createFileSessions(join(dataDir, 'sessions')),
-      memory: createMemorySessions(globals.sessions),
-      shared: createSharedSessions(store, now),
-    },
-    now,
-  )
+  const sessions = createSessionService({
+    file: createFileBackend(join(dataDir, 'sessions'), now),
+    memory: createMemoryBackend(now, globals.sessions),
+    shared: createSharedBackend(store, 'session:'),
+  })
   const approvals = createApprovalService({ store, resume, now })
   let sweptAt = Number.NEGATIVE_INFINITY
   return {

@@ -11,7 +11,7 @@ const ATTEMPTS = 50
  * Throws `state_conflict` after fifty lost races.
  */
 export async function updateKv(
-  kv: KeyValues,
+  kv: Pick<KeyValues, 'get' | 'set'>,
   key: string,
   change: (current: Json | undefined) => { value: Json; ttl?: number } | undefined,
 ): Promise<Json | undefined> {

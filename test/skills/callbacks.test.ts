@@ -4,7 +4,6 @@ import { createCallbackRef } from '../../src/core/callback-ref.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet } from '../../src/core/json.ts'
 import { createCallbackService } from '../../src/skills/callbacks/callback-service.ts'
-import { invocationsPrefix } from '../../src/skills/callbacks/records.ts'
 import { skillOf } from './support/manager.ts'
 import { type Runtime, startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
@@ -92,7 +91,7 @@ for (const kind of storeKinds()) {
       const store = await kind.open(t, await kind.place(t))
       const runtime = await startRuntime(t, { store })
       const ref = await createRef(runtime)
-      const key = `${invocationsPrefix(ref)}id-1`
+      const key = `callback-call:${ref}:id-1`
       const answered = { id: 'id-1', args: null, status: 'answered', result: 'first' }
       await store.kv.set(key, answered)
       const late = { ref, id: 'id-1', result: 'second' }

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { PassThrough } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
@@ -14,22 +12,19 @@ import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
 import type { SkillManager } from '../../src/skills/manager.ts'
 import { createMcpHttp } from '../../src/skills/mcp/mcp-http.ts'
-import { serveMcpStdio } from '../../src/skills/mcp/mcp-stdio.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
-type Connect = (t: TestContext, skills: Skill[], tools?: string) => Promise<Client>
-
-const overHttp: Connect = async (t, skills, tools) => {
+async function connect(t: TestContext, skills: Skill[]): Promise<Client> {
   const { manager } = await startRuntime(t, { skills })
-  return serveHttp(t, manager, tools)
+  return serveHttp(t, manager)
 }
 
-async function serveHttp(t: TestContext, manager: SkillManager, tools?: string): Promise<Client> {
-  const mcp = createMcpHttp({ manager, version: '1', ...(tools ? { tools } : {}) })
+async function serveHttp(t: TestContext, manager: SkillManager): Promise<Client> {
+  const mcp = createMcpHttp({ manager, version: '1' })
   const server = createServer((request, response) => void mcp.handle(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -46,108 +41,77 @@ async function serveHttp(t: TestContext, manager: SkillManager, tools?: string):
   return client
 }
 
-const overStdio: Connect = async (t, skills, tools) => {
-  const { manager } = await startRuntime(t, { skills })
-  const toServer = new PassThrough()
-  const toClient = new PassThrough()
-  const served = serveMcpStdio({ manager, version: '1', ...(tools ? { tools } : {}) }, toServer, toClient)
-  const client = new Client({ name: 'test', version: '1' })
-  await client.connect(streamTransport(toClient, toServer))
-  cleanup(t, async () => {
-    await client.close()
-    toServer.end()
-    await served
-  })
-  return client
-}
-
 const textOf = (result: unknown) => pathGet(result, 'content.0.text')
 
-for (const [name, connect] of [
-  ['streamable HTTP', overHttp],
-  ['stdio', overStdio],
-] as const) {
-  describe(`MCP over ${name}`, () => {
-    test('lists the skills as tools with their parameters', async (t) => {
-      const client = await connect(t, [])
-      const { tools } = await client.listTools()
-      const wait = tools.find((tool) => tool.name === 'event-wait')
-      assert.match(String(pathGet(wait, 'inputSchema.properties.timeout.description')), /ms/)
-      assert.deepEqual(wait?.inputSchema.required, ['topic'])
-      assert.ok(tools.some((tool) => tool.name === 'gateway-receive'))
-      assert.ok(tools.some((tool) => tool.name === 'gateway-send'))
-    })
-
-    test('offers only the tools that it was told to', async (t) => {
-      const client = await connect(t, [], 'state-*')
-      const { tools } = await client.listTools()
-      assert.ok(tools.length > 0 && tools.every((tool) => tool.name.startsWith('state-')))
-      const denied = await client.callTool({ name: 'session-list', arguments: {} })
-      assert.equal(denied.isError, true)
-      assert.match(String(textOf(denied)), /"forbidden"/)
-    })
-
-    test('calls a skill and returns its result', async (t) => {
-      const client = await connect(t, [])
-      const set = await client.callTool({ name: 'state-set', arguments: { key: 'a', value: { x: 1 } } })
-      assert.deepEqual(set.structuredContent, { ok: true, version: 1 })
-      const get = await client.callTool({ name: 'state-get', arguments: { key: 'a' } })
-      assert.equal(textOf(get), '{"x":1}')
-    })
-
-    test('tells errors with their code', async (t) => {
-      const client = await connect(t, [])
-      const wrong = await client.callTool({ name: 'state-get', arguments: { kee: 'a' } })
-      assert.equal(wrong.isError, true)
-      assert.match(String(textOf(wrong)), /"skill_args_invalid".*key/)
-    })
-
-    test('keeps one root id over the calls of a connection, so that a subscription is found again', async (t) => {
-      const client = await connect(t, [skillOf((ctx) => ctx.call.rootId)])
-      const ids = [
-        textOf(await client.callTool({ name: 'subject', arguments: {} })),
-        textOf(await client.callTool({ name: 'subject', arguments: {} })),
-      ]
-      assert.match(String(ids[0]), /^mcp-/)
-      assert.equal(ids[0], ids[1])
-    })
-
-    test('a wait ends before clients give up, unless the call says how long', async (t) => {
-      const args = z.object({ timeout: z.number().default(60_000) })
-      const client = await connect(t, [skillOf((ctx) => ctx.args, { args })])
-      const call = (given: object) => client.callTool({ name: 'subject', arguments: { ...given } })
-      assert.deepEqual((await call({})).structuredContent, { timeout: 50_000 })
-      assert.deepEqual((await call({ timeout: 90_000 })).structuredContent, { timeout: 90_000 })
-    })
-
-    test('a cancelled call aborts the skill', async (t) => {
-      let started = false
-      let aborted = false
-      const skill = skillOf(
-        ({ signal }) =>
-          new Promise((_, reject) => {
-            started = true
-            signal.addEventListener('abort', () => {
-              aborted = true
-              reject(signal.reason)
-            })
-          }),
-      )
-      const client = await connect(t, [skill])
-      const controller = new AbortController()
-      const call = client.callTool({ name: 'subject', arguments: {} }, undefined, {
-        signal: controller.signal,
-      })
-      const rejected = assert.rejects(call)
-      await until(() => started, 'the skill to start')
-      controller.abort()
-      await rejected
-      await until(() => aborted, 'the skill to be aborted')
-    })
-  })
-}
-
 describe('MCP over HTTP', () => {
+  test('lists the skills as tools with their parameters', async (t) => {
+    const client = await connect(t, [])
+    const { tools } = await client.listTools()
+    const wait = tools.find((tool) => tool.name === 'event-wait')
+    assert.match(String(pathGet(wait, 'inputSchema.properties.timeout.description')), /ms/)
+    assert.deepEqual(wait?.inputSchema.required, ['topic'])
+    assert.ok(tools.some((tool) => tool.name === 'gateway-receive'))
+    assert.ok(tools.some((tool) => tool.name === 'gateway-send'))
+  })
+
+  test('calls a skill and returns its result', async (t) => {
+    const client = await connect(t, [])
+    const set = await client.callTool({ name: 'state-set', arguments: { key: 'a', value: { x: 1 } } })
+    assert.deepEqual(set.structuredContent, { ok: true, version: 1 })
+    const get = await client.callTool({ name: 'state-get', arguments: { key: 'a' } })
+    assert.equal(textOf(get), '{"x":1}')
+  })
+
+  test('tells errors with their code', async (t) => {
+    const client = await connect(t, [])
+    const wrong = await client.callTool({ name: 'state-get', arguments: { kee: 'a' } })
+    assert.equal(wrong.isError, true)
+    assert.match(String(textOf(wrong)), /"skill_args_invalid".*key/)
+  })
+
+  test('keeps one root id over the calls of a connection, so that a subscription is found again', async (t) => {
+    const client = await connect(t, [skillOf((ctx) => ctx.call.rootId)])
+    const ids = [
+      textOf(await client.callTool({ name: 'subject', arguments: {} })),
+      textOf(await client.callTool({ name: 'subject', arguments: {} })),
+    ]
+    assert.match(String(ids[0]), /^mcp-/)
+    assert.equal(ids[0], ids[1])
+  })
+
+  test('a wait ends before clients give up, unless the call says how long', async (t) => {
+    const args = z.object({ timeout: z.number().default(60_000) })
+    const client = await connect(t, [skillOf((ctx) => ctx.args, { args })])
+    const call = (given: object) => client.callTool({ name: 'subject', arguments: { ...given } })
+    assert.deepEqual((await call({})).structuredContent, { timeout: 50_000 })
+    assert.deepEqual((await call({ timeout: 90_000 })).structuredContent, { timeout: 90_000 })
+  })
+
+  test('a cancelled call aborts the skill', async (t) => {
+    let started = false
+    let aborted = false
+    const skill = skillOf(
+      ({ signal }) =>
+        new Promise((_, reject) => {
+          started = true
+          signal.addEventListener('abort', () => {
+            aborted = true
+            reject(signal.reason)
+          })
+        }),
+    )
+    const client = await connect(t, [skill])
+    const controller = new AbortController()
+    const call = client.callTool({ name: 'subject', arguments: {} }, undefined, {
+      signal: controller.signal,
+    })
+    const rejected = assert.rejects(call)
+    await until(() => started, 'the skill to start')
+    controller.abort()
+    await rejected
+    await until(() => aborted, 'the skill to be aborted')
+  })
+
   test('tells a client that the list of tools changed', async (t) => {
     const folder = await createFolder(t)
     const { manager } = await startRuntime(t, { manager: { folders: [folder] } })
@@ -183,26 +147,6 @@ describe('MCP over HTTP', () => {
     assert.equal((await ask({}, 'GET')).status, 400)
   })
 })
-
-/** The SDK's own framing over two streams of this process. */
-function streamTransport(input: PassThrough, output: PassThrough): Transport {
-  const buffer = new ReadBuffer()
-  const transport: Transport = {
-    async start() {
-      input.on('data', (chunk: Buffer) => {
-        buffer.append(chunk)
-        for (let next = buffer.readMessage(); next; next = buffer.readMessage()) transport.onmessage?.(next)
-      })
-    },
-    async send(message) {
-      output.write(serializeMessage(message))
-    },
-    async close() {
-      transport.onclose?.()
-    },
-  }
-  return transport
-}
 
 /** The SDK's class does not fit its own interface under exactOptionalPropertyTypes. */
 function adapt(inner: StreamableHTTPClientTransport): Transport {

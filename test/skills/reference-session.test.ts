@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
@@ -191,7 +191,7 @@ describe('session', () => {
     const sessions = await manager.invoke('subject', { sessionId: 's' })
     assert.ok(sessions instanceof Map)
     assert.deepEqual(
-      [...sessions.values()].map(({ name, session }) => [name, session]),
+      [...sessions.values()].map(({ value: { name, session } }) => [name, session]),
       [['subject', 's']],
     )
   })
@@ -202,7 +202,10 @@ describe('session', () => {
     await before.manager.invoke('subject', { sessionId: 's' })
     const folder = join(before.dataDir, 'sessions')
     const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.json'))
-    assert.equal(JSON.parse(await readFile(join(folder, file), 'utf8')).entries.length, 1)
+    const { value, ...rest } = JSON.parse(await readFile(join(folder, file), 'utf8'))
+    assert.equal(value.entries.length, 1)
+    // As Trivium 0.1 wrote it.
+    await writeFile(join(folder, file), JSON.stringify({ ...rest, ...value }))
     await before.manager.close()
     before.services.close()
     const skills = [before.manager.get('subject')].filter((one) => one !== undefined)

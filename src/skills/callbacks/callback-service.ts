@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { makeId } from '../../core/message-id.ts'
@@ -8,7 +9,31 @@ import { formatDuration } from '../../core/units.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 import { updateKv } from '../update-kv.ts'
-import * as records from './records.ts'
+
+/** What the store keeps of a callback. Times are Unix ms. */
+const callbackRecord = z.object({
+  timeout: z.number(),
+  expiresAt: z.number(),
+  rootId: z.string().exactOptional(),
+  released: z.boolean(),
+})
+
+/** What the store keeps of one invocation of a callback, until its caller has the answer or has given up. */
+const invocationRecord = z.object({
+  id: z.string(),
+  args: z.json(),
+  status: z.enum(['pending', 'taken', 'answered', 'failed']),
+  result: z.json(),
+})
+
+type CallbackRecord = z.infer<typeof callbackRecord>
+type InvocationRecord = z.infer<typeof invocationRecord>
+
+const callbackKey = (ref: string) => `callback:${ref}`
+const invocationsPrefix = (ref: string) => `callback-call:${ref}:`
+/** Written with each invocation, so that responders on any daemon wake. */
+const bellKey = (ref: string) => `callback-bell:${ref}`
+const rootKey = (rootId: string, ref: string) => `callback-root:${rootId}:${ref}`
 
 /** A released ref is told from an unknown one for that long. */
 const TOMBSTONE = 3_600_000
@@ -27,22 +52,22 @@ export function createCallbackService(deps: {
   const { kv, onSignal } = store
   let count = 0
 
-  const find = async (ref: string): Promise<records.CallbackRecord> => {
-    const entry = await kv.get(records.callbackKey(ref))
+  const find = async (ref: string): Promise<CallbackRecord> => {
+    const entry = await kv.get(callbackKey(ref))
     if (!entry) throw new TriviumError('callback_not_found', { ref })
-    const record = records.callbackRecord.parse(entry.value)
+    const record = callbackRecord.parse(entry.value)
     if (record.released) throw new TriviumError('callback_released', { ref })
     return record
   }
 
   const takePending = async (ref: string): Promise<{ id: string; args: Json } | undefined> => {
-    for (const key of await kv.list(records.invocationsPrefix(ref), 1000)) {
+    for (const key of await kv.list(invocationsPrefix(ref), 1000)) {
       const entry = await kv.get(key)
       if (!entry) continue
-      const call = records.invocationRecord.parse(entry.value)
+      const call = invocationRecord.parse(entry.value)
       if (call.status !== 'pending') continue
       const { timeout } = await find(ref)
-      const taken: records.InvocationRecord = { ...call, status: 'taken' }
+      const taken: InvocationRecord = { ...call, status: 'taken' }
       const won = await kv.set(key, taken, { ifVersion: entry.version, ttl: timeout + LEFTOVER })
       if (won !== undefined) return { id: call.id, args: call.args }
     }
@@ -62,9 +87,9 @@ export function createCallbackService(deps: {
         const ref = `${label}-${randomBytes(4).toString('hex')}`
         const owner = rootId === undefined ? {} : { rootId }
         const record = { timeout, expiresAt: now() + ttl, released: false, ...owner }
-        const made = await kv.set(records.callbackKey(ref), record, { ttl, ifVersion: 0 })
+        const made = await kv.set(callbackKey(ref), record, { ttl, ifVersion: 0 })
         if (made === undefined) continue
-        if (rootId !== undefined) await kv.set(records.rootKey(rootId, ref), ref, { ttl })
+        if (rootId !== undefined) await kv.set(rootKey(rootId, ref), ref, { ttl })
         return { ref }
       }
     },
@@ -78,7 +103,7 @@ export function createCallbackService(deps: {
           const { expiresAt } = await find(ref)
           return { retryAt: expiresAt }
         },
-        watch: watch([records.bellKey(ref), records.callbackKey(ref)]),
+        watch: watch([bellKey(ref), callbackKey(ref)]),
         timeout,
         signal,
       })
@@ -88,11 +113,11 @@ export function createCallbackService(deps: {
 
     async respond({ ref, id, result = null, error }) {
       await find(ref)
-      const outcome: Pick<records.InvocationRecord, 'status' | 'result'> =
+      const outcome: Pick<InvocationRecord, 'status' | 'result'> =
         error === undefined ? { status: 'answered', result } : { status: 'failed', result: error }
       let ok = false
-      await updateKv(kv, records.invocationsPrefix(ref) + id, (current) => {
-        const call = records.invocationRecord.safeParse(current)
+      await updateKv(kv, invocationsPrefix(ref) + id, (current) => {
+        const call = invocationRecord.safeParse(current)
         ok = call.success && isOpen(call.data.status)
         return call.success && ok ? { value: { ...call.data, ...outcome }, ttl: LEFTOVER } : undefined
       })
@@ -102,19 +127,19 @@ export function createCallbackService(deps: {
     async release({ ref }) {
       let rootId: string | undefined
       let ok = false
-      await updateKv(kv, records.callbackKey(ref), (current) => {
-        const record = records.callbackRecord.safeParse(current)
+      await updateKv(kv, callbackKey(ref), (current) => {
+        const record = callbackRecord.safeParse(current)
         ok = record.success && !record.data.released
         if (!record.success || !ok) return undefined
         rootId = record.data.rootId
         return { value: { ...record.data, released: true }, ttl: TOMBSTONE }
       })
-      if (rootId !== undefined) await kv.delete(records.rootKey(rootId, ref))
+      if (rootId !== undefined) await kv.delete(rootKey(rootId, ref))
       return { ok }
     },
 
     async list(rootId) {
-      const prefix = records.rootKey(rootId, '')
+      const prefix = rootKey(rootId, '')
       return (await kv.list(prefix, 1000)).map((key) => key.slice(prefix.length))
     },
 
@@ -122,8 +147,8 @@ export function createCallbackService(deps: {
       const { timeout } = await find(ref)
       count += 1
       const id = makeId(now(), count)
-      const key = records.invocationsPrefix(ref) + id
-      const call: records.InvocationRecord = { id, args, status: 'pending', result: null }
+      const key = invocationsPrefix(ref) + id
+      const call: InvocationRecord = { id, args, status: 'pending', result: null }
       const answered = waitFor({
         attempt: async () => {
           // In this order: who answers and then releases must be found to have answered.
@@ -132,19 +157,19 @@ export function createCallbackService(deps: {
             (error: unknown) => error,
           )
           const entry = await kv.get(key)
-          const found = entry && records.invocationRecord.parse(entry.value)
+          const found = entry && invocationRecord.parse(entry.value)
           if (found && !isOpen(found.status)) return { value: found }
           if (entry && over) throw over
           return {}
         },
-        watch: watch([key, records.callbackKey(ref)]),
+        watch: watch([key, callbackKey(ref)]),
         timeout,
         signal,
       })
       // Listening first, writing second: an answer cannot fall between the two.
       const written = kv
         .set(key, call, { ttl: timeout + LEFTOVER })
-        .then(() => kv.set(records.bellKey(ref), id, { ttl: timeout + LEFTOVER }))
+        .then(() => kv.set(bellKey(ref), id, { ttl: timeout + LEFTOVER }))
       try {
         const [answer] = await Promise.all([answered, written])
         if (!answer && signal.aborted) throw abortError(signal, `Invoking ${ref}`)
@@ -158,6 +183,6 @@ export function createCallbackService(deps: {
   }
 }
 
-function isOpen(status: records.InvocationRecord['status']): boolean {
+function isOpen(status: InvocationRecord['status']): boolean {
   return status === 'pending' || status === 'taken'
 }

@@ -3,7 +3,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { type Call, defineMiddleware, type Middleware } from '../../core/skill.ts'
 import { createNameMatcher, type NameMatcher } from '../names.ts'
-import { parseSettings } from '../settings.ts'
+import { parseSettings } from '../onion.ts'
 
 /** Who may invoke what: globs over verified identities and `role:NAME`, and over names of skills. */
 export type AccessRule = { who: string[]; skills: string | string[] }

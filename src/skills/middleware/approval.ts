@@ -5,7 +5,7 @@ import { toJson } from '../../core/json.ts'
 import type { Approval } from '../../core/services.ts'
 import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
-import { parseSettings } from '../settings.ts'
+import { parseSettings } from '../onion.ts'
 
 const options = z.strictObject({
   title: z.string().optional(),

@@ -1,10 +1,9 @@
 import type { Approval } from '../../core/services.ts'
 import type { Middleware, SkillContext } from '../../core/skill.ts'
 import { type AccessRule, createAccessMiddleware } from './access.ts'
-import { allowedToolsMiddleware } from './allowed-tools.ts'
 import { createApprovalMiddleware } from './approval.ts'
+import { allowedToolsMiddleware, timeoutMiddleware } from './limits.ts'
 import { sessionMiddleware } from './session.ts'
-import { timeoutMiddleware } from './timeout.ts'
 
 /**
  * The middleware that ships, outermost first: access, approval, timeout, session, allowed-tools. Time that an

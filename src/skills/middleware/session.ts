@@ -1,9 +1,10 @@
+import { z } from 'zod'
 import { pathGet } from '../../core/json.ts'
 import type { SessionEntry, SessionId } from '../../core/services.ts'
 import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
-import { captureEntry } from '../session/capture.ts'
-import { sessionSettings } from '../session/settings.ts'
-import { parseSettings } from '../settings.ts'
+import { duration } from '../../core/units.ts'
+import { parseSettings } from '../onion.ts'
+import { captureEntry } from '../session/entries.ts'
 
 /** What `ctx.locals.session` holds: the entries from before this invocation, oldest first. */
 export type SkillSession = SessionId & { entries: SessionEntry[] }
@@ -62,3 +63,28 @@ function sessionKey(ctx: SkillContext, path: string): string | undefined {
   const { message } = ctx
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
 }
+
+const full = z.strictObject({
+  /** Dotted path into ctx to what names the session. */
+  key: z.string().min(1),
+  capture: z.array(z.string().min(1)).min(1).default(['$all']),
+  maxEntries: z.number().int().min(1).max(10_000).default(50),
+  store: z.enum(['memory', 'file', 'shared']).default('memory'),
+  /** A session is forgotten that long after its last entry. */
+  retention: duration.default(30 * 86_400_000),
+  /** Skills that give the same name share their sessions. Default: the skill's own name. */
+  name: z.string().min(1).optional(),
+})
+
+/** `session: args.sessionId`, or the full form. */
+const sessionSettings = z
+  // No union: its errors do not say which setting is wrong.
+  .preprocess((settings) => (typeof settings === 'string' ? { key: settings } : settings), full)
+  .superRefine(({ capture }, context) => {
+    for (const entry of capture) {
+      if (!entry.startsWith('$') || SENTINELS.includes(entry)) continue
+      context.addIssue({ code: 'custom', message: `capture knows ${SENTINELS.join(', ')}; not ${entry}` })
+    }
+  })
+
+const SENTINELS = ['$all', '$args', '$result', '$agent']

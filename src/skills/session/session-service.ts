@@ -1,51 +1,69 @@
+import { z } from 'zod'
+import type { Json } from '../../core/json.ts'
 import type { SessionId, SessionService, StateStoreName } from '../../core/services.ts'
-import { appendEntry, type SessionStore } from './session-store.ts'
+import type { StateBackend } from '../state/state-service.ts'
+import { updateKv } from '../update-kv.ts'
 
-/** Session memory over its three stores. */
-export type Sessions = SessionService & {
+/** What is kept of a session, under a key of its name and its own key. */
+const sessionValue = z.object({
+  name: z.string(),
+  session: z.string(),
+  entries: z.array(
+    z.object({
+      at: z.number(),
+      args: z.json().exactOptional(),
+      result: z.json().exactOptional(),
+      agent: z.json().exactOptional(),
+      values: z.record(z.string(), z.json()).exactOptional(),
+    }),
+  ),
+})
+
+const MOST_LISTED = 10_000
+
+/** Session memory over the three stores of keys and values. */
+export function createSessionService(backends: Record<StateStoreName, StateBackend>): SessionService & {
   /** Removes what has expired. Call it now and then. */
   sweep(): Promise<void>
   close(): void
-}
-
-export function createSessionService(
-  stores: Record<StateStoreName, SessionStore>,
-  now: () => number,
-): Sessions {
+} {
   return {
     async read(id) {
-      const found = await stores[id.store].read(keyOf(id))
-      return found && found.expires_at > now() ? found.entries : []
+      return entriesOf((await backends[id.store].get(keyOf(id)))?.value)
     },
     async append(id, entry, { maxEntries, ttl }) {
-      const key = keyOf(id)
-      const names = { key, name: id.name, session: id.key }
-      await stores[id.store].update(key, (current) =>
-        appendEntry(current, names, entry, { maxEntries, ttl, now: now() }),
-      )
+      await updateKv(backends[id.store], keyOf(id), (current) => {
+        const entries = [...entriesOf(current), entry].slice(-maxEntries)
+        return { value: { name: id.name, session: id.key, entries: entries.map(asJson) }, ttl }
+      })
     },
     async delete(id) {
-      return { ok: true, existed: await stores[id.store].delete(keyOf(id)) }
+      return { ok: true, existed: await backends[id.store].delete(keyOf(id)) }
     },
     async list(store) {
-      const live = (await stores[store].all()).filter((doc) => doc.expires_at > now())
-      return live.map((doc) => ({
-        name: doc.name,
-        key: doc.session,
-        entries: doc.entries.length,
-        updatedAt: doc.updated_at,
-      }))
+      const backend = backends[store]
+      const found = await Promise.all((await backend.list('', MOST_LISTED)).map((key) => backend.get(key)))
+      return found.flatMap((one) => {
+        if (!one) return []
+        const { name, session, entries } = sessionValue.parse(one.value)
+        return [{ name, key: session, entries: entries.length, updatedAt: entries.at(-1)?.at ?? 0 }]
+      })
     },
     async sweep() {
-      for (const store of [stores.memory, stores.file]) {
-        const expired = (await store.all()).filter((doc) => doc.expires_at <= now())
-        await Promise.all(expired.map((doc) => store.delete(doc.key)))
-      }
+      for (const backend of Object.values(backends)) await backend.sweep()
     },
     close() {
-      for (const store of Object.values(stores)) store.close()
+      for (const backend of Object.values(backends)) backend.close()
     },
   }
+}
+
+function entriesOf(value: Json | undefined) {
+  return value === undefined ? [] : sessionValue.parse(value).entries
+}
+
+function asJson(entry: object): Json {
+  return { ...entry }
 }
 
 /** Two pairs of name and key never give the same text. */

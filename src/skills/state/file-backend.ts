@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { isJsonObject } from '../../core/json.ts'
 import { createJsonFolder } from '../files/json-folder.ts'
-import type { StateBackend } from './backend.ts'
+import type { StateBackend } from './state-service.ts'
 
 const VERSION = 1
 
-/** A file under `<data dir>/state/`. Times are Unix ms. */
-export const stateDocument = z.object({
+const current = z.object({
   schema_version: z.literal(VERSION),
   key: z.string(),
   value: z.json(),
@@ -14,7 +14,10 @@ export const stateDocument = z.object({
   expires_at: z.number().exactOptional(),
 })
 
-type StateDocument = z.infer<typeof stateDocument>
+/** A file under `<data dir>/state/` or `<data dir>/sessions/`. Times are Unix ms. */
+const stateDocument = z.preprocess(withValue, current)
+
+type StateDocument = z.infer<typeof current>
 
 /** One JSON file a key in `path`; survives restarts, and is safe between processes. */
 export function createFileBackend(path: string, now: () => number): StateBackend {
@@ -65,4 +68,11 @@ export function createFileBackend(path: string, now: () => number): StateBackend
     },
     close: folder.close,
   }
+}
+
+/** Trivium 0.1 kept a session without `value` around it. */
+function withValue(document: unknown): unknown {
+  if (!isJsonObject(document) || !('entries' in document)) return document
+  const { name, session, entries, ...rest } = document
+  return { ...rest, version: 1, value: { name, session, entries } }
 }

@@ -1,7 +1,22 @@
+import type { Json } from '../../core/json.ts'
 import type { StateService, StateStoreName } from '../../core/services.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
-import type { StateBackend } from './backend.ts'
+
+/** Where keys and values live. Versions count from 1 for a key that was absent. Expired keys are absent. */
+export type StateBackend = {
+  get(key: string): Promise<{ value: Json; version: number } | undefined>
+  /** As `KeyValues.set`: the new version, or undefined where `ifVersion` does not hold. */
+  set(key: string, value: Json, options: { ttl?: number; ifVersion?: number }): Promise<number | undefined>
+  delete(key: string): Promise<boolean>
+  /** Sorted. */
+  list(prefix: string, limit: number): Promise<string[]>
+  /** A hint that the key may have changed. */
+  onChange(key: string, listener: () => void): () => void
+  /** Removes what has expired. */
+  sweep(): Promise<void>
+  close(): void
+}
 
 /** The service behind `state-get`, `-set`, `-delete`, `-list` and `-wait`, over its three stores. */
 export function createStateService(

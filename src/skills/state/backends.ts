@@ -1,5 +1,6 @@
 import type { Json } from '../../core/json.ts'
-import type { StateBackend } from './backend.ts'
+import type { Store } from '../../core/store.ts'
+import type { StateBackend } from './state-service.ts'
 
 /** A value of this process, in the Map that `ctx.globals.state` is. */
 export type MemoryEntry = { value: Json; version: number; expiresAt: number }
@@ -56,5 +57,22 @@ export function createMemoryBackend(
       for (const key of [...entries.keys()]) live(key)
     },
     close: () => listeners.clear(),
+  }
+}
+
+/** Keys and values on the message store, under a prefix; the same for every daemon that shares it. */
+export function createSharedBackend(
+  { kv, onSignal }: Pick<Store, 'kv' | 'onSignal'>,
+  root: string,
+): StateBackend {
+  return {
+    get: (key) => kv.get(root + key),
+    set: (key, value, options) => kv.set(root + key, value, options),
+    delete: (key) => kv.delete(root + key),
+    list: async (prefix, limit) => (await kv.list(root + prefix, limit)).map((key) => key.slice(root.length)),
+    onChange: (key, listener) => onSignal(`kv:${root}${key}`, listener),
+    // The store forgets by itself.
+    async sweep() {},
+    close() {},
   }
 }
