@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet } from '../../src/core/json.ts'
 import type { Approval } from '../../src/core/services.ts'
 import { until } from '../fixtures/until.ts'
@@ -9,7 +8,6 @@ import { messageOf } from './support/message.ts'
 import { startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
 
-const isCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
 const operator = { caller: { kind: 'cli' as const } }
 
 function guarded(approval: true | object = true) {
@@ -60,7 +58,7 @@ for (const kind of storeKinds()) {
       const { runs, skill } = guarded()
       const store = await kind.open(t, await kind.place(t))
       const { manager } = await startRuntime(t, { skills: [skill], store })
-      const refused = assert.rejects(manager.invoke('subject', {}, operator), isCode('approval_denied'))
+      const refused = assert.rejects(manager.invoke('subject', {}, operator), { code: 'approval_denied' })
       await manager.invoke('approval-decide', { id: await pendingId(manager), approve: false }, operator)
       await refused
       assert.deepEqual(runs, [])
@@ -77,7 +75,7 @@ for (const kind of storeKinds()) {
       )
       const refused = decisions.filter((one) => one.status === 'rejected')
       assert.equal(refused.length, 1)
-      assert.ok(isCode('approval_decided')(refused[0]?.reason))
+      assert.equal(pathGet(refused[0]?.reason, 'code'), 'approval_decided')
       await running
     })
   })
@@ -116,7 +114,7 @@ describe('a dispatched skill that needs an approval', () => {
 
   test('parks, asks in the conversation, and runs when it is dispatched again after the decision', async (t) => {
     const { manager, runs, sent, resumed } = await start(t)
-    await assert.rejects(dispatch(manager), isCode('approval_pending'))
+    await assert.rejects(dispatch(manager), { code: 'approval_pending' })
     const id = await pendingId(manager)
     assert.ok(sent[0]?.includes(id))
     await manager.invoke('approval-decide', { id, approve: true }, operator)
@@ -128,14 +126,14 @@ describe('a dispatched skill that needs an approval', () => {
     assert.deepEqual(runs, [{ n: 1 }])
     await assert.rejects(
       dispatch(manager, { n: 2 }),
-      isCode('approval_pending'),
+      { code: 'approval_pending' },
       'other arguments, other approval',
     )
   })
 
   test('replies with the reason when it is denied, and does not run', async (t) => {
     const { manager, runs } = await start(t)
-    await assert.rejects(dispatch(manager), isCode('approval_pending'))
+    await assert.rejects(dispatch(manager), { code: 'approval_pending' })
     await manager.invoke('approval-decide', {
       id: await pendingId(manager),
       approve: false,
@@ -152,7 +150,7 @@ describe('a dispatched skill that needs an approval', () => {
       const place = await kind.place(t)
       const store = await kind.open(t, place)
       const first = await start(t, true, { store })
-      await assert.rejects(dispatch(first.manager), isCode('approval_pending'))
+      await assert.rejects(dispatch(first.manager), { code: 'approval_pending' })
       await first.manager.close()
       await store.close()
       const { manager, runs, resumed } = await start(t, true, { store: await kind.open(t, place) })
@@ -171,7 +169,7 @@ describe('a dispatched skill that needs an approval', () => {
       let now = 1000
       const settings = { timeout: '1m', 'on-timeout': onTimeout }
       const { manager, services, runs, resumed } = await start(t, settings, { now: () => now })
-      await assert.rejects(dispatch(manager), isCode('approval_pending'))
+      await assert.rejects(dispatch(manager), { code: 'approval_pending' })
       now += 60_000
       await services.maintain()
       await services.maintain()
@@ -190,7 +188,7 @@ describe('a dispatched skill that needs an approval', () => {
         resumed.push(id)
       },
     })
-    await assert.rejects(dispatch(manager), isCode('approval_pending'))
+    await assert.rejects(dispatch(manager), { code: 'approval_pending' })
     const id = await pendingId(manager)
     await assert.rejects(manager.invoke('approval-decide', { id, approve: true }, operator), /crash/)
     crash = false
@@ -200,15 +198,14 @@ describe('a dispatched skill that needs an approval', () => {
 
   test('cannot be approved by a sender whom it does not name', async (t) => {
     const { manager } = await start(t, { approvers: ['boss', 'role:lead'] })
-    await assert.rejects(dispatch(manager), isCode('approval_pending'))
+    await assert.rejects(dispatch(manager), { code: 'approval_pending' })
     const id = await pendingId(manager)
     const decide = (caller: { id: string; roles?: string[] }) =>
       manager.invoke('approval-decide', { id, approve: true }, { caller: { kind: 'route', ...caller } })
-    await assert.rejects(decide({ id: 'alice' }), isCode('forbidden'))
+    await assert.rejects(decide({ id: 'alice' }), { code: 'forbidden' })
     await decide({ id: 'carol', roles: ['lead'] })
-    await assert.rejects(
-      manager.invoke('approval-decide', { id, approve: false }, operator),
-      isCode('approval_decided'),
-    )
+    await assert.rejects(manager.invoke('approval-decide', { id, approve: false }, operator), {
+      code: 'approval_decided',
+    })
   })
 })

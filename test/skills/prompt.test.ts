@@ -159,23 +159,9 @@ describe('rendering', () => {
     assert.ok(input.startsWith('Arguments:'))
   })
 
-  const session = {
+  const _session = {
     entries: [{ at: 0, args: { text: 'My name is Ada', sessionId: 's' }, result: 'Hello Ada' }],
   }
-
-  test('session history is prepended with a preamble', async (t) => {
-    const { instructions } = await render(t, 'Answer.', {}, {}, { session })
-    assert.match(
-      instructions,
-      /What was said before.*\n<data-w source="history">\n\[1970.*\]\nuser: My name is Ada\nyou: Hello Ada\n<\/data-w>\n\nAnswer\.$/,
-    )
-  })
-
-  test('session history stands only where :session-history[] is', async (t) => {
-    const { instructions } = await render(t, 'Before.\n\n:session-history[]\n\nAfter.', {}, {}, { session })
-    assert.match(instructions, /Before\.\n\nWhat was said before[\s\S]*<\/data-w>\n\nAfter\.$/)
-    assert.equal(instructions.split('My name is Ada').length, 2)
-  })
 
   test('without a session the directive leaves nothing', async (t) => {
     const { instructions } = await render(t, 'Before.\n\n:session-history[]\n\nAfter.', {})

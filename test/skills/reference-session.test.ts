@@ -84,12 +84,6 @@ describe('session', () => {
     assert.match(prompts()[1] ?? '', /My name is Ada\s+you: answer 1/)
   })
 
-  test('gives any skill persistent conversational memory: code', async (t) => {
-    const { manager } = await startCode(t, 'args.sessionId')
-    assert.equal(await manager.invoke('subject', { sessionId: 's' }), 0)
-    assert.equal(await manager.invoke('subject', { sessionId: 's' }), 1)
-  })
-
   test('shorthand captures everything, in-memory storage', async (t) => {
     const { manager, services, dataDir } = await startHelper(t, SHORTHAND, 'Answer.')
     await manager.invoke('helper', { sessionId: 's', text: 'hi' })
@@ -157,18 +151,6 @@ describe('session', () => {
       assert.ok(prompt.search(preamble) < prompt.indexOf('You are a helpful assistant.'))
       assert.match(prompt, preamble)
     }
-  })
-
-  test('for code skills (no prompt), the history is available on ctx.locals.session', async (t) => {
-    const { manager } = await startCode(t, 'args.sessionId', ({ args, locals }) => {
-      const texts = pathGet(locals, 'session.entries.0.args.text')
-      return { texts, said: pathGet(args, 'text') }
-    })
-    await manager.invoke('subject', { sessionId: 's', text: 'one' })
-    assert.deepEqual(await manager.invoke('subject', { sessionId: 's', text: 'two' }), {
-      texts: 'one',
-      said: 'two',
-    })
   })
 
   test('when :session-history[] is present, auto-prepending is skipped and the directive places it', async (t) => {

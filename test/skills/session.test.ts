@@ -56,17 +56,6 @@ for (const kind of storeKinds()) {
         assert.deepEqual(await manager.invoke('subject', { id: 's' }), [2, 3])
       })
 
-      test('is gone after session-delete', async (t) => {
-        const { manager } = await start(t)
-        await manager.invoke('subject', { id: 's', n: 1 })
-        const listed = await manager.invoke('session-list', { store })
-        assert.equal(pathGet(listed, '0.key'), 's')
-        const id = { name: 'subject', key: 's', store }
-        assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: true })
-        assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: false })
-        assert.deepEqual(await manager.invoke('subject', { id: 's' }), [])
-      })
-
       test('is found and forgotten by who does not know where it is kept', async (t) => {
         const { manager } = await start(t)
         await manager.invoke('subject', { id: 's', n: 1 })
@@ -82,39 +71,6 @@ for (const kind of storeKinds()) {
 }
 
 describe('session settings', () => {
-  test('the shorthand keeps everything of 50 invocations in memory', async (t) => {
-    const { manager } = await startRuntime(t, { skills: [recall('args.sessionId')] })
-    const { layers } = manager.describe('subject')
-    assert.deepEqual(
-      layers.map(({ name }) => name),
-      ['session'],
-    )
-    for (let n = 0; n < 52; n++) await manager.invoke('subject', { sessionId: 's', n })
-    const kept = await manager.invoke('subject', { sessionId: 's' })
-    assert.deepEqual(
-      kept,
-      Array.from({ length: 50 }, (_, n) => n + 2),
-    )
-    assert.deepEqual(await manager.invoke('session-list', { store: 'file' }), [])
-  })
-
-  test('the key may be any path into ctx, a header among them', async (t) => {
-    const { manager } = await startRuntime(t, {
-      skills: [recall('nonlocals.request.headers.x-tenant-id')],
-    })
-    const from = (tenant: string) => ({ nonlocals: { request: { headers: { 'x-tenant-id': tenant } } } })
-    await manager.invoke('subject', { n: 1 }, from('a'))
-    assert.deepEqual(await manager.invoke('subject', {}, from('a')), [1])
-    assert.deepEqual(await manager.invoke('subject', {}, from('b')), [])
-  })
-
-  test('a key that resolves to undefined skips the session, and says so at debug', async (t) => {
-    const { manager } = await startRuntime(t, { skills: [recall('args.route.id')] })
-    assert.equal(await manager.invoke('subject', {}), undefined)
-    const line = manager.lines.find(({ message }) => message.startsWith('no session'))
-    assert.equal(line?.level, 'debug')
-  })
-
   test('a key that is empty text is none: strangers without one share nothing', async (t) => {
     const { manager } = await startRuntime(t, { skills: [recall('args.id')] })
     for (const n of [1, 2]) assert.equal(await manager.invoke('subject', { id: '', n }), undefined)
@@ -175,16 +131,6 @@ describe('session settings', () => {
     assert.deepEqual(await services.sessions.read({ name: 'subject', key: 's', store: 'file' }), [])
     await services.maintain()
     assert.deepEqual(await manager.invoke('session-list', { store: 'file' }), [])
-  })
-
-  test('sessions in files survive a restart, those in memory do not', async (t) => {
-    const skills = [recall({ key: 'args.id', store: 'file' }, { name: 'filed' }), recall('args.id')]
-    const first = await startRuntime(t, { skills })
-    await first.manager.invoke('filed', { id: 's', n: 1 })
-    await first.manager.invoke('subject', { id: 's', n: 1 })
-    const { manager } = await startRuntime(t, { skills, dataDir: first.dataDir })
-    assert.deepEqual(await manager.invoke('filed', { id: 's' }), [1])
-    assert.deepEqual(await manager.invoke('subject', { id: 's' }), [])
   })
 
   test('wrong settings break the skill with the reason', async (t) => {

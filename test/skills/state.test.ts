@@ -5,6 +5,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { pathGet } from '../../src/core/json.ts'
 import { fileNameOf } from '../../src/skills/files/file-name.ts'
 import { createFileBackend } from '../../src/skills/state/file-backend.ts'
 import fc from '../fixtures/fast-check.ts'
@@ -18,35 +19,6 @@ const STORES = ['file', 'memory', 'shared'] as const
 
 for (const kind of storeKinds()) {
   describe(`state on the ${kind.kind} store`, () => {
-    test('the sequence of the reference runs as written inside a code skill', async (t) => {
-      const seen: Record<string, unknown> = {}
-      const skill = skillOf(async (ctx) => {
-        await ctx.manager.invoke('state-set', { key: 'user:alice:prefs', value: { theme: 'dark' } })
-        seen.prefs = await ctx.manager.invoke('state-get', { key: 'user:alice:prefs' })
-        seen.userKeys = await ctx.manager.invoke('state-list', { prefix: 'user:alice:' })
-        const waiting = ctx.manager.invoke('state-wait', { key: 'job:123:done', timeout: 30000 })
-        await ctx.manager.invoke('state-set', { key: 'job:123:done', value: { ok: 1 } })
-        seen.result = await waiting
-        seen.deleted = await ctx.manager.invoke('state-delete', { key: 'user:alice:prefs' })
-        await ctx.manager.invoke('state-set', { key: 'counter', value: 42, store: 'memory' })
-        seen.memory = await ctx.manager.invoke('state-get', { key: 'counter', store: 'memory' })
-        seen.notInFile = await ctx.manager.invoke('state-get', { key: 'counter' })
-      })
-      const { manager } = await startRuntime(t, {
-        skills: [skill],
-        store: await kind.open(t, await kind.place(t)),
-      })
-      await manager.invoke('subject')
-      assert.deepEqual(seen, {
-        prefs: { theme: 'dark' },
-        userKeys: ['user:alice:prefs'],
-        result: { ok: 1 },
-        deleted: { ok: true, existed: true },
-        memory: 42,
-        notInFile: null,
-      })
-    })
-
     for (const store of STORES) {
       describe(`in ${store}`, () => {
         const start = async (t: Parameters<typeof startRuntime>[0]) => {
@@ -125,12 +97,12 @@ for (const kind of storeKinds()) {
           assert.equal(await invoke('wait', { key: 'a', timeout: 20 }), null)
         })
 
-        test('state-wait wakes on the write', async (t) => {
+        test('state-wait wakes on the write, all who wait', async (t) => {
           const invoke = await start(t)
-          const waiting = invoke('wait', { key: 'a', timeout: 30_000 })
+          const waiting = [1, 2].map(() => invoke('wait', { key: 'a', timeout: 30_000 }))
           await invoke('set', { key: 'other', value: 0 })
           await invoke('set', { key: 'a', value: { is: 'there' } })
-          assert.deepEqual(await waiting, { is: 'there' })
+          assert.deepEqual(await Promise.all(waiting), [{ is: 'there' }, { is: 'there' }])
         })
       })
     }
@@ -138,23 +110,6 @@ for (const kind of storeKinds()) {
 }
 
 describe('state in files', () => {
-  test('survives a restart, one JSON file a key under <data dir>/state', async (t) => {
-    const first = await startRuntime(t)
-    await first.manager.invoke('state-set', { key: 'user:alice', value: { a: 1 } })
-    const second = await startRuntime(t, { dataDir: first.dataDir })
-    assert.deepEqual(await second.manager.invoke('state-get', { key: 'user:alice' }), { a: 1 })
-    const files = await readdir(join(first.dataDir, 'state'))
-    assert.deepEqual(
-      files.filter((name) => !name.startsWith('.')),
-      ['user%3aalice.json'],
-    )
-    const document: unknown = JSON.parse(
-      await readFile(join(first.dataDir, 'state/user%3aalice.json'), 'utf8'),
-    )
-    assert.ok(typeof document === 'object' && document && 'schema_version' in document)
-    assert.equal(document.schema_version, 1)
-  })
-
   test('a value with a ttl is gone after it, for get, list, delete and ifVersion', async (t) => {
     let now = 1000
     const { manager } = await startRuntime(t, { now: () => now })
@@ -240,6 +195,38 @@ describe('state in files', () => {
         assert.equal(fileNameOf(other).toLowerCase() === name.toLowerCase(), one === other)
       }),
     )
+  })
+})
+
+describe('the backends of state', () => {
+  test('file is the default, and persists as JSON files across process restarts', async (t) => {
+    const before = await startRuntime(t)
+    await before.manager.invoke('state-set', { key: 'user:alice:prefs', value: { theme: 'dark' } })
+    const folder = join(before.dataDir, 'state')
+    const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.json'))
+    assert.deepEqual(JSON.parse(await readFile(join(folder, file), 'utf8')).value, { theme: 'dark' })
+    await before.manager.close()
+    before.services.close()
+    const { manager } = await startRuntime(t, { dataDir: before.dataDir })
+    assert.deepEqual(await manager.invoke('state-get', { key: 'user:alice:prefs' }), { theme: 'dark' })
+  })
+
+  test('memory is a process-lifetime Map on globals, and lost on exit', async (t) => {
+    const look = skillOf(({ globals }) => globals.state)
+    const { manager, dataDir } = await startRuntime(t, { skills: [look] })
+    await manager.invoke('state-set', { key: 'counter', value: 42, store: 'memory' })
+    const map = await manager.invoke('subject')
+    assert.ok(map instanceof Map)
+    assert.equal(map.get('counter').value, 42)
+    const later = await startRuntime(t, { dataDir })
+    assert.equal(await later.manager.invoke('state-get', { key: 'counter', store: 'memory' }), null)
+  })
+
+  test('state-wait waits 60000 ms by default', async (t) => {
+    const { manager } = await startRuntime(t)
+    const { properties } = manager.describe('state-wait').args
+    assert.equal(pathGet(properties, 'timeout.default'), 60_000)
+    assert.equal(pathGet(properties, 'store.default'), 'file')
   })
 })
 
