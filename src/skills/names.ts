@@ -1,7 +1,12 @@
 import { compilePattern } from '../core/pattern.ts'
 
 /** Tells whether a skill's name is one of those that a specification names. */
-export type NameMatcher = { spec: string; matches(name: string): boolean }
+export type NameMatcher = {
+  spec: string
+  matches(name: string): boolean
+  /** As `matches`, but a bare `*` names nothing. */
+  names(name: string): boolean
+}
 
 /**
  * Reads the names and globs of `allowed-tools` and of access rules: a list, or text with spaces or commas
@@ -16,6 +21,7 @@ export function createNameMatcher(spec: string | readonly string[]): NameMatcher
   return {
     spec: names.join(' '),
     matches: (name) => patterns.some((pattern) => pattern.test(name)),
+    names: (name) => patterns.some((pattern) => pattern.kind !== 'any' && pattern.test(name)),
   }
 }
 

@@ -152,14 +152,19 @@ describe('tools of a model', () => {
       ['allowed-tools: a* nothing', ['add']],
       ['allowed-tools: "*"', ['add', 'secret']],
       ['license: MIT', ['add', 'secret']],
+      ['allowed-tools: "*, message-*"', ['add', 'message-list', 'secret']],
+      ['allowed-tools: session-list', ['session-list']],
     ]
+    const seesAll = ['message-list', 'session-list', 'gateway-receive'].map((name) =>
+      skillOf(() => 1, { name }),
+    )
     for (const [front, expected] of cases) {
       const { manager, server } = await start(
         t,
         skillFile('Go.', `model: local:m\n${front}`),
         [{ text: 'ok' }],
         {
-          skills: [adder, secret],
+          skills: [adder, secret, ...seesAll],
         },
       )
       await manager.invoke('helper')
@@ -197,6 +202,23 @@ describe('tools of a model', () => {
       [plain.type, plain.required, Object.keys(plain.properties)],
       ['object', ['a'], ['a', 'b']],
     )
+  })
+
+  test('read the messages of everybody only where allowed-tools names event-wait', async (t) => {
+    const wait = skillOf(() => ['a message'], { name: 'event-wait', args: z.looseObject({}) })
+    for (const [allowed, answer] of [
+      ['"*"', /forbidden|does not name it/],
+      ['event-*', /a message/],
+    ] as const) {
+      const script = [
+        { calls: [{ name: 'event-wait', args: { topic: 'gateway-message' } }] },
+        { text: 'done' },
+      ]
+      const text = skillFile('Go.', `model: local:m\nallowed-tools: ${allowed}`)
+      const { manager, server } = await start(t, text, script, { skills: [wait] })
+      await manager.invoke('helper')
+      assert.match(JSON.stringify(server.requests[1]?.messages.at(-1)), answer)
+    }
   })
 
   test('run as skills, and their results go back to the model', async (t) => {

@@ -6,11 +6,19 @@ import type { SkillFiles } from '../markdown/skill-files.ts'
 import { createNameMatcher } from '../names.ts'
 import { toolSchema } from '../tool-schema.ts'
 
+/**
+ * Skills that see or decide beyond the conversation of whoever asks. A model gets them only where `allowed-tools`
+ * names them: neither `*` nor a missing `allowed-tools` does.
+ */
+const OPERATOR = createNameMatcher(
+  'message-* dead-letter-* approval-* session-* schedule-* call-* gateway-receive gateway-ack',
+)
+
 /** The skills that there are, for models. */
 export type Catalog = { names(): string[]; get(name: string): Skill | undefined }
 
 /**
- * The tools of a markdown skill's model: every other skill that `allowed-tools` names (all without it),
+ * The tools of a markdown skill's model: every other skill that `allowed-tools` names (without it all but those of operators),
  * the callbacks of this invocation, and a reader for the files that came with the skill, where there are any. Calling one is `ctx.manager.invoke`, with the same permission check. A
  * throw is an error to the model, except those after which nothing more should happen: they go to `stop`.
  */
@@ -22,6 +30,8 @@ export async function createTools(
 ): Promise<ToolSet> {
   const { dynamicTool, jsonSchema } = await import('ai')
   const allowed = createNameMatcher(allowedSpec(skill.metadata))
+  const isOffered = (tool: string) =>
+    allowed.matches(tool) && (!OPERATOR.matches(tool) || allowed.names(tool))
   const tools: ToolSet = {}
   const add = (name: string, description: string, schema: JsonObject) => {
     tools[name] = dynamicTool({
@@ -30,6 +40,10 @@ export async function createTools(
       inputSchema: jsonSchema(schema as JSONSchema7),
       execute: async (input) => {
         try {
+          if (isForeignTraffic(name, input) && !allowed.names(name)) {
+            const reason = `allowed-tools of ${skill.name} does not name it`
+            throw new TriviumError('forbidden', { what: `${name} on everybody's messages`, reason })
+          }
           return toJson(await ctx.manager.invoke(name, input))
         } catch (error) {
           if (isFinal(error) || ctx.signal.aborted)
@@ -41,7 +55,7 @@ export async function createTools(
   }
   for (const name of catalog.names()) {
     const found = catalog.get(name)
-    if (!found || name === skill.name || !allowed.matches(name)) continue
+    if (!found || name === skill.name || !isOffered(name)) continue
     add(name, found.description, toolSchema(skillJsonSchema(found)))
   }
   for (const ref of await ctx.services.callbacks.list(ctx.call.rootId)) {
@@ -70,6 +84,11 @@ function allowedSpec(metadata: JsonObject): string | string[] {
   const spec = metadata['allowed-tools']
   if (Array.isArray(spec)) return spec.map(String)
   return typeof spec === 'string' ? spec : '*'
+}
+
+/** The messages of all conversations are a topic; any other topic is the skills' own. */
+function isForeignTraffic(name: string, input: unknown): boolean {
+  return name.startsWith('event-') && pathGet(input, 'topic') === 'gateway-message'
 }
 
 /** A parked approval ends this attempt; the invocation begins again when the decision falls. */
