@@ -163,6 +163,19 @@ describe('rendering', () => {
     entries: [{ at: 0, args: { text: 'My name is Ada', sessionId: 's' }, result: 'Hello Ada' }],
   }
 
+  test('of a long session the newest entries fit, and long texts are cut, with a mark each', async (t) => {
+    const entries = Array.from({ length: 12 }, (_, n) => ({
+      at: n,
+      args: { text: `turn ${n} ${'x'.repeat(200_000)}` },
+    }))
+    const { instructions } = await render(t, 'Answer.', {}, {}, { session: { entries } })
+    assert.ok(instructions.length < 70_000)
+    assert.match(
+      instructions,
+      /older entries are left out\]\n\n[\s\S]*turn 11 x+ \[\d+ characters are left out\]/,
+    )
+  })
+
   test('without a session the directive leaves nothing', async (t) => {
     const { instructions } = await render(t, 'Before.\n\n:session-history[]\n\nAfter.', {})
     assert.ok(instructions.endsWith('Before.\n\n\n\nAfter.'))

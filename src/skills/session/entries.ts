@@ -43,9 +43,25 @@ function safeJson(value: unknown): Json {
 /** Arguments that a dispatched skill always gets and that say nothing about the conversation. */
 const ROUTING = ['message', 'route', 'sessionId', 'from']
 
-/** Session entries as text for a prompt, oldest first; empty where there are none. */
+/** What a prompt gets of one text, and of a whole history, in characters: a request must fit into a model. */
+const LONGEST_TEXT = 16_000
+const LONGEST_HISTORY = 64_000
+
+/**
+ * Session entries as text for a prompt, oldest first; empty where there are none. What does not fit is left out with a
+ * mark: the end of a long text, and the oldest entries.
+ */
 export function renderHistory(entries: readonly SessionEntry[]): string {
-  return entries.map(renderEntry).join('\n\n')
+  const kept: string[] = []
+  let room = LONGEST_HISTORY
+  for (const entry of entries.toReversed()) {
+    const text = renderEntry(entry)
+    room -= text.length
+    if (room < 0 && kept.length > 0) break
+    kept.unshift(text)
+  }
+  const missing = entries.length - kept.length
+  return [...(missing > 0 ? [`[${missing} older entries are left out]`] : []), ...kept].join('\n\n')
 }
 
 function renderEntry(entry: SessionEntry): string {
@@ -65,11 +81,12 @@ function textOfArgs(args: Json): string {
   const rest = Object.entries(args).filter(([name]) => name !== 'text' && !ROUTING.includes(name))
   const text = pathGet(args, 'text')
   const extra = rest.length > 0 ? asText(Object.fromEntries(rest)) : ''
-  return [typeof text === 'string' ? text : '', extra].filter(Boolean).join('\n')
+  return [typeof text === 'string' ? asText(text) : '', extra].filter(Boolean).join('\n')
 }
 
 function asText(value: Json): string {
-  if (typeof value === 'string') return value
-  const text = pathGet(value, 'text')
-  return typeof text === 'string' ? text : JSON.stringify(value)
+  const text = typeof value === 'string' ? value : pathGet(value, 'text')
+  const whole = typeof text === 'string' ? text : JSON.stringify(value)
+  if (whole.length <= LONGEST_TEXT) return whole
+  return `${whole.slice(0, LONGEST_TEXT)} [${whole.length - LONGEST_TEXT} characters are left out]`
 }
