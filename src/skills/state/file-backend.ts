@@ -1,11 +1,18 @@
+import { type FSWatcher, mkdirSync, watch } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { z } from 'zod'
+import { fileFailure, reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { createJsonFolder } from '../files/json-folder.ts'
+import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
+import { createNameLocks } from '../../lib/name-locks.ts'
+import { fileNameOf } from './file-name.ts'
 import type { StateBackend } from './state-service.ts'
 
 const VERSION = 1
 
-const current = z.object({
+/** A file under `<data dir>/state/` or `<data dir>/sessions/`. Times are Unix ms. */
+const stateDocument = z.object({
   schema_version: z.literal(VERSION),
   key: z.string(),
   value: z.json(),
@@ -14,60 +21,105 @@ const current = z.object({
   expires_at: z.number().exactOptional(),
 })
 
-/** A file under `<data dir>/state/` or `<data dir>/sessions/`. Times are Unix ms. */
-const stateDocument = z.preprocess(withValue, current)
+type StateDocument = z.infer<typeof stateDocument>
 
-type StateDocument = z.infer<typeof current>
-
-/** One JSON file a key in `path`; survives restarts, and is safe between processes. */
-export function createFileBackend(path: string, now: () => number): StateBackend {
-  const folder = createJsonFolder({ path, version: VERSION, schema: stateDocument })
+/** One JSON file a key in `folder`, which is made with the first write; survives restarts, and is safe between processes. */
+export function createFileBackend(folder: string, now: () => number): StateBackend {
+  const locks = createNameLocks(folder, fileFailure(folder))
+  const changes = createChangeFeed(folder)
+  const pathOf = (key: string) => join(folder, fileNameOf(key))
   const live = (doc: StateDocument | undefined) =>
-    doc && (doc.expires_at === undefined || doc.expires_at > now()) ? doc : undefined
+    doc && (doc.expires_at ?? Number.POSITIVE_INFINITY) > now() ? doc : undefined
+
+  /** Changes a key's file while nobody else does: `null` removes it, undefined leaves it. */
+  const change = (
+    key: string,
+    decide: (current: StateDocument | undefined) => StateDocument | null | undefined,
+  ) => {
+    makeFolder(folder)
+    return locks.hold(key, async () => {
+      const path = pathOf(key)
+      const current = await load(path)
+      const next = decide(current)
+      try {
+        if (next === null && current) await removeWhole(path)
+        else if (next) await writeWhole(path, `${JSON.stringify(next, null, 2)}\n`)
+      } catch (error) {
+        throw fileFailure(path)('unwritable', error)
+      }
+      if (next !== undefined) changes.emit()
+      return { current, next }
+    })
+  }
+
+  /** All documents; one that cannot be read must not hide the others, and gives its error to who asks for its key. */
+  const all = async () => {
+    const names = await readdir(folder).catch(orNothing)
+    const files = (names ?? []).filter((name) => name.endsWith('.json'))
+    const docs = await Promise.all(files.map((name) => load(join(folder, name)).catch(ignoreUnreadable)))
+    return docs.filter((doc) => doc !== undefined)
+  }
 
   return {
     async get(key) {
-      const doc = live(await folder.read(key))
+      const doc = live(await load(pathOf(key)))
       return doc && { value: doc.value, version: doc.version }
     },
-    set: (key, value, { ttl, ifVersion }) =>
-      folder.update(key, (current) => {
+    async set(key, value, { ttl, ifVersion }) {
+      const { next } = await change(key, (current) => {
         const version = live(current)?.version ?? 0
-        if (ifVersion !== undefined && ifVersion !== version) return { result: undefined }
-        const write: StateDocument = {
+        if (ifVersion !== undefined && ifVersion !== version) return undefined
+        const expires = ttl === undefined ? {} : { expires_at: now() + ttl }
+        return {
           schema_version: VERSION,
           key,
           value,
           version: version + 1,
           updated_at: now(),
-          ...(ttl === undefined ? {} : { expires_at: now() + ttl }),
+          ...expires,
         }
-        return { write, result: write.version }
-      }),
-    delete: (key) =>
-      folder.update(key, (current) => ({
-        ...(current ? { write: null } : {}),
-        result: live(current) !== undefined,
-      })),
+      })
+      return next?.version
+    },
+    delete: async (key) => live((await change(key, () => null)).current) !== undefined,
     async list(prefix, limit) {
-      const docs = (await folder.all()).filter((doc) => live(doc) && doc.key.startsWith(prefix))
+      const docs = (await all()).filter((doc) => live(doc) && doc.key.startsWith(prefix))
       return docs
         .map(({ key }) => key)
         .sort()
         .slice(0, limit)
     },
-    onChange: (_key, listener) => folder.onChange(listener),
+    onChange: (_key, listener) => changes.on(listener),
     async sweep() {
-      for (const { key } of (await folder.all()).filter((doc) => !live(doc))) {
-        // Somebody may have written it meanwhile: look again under the lock.
-        await folder.update(key, (current) => ({
-          ...(current && !live(current) ? { write: null } : {}),
-          result: undefined,
-        }))
-      }
+      const expired = (await all()).filter((doc) => !live(doc))
+      // Somebody may have written it meanwhile: look again under the lock.
+      for (const { key } of expired) await change(key, (current) => (live(current) ? undefined : null))
     },
-    close: folder.close,
+    close() {
+      changes.close()
+      locks.close()
+    },
   }
+}
+
+async function load(path: string): Promise<StateDocument | undefined> {
+  const text = await readFile(path, 'utf8').catch(orNothing)
+  if (text === undefined) return undefined
+  const corrupt = (reason: string, cause: unknown) =>
+    new TriviumError('state_corrupt', { path, reason, name: path }, { cause })
+  let value: unknown
+  try {
+    value = withValue(JSON.parse(text))
+  } catch (error) {
+    throw corrupt(reasonOf(error), error)
+  }
+  const found = isJsonObject(value) ? value.schema_version : undefined
+  if (typeof found === 'number' && found > VERSION) {
+    throw new TriviumError('state_version', { path, found, known: VERSION, what: 'Install a newer Trivium.' })
+  }
+  const parsed = stateDocument.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw corrupt(z.prettifyError(parsed.error).replaceAll('\n', ' '), parsed.error)
 }
 
 /** Trivium 0.1 kept a session without `value` around it. */
@@ -75,4 +127,46 @@ function withValue(document: unknown): unknown {
   if (!isJsonObject(document) || !('entries' in document)) return document
   const { name, session, entries, ...rest } = document
   return { ...rest, version: 1, value: { name, session, entries } }
+}
+
+function orNothing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
+}
+
+function ignoreUnreadable(error: unknown): undefined {
+  if (!(error instanceof TriviumError && /^state_(corrupt|version)$/.test(error.code))) throw error
+}
+
+/** Tells of changes in this process at once, and of others' through the file system, while anyone listens. */
+function createChangeFeed(folder: string) {
+  const listeners = new Set<() => void>()
+  let watcher: FSWatcher | undefined
+  const emit = () => {
+    for (const listener of [...listeners]) listener()
+  }
+  const close = () => {
+    watcher?.close()
+    watcher = undefined
+  }
+  return {
+    emit,
+    close,
+    on(listener: () => void) {
+      const own = () => listener()
+      listeners.add(own)
+      if (!watcher) {
+        makeFolder(folder)
+        watcher = watch(folder, { persistent: false }, emit)
+        watcher.on('error', close)
+      }
+      return () => {
+        listeners.delete(own)
+        if (listeners.size === 0) close()
+      }
+    },
+  }
+}
+
+function makeFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
 }
