@@ -1,25 +1,29 @@
+import { z } from 'zod'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Reply } from '../../src/core/transport.ts'
-import { textAt } from './fields.ts'
+import { defined } from './fields.ts'
 
 /** Where a reply goes. It travels as `data.replyTarget` of the message that it answers. */
-export type Target = {
-  team: string
-  channel: string
+const targetSchema = z.object({
+  team: z.string().min(1),
+  channel: z.string().min(1),
   /** Slack's thread_ts; without it the reply goes to the channel. */
-  thread?: string
+  thread: z.string().optional(),
   /** The message that is answered starts the thread, so there may be none yet that anybody sees. */
-  startsThread?: true
+  startsThread: z.boolean().optional(),
   /** For ephemeral replies: who sees them. */
-  user?: string
-  /** Where the answer goes that only `user` may see, to a slash command or a click, and until when (Unix ms). */
-  responseUrl?: string
-  responseUntil?: number
+  user: z.string().optional(),
+  /** Where the answer goes that only `user` may see, to a slash command or a click. */
+  responseUrl: z.string().optional(),
   /** What opens a modal, for three seconds after the click or the command. */
-  triggerId?: string
+  triggerId: z.string().optional(),
   /** The click was inside a modal, so another one goes on top of it. */
-  inModal?: true
-}
+  inModal: z.boolean().optional(),
+})
+
+export type Target = z.infer<typeof targetSchema>
+
+const TIMESTAMP = /^\d+\.\d+$/
 
 /** `slack:TEAM:CHANNEL[:THREAD]`. */
 export function conversationOf({
@@ -32,7 +36,7 @@ export function conversationOf({
 
 /** A target as JSON, for `data.replyTarget`. */
 export function targetData(target: Target): JsonObject {
-  return { ...target }
+  return defined(target)
 }
 
 /**
@@ -41,33 +45,13 @@ export function targetData(target: Target): JsonObject {
  */
 export function targetOf(reply: Reply, defaultTeam: string | undefined): Target | undefined {
   if (reply.to !== undefined) return fromAddress(reply.to, defaultTeam)
-  return fromData(reply.target) ?? fromConversation(reply.conversation)
-}
-
-function fromData(data: JsonObject | undefined): Target | undefined {
-  const team = textAt(data, 'team')
-  const channel = textAt(data, 'channel')
-  if (team === undefined || channel === undefined) return undefined
-  const keys = ['thread', 'user', 'responseUrl', 'triggerId']
-  const [thread, user, responseUrl, triggerId] = keys.map((key) => textAt(data, key))
-  const responseUntil = data?.responseUntil
-  return {
-    team,
-    channel,
-    ...(thread === undefined ? {} : { thread }),
-    ...(data?.startsThread === true ? { startsThread: true } : {}),
-    ...(user === undefined ? {} : { user }),
-    ...(responseUrl === undefined ? {} : { responseUrl }),
-    ...(typeof responseUntil === 'number' ? { responseUntil } : {}),
-    ...(triggerId === undefined ? {} : { triggerId }),
-    ...(data?.inModal === true ? { inModal: true } : {}),
-  }
+  return targetSchema.safeParse(reply.target).data ?? fromConversation(reply.conversation)
 }
 
 function fromConversation(conversation: string): Target | undefined {
-  const [prefix, team, channel, thread] = conversation.split(':')
+  const [prefix, team, channel, thread = ''] = conversation.split(':')
   if (prefix !== 'slack' || !team || !channel) return undefined
-  return { team, channel, ...(thread && TIMESTAMP.test(thread) ? { thread } : {}) }
+  return { team, channel, thread: TIMESTAMP.test(thread) ? thread : undefined }
 }
 
 function fromAddress(to: string, defaultTeam: string | undefined): Target | undefined {
@@ -77,8 +61,5 @@ function fromAddress(to: string, defaultTeam: string | undefined): Target | unde
   const thread = TIMESTAMP.test(parts.at(-1) ?? '') ? parts.pop() : undefined
   const channel = parts.pop()?.replace(/^@/, '')
   const team = parts.pop() ?? defaultTeam
-  if (!channel || team === undefined) return undefined
-  return { team, channel, ...(thread === undefined ? {} : { thread }) }
+  return channel && team !== undefined ? { team, channel, thread } : undefined
 }
-
-const TIMESTAMP = /^\d+\.\d+$/

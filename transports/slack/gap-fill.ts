@@ -9,9 +9,10 @@ import { createChannelFill } from './gap-channel.ts'
 import { createMarks, KEPT, rememberThread, TICK } from './gap-marks.ts'
 import { createGapReader } from './gap-read.ts'
 import { BACKOFF, createRounds, LATELY } from './gap-rounds.ts'
+import { type PayloadKind, workspaceOf } from './inbound/delivery.ts'
 import type { Standing } from './inbound/draft.ts'
-import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
-import { workspaceOf } from './inbound/workspace-of.ts'
+import type { SlackInbound } from './inbound/inbound.ts'
+
 import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces.ts'
 

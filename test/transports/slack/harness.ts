@@ -1,3 +1,4 @@
+import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
@@ -112,4 +113,30 @@ export async function deliverEvent(
   const message = fixture.store.messages[before]
   if (!message) throw new Error('the event started nothing')
   return message
+}
+
+/** What people see of a post: the markdown that Slack renders, else its text. */
+export function shown({ text, blocks }: { text?: unknown; blocks?: unknown }): string {
+  const [first] = Array.isArray(blocks) ? blocks : []
+  return String(first?.type === 'markdown' ? first.text : text)
+}
+
+/** As many paragraphs, each of which fills a post. */
+export function paragraphs(count: number): string[] {
+  return Array.from({ length: count }, (_, each) => `${each}`.repeat(9000))
+}
+
+/** Delivers a click, a submission or the like of Ann's, and resolves with the message that became of it. */
+export async function interact({ server, fixture }: World, payload: JsonObject): Promise<Message> {
+  const before = fixture.store.messages.length
+  const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', name: 'ann' } }
+  const outcome = await server.sockets.deliver('interactive', { ...who, ...payload })
+  const message = fixture.store.messages[before]
+  if (!outcome.acked || !message) throw new Error('the interaction started nothing')
+  return message
+}
+
+/** Whether an error is ours, of this code. */
+export function failing(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof TriviumError && error.code === code
 }

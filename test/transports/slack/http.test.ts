@@ -169,7 +169,7 @@ describe('on an emulated Slack', () => {
     assert.ok(Array.isArray(messages))
     assert.deepEqual(
       messages.slice(1).map((each) => [Object(each).text, Object(each).ts]),
-      [['hello *Ann*', receipt.id.split('/')[1]]],
+      [['hello Ann', receipt.id.split('/')[1]]],
     )
   })
 

@@ -101,7 +101,8 @@ test('words to everybody stay words to everybody, and call nobody when they are 
   const message = await deliverEvent(world, { text })
   assert.equal(message.text, '@here @channel @ops @S2 today')
   await world.transport.send(replyTo(message, `You said: ${message.text}`))
-  assert.equal(server.posts.at(-1)?.text, `You said: ${message.text}`)
+  assert.equal(server.posts.at(-1)?.text.replaceAll('\u200B', ''), `You said: ${message.text}`)
+  assert.doesNotMatch(JSON.stringify(server.posts.at(-1)), /@here|@channel/)
   assert.ok(!JSON.stringify(server.calls.at(-1)?.args).includes('link_names'))
 })
 

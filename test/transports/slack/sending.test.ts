@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { after, describe, test } from 'node:test'
-import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
-import { callback, deliverEvent, replyTo, startWorld } from './harness.ts'
+import {
+  callback,
+  deliverEvent,
+  failing,
+  interact,
+  paragraphs,
+  replyTo,
+  shown,
+  startWorld,
+} from './harness.ts'
 
 const world = await startWorld()
 after(() => world.close())
 const { server, fixture, transport } = world
-const asked = () => deliverEvent(world, { text: 'a question' })
+let channels = 0
+/** Each question is in a channel of its own, as Slack limits what is posted to one. */
+const asked = () => deliverEvent(world, { text: 'a question', channel: `C${++channels}` })
 const postsOf = (thread: unknown) => server.posts.filter((post) => post.thread_ts === thread)
-const failing = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
 
 describe('a post that Slack does not answer', () => {
   test('is ambiguous, found by its key, and not sent again', async () => {
@@ -55,16 +64,13 @@ describe('a post that Slack does not answer', () => {
 
   test('in the middle of a long text is followed by the parts that are missing only', async () => {
     const message = await asked()
-    const paragraphs = ['a', 'b', 'c'].map((letter) => letter.repeat(3000))
-    const reply = replyTo(message, paragraphs.join('\n\n'))
+    const parts = paragraphs(3)
+    const reply = replyTo(message, parts.join('\n\n'))
     server.fail('chat.postMessage', { apply: true, hangUp: true })
     await assert.rejects(transport.send(reply), failing('send_ambiguous'))
     assert.deepEqual(await transport.probe?.(reply), { sent: false })
     await transport.send(reply)
-    assert.deepEqual(
-      postsOf(message.data.thread).map((post) => post.text),
-      paragraphs,
-    )
+    assert.deepEqual(postsOf(message.data.thread).map(shown), parts)
   })
 })
 
@@ -126,16 +132,16 @@ describe('an approval', () => {
     assert.match(JSON.stringify(post?.blocks), /"action_id":"trivium-approve".*"value":"abc123"/)
     assert.match(JSON.stringify(post?.blocks), /Deploy &lt;prod&gt;/)
 
-    const click = await interact({
+    const click = await interact(world, {
       type: 'block_actions',
       trigger_id: '1.2.3',
       container: {
         type: 'message',
         message_ts: post?.ts ?? '',
-        channel_id: 'C0GEN',
+        channel_id: post?.channel ?? '',
         thread_ts: post?.thread_ts ?? '',
       },
-      channel: { id: 'C0GEN', name: 'general' },
+      channel: { id: post?.channel ?? '', name: 'general' },
       message: { ts: post?.ts ?? '', thread_ts: post?.thread_ts ?? '' },
       actions: [{ action_id: 'trivium-approve', value: 'abc123', action_ts: '1', type: 'button' }],
     })
@@ -163,7 +169,7 @@ describe('other ways to answer', () => {
 
   test('blocks make one post, however long the text is that they stand for', async () => {
     const message = await asked()
-    const text = ['a', 'b'].map((letter) => letter.repeat(3000)).join('\n\n')
+    const text = paragraphs(2).join('\n\n')
     await transport.send(replyTo(message, text, { data: { blocks: [{ type: 'divider' }] } }))
     assert.equal(postsOf(message.data.thread).length, 1)
   })
@@ -192,7 +198,7 @@ describe('other ways to answer', () => {
         text: { type: 'mrkdwn', text: quiet },
         fields: [{ type: 'mrkdwn', text: '&lt;!everyone>' }],
       },
-      { type: 'markdown', text: '&lt;!channel>' },
+      { type: 'markdown', text: '<!\u200Bchannel>' },
       { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: calm }] },
     ])
   })
@@ -224,19 +230,6 @@ describe('other ways to answer', () => {
     assert.equal(postsOf(message.data.thread).length, 1)
   })
 })
-
-async function interact(payload: JsonObject) {
-  const before = fixture.store.messages.length
-  const outcome = await server.sockets.deliver('interactive', {
-    team: { id: 'T0TEAM' },
-    user: { id: 'U1ANN', name: 'ann' },
-    ...payload,
-  })
-  assert.ok(outcome.acked)
-  const message = fixture.store.messages[before]
-  assert.ok(message)
-  return message
-}
 
 test('own messages, other bots and what Slack tells of itself start nothing', async () => {
   const calls = fixture.store.calls

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { idsShown, shownData, shownIn, shownText } from '../../../transports/slack/inbound/shown.ts'
+import { contentData, contentOf, contentText, idsIn } from '../../../transports/slack/inbound/content.ts'
 import { slack } from '../../../transports/slack/index.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { callback, deliverEvent, richText, startWorld } from './harness.ts'
@@ -134,11 +134,10 @@ test('whatever stands in blocks and attachments can be read', () => {
   }))
   fc.assert(
     fc.property(fc.array(tree), fc.array(tree), (blocks, attachments) => {
-      const shown = shownIn(JSON.parse(JSON.stringify({ blocks, attachments })))
-      if (!shown) return
-      assert.equal(typeof shownText(shown, new Map()), 'string')
-      idsShown(shown)
-      shownData(shown)
+      const content = contentOf(JSON.parse(JSON.stringify({ blocks, attachments })))
+      assert.equal(typeof contentText(content, new Map()), 'string')
+      idsIn(content)
+      contentData(content)
     }),
   )
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../../src/core/json.ts'
+import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../../src/core/json.ts'
 import type { Accepted } from '../../../src/core/message.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
@@ -8,9 +8,10 @@ import { defined, objectAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import { forged } from '../outbound/extras.ts'
 import { openMetadata, sealMetadata } from '../view-metadata.ts'
-import type { Workspace, Workspaces } from '../workspaces.ts'
-import type { PayloadKind, SlackInbound } from './inbound.ts'
-import { workspaceOf } from './workspace-of.ts'
+import type { Workspaces } from '../workspaces.ts'
+import { type PayloadKind, workspaceOf } from './delivery.ts'
+import type { SlackInbound } from './inbound.ts'
+import { nameOfUser } from './read-interaction.ts'
 
 /** What became of a payload that may be acknowledged; `response` is what the acknowledgement says. */
 export type Taken = Accepted | { response: JsonObject } | undefined
@@ -32,22 +33,31 @@ export function createAnswers(
   workspaces: Workspaces,
   take: SlackInbound['take'],
 ): (kind: PayloadKind, payload: JsonObject) => Promise<Taken> {
+  const { gateway } = deps
   const skills = Object.entries(options.answers).map(([name, skill]) => ({
     pattern: compilePattern(name),
     skill,
   }))
   const skillFor = (name: string) => skills.find(({ pattern }) => pattern.test(name))?.skill
 
-  const ask = (skill: string, payload: JsonObject, question: JsonObject) => {
-    const user = textAt(payload, 'user.id') ?? ''
-    const name = textAt(payload, 'user.name') ?? textAt(payload, 'user.username')
+  /** Asks as the person who waits, with what else is filled in and what whoever opened the modal left there. */
+  const ask = (skill: string, payload: JsonObject, viewer: Viewer, question: JsonObject) => {
+    const { user } = viewer
+    const name = nameOfUser(payload)
+    const view = objectAt(payload, 'view')
+    const args = defined({
+      ...{ gateway, team: textAt(payload, 'team.id'), user, userName: name, ...question },
+      blockId: textAt(payload, 'block_id'),
+      channel: textAt(payload, 'channel.id'),
+      values: view.state === undefined ? undefined : objectAt(view, 'state.values'),
+      metadata: openMetadata(textAt(view, 'private_metadata'), viewer).own,
+    })
     const from = { id: user, address: user, verified: true, ...(name === undefined ? {} : { name }) }
-    const who = defined({ gateway: deps.gateway, team: textAt(payload, 'team.id'), user, userName: name })
-    return deps.ask(skill, { ...who, ...question }, { from, timeout: TIMEOUT })
+    return deps.ask(skill, args, { from, timeout: TIMEOUT })
   }
 
   /** A select that gets no answer would show an error; it says that nothing was found instead. */
-  const suggest = async (payload: JsonObject, workspace: Workspace): Promise<Taken> => {
+  const suggest = async (payload: JsonObject, viewer: Viewer): Promise<Taken> => {
     const action = textAt(payload, 'action_id') ?? ''
     const skill = skillFor(action)
     if (skill === undefined) {
@@ -55,12 +65,8 @@ export function createAnswers(
       return { response: { options: [] } }
     }
     try {
-      const found = await ask(skill, payload, {
-        asks: 'options',
-        action,
-        typed: textAt(payload, 'value') ?? '',
-        ...surroundings(payload, workspace),
-      })
+      const typed = textAt(payload, 'value') ?? ''
+      const found = await ask(skill, payload, viewer, { asks: 'options', action, typed })
       return { response: optionsSchema.parse(found ?? []) }
     } catch (error) {
       failed(error, { action, skill }, 'the options of a select could not be found')
@@ -68,13 +74,13 @@ export function createAnswers(
     }
   }
 
-  const submit = async (skill: string, payload: JsonObject, workspace: Workspace): Promise<Taken> => {
+  const submit = async (skill: string, payload: JsonObject, viewer: Viewer): Promise<Taken> => {
     const action = textAt(payload, 'view.callback_id') ?? ''
-    let verdict: ReturnType<typeof verdictOf>
+    let verdict: z.infer<typeof verdictSchema>
     try {
-      const around = surroundings(payload, workspace)
-      verdict = verdictOf(await ask(skill, payload, { asks: 'submission', action, ...around }))
-      if (verdict.view) verdict.view = nextView(verdict.view, payload, workspace)
+      const said = await ask(skill, payload, viewer, { asks: 'submission', action })
+      verdict = isJsonObject(said) ? verdictSchema.parse(said) : {}
+      if (verdict.view) verdict.view = nextView(verdict.view, payload, viewer)
     } catch (error) {
       failed(error, { action, skill }, 'a modal could not be checked; Slack asks the person to try again')
       throw error
@@ -87,13 +93,11 @@ export function createAnswers(
   }
 
   /** The view that a skill shows in place of the submitted one: it was opened where that was. */
-  const nextView = (view: JsonObject, payload: JsonObject, workspace: Workspace): JsonObject => {
+  const nextView = (view: JsonObject, payload: JsonObject, viewer: Viewer): JsonObject => {
     const reason = forged(view)
-    if (reason !== undefined) throw new TriviumError('send_rejected', { gateway: deps.gateway, reason })
-    const viewer = { user: textAt(payload, 'user.id') ?? '', workspace }
+    if (reason !== undefined) throw new TriviumError('send_rejected', { gateway, reason })
     const { place } = openMetadata(textAt(payload, 'view.private_metadata'), viewer)
-    const metadata = sealMetadata(view.private_metadata, place, { gateway: deps.gateway, ...viewer })
-    return { ...view, private_metadata: metadata }
+    return { ...view, private_metadata: sealMetadata(view.private_metadata, place, { gateway, ...viewer }) }
   }
 
   const failed = (error: unknown, fields: object, what: string) => {
@@ -103,27 +107,17 @@ export function createAnswers(
   }
 
   return (kind, payload) => {
-    if (kind !== 'interaction') return take(kind, payload)
-    const skill =
-      payload.type === 'view_submission' ? skillFor(textAt(payload, 'view.callback_id') ?? '') : undefined
-    const isAsked = payload.type === 'block_suggestion' || skill !== undefined
+    const isSubmission = kind === 'interaction' && payload.type === 'view_submission'
+    const skill = isSubmission ? skillFor(textAt(payload, 'view.callback_id') ?? '') : undefined
+    const isAsked = skill !== undefined || (kind === 'interaction' && payload.type === 'block_suggestion')
     const workspace = isAsked ? workspaceOf(payload, workspaces) : undefined
     if (!workspace) return take(kind, payload)
-    return skill === undefined ? suggest(payload, workspace) : submit(skill, payload, workspace)
+    const viewer = { user: textAt(payload, 'user.id') ?? '', workspace }
+    return skill === undefined ? suggest(payload, viewer) : submit(skill, payload, viewer)
   }
 }
 
-/** What the skill may want to know besides: what else is filled in, and what whoever opened the modal left there. */
-function surroundings(payload: JsonObject, workspace: Workspace): JsonObject {
-  const view = objectAt(payload, 'view')
-  const user = textAt(payload, 'user.id') ?? ''
-  return defined({
-    blockId: textAt(payload, 'block_id'),
-    channel: textAt(payload, 'channel.id'),
-    values: view.state === undefined ? undefined : objectAt(view, 'state.values'),
-    metadata: openMetadata(textAt(view, 'private_metadata'), { user, workspace }).own,
-  })
-}
+type Viewer = Parameters<typeof openMetadata>[1]
 
 const plainText = z
   .string()
@@ -136,11 +130,7 @@ const plainText = z
 const option = z
   .union([
     z.string().transform((text) => ({ text, value: text })),
-    z.object({
-      text: z.string(),
-      value: z.string().exactOptional(),
-      description: plainText.exactOptional(),
-    }),
+    z.object({ text: z.string(), value: z.string().exactOptional(), description: plainText.exactOptional() }),
   ])
   .transform(({ text, value = text, ...rest }) => ({ text: plainText.parse(text), value, ...rest }))
 
@@ -160,7 +150,3 @@ const verdictSchema = z.object({
   view: jsonObjectSchema.exactOptional(),
   clear: z.boolean().exactOptional(),
 })
-
-function verdictOf(said: Json): z.infer<typeof verdictSchema> {
-  return isJsonObject(said) ? verdictSchema.parse(said) : {}
-}

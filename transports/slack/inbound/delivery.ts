@@ -1,7 +1,10 @@
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { objectAt } from '../fields.ts'
-import type { PayloadKind } from './inbound.ts'
+import { objectAt, objectsAt, textAt } from '../fields.ts'
+import type { Workspace, Workspaces } from '../workspaces.ts'
+
+/** The kinds of payload that Slack delivers, on either road. */
+export type PayloadKind = 'event' | 'command' | 'interaction'
 
 /** How long a payload may wait for what it needs of Slack (ms), and whether it comes again where it is refused then. */
 export type Delivery = { patience: number; comesAgain: boolean }
@@ -28,6 +31,20 @@ export function deliveryOf(kind: PayloadKind, payload: JsonObject, now: number):
   // Only what Slack delivers has an id; who reads back says what comes for the last time.
   const isReadBack = payload.event_id === undefined
   return { patience: EVENT, comesAgain: !isLast && (isReadBack || age < LAST_CHANCE) }
+}
+
+/** Whose payload it is: the installation that it is delivered to. Undefined where there is no bot token for it. */
+export function workspaceOf(payload: JsonObject, workspaces: Workspaces): Workspace | undefined {
+  const authorized = objectsAt(payload, 'authorizations').map((each) => textAt(each, 'team_id'))
+  const found = authorized.map((team) => workspaces.find(team ?? '')).find(Boolean)
+  if (found) return found
+  // A modal may be sent by somebody of another workspace that shares the channel; `team` is theirs then.
+  const installed = textAt(payload, 'view.app_installed_team_id')
+  const claimed =
+    installed ?? textAt(payload, 'team_id') ?? textAt(payload, 'team.id') ?? textAt(payload, 'user.team_id')
+  if (claimed !== undefined) return workspaces.find(claimed)
+  // An app of a whole organisation names none.
+  return authorized.some((team) => team !== undefined) ? undefined : workspaces.only()
 }
 
 const MISSING = new Error('a name or a file was not there in time')

@@ -1,37 +1,35 @@
-import type { Json, JsonObject } from '../../../src/core/json.ts'
-import type { Target } from '../conversation.ts'
-import type { Shown } from './shown.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { conversationOf, type Target } from '../conversation.ts'
+import type { Content } from './content.ts'
 
-/** What was read of an event, before names are looked up and files are fetched. */
+/** What was read of a payload, before names are looked up and files are fetched. */
 export type Draft = {
-  team: string
   /** Stable over Slack's retries, and the same for one message however it is delivered. */
   key: string
   event: string | string[]
+  team: string
+  channel: string
+  channelName?: string | undefined
+  /** The thread that it is in or starts. */
+  thread?: string | undefined
+  /** The thread is that of another message, which has to be asked for. */
+  threadUnknown?: boolean
   user: string
-  userName?: string
-  channel?: string
-  channelName?: string
+  userName?: string | undefined
   /** The message's own timestamp, Slack's id of it in its channel. */
-  ts?: string
+  ts?: string | undefined
   /** For what people write: which kind of event told of it. */
   source?: 'message' | 'app_mention'
-  /** The thread that it is in or starts. */
-  thread?: string
   direct: boolean
   mention: boolean
-  /** Slack's markup, and its blocks where it has any. */
-  text: string
-  blocks?: Json
-  /** What it shows besides, where it does. */
-  shown?: Shown
+  /** Nobody else sees it, so it is a conversation of its own. */
+  alone?: boolean
+  content: Content
   files: JsonObject[]
   /** What only this kind of event has: command, action, reaction, … */
   extra: JsonObject
-  conversation: string
-  target: Target
-  /** The thread is that of another message, which has to be asked for. */
-  threadUnknown?: true
+  /** How it can be answered, besides where it stands. */
+  answer?: Pick<Target, 'startsThread' | 'responseUrl' | 'triggerId' | 'inModal'>
 }
 
 /** The little of a draft that is needed once it is a message: where it stands. */
@@ -39,3 +37,8 @@ export type Standing = Pick<Draft, 'team' | 'channel' | 'ts' | 'thread' | 'sourc
 
 /** `skip`: why an event starts nothing. It is acknowledged all the same. */
 export type Read = { draft: Draft } | { skip: string }
+
+/** The conversation that a draft belongs to. */
+export function conversationIn(draft: Draft): string {
+  return draft.alone ? `${conversationOf(draft)}:${draft.user}` : conversationOf(draft)
+}

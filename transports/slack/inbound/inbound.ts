@@ -1,24 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { inTime } from '../../../src/lib/pause.ts'
-import { conversationOf } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { type Delivery, deliveryOf, incomplete } from './delivery.ts'
-import type { Draft, Read, Standing } from './draft.ts'
-import { createFileFetcher, type FetchedFiles } from './fetch-files.ts'
-import { messageOf } from './message-of.ts'
-import { knownNames, lookUpNames } from './names.ts'
+import { type Delivery, deliveryOf, incomplete, type PayloadKind, workspaceOf } from './delivery.ts'
+import { conversationIn, type Draft, type Read, type Standing } from './draft.ts'
+import { createFileFetcher } from './files.ts'
+import { messageOf, namesFor } from './message-of.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
-import type { Names } from './to-markdown.ts'
-import { workspaceOf } from './workspace-of.ts'
-
-/** The kinds of payload that Slack delivers, on either road. */
-export type PayloadKind = 'event' | 'command' | 'interaction'
 
 /** The receiving half of a Slack gateway, for sockets and HTTP alike. */
 export type SlackInbound = {
@@ -35,7 +27,7 @@ export type SlackInbound = {
 }
 
 /** How long a stop waits for what was taken (ms). */
-const PATIENCE = 2000
+const LAST_WAIT = 2000
 /** How long a message that is being prepared holds up those after it in its conversation (ms). */
 const HOLD = 2000
 
@@ -54,9 +46,8 @@ export function createInbound(
   workspaces: Workspaces,
   onAccepted: OnAccepted,
 ): SlackInbound {
-  /** Slack repeats what takes long; a repetition waits for the first. */
-  const underWay = new Map<string, Promise<Accepted>>()
   const files = createFileFetcher(options, deps)
+  const underWay = new Set<Promise<unknown>>()
   /** The last of each conversation that is being prepared: messages stay in order while names and files are awaited. */
   const tails = new Map<string, Promise<unknown>>()
   /** No more events; and later, nothing more of those that were taken. */
@@ -72,89 +63,63 @@ export function createInbound(
     }
     const read = readPayload(kind, payload, workspace)
     if ('skip' in read) return skip(read.skip)
-    const { draft } = read
-    return underWay.get(draft.key) ?? begin(draft, workspace, accept(draft, workspace, kind, payload))
-  }
-
-  function begin(draft: Draft, workspace: Workspace, accepted: Promise<Accepted>): Promise<Accepted> {
-    const { key } = draft
-    const where = standingOf(draft)
-    const accepting = accepted.then(
-      (accepted) => {
-        underWay.delete(key)
-        if (!accepted.duplicate) onAccepted(where, accepted, workspace)
-        return accepted
-      },
-      (error: unknown) => {
-        underWay.delete(key)
-        throw error
-      },
-    )
-    underWay.set(key, accepting)
-    return accepting
+    const accepting = accept(read.draft, workspace, deliveryOf(kind, payload, deps.now()))
+    underWay.add(accepting)
+    try {
+      const accepted = await accepting
+      if (!accepted.duplicate) onAccepted(read.draft, accepted, workspace)
+      return accepted
+    } finally {
+      underWay.delete(accepting)
+    }
   }
 
   function readPayload(kind: PayloadKind, payload: JsonObject, workspace: Workspace): Read {
     if (kind === 'event') return readEvent(payload, workspace, options, workspaces)
-    return kind === 'command'
-      ? readCommand(payload, workspace.team, options, deps.now())
-      : readInteraction(payload, workspace, options, deps.now())
+    const read = kind === 'command' ? readCommand : readInteraction
+    return read(payload, workspace, options)
   }
 
-  function accept(
-    draft: Draft,
-    workspace: Workspace,
-    kind: PayloadKind,
-    payload: JsonObject,
-  ): Promise<Accepted> {
-    const before = tails.get(draft.conversation)
-    const names = before || needsSlack(draft) ? undefined : knownNames(draft, workspace)
-    if (names) return deps.accept(toMessage(draft, workspace, names))
-    return acceptLater(before, draft, workspace, deliveryOf(kind, payload, deps.now()))
-  }
-
-  async function acceptLater(
-    before: Promise<unknown> | undefined,
-    draft: Draft,
-    workspace: Workspace,
-    delivery: Delivery,
-  ): Promise<Accepted> {
-    const hold = AbortSignal.timeout(Math.min(HOLD, delivery.patience))
-    const turn = before && inTime(before, hold)
+  async function accept(draft: Draft, workspace: Workspace, delivery: Delivery): Promise<Accepted> {
+    const conversation = conversationIn(draft)
+    const before = tails.get(conversation)
     const preparing = prepare(draft, workspace, delivery)
-    const tail = inTime(Promise.allSettled([preparing, turn]), hold)
-    tails.set(draft.conversation, tail)
+    const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, delivery.patience)))
+    const tail = Promise.allSettled([preparing, turn])
+    tails.set(conversation, tail)
     try {
       const [message] = await Promise.all([preparing, turn])
       if (ended) throw stopping()
       return await deps.accept(message)
     } finally {
-      if (tails.get(draft.conversation) === tail) tails.delete(draft.conversation)
+      if (tails.get(conversation) === tail) tails.delete(conversation)
     }
   }
 
   async function prepare(draft: Draft, workspace: Workspace, delivery: Delivery): Promise<NewMessage> {
-    const late = AbortSignal.timeout(delivery.patience)
+    let signal: AbortSignal | undefined
+    const late = () => {
+      signal ??= AbortSignal.timeout(delivery.patience)
+      return signal
+    }
     const [named, fetched, placed] = await Promise.all([
-      lookUpNames(draft, workspace, late),
-      draft.files.length === 0 ? undefined : files.fetch(draft.files, workspace, late),
-      place(draft, workspace, late),
+      namesFor(draft, workspace, late),
+      draft.files.length === 0 ? undefined : files.fetch(draft.files, workspace, late()),
+      draft.threadUnknown ? withThread(draft, workspace, late()) : draft,
     ])
     const isWhole = named.isWhole && fetched?.isWhole !== false && placed !== undefined
-    if (!isWhole && delivery.comesAgain) throw leftForLater(draft)
-    return toMessage(placed ?? draft, workspace, named.names, fetched)
-  }
-
-  function leftForLater({ channel, ts }: Draft): TriviumError {
-    deps.refused('incomplete')
-    deps.log.info({ channel, ts }, 'an event of Slack is left for later: not all that it needs could be read')
-    return incomplete()
-  }
-
-  function toMessage(draft: Draft, workspace: Workspace, names: Names, fetched?: FetchedFiles): NewMessage {
+    if (!isWhole && delivery.comesAgain) {
+      const { channel, ts } = draft
+      deps.refused('incomplete')
+      deps.log.info(
+        { channel, ts },
+        'an event of Slack is left for later: not all that it needs could be read',
+      )
+      throw incomplete()
+    }
     // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
     const awaited = draft.source !== undefined && options.progress !== 'off'
-    return messageOf(deps.gateway, draft, workspace, { names, fetched, awaited })
+    return messageOf(deps.gateway, placed ?? draft, workspace, { names: named.names, fetched, awaited })
   }
 
   function skip(why: string): undefined {
@@ -166,10 +131,7 @@ export function createInbound(
     take,
     async stop() {
       stopped = true
-      const patience = new AbortController()
-      const late = pause(PATIENCE, undefined, { signal: patience.signal }).catch(() => undefined)
-      await Promise.race([Promise.allSettled(underWay.values()), late])
-      patience.abort()
+      await inTime(Promise.allSettled(underWay), AbortSignal.timeout(LAST_WAIT))
       ended = true
       files.stop()
     },
@@ -180,34 +142,16 @@ function stopping(): TriviumError {
   return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
 }
 
-function standingOf({ team, channel, ts, thread, source }: Draft): Standing {
-  return {
-    team,
-    ...(channel === undefined ? {} : { channel }),
-    ...(ts === undefined ? {} : { ts }),
-    ...(thread === undefined ? {} : { thread }),
-    ...(source === undefined ? {} : { source }),
-  }
-}
-
-function needsSlack({ files, threadUnknown }: Draft): boolean {
-  return files.length > 0 || threadUnknown === true
-}
-
 /**
  * A reaction belongs to the conversation of the message that it is on, which may be inside a thread. Undefined where
  * Slack could not tell in time.
  */
-async function place(draft: Draft, workspace: Workspace, late: AbortSignal): Promise<Draft | undefined> {
-  const { channel, ts, team } = draft
-  if (!draft.threadUnknown || channel === undefined || ts === undefined) return draft
-  const known = await workspace.directory.threadOf(channel, ts, late)
-  if (!known) return undefined
-  const thread = known.name ?? ts
-  return {
-    ...draft,
-    thread,
-    conversation: conversationOf({ team, channel, thread }),
-    target: { ...draft.target, thread },
-  }
+async function withThread(
+  draft: Draft,
+  { directory }: Workspace,
+  late: AbortSignal,
+): Promise<Draft | undefined> {
+  const { channel, ts = '' } = draft
+  const known = await directory.threadOf(channel, ts, late)
+  return known && { ...draft, thread: known.name ?? ts }
 }

@@ -1,11 +1,14 @@
 import type { NewMessage } from '../../../src/core/message.ts'
 import { targetData } from '../conversation.ts'
-import { defined, objectsAt } from '../fields.ts'
+import { defined } from '../fields.ts'
 import type { Workspace } from '../workspaces.ts'
-import type { Draft } from './draft.ts'
-import type { FetchedFiles } from './fetch-files.ts'
-import { saysNothing, shownData, shownText } from './shown.ts'
-import { type Names, toMarkdown } from './to-markdown.ts'
+import { contentData, contentText, idsIn } from './content.ts'
+import { conversationIn, type Draft } from './draft.ts'
+import type { FetchedFiles } from './files.ts'
+import type { Names } from './markdown.ts'
+
+/** How long a message waits for the names of those whom it only mentions (ms): they decide nothing. */
+const NICE_TO_KNOW = 1000
 
 /** The message of a draft, once its names are known and its files are here. `awaited`: its end is waited for. */
 export function messageOf(
@@ -14,64 +17,67 @@ export function messageOf(
   workspace: Workspace,
   more: { names: Names; fetched: FetchedFiles | undefined; awaited: boolean },
 ): NewMessage {
-  const { channel, user } = draft
+  const { team, channel, thread, user } = draft
   const { names, fetched, awaited } = more
   const name = draft.userName ?? names.get(user)
-  const channelName = draft.channelName ?? (channel === undefined ? undefined : names.get(channel))
+  const channelName = draft.channelName ?? names.get(channel)
   return {
     gateway,
     transport: 'slack',
-    conversation: draft.conversation,
+    conversation: conversationIn(draft),
     key: draft.key,
     from: { id: user, ...(name === undefined ? {} : { name }), address: user, verified: true },
-    ...(channel === undefined ? {} : { to: channelName ?? channel }),
-    text: textOf(draft, workspace.botUser, names),
+    to: channelName ?? channel,
+    text: contentText(draft.content, names, draft.mention ? workspace.botUser : undefined),
     attachments: fetched?.attachments ?? [],
     data: defined({
       event: draft.event,
-      team: workspace.team,
+      team,
       teamName: workspace.name,
-      channel:
-        channel === undefined ? undefined : [channel, ...(channelName === undefined ? [] : [channelName])],
-      thread: draft.thread,
+      channel: channelName === undefined ? [channel] : [channel, channelName],
+      thread,
       ts: draft.ts,
       direct: draft.direct,
       mention: draft.mention,
-      ...(draft.shown && shownData(draft.shown)),
+      ...contentData(draft.content),
       ...draft.extra,
       files: fetched?.files,
-      replyTarget: targetData(draft.target),
+      replyTarget: targetData({ team, channel, thread, user, ...draft.answer }),
       respond: awaited ? 'result' : undefined,
     }),
   }
 }
 
-function textOf(draft: Draft, botUser: string, names: Names): string {
-  const text = toMarkdown(...withoutOwnMention(draft, botUser), names)
-  return draft.shown && saysNothing(text) ? shownText(draft.shown, names) : text
-}
-
-/** `@bot do this` says `do this`: whom it is said to is in `data.mention`. */
-function withoutOwnMention(draft: Draft, botUser: string): [string, Draft['blocks']] {
-  const { text, blocks } = draft
-  const bare = ownText(draft, botUser)
-  return [bare, bare === text || !Array.isArray(blocks) ? blocks : withoutFirstUser(blocks, botUser)]
-}
-
-/** What a draft says in its text, in Slack's markup, but for the mention at its start. */
-export function ownText({ text, mention }: Draft, botUser: string): string {
-  return mention ? text.replace(new RegExp(`^\\s*<@${botUser}(\\|[^>]*)?>[\\s,:]*`), '') : text
-}
-
-function withoutFirstUser(blocks: NonNullable<Draft['blocks']>, botUser: string): Draft['blocks'] {
-  const copy = structuredClone(blocks)
-  const elements = objectsAt(copy, '0.elements.0.elements')
-  const at = elements.findIndex((element) => element.type === 'user' && element.user_id === botUser)
-  if (at < 0 || !Array.isArray(copy)) return blocks
-  const rest = elements.slice(at + 1)
-  const [first] = rest
-  if (typeof first?.text === 'string') first.text = first.text.replace(/^[\s,:]+/, '')
-  const section = objectsAt(copy, '0.elements')[0]
-  if (section) section.elements = rest
-  return copy
+/**
+ * Names for all that a draft mentions; who has none is not among them. `isWhole`: the names of its own channel and
+ * author, which may decide who answers, are known, or Slack has told them before `late` aborted. Others may stay ids.
+ * Nothing is waited for where all are known.
+ */
+export async function namesFor(
+  draft: Draft,
+  { directory, botUser }: Workspace,
+  late: () => AbortSignal,
+): Promise<{ names: Names; isWhole: boolean }> {
+  const { users, channels } = idsIn(draft.content)
+  users.delete(botUser)
+  if (draft.userName === undefined) users.add(draft.user)
+  if (draft.channelName === undefined && !draft.direct) channels.add(draft.channel)
+  const wanted = [
+    ...Array.from(users, (id) => ({ kind: 'user' as const, id })),
+    ...Array.from(channels, (id) => ({ kind: 'channel' as const, id })),
+  ].map((each) => ({ ...each, known: directory.known(each.kind, each.id) }))
+  if (wanted.some(({ known }) => known === undefined)) {
+    const soon = AbortSignal.any([late(), AbortSignal.timeout(NICE_TO_KNOW)])
+    const decides = (id: string) => id === draft.channel || id === draft.user
+    await Promise.all(
+      wanted.map(async (each) => {
+        each.known ??= await directory[each.kind](each.id, decides(each.id) ? late() : soon)
+      }),
+    )
+  }
+  const names = new Map(
+    wanted.flatMap(({ id, known }) => (known?.name === undefined ? [] : [[id, known.name]])),
+  )
+  const own = [draft.channel, draft.user]
+  return { names, isWhole: wanted.every(({ id, known }) => known !== undefined || !own.includes(id)) }
 }

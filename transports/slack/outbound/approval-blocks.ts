@@ -1,5 +1,6 @@
+import type { KnownBlock } from '@slack/web-api'
 import { z } from 'zod'
-import { escapeText } from './escape-text.ts'
+import { escapeText } from './words.ts'
 
 /** What a click on each of our buttons means. The value of the button is the approval's id. */
 export const APPROVAL_ACTIONS: Record<string, 'approve' | 'deny'> = {
@@ -19,60 +20,39 @@ export const approvalSchema = z.object({
   reason: z.string().exactOptional(),
 })
 
-export type ApprovalView = z.infer<typeof approvalSchema>
+type ApprovalView = z.infer<typeof approvalSchema>
 
 /** Slack's limit for the text of a section is 3,000 characters. */
 const LONGEST_TITLE = 2500
+const MARKS = { approved: ':white_check_mark: Approved', denied: ':x: Denied', expired: '' }
 
-/** The blocks of an approval: the question, then either the buttons or the answer. */
-export function approvalBlocks(approval: ApprovalView) {
-  const { id, title, status } = approval
-  const question = { type: 'section' as const, text: markup(`*Approval needed*\n${cut(escapeText(title))}`) }
-  if (status !== 'pending') {
-    const outcome = { type: 'context' as const, elements: [markup(outcomeOf(approval))] }
-    return [{ ...question, text: markup(cut(escapeText(title))) }, outcome]
-  }
-  return [
-    question,
-    {
-      type: 'actions' as const,
+/** The post of an approval: the question, then the buttons or the answer; `text` is for notifications. */
+export function approvalPost(approval: ApprovalView): { text: string; blocks: KnownBlock[] } {
+  const { id, status, by, reason } = approval
+  const cut = escapeText(approval.title)
+  const title = cut.length > LONGEST_TITLE ? `${cut.slice(0, LONGEST_TITLE)}…` : cut
+  if (status === 'pending') {
+    const buttons: KnownBlock = {
+      type: 'actions',
       block_id: `trivium-approval:${id}`.slice(0, 255),
       elements: [
-        button('trivium-approve', 'Approve', 'primary' as const, id),
-        button('trivium-deny', 'Deny', 'danger' as const, id),
+        { ...button('trivium-approve', 'Approve', id), style: 'primary' },
+        { ...button('trivium-deny', 'Deny', id), style: 'danger' },
       ],
-    },
-  ]
-}
-
-/** The same in one line of Slack's markup, for notifications and for who cannot see blocks. */
-export function approvalText(approval: ApprovalView): string {
-  const { status } = approval
-  const title = cut(escapeText(approval.title))
-  return status === 'pending' ? `Approval needed: ${title}` : `${title}: ${status}`
-}
-
-function outcomeOf({ status, by, reason }: ApprovalView): string {
-  const mark = status === 'approved' ? ':white_check_mark: Approved' : status === 'denied' ? ':x: Denied' : ''
+    }
+    return { text: `Approval needed: ${title}`, blocks: [section(`*Approval needed*\n${title}`), buttons] }
+  }
   const who = by === undefined ? '' : ` by ${/^[UW][A-Z0-9]+$/.test(by) ? `<@${by}>` : escapeText(by)}`
   const why = reason === undefined ? '' : `: ${escapeText(reason)}`
-  return `${mark || ':hourglass: Nobody decided in time'}${who}${why}`
+  const outcome = `${MARKS[status] || ':hourglass: Nobody decided in time'}${who}${why}`
+  const context: KnownBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: outcome }] }
+  return { text: `${title}: ${status}`, blocks: [section(title), context] }
 }
 
-function button<Style extends 'primary' | 'danger'>(
-  actionId: string,
-  label: string,
-  style: Style,
-  value: string,
-) {
-  const text = { type: 'plain_text' as const, text: label }
-  return { type: 'button' as const, action_id: actionId, text, style, value }
+function section(text: string): KnownBlock {
+  return { type: 'section', text: { type: 'mrkdwn', text } }
 }
 
-function markup(text: string) {
-  return { type: 'mrkdwn' as const, text }
-}
-
-function cut(text: string): string {
-  return text.length > LONGEST_TITLE ? `${text.slice(0, LONGEST_TITLE)}…` : text
+function button(action_id: string, label: string, value: string) {
+  return { type: 'button' as const, action_id, value, text: { type: 'plain_text' as const, text: label } }
 }

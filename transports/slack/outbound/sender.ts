@@ -9,36 +9,19 @@ import {
 import { type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
 import type { SlackOptions } from '../options.ts'
-import type { Workspace, Workspaces } from '../workspaces.ts'
-import { createDirects } from './directs.ts'
-import { approvalKey, blocksOf, type Extras, readExtras } from './extras.ts'
+import type { Workspaces } from '../workspaces.ts'
+import { type Extras, postsOf, readExtras } from './extras.ts'
 import { openModal } from './modal.ts'
-import { type Content, postAll } from './post.ts'
-import { probeThread } from './probe.ts'
-import { replaceAll, takeOver } from './replace.ts'
-import { createSentLog, type Progress } from './sent-log.ts'
+import { findPosts, postAll, replaceAll, takeOver } from './posts.ts'
+import { directChannel, isPrivate, isShutOut, openDirect, requireAnswered, whisper } from './private.ts'
+import { createSentLog, type Sending, type Sent } from './sent-log.ts'
 import { shareFiles } from './share-files.ts'
-import { splitText } from './split-text.ts'
 import { createStreams } from './stream.ts'
-import { toMrkdwn } from './to-mrkdwn.ts'
-import { isShutOut, requireAnswered, whisper } from './whisper.ts'
 
 /** The sending half of a Slack gateway. */
 export type SlackSender = Required<Pick<Transport, 'send' | 'probe' | 'stream'>> & { close(): void }
 
 type Probe = Awaited<ReturnType<SlackSender['probe']>>
-
-/** One send under way. */
-type Sending = {
-  key: string
-  reply: Reply
-  extras: Extras
-  content: Content
-  workspace: Workspace
-  target: Target
-  progress: Progress
-  save(): Promise<void>
-}
 
 export function createSender(
   options: SlackOptions,
@@ -46,80 +29,83 @@ export function createSender(
   workspaces: Workspaces,
 ): SlackSender {
   const { gateway } = deps
-  const sent = createSentLog(deps.kv, gateway)
-  const streams = createStreams(options, deps, workspaces, sent)
-  const directs = createDirects()
-  const whispers = { gateway, sent, directs, timeout: options['send-timeout'], now: deps.now }
+  const log = createSentLog(deps.kv, gateway)
+  const streams = createStreams(options, deps, workspaces)
 
-  async function send(reply: Reply): Promise<Receipt> {
-    try {
-      const sending = await begin(reply)
-      const { progress, target, save } = sending
-      if (progress.done) return receiptOf(progress, target.channel)
-      await deliver(sending)
-      if (!progress.done) {
-        progress.done = true
-        await save()
-      }
-      return receiptOf(progress, target.channel)
-    } catch (error) {
-      throw sendError(gateway, reply.key, error)
+  async function begin(reply: Reply): Promise<Sending> {
+    const known = await workspaces.ready()
+    const target = targetOf(reply, known.length === 1 ? known[0]?.team : undefined)
+    if (!target) {
+      const place = reply.to ?? reply.conversation
+      throw rejected(`${place} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`)
+    }
+    const workspace = workspaces.find(target.team)
+    if (!workspace) throw rejected(`there is no bot token for the workspace ${target.team}`)
+    const extras = readExtras(reply)
+    const sent = await log.read(reply.key)
+    if (!extras.approval) sent.conversation = reply.conversation
+    // Who is written to directly has a channel for it, and only there can a post be looked for. A modal needs no
+    // channel, and there are three seconds to open it.
+    const isUser = /^[UW][A-Z0-9]+$/.test(target.channel) && !isModalOnly(reply, extras)
+    return {
+      reply,
+      extras,
+      posts: postsOf(reply, extras),
+      workspace,
+      target: isUser ? { ...target, channel: await openDirect(target.channel, workspace) } : target,
+      sent,
+      save: () => log.write(reply.key, sent),
     }
   }
 
   async function deliver(sending: Sending): Promise<void> {
-    const { reply, extras, target, progress } = sending
+    const { reply, extras, sent } = sending
+    const { approval, view } = extras
     // Where its files cannot go, none of it is shown.
-    if (reply.attachments?.length && isPrivate(sending)) requireAnswered(viewerOf(sending), target, gateway)
-    if (extras.view) {
-      await openModal({ ...sending, gateway, view: extras.view })
-      if (isModalOnly(reply, extras)) return
-    }
-    if (extras.approval?.status === 'pending') await ask(sending)
-    else if (await takesOver(sending)) await replaceAll(sending, sent)
+    if (reply.attachments?.length && isPrivate(sending)) requireAnswered(sending)
+    if (view) await openModal(view, sending)
+    if (isModalOnly(reply, extras)) return
+    if (approval?.status === 'pending') await ask(sending)
+    else if (await takesOver(sending)) await replaceAll(sending, log)
     else await show(sending)
-    if (extras.approval) await sent.write(approvalKey(extras.approval.id), { ...progress, done: true })
+    if (approval) await log.write(approvalKey(approval.id), { ...sent, done: true })
     if (reply.attachments?.length) {
-      await shareFiles({ ...sending, target: await placeOfFiles(sending), artifacts: deps.artifacts })
+      await shareFiles(sending, await placeOfFiles(sending), deps.artifacts)
     }
   }
 
   /** Who may decide has to see the question, whoever typed the command that raised it. */
   async function ask(sending: Sending): Promise<void> {
     try {
-      if (sending.progress.seenBy === undefined) return await postAll(sending)
+      if (sending.sent.seenBy === undefined) return await postAll(sending, sending.target)
     } catch (error) {
       if (!isPrivate(sending) || !isShutOut(error)) throw error
     }
     await show(sending)
   }
 
-  async function show(sending: Sending): Promise<void> {
-    const isLast = !sending.extras.approval && !sending.reply.attachments?.length
-    if (!isPrivate(sending)) return postAll({ ...sending, ...(isLast ? { last: true as const } : {}) })
-    await whisper({ ...sending, user: viewerOf(sending) }, whispers)
+  function show(sending: Sending): Promise<void> {
+    return isPrivate(sending) ? whisper(sending, options['send-timeout']) : postAll(sending, sending.target)
   }
 
   /** Whether posts are there already that the reply goes into: of an earlier one, or of what showed it being written. */
   async function takesOver(sending: Sending): Promise<boolean> {
-    const { reply, extras, content, workspace, target, progress } = sending
-    if (progress.replaces) return true
-    if (progress.posted.length > 0 || content.parts.length === 0 || extras.ephemeral !== undefined)
-      return false
+    const { reply, extras, posts, workspace, target, sent } = sending
+    if (sent.replaces) return true
+    if (sent.posted.length > 0 || posts.length === 0 || extras.ephemeral !== undefined) return false
     for (const key of earlierKeys(extras)) {
-      const earlier = await sent.read(key)
+      const earlier = await log.read(key)
       const isThere = earlier.posted.length > 0 && earlier.seenBy === undefined
       // Keys can be guessed: a reply replaces what was said in its own conversation, and no question of an approval.
       const isOurs = extras.approval !== undefined || earlier.conversation === reply.conversation
       if (!isThere || !isOurs || earlier.channel !== target.channel) continue
-      await takeOver(key, earlier, sending)
+      await takeOver(sending, earlier, key)
       return true
     }
-    if (extras.approval || target.responseUrl !== undefined) return false
-    const key = await streams.claim(reply, workspace, target)
-    if (key === undefined) return false
-    await takeOver(key, await sent.read(key), sending)
-    return true
+    if (extras.approval || target.responseUrl !== undefined || reply.to !== undefined) return false
+    const begun = await streams.claim(reply, workspace, target)
+    if (begun) await takeOver(sending, { posted: [begun.ts], channel: begun.channel })
+    return begun !== undefined
   }
 
   /** The keys that the posts which are to be replaced may have. */
@@ -130,60 +116,37 @@ export function createSender(
   }
 
   /** Files cannot be shown to one person in a channel, only in the direct messages with them. */
-  async function placeOfFiles(sending: Sending): Promise<Target> {
-    const { workspace, target, progress } = sending
-    if (!isPrivate(sending)) return { ...target, channel: progress.channel ?? target.channel }
-    progress.direct ??= await directs.channelOf(viewerOf(sending), workspace)
-    return { team: target.team, channel: progress.direct }
-  }
-
-  function viewerOf({ extras, target }: Sending): string {
-    const user = typeof extras.ephemeral === 'string' ? extras.ephemeral : target.user
-    if (user === undefined) throw rejected('nobody is named to see the ephemeral reply')
-    return user
-  }
-
-  async function begin(reply: Reply): Promise<Sending> {
-    const known = await workspaces.ready()
-    const target = targetOf(reply, known.length === 1 ? known[0]?.team : undefined)
-    if (!target) {
-      throw rejected(
-        `${reply.to ?? reply.conversation} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`,
-      )
-    }
-    const workspace = workspaces.find(target.team)
-    if (!workspace) throw rejected(`there is no bot token for the workspace ${target.team}`)
-    const { key } = reply
-    const extras = readExtras(reply)
-    const progress = await sent.read(key)
-    if (!extras.approval) progress.conversation = reply.conversation
-    // A modal needs no channel, and there are three seconds to open it.
-    const place = isModalOnly(reply, extras) ? target : await withChannel(target, workspace)
-    const save = () => sent.write(key, progress)
-    const content = contentOf(reply, extras)
-    return { key, reply, extras, content, workspace, target: place, progress, save }
-  }
-
-  /** Who is written to directly has a channel for it, and only there can a post be looked for. */
-  async function withChannel(target: Target, workspace: Workspace): Promise<Target> {
-    if (!/^[UW][A-Z0-9]+$/.test(target.channel)) return target
-    return { ...target, channel: await directs.channelOf(target.channel, workspace) }
+  async function placeOfFiles(sending: Sending): Promise<Pick<Target, 'channel' | 'thread'>> {
+    const { target, sent } = sending
+    if (!isPrivate(sending)) return { ...target, channel: sent.channel ?? target.channel }
+    sent.direct ??= await directChannel(sending)
+    return { channel: sent.direct }
   }
 
   async function look(reply: Reply): Promise<Probe> {
     const sending = await begin(reply)
-    const { extras, content, target, progress } = sending
-    const { view, replaces } = progress
-    if (progress.done) return { sent: true, receipt: receiptOf(progress, target.channel) }
+    const { extras, posts, workspace, target, sent, save } = sending
+    const { view, replaces, files = [] } = sent
+    if (sent.done) return { sent: true, receipt: receiptOf(sent, target.channel) }
     // Slack itself opens a modal once.
     if (extras.view && (view === undefined || isModalOnly(reply, extras))) return { sent: false }
-    if (progress.unconfirmed) return { sent: 'unknown' }
+    if (sent.unconfirmed) return { sent: 'unknown' }
     const place = placeOfPosts(sending)
     // What goes into posts that are there may be repeated.
-    const isRepeatable = (replaces?.posts ?? 0) >= content.parts.length && !reply.attachments?.length
+    const isRepeatable = (replaces?.posts ?? 0) >= posts.length && !reply.attachments?.length
     if (!place || (replaces && isRepeatable)) return { sent: false }
-    const found = await probeThread({ ...sending, target: place, parts: content.parts.length })
-    return found === true ? { sent: true, receipt: receiptOf(progress, target.channel) } : { sent: found }
+    const found = await findPosts(reply.key, files, workspace, place)
+    for (let part = sent.posted.length; found.posts.has(part); part++) {
+      sent.posted.push(found.posts.get(part) ?? '')
+      sent.channel = place.channel
+    }
+    // Files are noted, and posts of its own are made, only after the posts that it takes over were changed.
+    const isLong = sent.posted.length >= (found.parts || posts.length)
+    const isText = sent.files !== undefined || (isLong && sent.posted.length > (replaces?.posts ?? -1))
+    sent.done = isText && (!reply.attachments?.length || found.shared)
+    await save()
+    if (sent.done) return { sent: true, receipt: receiptOf(sent, target.channel) }
+    return { sent: found.complete ? false : 'unknown' }
   }
 
   function rejected(reason: string): TriviumError {
@@ -191,9 +154,22 @@ export function createSender(
   }
 
   return {
-    send,
     stream: streams.show,
     close: streams.close,
+    async send(reply) {
+      try {
+        const sending = await begin(reply)
+        const { sent, target, save } = sending
+        if (!sent.done) {
+          await deliver(sending)
+          sent.done = true
+          await save()
+        }
+        return receiptOf(sent, target.channel)
+      } catch (error) {
+        throw sendError(gateway, reply.key, error)
+      }
+    },
     async probe(reply) {
       try {
         return await look(reply)
@@ -209,34 +185,27 @@ export function createSender(
   }
 }
 
-/** Whether only one person may see it: it was asked for, or it answers what nobody else saw. */
-function isPrivate({ extras, target }: Sending): boolean {
-  return extras.ephemeral !== undefined || target.responseUrl !== undefined
+/** The name under which the posts of an approval are remembered, whoever sends the question and the answer. */
+function approvalKey(id: string): string {
+  return `approval:${id}`
 }
 
 /** Where what was sent so far can be looked for. Undefined: nothing was sent that could be. */
-function placeOfPosts(sending: Sending): Target | undefined {
-  const { extras, target, progress } = sending
-  const { channel = target.channel, direct, seenBy, replaces } = progress
-  if (direct !== undefined) return { team: target.team, channel: direct }
-  const isPublic = !isPrivate(sending) || replaces !== undefined || extras.approval?.status === 'pending'
-  return seenBy === undefined && isPublic ? { ...target, channel } : undefined
+function placeOfPosts(sending: Sending): Pick<Target, 'channel' | 'thread'> | undefined {
+  const { extras, target, sent } = sending
+  if (sent.direct !== undefined) return { channel: sent.direct }
+  const isPublic = !isPrivate(sending) || sent.replaces !== undefined || extras.approval?.status === 'pending'
+  return sent.seenBy === undefined && isPublic
+    ? { ...target, channel: sent.channel ?? target.channel }
+    : undefined
 }
 
+/** Without a text, blocks or files a modal is all of it, and nothing stands in the channel. */
 function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: Extras): boolean {
   return view !== undefined && text === '' && blocks === undefined && attachments.length === 0
 }
 
-function contentOf(reply: Reply, extras: Extras): Content {
-  const { subject, text } = reply
-  const markdown = subject === undefined ? text : `**${subject}**\n\n${text}`
-  const parts = markdown === '' ? [] : splitText(toMrkdwn(markdown))
-  const rich = blocksOf(extras, parts[0] ?? '')
-  // Blocks are shown in place of all of the text.
-  return rich ? { parts: [rich.text], blocks: rich.blocks } : { parts }
-}
-
-function receiptOf({ channel, posted, files, view }: Progress, fallback: string): Receipt {
+function receiptOf({ channel, posted, files, view }: Sent, fallback: string): Receipt {
   const place = channel ?? fallback
   const id = `${place}/${posted[0] ?? files?.[0] ?? view ?? ''}`
   const more = { ...(files ? { files } : {}), ...(view === undefined ? {} : { view }) }

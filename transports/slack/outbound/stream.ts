@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { reasonOf } from '../../../src/core/errors.ts'
 import {
   type Reply,
@@ -5,171 +6,113 @@ import {
   SendPostponed,
   type TransportDeps,
 } from '../../../src/core/transport.ts'
-import { createTokenBucket, type TokenBucket } from '../../../src/lib/token-bucket.ts'
+import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { mayHaveArrived } from '../failure.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { postAll } from './post.ts'
-import { findPosts } from './probe.ts'
-import type { Progress, SentLog } from './sent-log.ts'
-import { splitText } from './split-text.ts'
-import { toMrkdwn } from './to-mrkdwn.ts'
+import { markdownPosts } from './extras.ts'
+import { findPosts, type Posted, post } from './posts.ts'
 
 /** Replies shown while they are being written: one post that grows, and that the whole reply then replaces. */
 export type Streams = {
   /** Takes what there is so far; shows it when it is time. Never throws. */
   show(piece: ReplyPiece): void
   /**
-   * Ends the stream of the message that this reply answers, and gives the key of its post where this reply is the one
-   * to replace it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another
-   * daemon is changing that post.
+   * Ends the stream of the message that this reply answers, and gives its post where this reply is the one to replace
+   * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
+   * changing that post.
    */
-  claim(reply: Reply, workspace: Workspace, target: Target): Promise<string | undefined>
+  claim(reply: Reply, workspace: Workspace, target: Target): Promise<Posted | undefined>
   close(): void
 }
 
 /** What is written within the first moment need not be shown. */
-const EVERY = 1500
+const EVERY = 1000
 /** Slack takes about 50 updates a minute and workspace; some are for the whole replies. */
 const UPDATES = { count: 40, per: 60_000 }
-const MAX_STREAMS = 200
-/** For so long is known that a reply may be shown while it is written, or that all of it was sent already. */
-const ANNOUNCED = 3_600_000
+/** For so long is known that a reply is shown while it is written. */
+const KEPT = 3_600_000
 /** After so long a reply looks again whether its post is still being changed. */
 const SOON = 500
 
-/**
- * One that waits for its time, or is being written; there is nothing to remember of any other. `announced`: whether
- * other daemons know of it.
- */
+/** What all daemons know of a stream: the whole reply may be sent by another one. */
+const recordSchema = z.object({
+  post: z.object({ channel: z.string(), ts: z.string() }).exactOptional(),
+  /** Until when (Unix ms) a daemon may be changing it. Past, and no post: there may be one whose answer was lost. */
+  busyUntil: z.number().exactOptional(),
+  /** The key of the reply that replaces it. */
+  claimedBy: z.string().exactOptional(),
+})
+
+/** One that waits for its time, or is being written. */
 type Stream = {
   piece: ReplyPiece
-  announced: Promise<boolean>
+  announced: Promise<unknown>
   timer?: NodeJS.Timeout
   writing?: Promise<void>
 }
 
-/**
- * The whole reply may be sent by another daemon, while this one is still showing its beginning. Of a reply that nobody
- * shows there is no record; one that is shown is announced first, and then whoever writes or claims it is alone with it.
- */
 export function createStreams(
   options: Pick<SlackOptions, 'send-timeout'>,
   deps: Pick<TransportDeps, 'gateway' | 'log' | 'now' | 'kv'>,
   workspaces: Workspaces,
-  sent: SentLog,
-  every = EVERY,
 ): Streams {
+  const { gateway, kv, now } = deps
   const streams = new Map<string, Stream>()
-  /** By team. */
-  const updates = new Map<string, TokenBucket>()
+  const nextUpdate = createTokenBucket(UPDATES, now)
   /** Longer than a call of Slack takes, with its repetition: so long a daemon that was killed holds up the reply. */
   const longest = 2 * options['send-timeout'] + 5000
+  const nameOf = (id: string) => `slack/${gateway}/stream/${id}`
+
+  const read = async (id: string) => {
+    const entry = await kv.get(nameOf(id))
+    return entry && { ...recordSchema.parse(entry.value), version: entry.version }
+  }
 
   function writeSoon(id: string, stream: Stream) {
     stream.timer = setTimeout(() => {
       const { piece } = stream
-      stream.writing = write(id, stream).finally(() => {
+      const writing = write(id, piece, stream).catch((error: unknown) => {
+        const fields = { messageId: id, reason: reasonOf(error) }
+        deps.log.debug(fields, 'a reply could not be shown while it is written')
+      })
+      stream.writing = writing.finally(() => {
         if (streams.get(id) !== stream) return
         if (stream.piece === piece) streams.delete(id)
         else writeSoon(id, stream)
       })
-    }, every)
+    }, EVERY)
   }
 
-  async function write(id: string, stream: Stream): Promise<void> {
+  async function write(id: string, piece: ReplyPiece, stream: Stream): Promise<void> {
+    await stream.announced
+    const target = placeOf(piece)
+    const workspace = target && workspaces.find(target.team)
+    const record = await read(id)
+    if (!workspace || !record || record.claimedBy !== undefined || streams.get(id) !== stream) return
+    const { post: shown, busyUntil, version } = record
+    const [first] = markdownPosts(`${piece.text} …`)
+    // Without a turn it is left out: the next piece says all of it again.
+    if (!first || busyUntil !== undefined || (shown && nextUpdate() > 0)) return
+    const keep = (value: z.infer<typeof recordSchema>, ifVersion?: number) =>
+      kv.set(nameOf(id), value, { ttl: KEPT, ...(ifVersion === undefined ? {} : { ifVersion }) })
+    const before = shown ? { post: shown } : {}
+    if ((await keep({ ...before, busyUntil: now() + longest }, version)) === undefined) return
     try {
-      const target = placeOf(stream.piece)
-      const workspace = target && workspaces.find(target.team)
-      if (!workspace || !(await stream.announced)) return
-      await alone(id, async () => {
-        const progress = await sent.read(keyOf(id))
-        // The whole reply may have come, also by another daemon.
-        if (progress.claimedBy !== undefined || streams.get(id) !== stream) return
-        await showPiece(stream.piece, progress, workspace, target)
-      })
+      if (shown) await workspace.api.tryCall('chat.update', (web) => web.chat.update({ ...shown, ...first }))
+      const mark = { key: keyOf(id), part: 0, parts: 1 }
+      await keep({ post: shown ?? (await post(workspace, target, first, mark)) })
     } catch (error) {
-      deps.log.debug(
-        { messageId: id, reason: reasonOf(error) },
-        'a reply could not be shown while it is written',
-      )
-    }
-  }
-
-  async function showPiece(piece: ReplyPiece, progress: Progress, workspace: Workspace, target: Target) {
-    const key = keyOf(piece.inReplyTo)
-    const [part = ''] = splitText(toMrkdwn(piece.text))
-    const text = `${part} …`
-    const [ts] = progress.posted
-    if (ts !== undefined) {
-      // Without a turn it is left out: the next piece says all of it again.
-      if (takeTurn(workspace) > 0) return
-      const channel = progress.channel ?? target.channel
-      await workspace.api.tryCall('chat.update', (web) => web.chat.update({ channel, ts, text, blocks: [] }))
-      return
-    }
-    // Another daemon may send the whole reply, and must know of this post also where its answer is lost.
-    if (progress.unconfirmed) return
-    await sent.write(key, { ...progress, unconfirmed: true })
-    const { unconfirmed: _, ...rest } = progress
-    const save = () => sent.write(key, rest)
-    try {
-      await postAll({ key, content: { parts: [text] }, workspace, target, progress: rest, save })
-    } catch (error) {
-      if (!mayHaveArrived(error)) await save()
+      await keep(shown || !mayHaveArrived(error) ? before : { busyUntil: 0 })
       throw error
     }
   }
 
-  function takeTurn({ team }: Workspace): number {
-    const bucket = updates.get(team) ?? createTokenBucket(UPDATES, deps.now)
-    updates.set(team, bucket)
-    return bucket()
-  }
-
   /** Undefined: it cannot be shown there, as what only one person sees cannot be changed. */
-  function placeOf({ text, ...place }: ReplyPiece): Target | undefined {
-    const reply: Reply = { ...place, text, key: keyOf(place.inReplyTo), gateway: deps.gateway }
-    const target = targetOf(reply, undefined)
+  function placeOf(piece: ReplyPiece): Target | undefined {
+    const target = targetOf({ ...piece, key: piece.inReplyTo, gateway }, undefined)
     return target?.responseUrl === undefined ? target : undefined
-  }
-
-  async function announce(piece: ReplyPiece): Promise<boolean> {
-    if (!placeOf(piece)) return false
-    try {
-      await sent.announce(keyOf(piece.inReplyTo), ANNOUNCED)
-      return true
-    } catch (error) {
-      deps.log.debug({ reason: reasonOf(error) }, 'a reply will not be shown while it is written')
-      return false
-    }
-  }
-
-  /** Runs while no daemon else does for this message. Undefined: one does. */
-  async function alone<T>(id: string, run: () => Promise<T>): Promise<{ value: T } | undefined> {
-    const name = `slack/${deps.gateway}/writing/${id}`
-    if ((await deps.kv.set(name, true, { ttl: longest, ifVersion: 0 })) === undefined) return undefined
-    try {
-      return { value: await run() }
-    } finally {
-      await deps.kv.delete(name)
-    }
-  }
-
-  async function claimAlone(replyKey: string, key: string, workspace: Workspace, target: Target) {
-    const progress = await sent.read(key)
-    if (isClaimed(progress, replyKey)) return undefined
-    if (progress.unconfirmed) {
-      const { posts } = await findPosts(key, [], workspace, target)
-      progress.posted = [...posts.values()]
-      progress.channel = target.channel
-      delete progress.unconfirmed
-    }
-    const isThere = progress.posted.length > 0
-    // Also where nothing was shown yet: another daemon may be about to.
-    await sent.write(key, { ...progress, claimedBy: replyKey }, isThere ? undefined : ANNOUNCED)
-    return isThere ? key : undefined
   }
 
   return {
@@ -177,24 +120,30 @@ export function createStreams(
       const id = piece.inReplyTo
       const stream = streams.get(id)
       if (stream) stream.piece = piece
-      else if (streams.size < MAX_STREAMS) {
-        const added = { piece, announced: announce(piece) }
+      else if (placeOf(piece)) {
+        // Told first: whichever daemon sends the whole reply then looks for its beginning.
+        const announced = kv.set(nameOf(id), {}, { ttl: KEPT, ifVersion: 0 }).catch(() => undefined)
+        const added: Stream = { piece, announced }
         streams.set(id, added)
         writeSoon(id, added)
       }
     },
-    async claim({ inReplyTo: id, key: replyKey }, workspace, target) {
+    async claim({ inReplyTo: id, key }, workspace, target) {
       if (id === undefined) return undefined
       const stream = streams.get(id)
       streams.delete(id)
       clearTimeout(stream?.timer)
       await Promise.all([stream?.announced, stream?.writing])
-      const key = keyOf(id)
-      const known = await sent.find(key)
-      if (!known || isClaimed(known, replyKey)) return undefined
-      const claimed = await alone(id, () => claimAlone(replyKey, key, workspace, target))
-      if (!claimed) throw new SendPostponed(SOON)
-      return claimed.value
+      const record = await read(id)
+      if (!record || (record.claimedBy ?? key) !== key) return undefined
+      const { post: shown, busyUntil, version } = record
+      if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
+      const found = shown ?? (busyUntil === undefined ? undefined : await lostPost(id, workspace, target))
+      // Also where nothing was shown yet: another daemon may be about to.
+      const claimed = { claimedBy: key, ...(found ? { post: found } : {}) }
+      const isClaimed = await kv.set(nameOf(id), claimed, { ttl: KEPT, ifVersion: version })
+      if (isClaimed === undefined) throw new SendPostponed(SOON)
+      return found
     },
     close() {
       for (const { timer } of streams.values()) clearTimeout(timer)
@@ -203,8 +152,10 @@ export function createStreams(
   }
 }
 
-function isClaimed({ claimedBy }: Progress, replyKey: string): boolean {
-  return claimedBy !== undefined && claimedBy !== replyKey
+async function lostPost(id: string, workspace: Workspace, place: Target): Promise<Posted | undefined> {
+  const { posts } = await findPosts(keyOf(id), [], workspace, place)
+  const [ts] = posts.values()
+  return ts === undefined ? undefined : { channel: place.channel, ts }
 }
 
 function keyOf(messageId: string): string {

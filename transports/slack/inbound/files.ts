@@ -1,0 +1,143 @@
+import { Readable } from 'node:stream'
+import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import type { Attachment } from '../../../src/core/message.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { inTime } from '../../../src/lib/pause.ts'
+import { slackFailure } from '../failure.ts'
+import { defined, textAt } from '../fields.ts'
+import type { SlackOptions } from '../options.ts'
+import type { Workspace } from '../workspaces.ts'
+
+/** `forGood`: trying again would not help. */
+type Download = { attachment: Attachment } | { error: string; forGood: boolean }
+
+/**
+ * What is told of each file in `data.files`; `error` says why it is no attachment. `isWhole`: no file is missing that
+ * may be here later.
+ */
+export type FetchedFiles = { attachments: Attachment[]; files: JsonObject[]; isWhole: boolean }
+
+export type FileFetcher = {
+  /**
+   * Resolves when all files are here or cannot be had, or when `late` aborts. Never rejects. What is still on its way
+   * then goes on coming, and is found when the message is delivered again.
+   */
+  fetch(files: readonly JsonObject[], workspace: Workspace, late: AbortSignal): Promise<FetchedFiles>
+  /** Ends what is on its way. */
+  stop(): void
+}
+
+/** As long as Slack goes on delivering a message. */
+const PATIENCE = 300_000
+const KEPT_FOR = 600_000
+
+export function createFileFetcher(
+  options: Pick<SlackOptions, 'apiUrl' | 'max-file-size' | 'max-files'>,
+  { artifacts, log, now }: Pick<TransportDeps, 'artifacts' | 'log' | 'now'>,
+): FileFetcher {
+  const most = options['max-files']
+  const limit = options['max-file-size']
+  const stopping = new AbortController()
+  /** What came or is coming, the oldest first. */
+  const kept = new Map<string, { done: Promise<Download>; until: number }>()
+
+  function find(file: JsonObject, workspace: Workspace): Promise<Download> {
+    for (const [key, { until }] of kept) {
+      if (until > now()) break
+      kept.delete(key)
+    }
+    const key = `${workspace.team}/${textAt(file, 'id') ?? textAt(file, 'url_private') ?? ''}`
+    const entry = kept.get(key) ?? { done: download(file, workspace), until: now() + KEPT_FOR }
+    kept.set(key, entry)
+    // What may come yet is fetched anew when the message comes again.
+    void entry.done.then((done) => {
+      if ('error' in done && !done.forGood) kept.delete(key)
+    })
+    return entry.done
+  }
+
+  async function download(file: JsonObject, workspace: Workspace): Promise<Download> {
+    const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE), stopping.signal])
+    const done = await save(file, workspace, signal).catch((error: unknown): Download => {
+      const tooLarge = error instanceof TriviumError && error.code === 'body_too_large'
+      return { error: reasonOf(error), forGood: tooLarge || slackFailure(error).kind === 'rejected' }
+    })
+    if ('error' in done) {
+      log.warn({ file: textAt(file, 'id'), reason: done.error }, 'a file of Slack was not downloaded')
+    }
+    return done
+  }
+
+  async function save(named: JsonObject, workspace: Workspace, signal: AbortSignal): Promise<Download> {
+    const file = await withDetails(named, workspace)
+    if (typeof file.size === 'number' && file.size > limit) return refused(`it is over ${limit} bytes`)
+    const url = textAt(file, 'url_private_download') ?? textAt(file, 'url_private')
+    if (url === undefined) return refused('Slack gives no address to download it from')
+    if (!mayHaveToken(url, options.apiUrl)) return refused('it is not kept at Slack')
+    const headers = { authorization: `Bearer ${workspace.token}` }
+    // Without the scope files:read Slack sends browsers to a page to log in.
+    const response = await fetch(url, { headers, redirect: 'manual', signal })
+    const { status, body } = response
+    const type = textAt(file, 'mimetype') ?? 'application/octet-stream'
+    const isPage = type !== 'text/html' && response.headers.get('content-type')?.startsWith('text/html')
+    if (!response.ok || !body || isPage) {
+      await body?.cancel()
+      const error = isPage ? 'Slack sent a page to log in' : `Slack answered ${status}`
+      if (status >= 500 || status === 429 || status === 408) return { error, forGood: false }
+      return refused(`${error}; the token may lack the scope files:read`)
+    }
+    const name = textAt(file, 'name') ?? textAt(file, 'title') ?? 'file'
+    return { attachment: await artifacts.save(name, type, Readable.from(body), limit) }
+  }
+
+  return {
+    async fetch(files, workspace, late) {
+      const fetched = await Promise.all(
+        files.map(async (file, index): Promise<Download> => {
+          if (index >= most) return refused(`only ${most} files are downloaded`)
+          const done = await inTime(find(file, workspace), late)
+          return done ?? { error: 'it took too long to download', forGood: false }
+        }),
+      )
+      return {
+        attachments: fetched.flatMap((each) => ('attachment' in each ? each.attachment : [])),
+        files: fetched.map((each, index) => described(files[index], each)),
+        isWhole: fetched.every((each) => 'attachment' in each || each.forGood),
+      }
+    },
+    stop: () => stopping.abort(),
+  }
+}
+
+function described(file: JsonObject | undefined, done: Download): JsonObject {
+  return defined({
+    id: textAt(file, 'id'),
+    name: textAt(file, 'name') ?? textAt(file, 'title'),
+    type: textAt(file, 'mimetype'),
+    link: textAt(file, 'permalink'),
+    error: 'error' in done ? done.error : undefined,
+  })
+}
+
+function refused(error: string): Download {
+  return { error, forGood: true }
+}
+
+/** In channels shared with other organisations the event has only the id of a file. */
+async function withDetails(file: JsonObject, workspace: Workspace): Promise<JsonObject> {
+  if (file.file_access !== 'check_file_info') return file
+  const answer = await workspace.api.call('files.info', (web) =>
+    web.files.info({ file: textAt(file, 'id') ?? '' }),
+  )
+  const { name, mimetype, size, url_private, url_private_download } = answer.file ?? {}
+  return { ...file, ...defined({ name, mimetype, size, url_private, url_private_download }) }
+}
+
+/** The token goes to Slack and nowhere else. */
+function mayHaveToken(url: string, apiUrl: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname, origin } = new URL(url)
+  if (origin === new URL(apiUrl).origin) return true
+  return protocol === 'https:' && (hostname === 'slack.com' || hostname.endsWith('.slack.com'))
+}

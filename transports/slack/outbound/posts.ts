@@ -1,0 +1,141 @@
+import { isJsonObject } from '../../../src/core/json.ts'
+import type { Target } from '../conversation.ts'
+import { slackFailure } from '../failure.ts'
+import type { Workspace } from '../workspaces.ts'
+import type { Post } from './extras.ts'
+import type { Sending, Sent, SentLog } from './sent-log.ts'
+
+/** The type under which our posts carry their key, so that they can be found again. */
+const METADATA_TYPE = 'trivium_reply'
+/** How much of a thread or channel is read in search of one reply. */
+const PAGES = 5
+const PAGE = 200
+/** Slack's ways to say that a post is not there any more, or cannot be changed any more. */
+const GONE = new Set(['message_not_found', 'cant_update_message', 'edit_window_closed'])
+
+/** Where something is posted. */
+type Place = Pick<Target, 'channel' | 'thread'>
+/** One post of ours: where Slack put it. */
+export type Posted = { channel: string; ts: string }
+
+/** Posts once. It is not retried: the post carries its key, so that one whose outcome is unknown can be looked for. */
+export async function post(
+  { api }: Workspace,
+  { channel, thread }: Place,
+  shown: Post,
+  mark: { key: string; part: number; parts: number },
+): Promise<Posted> {
+  await api.pace(channel, mark.key)
+  const answer = await api.write(`chat.postMessage/${channel}`, (web) =>
+    web.chat.postMessage({
+      channel,
+      ...shown,
+      ...(thread === undefined ? {} : { thread_ts: thread }),
+      metadata: { event_type: METADATA_TYPE, event_payload: mark },
+    }),
+  )
+  return { channel: answer.channel ?? channel, ts: answer.ts ?? '' }
+}
+
+/** Posts what was not posted yet. */
+export async function postAll({ reply, posts, workspace, sent, save }: Sending, place: Place): Promise<void> {
+  for (const [part, shown] of posts.entries()) {
+    if (part < sent.posted.length) continue
+    const mark = { key: reply.key, part, parts: posts.length }
+    const { channel, ts } = await post(workspace, place, shown, mark)
+    sent.channel = channel
+    sent.posted.push(ts)
+    await save()
+  }
+}
+
+/** Notes that a reply takes over posts that are there, before any is changed. */
+export async function takeOver(
+  { posts, sent, save }: Sending,
+  earlier: Pick<Sent, 'posted' | 'channel'>,
+  key?: string,
+): Promise<void> {
+  sent.posted = earlier.posted.slice(0, posts.length)
+  sent.replaces = { posts: sent.posted.length, ...(key === undefined ? {} : { key }) }
+  if (earlier.channel !== undefined) sent.channel = earlier.channel
+  await save()
+}
+
+/**
+ * Puts a reply into the posts that it took over, and posts what is left over, as posts of its own. From a post on that
+ * somebody deleted, it is posted anew. Doing it twice changes nothing, once the posts of its own were looked for.
+ */
+export async function replaceAll(sending: Sending, log: SentLog): Promise<void> {
+  const { reply, posts, workspace, target, sent, save } = sending
+  const { replaces } = sent
+  if (!replaces) return
+  const place = { ...target, channel: sent.channel ?? target.channel }
+  // Posts of its own come after all the others were changed.
+  const isShown = sent.posted.length > replaces.posts
+  for (const [part, shown] of posts.slice(0, isShown ? 0 : replaces.posts).entries()) {
+    const ts = sent.posted[part] ?? ''
+    try {
+      await workspace.api.pace(`update/${place.channel}`, reply.key)
+      const { channel } = place
+      await workspace.api.write('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
+    } catch (error) {
+      if (!isRefused(error, GONE)) throw error
+      sent.replaces = { ...replaces, posts: part }
+      sent.posted.length = part
+      await save()
+      break
+    }
+  }
+  await postAll(sending, place)
+  if (replaces.key !== undefined) await handOver(replaces.key, sending, place.channel, log)
+}
+
+/** Takes away the posts that are left of a longer one; the next that replaces it finds the posts as they are now. */
+async function handOver(key: string, { workspace, sent }: Sending, channel: string, log: SentLog) {
+  const earlier = await log.read(key)
+  for (const ts of earlier.posted.filter((each) => !sent.posted.includes(each))) {
+    try {
+      await workspace.api.write('chat.delete', (web) => web.chat.delete({ channel, ts }))
+    } catch (error) {
+      // Somebody may have deleted it, or nobody may.
+      if (slackFailure(error).kind !== 'rejected') throw error
+    }
+  }
+  await log.write(key, { ...earlier, posted: sent.posted })
+}
+
+/** What carries the key of a reply, by part, how many there should be, and whether its files were shared. */
+type Found = { posts: Map<number, string>; parts: number; shared: boolean; complete: boolean }
+
+/** Looks for the posts of a key in a thread, or in the newest of a channel. */
+export async function findPosts(
+  key: string,
+  files: readonly string[],
+  { api }: Workspace,
+  { channel, thread }: Place,
+): Promise<Found> {
+  const found: Found = { posts: new Map(), parts: 0, shared: false, complete: false }
+  let cursor: string | undefined
+  for (let page = 0; page < PAGES; page++) {
+    const query = { channel, limit: PAGE, include_all_metadata: true, ...(cursor ? { cursor } : {}) }
+    const { messages = [], response_metadata: next } = await (thread === undefined
+      ? api.write('conversations.history', (web) => web.conversations.history(query))
+      : api.write('conversations.replies', (web) => web.conversations.replies({ ...query, ts: thread })))
+    for (const { ts, files: shared, metadata } of messages) {
+      if (shared?.some(({ id }) => id !== undefined && files.includes(id))) found.shared = true
+      const mark: unknown = metadata?.event_payload
+      if (metadata?.event_type !== METADATA_TYPE || !isJsonObject(mark) || mark.key !== key || !ts) continue
+      if (typeof mark.part === 'number') found.posts.set(mark.part, ts)
+      if (typeof mark.parts === 'number') found.parts = mark.parts
+    }
+    cursor = next?.next_cursor
+    if (!cursor) return { ...found, complete: true }
+  }
+  return found
+}
+
+/** Whether Slack refused for good, with one of these codes. */
+export function isRefused(error: unknown, codes: ReadonlySet<string>): boolean {
+  const failure = slackFailure(error)
+  return failure.kind === 'rejected' && codes.has(failure.code)
+}

@@ -1,0 +1,152 @@
+import { TriviumError } from '../../../src/core/errors.ts'
+import { SendPostponed } from '../../../src/core/transport.ts'
+import { mayHaveArrived } from '../failure.ts'
+import { parsed, textAt } from '../fields.ts'
+import type { Workspace } from '../workspaces.ts'
+import type { Post } from './extras.ts'
+import { isRefused, postAll } from './posts.ts'
+import type { Sending } from './sent-log.ts'
+
+/** Slack's ways to say that the bot, or who should see it, is not in the channel. */
+const SHUT_OUT = new Set([
+  'not_in_channel',
+  'user_not_in_channel',
+  'channel_not_found',
+  'is_archived',
+  'restricted_action',
+])
+/** What Slack says of a response URL that was used too often (five times), or for too long (30 minutes). */
+const USED_UP = new Set(['used_url', 'expired_url', 'url_not_found', 'no_service'])
+/** Slack answers a line; what is longer comes from somewhere else. */
+const LONGEST_ANSWER = 2000
+
+/** Whether only one person may see it: it was asked for, or it answers what nobody else saw. */
+export function isPrivate({ extras, target }: Sending): boolean {
+  return extras.ephemeral !== undefined || target.responseUrl !== undefined
+}
+
+/** Who alone may see it. Throws `send_rejected` where nobody is named. */
+function viewerOf({ reply, extras, target }: Sending): string {
+  const user = typeof extras.ephemeral === 'string' ? extras.ephemeral : target.user
+  if (user === undefined) throw rejected(reply.gateway, 'nobody is named to see the ephemeral reply')
+  return user
+}
+
+/**
+ * Shows to one person, and to nobody else, the posts that were not shown yet: by the response URL of the command or
+ * click that is answered, while Slack takes it; then as ephemeral posts; and where the bot or they are not in the
+ * channel, in the direct messages with them. Only the last can be read back, so before each of the others it is noted
+ * that it is `unconfirmed`. Throws `send_rejected` where only direct messages would reach somebody else than who is
+ * answered: a skill may show something to others in the channel, and writes to nobody who did not write.
+ */
+export async function whisper(sending: Sending, timeout: number): Promise<void> {
+  const { posts, sent, save } = sending
+  sent.seenBy = viewerOf(sending)
+  for (const [part, shown] of posts.entries()) {
+    if (sent.direct !== undefined || part < sent.posted.length) continue
+    const id = await showNext(sending, part, shown, timeout)
+    if (id === undefined) sent.direct = await directChannel(sending)
+    else sent.posted.push(id)
+    await save()
+  }
+  if (sent.direct !== undefined) await postAll(sending, { channel: sent.direct })
+}
+
+/** The direct messages with who alone may see it. Throws `send_rejected` for anybody but who is answered. */
+export async function directChannel(sending: Sending): Promise<string> {
+  requireAnswered(sending)
+  return openDirect(viewerOf(sending), sending.workspace)
+}
+
+export function requireAnswered(sending: Sending): void {
+  const { reply, target } = sending
+  const user = viewerOf(sending)
+  if (user === target.user) return
+  const reason = `${user} cannot be shown that in ${target.channel}, and only who is answered is written to directly`
+  throw rejected(reply.gateway, reason)
+}
+
+/** Opens the direct messages of the bot with a user, or finds them: Slack answers the same each time. */
+export async function openDirect(user: string, { api }: Workspace): Promise<string> {
+  const answer = await api.write('conversations.open', (web) => web.conversations.open({ users: user }))
+  return answer.channel?.id ?? user
+}
+
+/** Whether a post was refused since the bot, or who should see it, cannot be reached in that channel. */
+export function isShutOut(error: unknown): boolean {
+  return isRefused(error, SHUT_OUT)
+}
+
+/** Shows one post, and returns what there is to name it by. Undefined: they can be reached by direct messages only. */
+async function showNext(sending: Sending, part: number, shown: Post, timeout: number) {
+  const { target, sent, save } = sending
+  sent.unconfirmed = true
+  await save()
+  try {
+    const isOwnUrl = target.responseUrl !== undefined && viewerOf(sending) === target.user
+    const isTaken = isOwnUrl && (await respond(sending, target.responseUrl ?? '', shown, timeout))
+    const id = isTaken ? `response-${part}` : await postEphemeral(sending, shown)
+    delete sent.unconfirmed
+    return id
+  } catch (error) {
+    if (mayHaveArrived(error)) throw error
+    delete sent.unconfirmed
+    await save()
+    if (isShutOut(error)) return undefined
+    throw error
+  }
+}
+
+/**
+ * Answers a slash command or a click at its response URL
+ * (https://docs.slack.dev/interactivity/handling-user-interaction), which works in channels that the bot is not in.
+ * Only who typed or clicked sees it. False: Slack does not know the URL, or no longer. Throws `send_rejected` where Slack
+ * refuses, `send_ambiguous` where it cannot be told whether it arrived, `SendPostponed` over Slack's rate limit.
+ */
+async function respond(sending: Sending, url: string, shown: Post, timeout: number): Promise<boolean> {
+  const { gateway, key } = sending.reply
+  // What was clicked stays as it is.
+  const body = { response_type: 'ephemeral', replace_original: false, ...shown, ...activeThread(sending) }
+  let response: Response
+  let answer: string
+  try {
+    response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(timeout),
+      redirect: 'error',
+    })
+    answer = (await response.text()).slice(0, LONGEST_ANSWER)
+  } catch (cause) {
+    const reason = 'the response URL did not answer'
+    throw new TriviumError('send_ambiguous', { gateway, key, reason }, { cause })
+  }
+  const { status } = response
+  // Slack answers `ok`, or JSON with or without an error, also with status 200.
+  const fault = textAt(parsed(answer), 'error')
+  if (response.ok && fault === undefined) return true
+  if (status === 404 || status === 410 || USED_UP.has(fault ?? answer.trim())) return false
+  if (status === 429) throw new SendPostponed((Number(response.headers.get('retry-after')) || 30) * 1000)
+  const reason = `the response URL answered ${status}${fault === undefined ? '' : ` ${fault}`}`
+  throw new TriviumError(status < 500 ? 'send_rejected' : 'send_ambiguous', { gateway, key, reason })
+}
+
+async function postEphemeral(sending: Sending, shown: Post): Promise<string> {
+  const { reply, workspace, target } = sending
+  const { channel } = target
+  await workspace.api.pace(channel, reply.key)
+  const answer = await workspace.api.write('chat.postEphemeral', (web) =>
+    web.chat.postEphemeral({ channel, user: viewerOf(sending), ...shown, ...activeThread(sending) }),
+  )
+  return answer.message_ts ?? ''
+}
+
+/** "Ephemeral messages in threads are only shown if there is already an active thread." */
+function activeThread({ target: { thread, startsThread } }: Sending): { thread_ts?: string } {
+  return thread === undefined || startsThread ? {} : { thread_ts: thread }
+}
+
+function rejected(gateway: string, reason: string): TriviumError {
+  return new TriviumError('send_rejected', { gateway, reason })
+}

@@ -1,0 +1,88 @@
+import { isJsonObject, type Json } from '../../../src/core/json.ts'
+
+/** https://docs.slack.dev/reference/block-kit/blocks/markdown-block: 12,000 characters a message. */
+const LIMIT = 11_900
+/** For code that is closed and opened again where it is cut. */
+const ROOM = 60
+/** What wakes a whole channel, however its bracket is written. */
+const CALL = /(?<![\w.-])[!@](?=channel|everyone|here|group|subteam\^)/gi
+const ZERO_WIDTH_SPACE = '\u200B'
+
+/** Text that Slack shows as it is (https://docs.slack.dev/messaging/formatting-message-text#escaping). */
+export function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/**
+ * The same markdown, which calls nobody but people: nobody should be able to make a bot wake a whole workspace. It
+ * reads as before, also in code.
+ */
+export function quietMarkdown(markdown: string): string {
+  return markdown.replaceAll(/&(?=#|excl;|commat;)/gi, '&amp;').replaceAll(CALL, `$&${ZERO_WIDTH_SPACE}`)
+}
+
+/**
+ * The same blocks, in which nobody is called but people. What a skill shows in blocks is often what somebody wrote.
+ * Dates (`<!date^…>`) call nobody.
+ */
+export function quietBlocks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(quietBlocks)
+  if (!isJsonObject(value)) return value
+  const { type, range, usergroup_id: group } = value
+  if (type === 'broadcast') return asText(range)
+  if (type === 'usergroup') return asText(group)
+  const quiet = type === 'markdown' ? quietMarkdown : type === 'mrkdwn' ? quietMrkdwn : undefined
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key,
+      quiet && key === 'text' && typeof each === 'string' ? quiet(each) : quietBlocks(each),
+    ]),
+  )
+}
+
+/**
+ * Splits markdown into posts that Slack takes: between paragraphs where it can, else between lines or words. Code that
+ * is cut is closed and opened again, so that every part stands alone.
+ */
+export function splitMarkdown(markdown: string, limit = LIMIT): string[] {
+  const parts: string[] = []
+  let rest = markdown.trim()
+  while (rest.length > limit) {
+    const at = cutOf(rest, limit - ROOM)
+    const part = rest.slice(0, at).trimEnd()
+    const following = rest.slice(at).replace(/^\n+/, '')
+    const fence = openFence(part)
+    parts.push(fence ? `${part}\n${fence.marks}` : part)
+    rest = fence ? `${fence.marks}${fence.language}\n${following}` : following
+  }
+  if (rest !== '') parts.push(rest)
+  return parts
+}
+
+function quietMrkdwn(text: string): string {
+  return text.replaceAll(/<(?=\s*!(?!date\^))/g, '&lt;')
+}
+
+/** An element of rich text that calls somebody, as one that only says so. */
+function asText(whom: Json | undefined) {
+  return { type: 'text', text: `@${typeof whom === 'string' ? whom : ''}` }
+}
+
+function cutOf(text: string, longest: number): number {
+  for (const separator of ['\n\n', '\n', ' ']) {
+    const at = text.lastIndexOf(separator, longest)
+    if (at > longest / 3) return at + 1
+  }
+  // Never between the halves of a character.
+  const code = text.charCodeAt(longest - 1)
+  return code >= 0xd800 && code <= 0xdbff ? longest - 1 : longest
+}
+
+function openFence(text: string): { marks: string; language: string } | undefined {
+  let open: { marks: string; language: string } | undefined
+  for (const [, marks = '', info = ''] of text.matchAll(/^[ \t]*(`{3,10}|~{3,10})([^`\n]*)$/gm)) {
+    if (!open) open = { marks, language: info.slice(0, 20) }
+    else if (marks.startsWith(open.marks) && info.trim() === '') open = undefined
+  }
+  return open
+}
