@@ -1,7 +1,8 @@
+import { Readable } from 'node:stream'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
-import type { Message } from '../../../src/core/message.ts'
+import type { Attachment, Message } from '../../../src/core/message.ts'
 import type { Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { slack } from '../../../transports/slack/index.ts'
 import { type SlackOptions, slackOptions } from '../../../transports/slack/options.ts'
@@ -114,6 +115,48 @@ export async function deliverEvent(
   if (!message) throw new Error('the event started nothing')
   return message
 }
+
+let channels = 0
+
+/** A question in a channel of its own, as Slack limits what is posted to one. */
+export function ask(world: World, text = 'a question'): Promise<Message> {
+  return deliverEvent(world, { text, channel: `C${++channels}` })
+}
+
+let triggers = 0
+
+/** What Ann typed in #general, `/ask why?`, and resolves with its message. */
+export async function command({ server, fixture }: World, more: JsonObject = {}): Promise<Message> {
+  const before = fixture.store.messages.length
+  const id = String(++triggers)
+  const { acked } = await server.sockets.deliver('slash_commands', {
+    ...{ command: '/ask', text: 'why?', user_id: 'U1ANN', user_name: 'ann', channel_id: 'C0GEN' },
+    ...{ team_id: 'T0TEAM', response_url: server.apiUrl.replace('/api/', `/respond/${id}`) },
+    ...{ trigger_id: `command.${id}`, ...more },
+  })
+  const message = fixture.store.messages[before]
+  if (!acked || !message) throw new Error('the command started nothing')
+  return message
+}
+
+/** What Ann clicked, a button in #general, and resolves with its message. */
+export function click(world: World, more: JsonObject = {}): Promise<Message> {
+  return interact(world, {
+    type: 'block_actions',
+    trigger_id: `click.${++triggers}`,
+    channel: { id: 'C0GEN', name: 'general' },
+    actions: [{ action_id: 'pick', value: 'x', action_ts: '1', type: 'button' }],
+    ...more,
+  })
+}
+
+/** A file that a reply can carry. */
+export function file({ fixture }: World): Promise<Attachment> {
+  return fixture.deps.artifacts.save('report.txt', 'text/plain', Readable.from([Buffer.from('hi')]), 100)
+}
+
+/** Slack does it, and its answer is lost. */
+export const lost = { apply: true, hangUp: true }
 
 /** What people see of a post: the markdown that Slack renders, else its text. */
 export function shown({ text, blocks }: { text?: unknown; blocks?: unknown }): string {

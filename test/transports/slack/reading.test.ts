@@ -6,7 +6,16 @@ import { slack } from '../../../transports/slack/index.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
 import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, deliverEvent, replyTo, socketOptions, startWorld } from './harness.ts'
+import {
+  callback,
+  click,
+  command,
+  deliverEvent,
+  replyTo,
+  shown,
+  socketOptions,
+  startWorld,
+} from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
 after(() => world.close())
@@ -23,24 +32,22 @@ const edit = (ts: string, text: string, before: string, more: JsonObject = {}) =
   callback({
     subtype: 'message_changed',
     ts: server.nextTs(),
-    message: { user: 'U1ANN', ts, text, edited: { user: 'U1ANN', ts: server.nextTs() } },
+    message: { user: 'U1ANN', ts, text },
     previous_message: { user: 'U1ANN', ts, text: before },
     ...more,
   })
-const mentioned = (ts: string, text: string) =>
-  callback({ type: 'app_mention', ts, text, edited: { user: 'U1ANN', ts: server.nextTs() } })
+const mentioned = (ts: string, text: string) => callback({ type: 'app_mention', ts, text })
 
 describe('an edit', () => {
   test('that adds a mention is for the bot, once, however Slack tells of it', async () => {
     const ts = server.nextTs()
     assert.equal((await taken(callback({ ts, text: 'help me' }))).length, 1)
     const [message, ...more] = await taken(edit(ts, '<@U0BOT> help me', 'help me'))
-    assert.deepEqual(
-      [message?.text, message?.data.mention, message?.data.notice],
-      ['help me', true, undefined],
-    )
-    assert.deepEqual(message?.data.event, ['app_mention', 'message', 'message_changed'])
-    assert.deepEqual([more.length, message?.conversation], [0, `slack:T0TEAM:C0GEN:${ts}`])
+    assert.ok(message)
+    const { text, conversation, data } = message
+    assert.deepEqual([text, data.mention, data.notice, more.length], ['help me', true, undefined, 0])
+    assert.deepEqual(data.event, ['app_mention', 'message', 'message_changed'])
+    assert.equal(conversation, `slack:T0TEAM:C0GEN:${ts}`)
     assert.equal((await taken(mentioned(ts, '<@U0BOT> help me'))).length, 0)
   })
 
@@ -52,23 +59,19 @@ describe('an edit', () => {
     assert.equal((await taken(callback({ ts, text: '<@U0BOT> help' }))).length, 0)
   })
 
-  test('of a message that mentioned the bot before is a notice', async () => {
-    const ts = server.nextTs()
-    assert.equal((await taken(callback({ ts, text: '<@U0BOT> helo' }))).length, 1)
-    const [message] = await taken(edit(ts, '<@U0BOT> hello', '<@U0BOT> helo'))
-    assert.deepEqual([message?.data.event, message?.data.notice], ['message_changed', true])
-    assert.equal((await taken(mentioned(ts, '<@U0BOT> hello'))).length, 0)
-  })
-
-  test('of what was written directly is a notice, for it has its answer', async () => {
-    const ts = server.nextTs()
-    const direct = { channel: 'D0ANN', channel_type: 'im' }
-    await taken(callback({ ts, text: 'help', ...direct }))
-    const [message] = await taken(edit(ts, '<@U0BOT> help', 'help', direct))
-    assert.deepEqual([message?.data.event, message?.data.notice], ['message_changed', true])
-    // Read back after a lost connection.
-    assert.equal((await taken(callback({ ts, text: '<@U0BOT> help', ...direct }))).length, 0)
-  })
+  for (const [name, before, more] of [
+    ['a message that mentioned the bot before', '<@U0BOT> helo', {}],
+    ['what was written directly, which has its answer,', 'help', { channel: 'D0ANN', channel_type: 'im' }],
+  ] as const) {
+    test(`of ${name} is a notice`, async () => {
+      const ts = server.nextTs()
+      assert.equal((await taken(callback({ ts, text: before, ...more }))).length, 1)
+      const [message] = await taken(edit(ts, '<@U0BOT> help', before, more))
+      assert.deepEqual([message?.data.event, message?.data.notice], ['message_changed', true])
+      // Read back after a lost connection.
+      assert.equal((await taken(callback({ ts, text: '<@U0BOT> help', ...more }))).length, 0)
+    })
+  }
 })
 
 test('a deleted root of a thread is a deletion, though Slack calls it a change', async () => {
@@ -100,10 +103,10 @@ test('words to everybody stay words to everybody, and call nobody when they are 
   const text = '<!here|here> <!channel> <!subteam^S1|@ops> <!subteam^S2> <!date^1^{date}|today>'
   const message = await deliverEvent(world, { text })
   assert.equal(message.text, '@here @channel @ops @S2 today')
-  await world.transport.send(replyTo(message, `You said: ${message.text}`))
-  assert.equal(server.posts.at(-1)?.text.replaceAll('\u200B', ''), `You said: ${message.text}`)
-  assert.doesNotMatch(JSON.stringify(server.posts.at(-1)), /@here|@channel/)
-  assert.ok(!JSON.stringify(server.calls.at(-1)?.args).includes('link_names'))
+  await world.transport.send(replyTo(message, message.text))
+  const said = shown(server.posts.at(-1) ?? {})
+  assert.equal(said.replaceAll('\u200B', ''), message.text)
+  assert.doesNotMatch(said, /@here|@channel/)
 })
 
 describe('where other bots are heard', () => {
@@ -122,7 +125,7 @@ describe('where other bots are heard', () => {
     assert.equal((await taken(ofBot(webhook))).length, 1, 'a webhook of the app is no answer of ours')
   })
 
-  test('neither is our bot of another workspace with a token here', async () => {
+  test('neither is our bot of another workspace with a token here', async (t) => {
     const slackServer = await startSlackServer()
     const identity = (number: number) => ({
       body: { ok: true, team: 't', team_id: `T${number}`, user_id: `U${number}BOT`, bot_id: `B${number}BOT` },
@@ -131,33 +134,49 @@ describe('where other bots are heard', () => {
     const other = await startTransportFixture({ gateway: 'team' })
     const options = socketOptions(slackServer, { botToken: ['xoxb-1', 'xoxb-2'], 'allow-bots': true })
     const transport = slack.create(options, other.deps)
-    try {
-      await transport.start()
-      await until(() => /^connected/.test(transport.health().detail ?? ''), 'a connection')
-      const said = { ts: '1.1', text: 'hi', user: 'U2BOT', bot_id: 'B2BOT' }
-      const payload = { ...callback(said), team_id: 'T1', authorizations: [{ team_id: 'T1' }] }
-      assert.ok((await slackServer.sockets.deliver('events_api', payload)).acked)
-      assert.equal(other.store.messages.length, 0)
-    } finally {
+    t.after(async () => {
       await transport.stop()
       await transport.close()
       await other.close()
       await slackServer.close()
-    }
+    })
+    await transport.start()
+    await until(() => /^connected/.test(transport.health().detail ?? ''), 'a connection')
+    const said = { ts: '1.1', text: 'hi', user: 'U2BOT', bot_id: 'B2BOT' }
+    const payload = { ...callback(said), team_id: 'T1', authorizations: [{ team_id: 'T1' }] }
+    assert.ok((await slackServer.sockets.deliver('events_api', payload)).acked)
+    assert.equal(other.store.messages.length, 0)
   })
 })
 
 test('a modal that somebody of another workspace sends from a shared channel is taken', async () => {
-  const view = {
-    id: 'V1',
-    hash: 'h',
-    callback_id: 'c',
-    app_installed_team_id: 'T0TEAM',
-    state: { values: {} },
-  }
-  const who = { team: { id: 'T9OTHER' }, user: { id: 'U9', team_id: 'T9OTHER' } }
-  const [message] = await taken({ type: 'view_submission', ...who, view }, 'interactive')
+  const view = { id: 'V1', hash: 'h', callback_id: 'c', state: { values: {} } }
+  const from = (app_installed_team_id: string) => ({
+    type: 'view_submission',
+    ...{ team: { id: 'T9OTHER' }, user: { id: 'U9', team_id: 'T9OTHER' } },
+    view: { ...view, app_installed_team_id },
+  })
+  const [message] = await taken(from('T0TEAM'), 'interactive')
   assert.deepEqual([message?.data.action, message?.data.team, message?.from.id], ['c', 'T0TEAM', 'U9'])
-  const elsewhere = { ...view, app_installed_team_id: 'T8' }
-  assert.equal((await taken({ type: 'view_submission', ...who, view: elsewhere }, 'interactive')).length, 0)
+  assert.equal((await taken(from('T8'), 'interactive')).length, 0)
+})
+
+test('a click on what everybody sees is answered in its thread', async () => {
+  const container = { type: 'message', channel_id: 'C0GEN', message_ts: '1999.000003' }
+  const message = await click(world, { container, response_url: `${server.apiUrl}x` })
+  assert.equal(message.conversation, 'slack:T0TEAM:C0GEN:1999.000003')
+  await world.transport.send(replyTo(message, 'all see it'))
+  assert.equal(server.posts.at(-1)?.thread_ts, '1999.000003')
+})
+
+test('a command or click in a private channel comes with the real name of the channel', async () => {
+  for (const [id, name, expected] of [
+    ['C0SECRET', 'privategroup', ['C0SECRET', 'chan-c0secret']],
+    ['C0GEN', 'general', ['C0GEN', 'general']],
+    ['D0ANN', 'directmessage', ['D0ANN']],
+  ] as const) {
+    const asked = await command(world, { channel_id: id, channel_name: name })
+    const clicked = await click(world, { channel: { id, name } })
+    assert.deepEqual([asked.data.channel, clicked.data.channel], [expected, expected])
+  }
 })
