@@ -26,18 +26,17 @@ const placeSchema = z.object({ team: z.string(), channel: z.string(), ts: z.stri
 
 type Place = z.infer<typeof placeSchema>
 
-export function createProgress(options: SlackOptions, deps: TransportDeps): Progress {
-  const { progress } = options
+export function createProgress({ progress }: SlackOptions, deps: TransportDeps): Progress {
+  if (progress === 'off') return { follow() {}, async resume() {}, stop() {} }
+  const { working } = progress
   const prefix = `slack/${deps.gateway}/working/`
   let followed = 0
   let ended = false
 
-  const react = async (workspace: Workspace, verb: 'add' | 'remove', name: string, place: Place) => {
+  const react = async ({ api }: Workspace, verb: 'add' | 'remove', name: string, place: Place) => {
     try {
       const { channel, ts: timestamp } = place
-      await workspace.api.tryCall(`reactions.${verb}`, (web) =>
-        web.reactions[verb]({ channel, name, timestamp }),
-      )
+      await api.tryCall(`reactions.${verb}`, (web) => web.reactions[verb]({ channel, name, timestamp }))
     } catch (error) {
       const failure = slackFailure(error)
       if (failure.kind === 'rejected' && failure.code === 'missing_scope') {
@@ -48,53 +47,47 @@ export function createProgress(options: SlackOptions, deps: TransportDeps): Prog
   }
 
   const show = async (messageId: string, place: Place, workspace: Workspace) => {
-    if (progress === 'off') return
     const early = await deps.settled(messageId, SOON)
     if (early === 'unrouted' || ended) return
     if (early !== undefined) return react(workspace, 'add', progress[early], place)
     // Kept first: a daemon that is killed would leave the reaction for good.
     await deps.kv.set(prefix + messageId, place, { ttl: KEPT })
-    await react(workspace, 'add', progress.working, place)
+    await react(workspace, 'add', working, place)
     await showEnd(messageId, place, workspace)
   }
 
   const showEnd = async (messageId: string, place: Place, workspace: Workspace) => {
-    if (progress === 'off') return
     const outcome = await deps.settled(messageId, LONGEST)
     // Of several daemons that wait for it, one shows it.
     if (ended || !(await deps.kv.delete(prefix + messageId))) return
-    await react(workspace, 'remove', progress.working, place)
+    await react(workspace, 'remove', working, place)
     if (outcome === 'done' || outcome === 'failed') await react(workspace, 'add', progress[outcome], place)
   }
 
-  /** Runs beside all else, for as many as anybody looks at. */
-  const beside = (run: () => Promise<void>) => {
+  /** Runs beside all else, for as many as anybody looks at. Never rejects. */
+  const beside = async (run: () => Promise<void>) => {
     if (ended || followed >= MAX_FOLLOWED) return
     followed++
-    void run()
-      .catch((error: unknown) => deps.log.debug({ reason: reasonOf(error) }, 'progress was not shown'))
-      .finally(() => {
-        followed--
-      })
+    try {
+      await run()
+    } catch (error) {
+      deps.log.debug({ reason: reasonOf(error) }, 'progress was not shown')
+    }
+    followed--
   }
 
   return {
     follow({ team, channel, ts, source }, { id }, workspace) {
-      if (source === undefined || !channel || !ts || progress === 'off') return
-      beside(() => show(id, { team, channel, ts }, workspace))
+      if (source && ts) void beside(() => show(id, { team, channel, ts }, workspace))
     },
-    async resume(workspaces) {
-      if (progress === 'off') return
-      try {
+    resume: (workspaces) =>
+      beside(async () => {
         for (const key of await deps.kv.list(prefix, MAX_FOLLOWED)) {
           const place = placeSchema.safeParse((await deps.kv.get(key))?.value).data
           const workspace = place && workspaces.find(place.team)
-          if (workspace) beside(() => showEnd(key.slice(prefix.length), place, workspace))
+          if (workspace) void beside(() => showEnd(key.slice(prefix.length), place, workspace))
         }
-      } catch (error) {
-        deps.log.debug({ reason: reasonOf(error) }, 'progress that an earlier daemon showed was not found')
-      }
-    },
+      }),
     stop() {
       ended = true
     },

@@ -6,7 +6,7 @@ import { inTime } from '../../../src/lib/pause.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { type Delivery, deliveryOf, incomplete, type PayloadKind, workspaceOf } from './delivery.ts'
-import { conversationIn, type Draft, type Read, type Standing } from './draft.ts'
+import { conversationIn, type Draft, type Standing } from './draft.ts'
 import { createFileFetcher } from './files.ts'
 import { messageOf, namesFor } from './message-of.ts'
 import { readEvent } from './read-event.ts'
@@ -30,6 +30,8 @@ export type SlackInbound = {
 const LAST_WAIT = 2000
 /** How long a message that is being prepared holds up those after it in its conversation (ms). */
 const HOLD = 2000
+
+const READERS = { event: readEvent, command: readCommand, interaction: readInteraction }
 
 /** What is told of each message that was accepted for the first time. */
 export type OnAccepted = (where: Standing, accepted: Accepted, workspace: Workspace) => void
@@ -61,7 +63,7 @@ export function createInbound(
       deps.refused('unknown_team')
       return skip('its workspace has no bot token here')
     }
-    const read = readPayload(kind, payload, workspace)
+    const read = READERS[kind](payload, workspace, options, workspaces)
     if ('skip' in read) return skip(read.skip)
     const accepting = accept(read.draft, workspace, deliveryOf(kind, payload, deps.now()))
     underWay.add(accepting)
@@ -72,12 +74,6 @@ export function createInbound(
     } finally {
       underWay.delete(accepting)
     }
-  }
-
-  function readPayload(kind: PayloadKind, payload: JsonObject, workspace: Workspace): Read {
-    if (kind === 'event') return readEvent(payload, workspace, options, workspaces)
-    const read = kind === 'command' ? readCommand : readInteraction
-    return read(payload, workspace, options)
   }
 
   async function accept(draft: Draft, workspace: Workspace, delivery: Delivery): Promise<Accepted> {

@@ -62,22 +62,17 @@ export async function namesFor(
   users.delete(botUser)
   if (draft.userName === undefined) users.add(draft.user)
   if (draft.channelName === undefined && !draft.direct) channels.add(draft.channel)
-  const wanted = [
-    ...Array.from(users, (id) => ({ kind: 'user' as const, id })),
-    ...Array.from(channels, (id) => ({ kind: 'channel' as const, id })),
-  ].map((each) => ({ ...each, known: directory.known(each.kind, each.id) }))
-  if (wanted.some(({ known }) => known === undefined)) {
-    const soon = AbortSignal.any([late(), AbortSignal.timeout(NICE_TO_KNOW)])
-    const decides = (id: string) => id === draft.channel || id === draft.user
-    await Promise.all(
-      wanted.map(async (each) => {
-        each.known ??= await directory[each.kind](each.id, decides(each.id) ? late() : soon)
-      }),
-    )
+  const names = new Map<string, string>()
+  const look = async (kind: 'user' | 'channel', id: string): Promise<boolean> => {
+    const decides = id === draft.channel || id === draft.user
+    const until = () => (decides ? late() : AbortSignal.any([late(), AbortSignal.timeout(NICE_TO_KNOW)]))
+    const known = directory.known(kind, id) ?? (await directory[kind](id, until()))
+    if (known?.name !== undefined) names.set(id, known.name)
+    return known !== undefined || !decides
   }
-  const names = new Map(
-    wanted.flatMap(({ id, known }) => (known?.name === undefined ? [] : [[id, known.name]])),
-  )
-  const own = [draft.channel, draft.user]
-  return { names, isWhole: wanted.every(({ id, known }) => known !== undefined || !own.includes(id)) }
+  const found = await Promise.all([
+    ...Array.from(users, (id) => look('user', id)),
+    ...Array.from(channels, (id) => look('channel', id)),
+  ])
+  return { names, isWhole: found.every(Boolean) }
 }

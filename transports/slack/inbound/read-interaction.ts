@@ -46,40 +46,47 @@ export function readCommand(payload: JsonObject, { team }: Installation, options
 
 /** Reads an interaction: a button or select, a submitted or closed modal, a shortcut. */
 export function readInteraction(payload: JsonObject, workspace: Installation, options: SlackOptions): Read {
+  const { type } = payload
   const user = textAt(payload, 'user.id')
-  if (!user) return { skip: 'it names no user' }
-  const place = placeOf(payload, workspace, user, options)
-  const triggerId = textAt(payload, 'trigger_id')
-  const draftOf = ({ key, ...said }: Said): Read => ({
+  const said = user === undefined ? undefined : saidBy(payload, workspace, user)
+  if (!user || !said) return { skip: `an interaction of type ${String(type)} that says nothing to us` }
+  const { startsThread, ...place } = placeOf(payload, workspace, user, options)
+  // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
+  const alone = isEphemeral(payload)
+  const inModal = (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined
+  return {
     draft: {
       ...plain(place, user),
-      event: String(payload.type),
+      event: String(type),
       userName: nameOfUser(payload),
       channelName: channelNameAt(payload, 'channel.name'),
-      answer: { startsThread: place.startsThread, triggerId },
-      key: `${workspace.team}:${key}`,
+      alone,
+      answer: {
+        ...{ startsThread, inModal, triggerId: textAt(payload, 'trigger_id') },
+        responseUrl: alone ? textAt(payload, 'response_url') : undefined,
+      },
       ...said,
+      key: `${workspace.team}:${said.key}`,
     },
-  })
+  }
+}
+
+function saidBy(payload: JsonObject, workspace: Installation, user: string): Said | undefined {
   switch (payload.type) {
-    case 'block_actions': {
-      const [action] = objectsAt(payload, 'actions')
-      if (!action) return { skip: 'it names no action' }
-      const read = draftOf(saidByClick(payload, action))
-      return 'draft' in read ? { draft: clicked(read.draft, payload) } : read
-    }
+    case 'block_actions':
+      return saidByClick(payload)
     case 'view_submission':
     case 'view_closed':
-      return draftOf(saidByView(payload, workspace, user))
+      return saidByView(payload, workspace, user)
     case 'shortcut':
     case 'message_action':
-      return draftOf({
-        key: `shortcut:${triggerId ?? ''}:${textAt(payload, 'action_ts') ?? ''}`,
+      return {
+        key: `shortcut:${textAt(payload, 'trigger_id') ?? ''}:${textAt(payload, 'action_ts') ?? ''}`,
         content: contentOf(objectAt(payload, 'message')),
         extra: defined({ action: textAt(payload, 'callback_id') }),
-      })
+      }
     default:
-      return { skip: `interactions of type ${String(payload.type)} start nothing` }
+      return undefined
   }
 }
 
@@ -88,7 +95,9 @@ export function nameOfUser(payload: JsonObject): string | undefined {
   return textAt(payload, 'user.name') ?? textAt(payload, 'user.username')
 }
 
-function saidByClick(payload: JsonObject, action: JsonObject): Said {
+function saidByClick(payload: JsonObject): Said | undefined {
+  const [action] = objectsAt(payload, 'actions')
+  if (!action) return undefined
   const actionId = textAt(action, 'action_id') ?? ''
   const value = chosenIn(action)
   // Approvals are asked in posts, which only Trivium gives such buttons.
@@ -119,14 +128,6 @@ function saidByView(payload: JsonObject, workspace: Installation, user: string):
       metadata: openMetadata(textAt(view, 'private_metadata'), { user, workspace }).own,
     }),
   }
-}
-
-/** What was clicked on only this person may have seen; then the answer goes to them, as that of a command does. */
-function clicked(draft: Draft, payload: JsonObject): Draft {
-  const inModal = textAt(payload, 'view.type') === 'modal' || undefined
-  const alone = isEphemeral(payload)
-  const responseUrl = alone ? textAt(payload, 'response_url') : undefined
-  return { ...draft, alone, answer: { ...draft.answer, inModal, responseUrl } }
 }
 
 /** Where it was done. A modal has a place where its opening sealed one; else it is the user's direct messages. */

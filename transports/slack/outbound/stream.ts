@@ -6,6 +6,7 @@ import {
   SendPostponed,
   type TransportDeps,
 } from '../../../src/core/transport.ts'
+import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { mayHaveArrived } from '../failure.ts'
@@ -45,13 +46,10 @@ const recordSchema = z.object({
   claimedBy: z.string().exactOptional(),
 })
 
-/** One that waits for its time, or is being written. */
-type Stream = {
-  piece: ReplyPiece
-  announced: Promise<unknown>
-  timer?: NodeJS.Timeout
-  writing?: Promise<void>
-}
+type Known = z.infer<typeof recordSchema>
+
+/** What this daemon has still to show, and what it is showing. */
+type Stream = { newest?: ReplyPiece; writing?: Promise<void> }
 
 export function createStreams(
   options: Pick<SlackOptions, 'send-timeout'>,
@@ -60,80 +58,77 @@ export function createStreams(
 ): Streams {
   const { gateway, kv, now } = deps
   const streams = new Map<string, Stream>()
+  const closing = new AbortController()
   const nextUpdate = createTokenBucket(UPDATES, now)
-  /** Longer than a call of Slack takes, with its repetition: so long a daemon that was killed holds up the reply. */
+  /** Longer than a call of Slack takes: so long a daemon that was killed holds up the reply. */
   const longest = 2 * options['send-timeout'] + 5000
   const nameOf = (id: string) => `slack/${gateway}/stream/${id}`
+  const keep = (id: string, record: Known, ifVersion?: number) =>
+    kv.set(nameOf(id), record, { ttl: KEPT, ...(ifVersion === undefined ? {} : { ifVersion }) })
 
   const read = async (id: string) => {
     const entry = await kv.get(nameOf(id))
     return entry && { ...recordSchema.parse(entry.value), version: entry.version }
   }
 
-  function writeSoon(id: string, stream: Stream) {
-    stream.timer = setTimeout(() => {
-      const { piece } = stream
-      const writing = write(id, piece, stream).catch((error: unknown) => {
-        const fields = { messageId: id, reason: reasonOf(error) }
-        deps.log.debug(fields, 'a reply could not be shown while it is written')
-      })
-      stream.writing = writing.finally(() => {
-        if (streams.get(id) !== stream) return
-        if (stream.piece === piece) streams.delete(id)
-        else writeSoon(id, stream)
-      })
-    }, EVERY)
-  }
-
-  async function write(id: string, piece: ReplyPiece, stream: Stream): Promise<void> {
-    await stream.announced
-    const target = placeOf(piece)
-    const workspace = target && workspaces.find(target.team)
-    const record = await read(id)
-    if (!workspace || !record || record.claimedBy !== undefined || streams.get(id) !== stream) return
-    const { post: shown, busyUntil, version } = record
-    const [first] = markdownPosts(`${piece.text} …`)
-    // Without a turn it is left out: the next piece says all of it again.
-    if (!first || busyUntil !== undefined || (shown && nextUpdate() > 0)) return
-    const keep = (value: z.infer<typeof recordSchema>, ifVersion?: number) =>
-      kv.set(nameOf(id), value, { ttl: KEPT, ...(ifVersion === undefined ? {} : { ifVersion }) })
-    const before = shown ? { post: shown } : {}
-    if ((await keep({ ...before, busyUntil: now() + longest }, version)) === undefined) return
+  /** Shows the newest piece once a second, until there is none. */
+  async function run(id: string, target: Target, stream: Stream): Promise<void> {
     try {
-      if (shown) await workspace.api.tryCall('chat.update', (web) => web.chat.update({ ...shown, ...first }))
-      const mark = { key: keyOf(id), part: 0, parts: 1 }
-      await keep({ post: shown ?? (await post(workspace, target, first, mark)) })
+      // Told first: whichever daemon sends the whole reply then looks for its beginning.
+      await keep(id, {}, 0)
+      for (;;) {
+        await pause(EVERY, closing.signal)
+        const { newest } = stream
+        delete stream.newest
+        if (!newest || closing.signal.aborted) return
+        stream.writing = write(id, newest.text, target)
+        await stream.writing
+      }
     } catch (error) {
-      await keep(shown || !mayHaveArrived(error) ? before : { busyUntil: 0 })
-      throw error
+      const fields = { messageId: id, reason: reasonOf(error) }
+      deps.log.debug(fields, 'a reply could not be shown while it is written')
+    } finally {
+      streams.delete(id)
     }
   }
 
-  /** Undefined: it cannot be shown there, as what only one person sees cannot be changed. */
-  function placeOf(piece: ReplyPiece): Target | undefined {
-    const target = targetOf({ ...piece, key: piece.inReplyTo, gateway }, undefined)
-    return target?.responseUrl === undefined ? target : undefined
+  async function write(id: string, text: string, target: Target): Promise<void> {
+    const workspace = workspaces.find(target.team)
+    const record = await read(id)
+    if (!workspace || !record || record.claimedBy !== undefined) return
+    const { post: shown, busyUntil, version } = record
+    const [first] = markdownPosts(`${text} …`)
+    // Without a turn it is left out: the next piece says all of it again.
+    if (!first || busyUntil !== undefined || (shown && nextUpdate() > 0)) return
+    const before = shown ? { post: shown } : {}
+    if ((await keep(id, { ...before, busyUntil: now() + longest }, version)) === undefined) return
+    try {
+      if (shown) await workspace.api.tryCall('chat.update', (web) => web.chat.update({ ...shown, ...first }))
+      const mark = { key: keyOf(id), part: 0, parts: 1 }
+      await keep(id, { post: shown ?? (await post(workspace, target, first, mark)) })
+    } catch (error) {
+      await keep(id, shown || !mayHaveArrived(error) ? before : { busyUntil: 0 })
+      throw error
+    }
   }
 
   return {
     show(piece) {
       const id = piece.inReplyTo
-      const stream = streams.get(id)
-      if (stream) stream.piece = piece
-      else if (placeOf(piece)) {
-        // Told first: whichever daemon sends the whole reply then looks for its beginning.
-        const announced = kv.set(nameOf(id), {}, { ttl: KEPT, ifVersion: 0 }).catch(() => undefined)
-        const added: Stream = { piece, announced }
-        streams.set(id, added)
-        writeSoon(id, added)
-      }
+      const known = streams.get(id)
+      if (known) known.newest = piece
+      const target = targetOf({ ...piece, key: id, gateway }, undefined)
+      // What only one person sees cannot be changed.
+      if (known || !target || target.responseUrl !== undefined) return
+      const stream = { newest: piece }
+      streams.set(id, stream)
+      void run(id, target, stream)
     },
     async claim({ inReplyTo: id, key }, workspace, target) {
       if (id === undefined) return undefined
       const stream = streams.get(id)
-      streams.delete(id)
-      clearTimeout(stream?.timer)
-      await Promise.all([stream?.announced, stream?.writing])
+      delete stream?.newest
+      await stream?.writing?.catch(() => undefined)
       const record = await read(id)
       if (!record || (record.claimedBy ?? key) !== key) return undefined
       const { post: shown, busyUntil, version } = record
@@ -141,14 +136,10 @@ export function createStreams(
       const found = shown ?? (busyUntil === undefined ? undefined : await lostPost(id, workspace, target))
       // Also where nothing was shown yet: another daemon may be about to.
       const claimed = { claimedBy: key, ...(found ? { post: found } : {}) }
-      const isClaimed = await kv.set(nameOf(id), claimed, { ttl: KEPT, ifVersion: version })
-      if (isClaimed === undefined) throw new SendPostponed(SOON)
+      if ((await keep(id, claimed, version)) === undefined) throw new SendPostponed(SOON)
       return found
     },
-    close() {
-      for (const { timer } of streams.values()) clearTimeout(timer)
-      streams.clear()
-    },
+    close: () => closing.abort(),
   }
 }
 
