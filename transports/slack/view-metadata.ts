@@ -1,24 +1,20 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
-import type { Target } from './conversation.ts'
 import { parsed } from './fields.ts'
 import type { Workspace } from './workspaces.ts'
 
+const placeSchema = z.object({ channel: z.string(), thread: z.string().optional() })
+const sealedSchema = z.object({ trivium: placeSchema, mac: z.string(), own: z.string().optional() })
+
 /** Where a modal was opened, if not in what only one person sees. */
-export type ViewPlace = Pick<Target, 'channel' | 'thread'>
+export type ViewPlace = z.infer<typeof placeSchema>
 
 /** Who has the modal open, and the installation that it is of. */
-type Viewer = { user: string; workspace: Pick<Workspace, 'team' | 'token'> }
+export type Viewer = { user: string; workspace: Pick<Workspace, 'team' | 'token'> }
 
 /** https://docs.slack.dev/reference/views/modal-views */
 const LONGEST = 3000
-
-const sealedSchema = z.object({
-  trivium: z.object({ channel: z.string(), thread: z.string().exactOptional() }),
-  mac: z.string(),
-  own: z.string().exactOptional(),
-})
 
 /**
  * The `private_metadata` of a modal: the skill's own, and where the modal was opened, which Slack does not say. What is
@@ -44,25 +40,23 @@ export function sealMetadata(
  * What `sealMetadata` made of it: the skill's own text, and the place. No place: none was sealed, or for another user;
  * then all of it is the skill's own.
  */
-export function openMetadata(text: string | undefined, viewer: Viewer): { own?: string; place?: ViewPlace } {
-  if (text === undefined) return {}
-  const found = sealedSchema.safeParse(parsed(text)).data
-  if (!found || !isSame(found.mac, macOf(found.trivium, viewer))) return { own: text }
-  const { trivium: place, own } = found
-  return { place, ...(own === undefined ? {} : { own }) }
+export function openMetadata(
+  text: string | undefined,
+  viewer: Viewer,
+): { own?: string | undefined; place?: ViewPlace } {
+  const found = sealedSchema.safeParse(parsed(text ?? '')).data
+  if (!found) return { own: text }
+  const [given, expected] = [Buffer.from(found.mac), Buffer.from(macOf(found.trivium, viewer))]
+  const isOurs = given.length === expected.length && timingSafeEqual(given, expected)
+  return isOurs ? { place: found.trivium, own: found.own } : { own: text }
 }
 
 function sealed(own: string | undefined, { channel, thread }: ViewPlace, viewer: Viewer): string {
-  const place = { channel, ...(thread === undefined ? {} : { thread }) }
+  const place = { channel, thread }
   return JSON.stringify({ trivium: place, mac: macOf(place, viewer), own: own || undefined })
 }
 
 function macOf({ channel, thread = '' }: ViewPlace, { user, workspace }: Viewer): string {
   const what = JSON.stringify(['modal', workspace.team, user, channel, thread])
   return createHmac('sha256', workspace.token).update(what).digest('base64url')
-}
-
-function isSame(given: string, expected: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(expected)]
-  return one.length === other.length && timingSafeEqual(one, other)
 }

@@ -114,8 +114,7 @@ describe('a submitted modal', () => {
       const { payload, messages } = await submit({ view: { ...next, ...metadata } })
       const { view, ...rest } = Object(payload)
       assert.deepEqual([rest, messages.length], [{ response_action: 'update' }, 1])
-      const expected = { place: { channel: 'C0GEN' }, ...(own === undefined ? {} : { own }) }
-      assert.deepEqual(openMetadata(view.private_metadata, viewer), expected)
+      assert.deepEqual(openMetadata(view.private_metadata, viewer), { place: { channel: 'C0GEN' }, own })
     }
   })
 

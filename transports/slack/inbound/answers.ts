@@ -7,7 +7,7 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined, objectAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import { forged } from '../outbound/extras.ts'
-import { openMetadata, sealMetadata } from '../view-metadata.ts'
+import { openMetadata, sealMetadata, type Viewer } from '../view-metadata.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type PayloadKind, workspaceOf } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
@@ -116,8 +116,6 @@ export function createAnswers(
     return skill === undefined ? suggest(payload, viewer) : submit(skill, payload, viewer)
   }
 }
-
-type Viewer = Parameters<typeof openMetadata>[1]
 
 const plainText = z
   .string()

@@ -20,11 +20,6 @@ export function contentOf(message: JsonObject): Content {
   return { text, blocks: objectsAt(message, 'blocks'), attachments: objectsAt(message, 'attachments') }
 }
 
-/** The same without blocks: what is in a command, a click, or nothing. */
-export function contentOfText(text: string): Content {
-  return { text, blocks: [], attachments: [] }
-}
-
 /**
  * A content as markdown. Where its text says nothing but the mention of `bot` at its start, what it shows speaks for
  * it: a paragraph for the blocks, and one for each attachment.

@@ -98,14 +98,15 @@ export function createInbound(
       signal ??= AbortSignal.timeout(delivery.patience)
       return signal
     }
-    const [named, fetched, placed] = await Promise.all([
+    const { channel, ts = '', thread } = draft
+    const [named, fetched, found] = await Promise.all([
       namesFor(draft, workspace, late),
       draft.files.length === 0 ? undefined : files.fetch(draft.files, workspace, late()),
-      draft.threadUnknown ? withThread(draft, workspace, late()) : draft,
+      // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
+      draft.threadUnknown ? workspace.directory.threadOf(channel, ts, late()) : { name: thread },
     ])
-    const isWhole = named.isWhole && fetched?.isWhole !== false && placed !== undefined
+    const isWhole = named.isWhole && fetched?.isWhole !== false && found !== undefined
     if (!isWhole && delivery.comesAgain) {
-      const { channel, ts } = draft
       deps.refused('incomplete')
       deps.log.info(
         { channel, ts },
@@ -115,7 +116,8 @@ export function createInbound(
     }
     // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
     const awaited = draft.source !== undefined && options.progress !== 'off'
-    return messageOf(deps.gateway, placed ?? draft, workspace, { names: named.names, fetched, awaited })
+    const placed = { ...draft, thread: found?.name ?? thread }
+    return messageOf(deps.gateway, placed, workspace, { names: named.names, fetched, awaited })
   }
 
   function skip(why: string): undefined {
@@ -136,18 +138,4 @@ export function createInbound(
 
 function stopping(): TriviumError {
   return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
-}
-
-/**
- * A reaction belongs to the conversation of the message that it is on, which may be inside a thread. Undefined where
- * Slack could not tell in time.
- */
-async function withThread(
-  draft: Draft,
-  { directory }: Workspace,
-  late: AbortSignal,
-): Promise<Draft | undefined> {
-  const { channel, ts = '' } = draft
-  const known = await directory.threadOf(channel, ts, late)
-  return known && { ...draft, thread: known.name ?? ts }
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { contentOf, contentOfText } from './content.ts'
+import { contentOf } from './content.ts'
 import type { Draft, Read } from './draft.ts'
 
 /** What people write; every other subtype is Slack telling of itself. */
@@ -94,7 +94,7 @@ function readDeletion(event: JsonObject, here: Here): Read {
   if ('skip' in read) return read
   const { draft } = read
   const extra = defined({ ...draft.extra, notice: true, previousText: textAt(before, 'text') })
-  const gone = { event: 'message_deleted', content: contentOfText(''), files: [], mention: false }
+  const gone = { event: 'message_deleted', content: contentOf({}), files: [], mention: false }
   return { draft: { ...draft, ...gone, extra } }
 }
 
@@ -111,7 +111,7 @@ function readReaction(event: JsonObject, { workspace: { team }, options, isOwnBo
       ...{ team, channel, thread: inThread ? ts : undefined, threadUnknown: inThread },
       ...{ key, user, ts, direct: isDirect(channel), mention: false },
       event: String(event.type),
-      content: contentOfText(''),
+      content: contentOf({}),
       files: [],
       extra: defined({ notice: true, ...what }),
     },

@@ -5,7 +5,7 @@ import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/approval-blocks.ts'
 import { openMetadata } from '../view-metadata.ts'
 import type { Workspace } from '../workspaces.ts'
-import { type Content, contentOf, contentOfText } from './content.ts'
+import { type Content, contentOf } from './content.ts'
 import type { Draft, Read } from './draft.ts'
 import { threadsIn } from './read-event.ts'
 
@@ -35,7 +35,7 @@ export function readCommand(payload: JsonObject, { team }: Installation, options
       event: 'slash_command',
       userName: textAt(payload, 'user_name'),
       channelName: channelNameAt(payload, 'channel_name'),
-      content: contentOfText(textAt(payload, 'text') ?? ''),
+      content: contentOf({ text: textAt(payload, 'text') ?? '' }),
       // With and without the slash: both are natural in `match`.
       extra: { command: [command, command.replace(/^\//, '')] },
       alone: true,
@@ -105,7 +105,7 @@ function saidByClick(payload: JsonObject): Said | undefined {
   const decision = isInView ? undefined : APPROVAL_ACTIONS[actionId]
   return {
     key: `action:${textAt(payload, 'trigger_id') ?? ''}:${textAt(action, 'action_ts') ?? ''}`,
-    content: contentOfText(typeof value === 'string' ? value : ''),
+    content: contentOf({ text: typeof value === 'string' ? value : '' }),
     extra: defined({
       action: actionId,
       blockId: textAt(action, 'block_id'),
@@ -147,7 +147,7 @@ function placeOf(payload: JsonObject, workspace: Installation, user: string, opt
 }
 
 function plain({ team, channel, thread }: Place, user: string) {
-  const content = contentOfText('')
+  const content = contentOf({})
   return { team, channel, thread, user, direct: /^[DUW]/.test(channel), mention: false, content, files: [] }
 }
 

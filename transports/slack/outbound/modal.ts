@@ -43,5 +43,5 @@ export async function openModal(given: ModalView, sending: Sending): Promise<voi
 /** What only one person may see is not answered in the channel. */
 function placeOf({ channel, thread, responseUrl }: Target): ViewPlace | undefined {
   if (responseUrl !== undefined || /^[UW]/.test(channel)) return undefined
-  return { channel, ...(thread === undefined ? {} : { thread }) }
+  return { channel, thread }
 }
