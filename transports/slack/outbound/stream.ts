@@ -46,7 +46,7 @@ const recordSchema = z.object({
   claimedBy: z.string().exactOptional(),
 })
 
-type Known = z.infer<typeof recordSchema>
+type StreamRecord = z.infer<typeof recordSchema>
 
 /** What this daemon has still to show, and what it is showing. */
 type Stream = { newest?: ReplyPiece; writing?: Promise<void> }
@@ -63,7 +63,7 @@ export function createStreams(
   /** Longer than a call of Slack takes: so long a daemon that was killed holds up the reply. */
   const longest = 2 * options['send-timeout'] + 5000
   const nameOf = (id: string) => `slack/${gateway}/stream/${id}`
-  const keep = (id: string, record: Known, ifVersion?: number) =>
+  const keep = (id: string, record: StreamRecord, ifVersion?: number) =>
     kv.set(nameOf(id), record, { ttl: KEPT, ...(ifVersion === undefined ? {} : { ifVersion }) })
 
   const read = async (id: string) => {
