@@ -6,7 +6,7 @@ import { readBody } from '../../src/lib/read-body.ts'
 import { createSignatureCheck } from '../../src/lib/signatures.ts'
 import { textAt } from './fields.ts'
 import type { Taken } from './inbound/answers.ts'
-import type { PayloadKind } from './inbound/delivery.ts'
+import type { PayloadKind } from './inbound/inbound.ts'
 import type { HttpOptions } from './options.ts'
 
 /** Slack's requests are far smaller; a stranger's need not be read on. */
