@@ -12,7 +12,6 @@ import { BACKOFF, createRounds, LATELY } from './gap-rounds.ts'
 import { workspaceOf } from './inbound/delivery.ts'
 import type { Standing } from './inbound/draft.ts'
 import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
-
 import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces.ts'
 
