@@ -1,6 +1,8 @@
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import type { KeyValues, Leases } from '../../src/core/store.ts'
+import { pause } from '../../src/lib/pause.ts'
 import type { OAuth2Options } from './options.ts'
-import type { RefreshTokens } from './refresh-tokens.ts'
 
 /** Gives access tokens; with `renew` the one at hand was refused and a new one is fetched. */
 export type TokenSource = (use?: 'at-hand' | 'renew') => Promise<string>
@@ -17,47 +19,74 @@ const refusal = z.object({ error: z.string() })
 const MARGIN = 60_000
 /** Of a renewal, with all tokens that it tries. */
 const TIMEOUT = 15_000
+/** Longer than a renewal may take; after that a daemon that died in one stands in nobody's way. */
+const LEASE = 25_000
+/** How long, and how often, to look whether another daemon has done; no longer, so that a mailbox can be stopped. */
+const WAIT = 10_000
+const LOOK = 100
+/** Written anew with each renewal. A login that nobody uses for so long has ended anywhere. */
+const KEEP = 400 * 86_400_000
 
 /**
- * Turns a refresh token into access tokens (RFC 6749, section 6), fetched when first needed and kept until
- * shortly before they end. Where the provider replaces the refresh token as well, the new one is in `refreshTokens`
- * before anything is done with the access token. Throws where the token endpoint cannot be reached or says no, and
- * `store_unavailable`; the error never carries a secret.
+ * Turns a refresh token into access tokens (RFC 6749, section 6), fetched when first needed and kept until shortly
+ * before they end. Where the provider replaces the refresh token as well, the new one is on the store before anything
+ * is done with the access token: all daemons, and all gateways with this login, share it. Throws where the token
+ * endpoint cannot be reached or says no, and `store_unavailable`; the error never carries a secret.
  */
 export function createTokenSource(
   options: OAuth2Options,
-  refreshTokens: RefreshTokens,
+  { kv, leases }: { kv: KeyValues; leases: Leases },
   now: () => number,
 ): TokenSource {
   const configured = options['refresh-token']
+  const login = JSON.stringify([options['token-url'], options['client-id'], configured])
+  // Another token in routes.yaml is another login, which begins afresh.
+  const name = `email-oauth2/${hash('sha256', login, 'base64url')}`
+  const vault = createVault(configured)
+  const owner = randomUUID()
   let current: { token: string; until: number } | undefined
   let fetching: Promise<string> | undefined
   /** Given by the provider, and not known to be on the store, where `over` was then. */
   let unsaved: { token: string; over: string | undefined } | undefined
 
-  const refresh = () =>
-    refreshTokens.alone(async () => {
-      const stored = await refreshTokens.load()
-      const signal = AbortSignal.timeout(TIMEOUT)
-      // Where the store has something else since, that is newer, and to use an older one may end them all.
-      const own = unsaved?.over === stored ? unsaved?.token : undefined
-      for (const token of new Set([own, stored, configured])) {
-        const fresh = token && (await renew(options, token, signal))
-        if (!fresh) continue
-        const newest = fresh.refresh_token ?? token
-        unsaved = { token: newest, over: stored }
-        if (newest !== configured) await refreshTokens.save(newest)
-        else if (stored) await refreshTokens.forget()
-        unsaved = undefined
-        current = { token: fresh.access_token, until: now() + fresh.expires_in * 1000 - MARGIN }
-        return fresh.access_token
-      }
-      throw refused(options, 'invalid_grant')
-    })
+  const refresh = async () => {
+    const value = (await kv.get(name))?.value
+    const stored = typeof value === 'string' ? vault.open(value) : undefined
+    const signal = AbortSignal.timeout(TIMEOUT)
+    // Where the store has something else since, that is newer, and to use an older one may end them all.
+    const own = unsaved?.over === stored ? unsaved?.token : undefined
+    for (const token of new Set([own, stored, configured])) {
+      const fresh = token && (await renew(options, token, signal))
+      if (!fresh) continue
+      const newest = fresh.refresh_token ?? token
+      unsaved = { token: newest, over: stored }
+      if (newest !== configured) await kv.set(name, vault.close(newest), { ttl: KEEP })
+      else if (stored) await kv.delete(name)
+      unsaved = undefined
+      current = { token: fresh.access_token, until: now() + fresh.expires_in * 1000 - MARGIN }
+      return fresh.access_token
+    }
+    throw refused(options, 'invalid_grant')
+  }
+
+  /** Two daemons that use one refresh token at once would end it for both. */
+  const refreshAlone = async () => {
+    for (const end = performance.now() + WAIT; !(await leases.acquire(name, owner, LEASE)); ) {
+      if (performance.now() > end)
+        throw new Error('another daemon renews the OAuth2 token; it is tried again')
+      await pause(LOOK)
+    }
+    try {
+      return await refresh()
+    } finally {
+      // A store that is away just now: the lease ends by itself.
+      await leases.release(name, owner).catch(() => {})
+    }
+  }
 
   return async (use = 'at-hand') => {
     if (use === 'at-hand' && current && current.until > now()) return current.token
-    fetching ??= refresh().finally(() => {
+    fetching ??= refreshAlone().finally(() => {
       fetching = undefined
     })
     return fetching
@@ -78,16 +107,13 @@ async function renew(options: OAuth2Options, refreshToken: string, signal: Abort
     }),
     signal,
   })
-  if (response.ok) return tokens.parse(await response.json())
+  const { ok, status } = response
+  if (ok) return tokens.parse(await response.json())
   const { data } = refusal.safeParse(await response.json().catch(() => undefined))
   if (data?.error === 'invalid_grant') return undefined
-  if (response.status >= 500 || response.status === 429) throw away(options, response.status)
-  throw refused(options, String(response.status))
-}
-
-/** The provider's trouble, not the login's. */
-function away(options: OAuth2Options, status: number): Error {
-  return new Error(`${hostOf(options)} cannot renew the OAuth2 token just now (${status}); it is tried again`)
+  if (status < 500 && status !== 429) throw refused(options, String(status))
+  // The provider's trouble, not the login's.
+  throw new Error(`${hostOf(options)} cannot renew the OAuth2 token just now (${status}); it is tried again`)
 }
 
 function refused(options: OAuth2Options, reason: string): Error {
@@ -96,4 +122,32 @@ function refused(options: OAuth2Options, reason: string): Error {
 
 function hostOf(options: OAuth2Options): string {
   return new URL(options['token-url']).host
+}
+
+const CIPHER = 'aes-256-gcm'
+const IV = 12
+const TAG = 16
+
+/** Encrypts with a key that only the holder of the configured token has: no copy of the store opens a mailbox. */
+function createVault(configured: string) {
+  const key = new Uint8Array(hkdfSync('sha256', configured, '', 'trivium email refresh token', 32))
+  return {
+    close(token: string): string {
+      const iv = randomBytes(IV)
+      const cipher = createCipheriv(CIPHER, key, iv)
+      const body = Buffer.concat([cipher.update(token, 'utf8'), cipher.final()])
+      return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')
+    },
+    /** Undefined for what was not written here: then the configured token must do. */
+    open(stored: string): string | undefined {
+      const bytes = Buffer.from(stored, 'base64')
+      try {
+        const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV), { authTagLength: TAG })
+        decipher.setAuthTag(bytes.subarray(IV, IV + TAG))
+        return Buffer.concat([decipher.update(bytes.subarray(IV + TAG)), decipher.final()]).toString('utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
 }

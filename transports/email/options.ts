@@ -58,7 +58,7 @@ const options = z.strictObject({
   after: after.default('keep'),
   /** Where mail that was refused is moved; without it, it stays where it is. */
   quarantine: z.string().min(1).optional(),
-  'max-size': size.default(50 * 1024 * 1024),
+  'max-size': size.default(25 * 1024 * 1024),
   /** How often to look without being told; IDLE tells at once. */
   sweep: timerDuration.default(60_000),
   /** Health turns red when nothing could be read for this long. */
@@ -114,4 +114,3 @@ function canonical(folder: string): string {
 export type EmailOptions = z.output<typeof emailOptions>
 export type ServerOptions = EmailOptions['imap']
 export type OAuth2Options = z.output<typeof oauth2>
-export type AfterAccept = EmailOptions['after']

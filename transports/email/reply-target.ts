@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { isRobot, type OwnAddresses } from './inbound/automatic.ts'
+import type { Mail, Mailbox } from './inbound/parse.ts'
+import type { Identity } from './proof/identity.ts'
 
 /**
  * Where a reply goes. It is made from the inbound mail alone, travels with the message and its reply, and nothing
@@ -19,3 +22,65 @@ export const replyTargetSchema = z.object({
 })
 
 export type ReplyTarget = z.output<typeof replyTargetSchema>
+
+/** RFC 5322 sets no limit; mail servers do. The root and the newest are what clients thread by. */
+const MAX_REFERENCES = 30
+
+type Facts = {
+  own: OwnAddresses
+  /** Why the mail is automatic. */
+  auto: string | undefined
+  identity: Identity
+  /** True for addresses that may write to this gateway. */
+  allowed(address: string): boolean
+  /** Whether the mail names this mailbox. */
+  isAddressed: boolean
+  receivedAt: number
+  now: number
+  /** Older mail gets no answer (ms). */
+  maxAge: number
+}
+
+/** Works out where a reply to this mail may go, and whether one may be sent at all. */
+export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
+  const recipient = recipientOf(mail, facts)
+  const at = Math.min(mail.date ?? facts.receivedAt, facts.receivedAt)
+  const suppress = suppression(recipient, at, facts)
+  const references = [...new Set([...mail.references, ...(mail.messageId ? [mail.messageId] : [])])]
+  if (references.length > MAX_REFERENCES) references.splice(1, references.length - MAX_REFERENCES)
+  return {
+    to: recipient?.address ?? '',
+    ...(recipient?.name ? { name: recipient.name } : {}),
+    subject: mail.subject ?? '',
+    ...(mail.messageId ? { messageId: mail.messageId } : {}),
+    references,
+    at,
+    ...(suppress ? { suppress } : {}),
+  }
+}
+
+/**
+ * Reply-To, where it leads to somebody who may write here too: otherwise it would leak answers to anyone. One that
+ * anybody may have added to a mail that is proven would do the same.
+ */
+function recipientOf(mail: Mail, { allowed, identity }: Facts): Mailbox | undefined {
+  const isOpen = identity.unsigned?.includes('reply-to')
+  const asked = isOpen ? undefined : mail.replyTo.find((each) => allowed(each.address))
+  return asked ?? mail.from[0]
+}
+
+function suppression(recipient: Mailbox | undefined, at: number, facts: Facts): string | undefined {
+  const { auto, own, identity, isAddressed, now, maxAge } = facts
+  if (auto) return auto
+  if (!recipient) return 'no-sender'
+  if (own.has(recipient.address)) return 'own-address'
+  if (isRobot(recipient.address)) return 'robot-address'
+  if (isDoubtful(identity)) return 'unauthenticated'
+  if (now - at > maxAge) return 'too-old'
+  return isAddressed ? undefined : 'not-addressed'
+}
+
+/** An answer might reach somebody who never asked (backscatter): its domain has such mail refused, or could not be asked. */
+function isDoubtful({ result, by }: Identity): boolean {
+  return result === 'fail' || result === 'temperror' || (result === 'none' && by === 'dmarc')
+}

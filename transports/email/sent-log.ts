@@ -1,28 +1,55 @@
-import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import { jsonObjectSchema } from '../../src/core/json.ts'
 import type { KeyValues } from '../../src/core/store.ts'
-import type { Bounce } from './inbound/bounce.ts'
+
+/** What a Message-ID of ours looks like; the mark is the only part that counts. */
+const OWN = /\btrivium\.([0-9a-f]{40})\b/gi
+
+/**
+ * The mark of a send: the same for the same gateway and key, on every daemon. It is in the Message-ID and in the
+ * envelope id (RFC 3461), so that a copy, a reply or a bounce leads back to the send.
+ */
+export function markOf(gateway: string, key: string): string {
+  return hash('sha256', `${gateway}\n${key}`).slice(0, 40)
+}
+
+/** The Message-ID of a send, with angle brackets. */
+export function messageIdOf(mark: string, address: string): string {
+  return `<trivium.${mark}@${address.slice(address.lastIndexOf('@') + 1)}>`
+}
+
+/** The marks of ours in any text, each once, at most 20. */
+export function marksIn(text: string): string[] {
+  const marks = new Set<string>()
+  for (const [, mark] of text.matchAll(OWN)) {
+    if (mark) marks.add(mark.toLowerCase())
+    if (marks.size === 20) break
+  }
+  return [...marks]
+}
+
+const recordSchema = z.object({
+  /** `sending`: begun, and nobody has said how it ended. */
+  state: z.enum(['sending', 'sent']),
+  key: z.string(),
+  at: z.number(),
+  to: z.string(),
+  conversation: z.string(),
+  /** The message it answered. */
+  inReplyTo: z.string().exactOptional(),
+  /** What the SMTP server said. */
+  response: z.string().exactOptional(),
+  /** When and why it came back, where it did. */
+  bounced: jsonObjectSchema.exactOptional(),
+})
 
 /** What is remembered of a send, under its mark, so that any daemon recognises what comes back. */
-export type SentRecord = {
-  /** `sending`: begun, and nobody has said how it ended. */
-  state: 'sending' | 'sent'
-  key: string
-  at: number
-  to: string
-  conversation: string
-  /** The message it answered. */
-  inReplyTo?: string
-  /** What the SMTP server said. */
-  response?: string
-  /** Why it came back, where it did. */
-  bounced?: JsonObject
-}
+export type SentRecord = z.output<typeof recordSchema>
 
 export type SentLog = {
   get(mark: string): Promise<SentRecord | undefined>
   set(mark: string, record: SentRecord): Promise<void>
-  /** Ties a bounce to its send; undefined where that is not ours. */
-  bounced(mark: string, bounce: Bounce, now: number): Promise<SentRecord | undefined>
 }
 
 /** Bounces come within days (RFC 5321, section 4.5.4.1, gives up after 4 to 5), replies within weeks. */
@@ -31,40 +58,10 @@ const KEEP = 60 * 86_400_000
 /** The memory of what a gateway sent, on the store. */
 export function createSentLog(kv: KeyValues, gateway: string): SentLog {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
-  const get = async (mark: string) => readRecord((await kv.get(keyOf(mark)))?.value)
-  const set = async (mark: string, record: SentRecord) => {
-    await kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
-  }
   return {
-    get,
-    set,
-    async bounced(mark, bounce, now) {
-      const record = await get(mark)
-      if (!record) return undefined
-      const { action, status = '', recipient = '', diagnostic = '' } = bounce
-      const marked = {
-        ...record,
-        state: 'sent' as const,
-        bounced: { at: now, action, status, recipient, diagnostic },
-      }
-      await set(mark, marked)
-      return marked
+    get: async (mark) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data,
+    async set(mark, record) {
+      await kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
     },
-  }
-}
-
-function readRecord(value: unknown): SentRecord | undefined {
-  if (!isJsonObject(value)) return undefined
-  const { state, key, at, to, conversation, inReplyTo, response, bounced } = value
-  if (state !== 'sending' && state !== 'sent') return undefined
-  return {
-    state,
-    key: String(key),
-    at: Number(at),
-    to: String(to),
-    conversation: String(conversation),
-    ...(typeof inReplyTo === 'string' ? { inReplyTo } : {}),
-    ...(typeof response === 'string' ? { response } : {}),
-    ...(isJsonObject(bounced) ? { bounced } : {}),
   }
 }

@@ -3,18 +3,17 @@ import type { DNSResolver } from 'mailauth'
 import { compilePattern } from '../../src/core/pattern.ts'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { checkMailbox } from './check.ts'
-import { imapConnector } from './imap-connection.ts'
 import { createConversations } from './inbound/conversation.ts'
-import { createIdentityCheck, PATIENCE } from './inbound/identity.ts'
 import { createIngest } from './inbound/ingest.ts'
-import { createReader, READER_TIMING, type ReaderTiming } from './inbound/reader.ts'
+import { imapConnector } from './mailbox/imap-connection.ts'
+import { createReader, READER_TIMING, type ReaderTiming } from './mailbox/reader.ts'
 import { createTokenSource } from './oauth.ts'
 import type { EmailOptions, ServerOptions } from './options.ts'
 import { createSender } from './outbound/sender.ts'
 import { createSentFolder } from './outbound/sent-folder.ts'
 import { createSmtp } from './outbound/smtp.ts'
-import { createRefreshTokens } from './refresh-tokens.ts'
-import { createResolver } from './resolver.ts'
+import { createResolver } from './proof/dns.ts'
+import { createIdentityCheck } from './proof/identity.ts'
 import { createSentLog } from './sent-log.ts'
 
 /** What a test may put in place of the world. */
@@ -26,6 +25,9 @@ export type EmailWorld = {
   imapTimeout?: number
 }
 
+/** How long one mail waits for the DNS (ms), if nothing else is said. */
+const PATIENCE = 300_000
+
 /** Wires one mailbox: reading by IMAP, replying by SMTP. Does no I/O before `start`. */
 export function createEmailTransport(
   options: EmailOptions,
@@ -34,8 +36,7 @@ export function createEmailTransport(
 ): Transport {
   const { kv, gateway, now } = deps
   const patience = world.patience ?? PATIENCE
-  const tokensFor = ({ oauth2 }: ServerOptions) =>
-    oauth2 && createTokenSource(oauth2, createRefreshTokens(deps, oauth2), now)
+  const tokensFor = ({ oauth2 }: ServerOptions) => oauth2 && createTokenSource(oauth2, deps, now)
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const allowed = matcher(options['allowed-senders'])
   const imapTokens = tokensFor(options.imap)
@@ -57,8 +58,8 @@ export function createEmailTransport(
       trust: options.trust,
       sealers: options['trust-arc'] ?? [],
       resolver: world.resolver ?? createResolver(now),
-      patience,
     }),
+    patience,
     conversations: createConversations({ kv, gateway, sent, window: options['thread-window'] }),
     sent,
   })
@@ -90,7 +91,7 @@ export function createEmailTransport(
       smtp.close()
     },
     health: () => reader.health(),
-    check: () => checkMailbox({ options, connect, smtp, now }),
+    check: () => checkMailbox(options, connect, smtp),
   }
 }
 

@@ -1,36 +1,17 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { type DNSResolver, dkimSign, sealMessage } from 'mailauth'
+import { describe, test } from 'node:test'
+import { sealMessage } from 'mailauth'
 import { until } from '../../fixtures/until.ts'
-import { mail, startWorld, type World } from './harness.ts'
+import { mail, startWorld } from './harness.ts'
+import { dnsOf, KEY, privateKey, RECORDS, signed } from './signing.ts'
 
-const { privateKey, publicKey } = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'der' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-})
-
-/** example.net signs and asks to reject the rest; other domains publish nothing. */
-const records: Record<string, string> = {
-  'TXT s1._domainkey.example.net': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
-  'TXT _dmarc.example.net': 'v=DMARC1; p=reject',
+/** example.net signs and asks to reject the rest; spf.example names its servers; other domains publish nothing. */
+const resolver = dnsOf({
+  ...RECORDS,
   'TXT spf.example': 'v=spf1 ip4:203.0.113.7 -all',
   'TXT _dmarc.spf.example': 'v=DMARC1; p=reject',
-  'TXT s1._domainkey.lists.example.org': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
-  'TXT s1._domainkey.evil.example': `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`,
-}
-const resolver: DNSResolver = async (domain, type) => {
-  const found = records[`${type} ${domain.toLowerCase()}`]
-  if (!found) throw Object.assign(new Error(`no ${type} ${domain}`), { code: 'ENOTFOUND' })
-  return [[found]]
-}
-
-async function signed(raw: string): Promise<string> {
-  const key = { signingDomain: 'example.net', selector: 's1', privateKey }
-  const { signatures } = await dkimSign(raw, { ...key, signatureData: [key] })
-  return signatures + raw
-}
+  'TXT s1._domainkey.lists.example.org': KEY,
+})
 
 /** Forwards a mail as a list does that says what it found. */
 async function sealed(
@@ -50,29 +31,11 @@ async function sealed(
   return headers.toString() + raw
 }
 
-describe('who may write', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
+const world = await startWorld()
 
-  const guarded = (user: string, options: object) =>
-    world.daemon(
-      {
-        address: user,
-        imap: {
-          host: '127.0.0.1',
-          port: world.dovecot.imapPort,
-          tls: 'none',
-          user,
-          pass: world.dovecot.password,
-        },
-        authentication: 'prefer',
-        ...options,
-      },
-      { world: { resolver } },
-    )
+describe('who may write', () => {
+  const guarded = (address: string, options: object) =>
+    world.daemon({ address, authentication: 'prefer', ...options }, { world: { resolver } })
 
   test('allowed senders get in; the others are counted, logged, put into quarantine, and seen by nobody', async () => {
     const user = 'list@example.com'
@@ -95,7 +58,6 @@ describe('who may write', () => {
     )
     assert.ok(daemon.logs.some(({ fields }) => JSON.stringify(fields).includes('eve@evil.example')))
     assert.doesNotMatch(JSON.stringify(daemon.logs), /let me in/)
-    await daemon.stop()
   })
 
   test('a signature proves the sender; a forged name of a domain that signs is refused', async () => {
@@ -105,22 +67,20 @@ describe('who may write', () => {
     await until(() => daemon.refused.length === 1, 'the refusal')
     assert.deepEqual(daemon.refused, ['authentication'])
     await world.deliver(await signed(mail({ text: 'genuine' })), user)
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     assert.equal(message.text, 'genuine')
     const { authentication } = message.data
     assert.ok(typeof authentication === 'object' && authentication && !Array.isArray(authentication))
     assert.deepEqual([authentication.result, authentication.by], ['pass', 'dmarc'])
-    await daemon.stop()
   })
 
   test('a signed mail that was changed on the way is refused', async () => {
     const user = 'changed@example.com'
     const daemon = await guarded(user, { 'allowed-senders': ['anna@example.net'] })
-    const raw = await signed(mail({ text: 'pay 10' }))
+    const raw = String(await signed(mail({ text: 'pay 10' })))
     await world.deliver(raw.replace('pay 10', 'pay 99'), user)
     await until(() => daemon.refused.length === 1, 'the refusal')
     assert.equal(daemon.store.messages.length, 0)
-    await daemon.stop()
   })
 
   test('a signed mail with headers of somebody else before it is refused', async () => {
@@ -130,9 +90,8 @@ describe('who may write', () => {
     await world.deliver(`Subject: pay invoice 4711\r\nMessage-ID: <replay@evil.example>\r\n${raw}`, user)
     await until(() => daemon.refused.length === 1, 'the refusal')
     await world.deliver(raw, user)
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     assert.equal(message.subject, 'Lunch on Friday?')
-    await daemon.stop()
   })
 
   test('SPF is asked about the server that handed the mail over, not about the local delivery', async () => {
@@ -145,9 +104,8 @@ describe('who may write', () => {
     await world.deliver(received('198.51.100.66') + received('203.0.113.7') + raw, user, path)
     await until(() => daemon.refused.length === 1, 'the refusal')
     await world.deliver(received('203.0.113.7') + raw, user, path)
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     assert.equal(message.from.verified, true)
-    await daemon.stop()
   })
 
   test('prefer lets in whom nobody can vouch for, and require does not', async () => {
@@ -161,19 +119,16 @@ describe('who may write', () => {
     assert.equal(require.store.messages.length, 0)
     await world.deliver(await signed(mail({})), 'require@example.com')
     await until(() => require.store.messages.length === 1, 'the proven message')
-    await prefer.stop()
-    await require.stop()
   })
 
   test('a forged sender without a list gets in, and no answer', async () => {
     const user = 'open@example.com'
     const daemon = await guarded(user, {})
     await world.deliver(mail({}), user)
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     const target = message.data.replyTarget
     assert.ok(typeof target === 'object' && target && !Array.isArray(target))
     assert.equal(target.suppress, 'unauthenticated')
-    await daemon.stop()
   })
 
   test('the results of your own server are believed where it is named', async () => {
@@ -189,7 +144,6 @@ describe('who may write', () => {
       user,
     )
     await until(() => daemon.store.messages.length === 1, 'the message')
-    await daemon.stop()
   })
 
   test('a list is believed that seals what it found, where it is named, and nobody else', async () => {
@@ -209,7 +163,7 @@ describe('who may write', () => {
     for (const each of forged) await world.deliver(each, user)
     await until(() => daemon.refused.length === forged.length, 'the refusals')
     await world.deliver(await sealed(raw, list, proof), user)
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     assert.equal(message.text, 'through a list')
     assert.equal(message.from.verified, true)
     await daemon.stop()
@@ -220,10 +174,9 @@ describe('who may write', () => {
     const user = 'reply-to@example.com'
     const daemon = await guarded(user, { 'allowed-senders': ['*@example.org'], authentication: 'off' })
     await world.deliver(mail({ from: 'bob@example.org', headers: { 'Reply-To': 'eve@evil.example' } }), user)
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     const target = message.data.replyTarget
     assert.ok(typeof target === 'object' && target && !Array.isArray(target))
     assert.equal(target.to, 'bob@example.org')
-    await daemon.stop()
   })
 })

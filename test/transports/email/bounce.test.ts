@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { until } from '../../fixtures/until.ts'
-import { type Daemon, mail, replyTo, startWorld, type World } from './harness.ts'
+import { type Daemon, mail, replyTo, startWorld } from './harness.ts'
 
 type Came = { id: string; from?: string; subject?: string; headers?: Record<string, string>; text: string }
 
@@ -14,28 +14,14 @@ const original = (id: string) =>
 const reportOf = (type: string) => ({ 'Content-Type': `multipart/report; report-type=${type}; boundary=B` })
 const DAEMON = 'Mail Delivery System <MAILER-DAEMON@mx.example.org>'
 
-describe('what comes back to a mailbox that answered', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
+const world = await startWorld()
 
+describe('what comes back to a mailbox that answered', () => {
   /** A daemon that has answered one message; `came` delivers what follows from that, and a mail after it. */
   const answered = async (user: string, options: object = {}) => {
-    const daemon = await world.daemon({
-      address: user,
-      imap: {
-        host: '127.0.0.1',
-        port: world.dovecot.imapPort,
-        tls: 'none',
-        user,
-        pass: world.dovecot.password,
-      },
-      ...options,
-    })
+    const daemon = await world.daemon({ address: user, ...options })
     await world.deliver(mail({ subject: 'Help' }), user)
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     const { id } = await daemon.transport.send(replyTo(message, 'We look into it.'))
     const came = async (make: (id: string) => Omit<Came, 'id'>, envelope = '') => {
       await world.deliver(mail(make(id)), user, envelope)
@@ -92,7 +78,7 @@ describe('what comes back to a mailbox that answered', () => {
   }
   for (const [name, make] of Object.entries(bounces)) {
     test(`${name} is a bounce of the answer and no message`, async () => {
-      const user = `${Object.keys(bounces).indexOf(name)}@example.com`
+      const user = `bounce-${name.length}@example.com`
       const { daemon, came, message } = await answered(user)
       assert.equal(await came(make), undefined)
       assert.deepEqual(
@@ -101,7 +87,6 @@ describe('what comes back to a mailbox that answered', () => {
       )
       assert.equal(daemon.notes[0]?.detail.recipient ?? 'anna@example.net', 'anna@example.net')
       assert.deepEqual(daemon.refused, ['bounce'])
-      await daemon.stop()
     })
   }
 
@@ -159,14 +144,13 @@ describe('what comes back to a mailbox that answered', () => {
   }
   for (const [name, { from, auto, envelope, make }] of Object.entries(messages)) {
     test(`${name} is a message${auto ? `, marked ${auto}` : ''}, and no bounce`, async () => {
-      const user = `m${Object.keys(messages).indexOf(name)}@example.com`
+      const user = `message-${name.length}@example.com`
       const { daemon, came } = await answered(user)
       const found = await came((id) => ({ from, subject: 'Question', text: '', ...make(id) }), envelope)
       assert.equal(found?.from.address, /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase())
       assert.equal(found?.data.auto, auto)
       assert.deepEqual([daemon.refused, whatOf(daemon)], [[], []])
       assert.ok(!daemon.logs.some(({ level }) => level === 'error'))
-      await daemon.stop()
     })
   }
 
@@ -187,7 +171,6 @@ describe('what comes back to a mailbox that answered', () => {
     )
     assert.deepEqual(daemon.refused, ['receipt'])
     assert.ok(!daemon.logs.some(({ level }) => level === 'error'))
-    await daemon.stop()
   })
 
   test('a bounce of what others sent from the mailbox stays there, also with after: delete', async () => {
@@ -203,6 +186,5 @@ describe('what comes back to a mailbox that answered', () => {
     await until(async () => (await world.mailbox(user)).length === 1, 'the other mails to be deleted')
     assert.match((await world.mailbox(user))[0] ?? '', /^Subject: Undelivered/m)
     assert.deepEqual(whatOf(daemon), [])
-    await daemon.stop()
   })
 })

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isJsonObject } from '../../../src/core/json.ts'
 import { createSite, type Site } from '../../fixtures/daemon.ts'
-import { startWorld, type World } from './harness.ts'
+import { startWorld } from './harness.ts'
+
+const world = await startWorld()
 
 describe('trivium doctor on a mailbox', () => {
-  let world: World
   let site: Site
   before(async () => {
-    world = await startWorld()
     const user = 'early@example.com'
     const { imapPort, password } = world.dovecot
     site = createSite({
@@ -27,7 +27,6 @@ routes: [{ name: all, skill: echo }]
   })
   after(async () => {
     site.remove()
-    await world.close()
   })
 
   const doctor = async (env: Record<string, string> = {}) => {

@@ -1,8 +1,10 @@
+import { after } from 'node:test'
 import { ImapFlow } from 'imapflow'
+import { isJsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
 import type { Reply, Transport } from '../../../src/core/transport.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
-import type { ReaderTiming } from '../../../transports/email/inbound/reader.ts'
+import type { ReaderTiming } from '../../../transports/email/mailbox/reader.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
 import { createEmailTransport, type EmailWorld } from '../../../transports/email/transport.ts'
 import { type Dovecot, type DovecotOptions, startDovecot } from '../../fixtures/dovecot.ts'
@@ -15,8 +17,8 @@ import { until } from '../../fixtures/until.ts'
 export type World = {
   dovecot: Dovecot
   smtp: SmtpFixture
-  /** Starts a transport on `support@example.com`. `options` are as in routes.yaml. */
-  daemon(options?: object, more?: DaemonOptions): Promise<Daemon>
+  /** Starts a transport on the mailbox `options.address` (`support@example.com`). `options` are as in routes.yaml. */
+  daemon(options?: Options, more?: DaemonOptions): Promise<Daemon>
   /** Delivers a mail to a mailbox, as the mail server would. */
   deliver(raw: string | Buffer, to?: string, from?: string): Promise<void>
   /** The mails in a folder, oldest first. */
@@ -26,7 +28,16 @@ export type World = {
   close(): Promise<void>
 }
 
-export type Daemon = TransportFixture & { transport: Transport; stop(): Promise<void> }
+export type Options = { address?: string; [option: string]: unknown }
+
+export type Daemon = TransportFixture & {
+  transport: Transport
+  /** The message that was accepted at this place (from 0), as soon as it is there. */
+  message(at?: number): Promise<Message>
+  /** The texts of all messages, in the order in which they were accepted. */
+  texts(): string[]
+  stop(): Promise<void>
+}
 
 export type DaemonOptions = {
   store?: MemoryStore
@@ -34,6 +45,8 @@ export type DaemonOptions = {
   world?: EmailWorld
   start?: 'later'
   gateway?: string
+  /** Where the IMAP server is reached; a relay in front of it. */
+  port?: number
 }
 
 const FAST: ReaderTiming = { lease: 600, retry: 20, maxRetry: 200 }
@@ -43,10 +56,11 @@ const noDns = async () => {
   throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
 }
 
+/** Starts the servers. They end, and all daemons on them, with the test file or the suite that called this. */
 export async function startWorld(options: DovecotOptions = {}): Promise<World> {
   const dovecot = await startDovecot(options)
   const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
-  const daemons: Daemon[] = []
+  const daemons = new Set<Daemon>()
 
   const as: World['as'] = async (user, work, folder = 'INBOX') => {
     const client = new ImapFlow({
@@ -68,7 +82,7 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
     }
   }
 
-  return {
+  const world: World = {
     dovecot,
     smtp,
     as,
@@ -79,20 +93,26 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
         ...(more.now ? { now: more.now } : {}),
       })
       const transport = createEmailTransport(
-        emailOptions.parse({ ...serversOf(dovecot.imapPort, smtp.port, dovecot.password), ...options }),
+        emailOptions.parse({
+          ...serversOf(more.port ?? dovecot.imapPort, smtp.port, dovecot.password, options.address),
+          ...options,
+        }),
         fixture.deps,
         { resolver: noDns, timing: FAST, ...more.world },
       )
       const daemon: Daemon = {
         ...fixture,
         transport,
+        message: (at = 0) => until(() => fixture.store.messages[at], `message ${at}`, 30_000),
+        texts: () => fixture.store.messages.map(({ text }) => text),
         async stop() {
+          if (!daemons.delete(daemon)) return
           await transport.stop()
           await transport.close()
           await fixture.close()
         },
       }
-      daemons.push(daemon)
+      daemons.add(daemon)
       if (more.start !== 'later') {
         await transport.start()
         await until(() => transport.health().detail?.startsWith('reading'), 'the mailbox to be read')
@@ -113,18 +133,20 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
         folder,
       ),
     async close() {
-      for (const daemon of daemons) await daemon.stop()
+      await Promise.all([...daemons].map((daemon) => daemon.stop()))
       await smtp.close()
       await dovecot.close()
     },
   }
+  after(() => world.close())
+  return world
 }
 
 /** The options of a mailbox on these servers, as in routes.yaml. */
-export function serversOf(imapPort: number, smtpPort: number, password: string) {
+export function serversOf(imapPort: number, smtpPort: number, pass: string, user = 'support@example.com') {
   return {
-    address: 'support@example.com',
-    imap: { host: '127.0.0.1', port: imapPort, tls: 'none', user: 'support@example.com', pass: password },
+    address: user,
+    imap: { host: '127.0.0.1', port: imapPort, tls: 'none', user, pass },
     smtp: { host: '127.0.0.1', port: smtpPort, tls: 'none' },
     authentication: 'off',
   }
@@ -132,12 +154,7 @@ export function serversOf(imapPort: number, smtpPort: number, password: string) 
 
 /** Waits until the first look at the mailbox is over, so that what is delivered next is new. */
 async function caughtUp(daemon: Daemon): Promise<void> {
-  await until(
-    async () =>
-      (await daemon.deps.kv.list(`email/${daemon.deps.gateway}/cursor/`, 10)).length > 0 || undefined,
-    'the cursor',
-    5000,
-  ).catch(() => undefined)
+  await until(() => cursorOf(daemon.store, daemon.deps.gateway), 'the cursor', 5000).catch(() => undefined)
 }
 
 /** A mail in the form of RFC 5322. */
@@ -176,6 +193,12 @@ export function replyTo(message: Message, text: string, key = `${message.id}:tes
     text,
     inReplyTo: message.id,
   }
+}
+
+/** What the store knows of the folder that a daemon reads. */
+export async function cursorOf({ kv }: MemoryStore, gateway = 'support', folder = 'INBOX') {
+  const value = (await kv.get(`email/${gateway}/cursor/${folder}`))?.value
+  return isJsonObject(value) ? value : undefined
 }
 
 /** The mails in a mailbox, parsed. */

@@ -1,62 +1,44 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pathGet } from '../../../src/core/json.ts'
 import { until } from '../../fixtures/until.ts'
-import { type Daemon, mail, replyTo, startWorld, type World } from './harness.ts'
+import { cursorOf, mail, replyTo, startWorld } from './harness.ts'
+
+const world = await startWorld()
 
 describe('mail is never answered in a loop', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
   beforeEach(() => {
     world.smtp.taken.length = 0
   })
 
+  const running: (() => Promise<void>)[] = []
+  // An answer still on its way would be counted by the next test.
+  afterEach(async () => {
+    for (const stop of running.splice(0)) await stop()
+  })
+
   /** Answers every message, as the most careless skill would. */
-  const answerAll = (daemon: Daemon) => {
-    let answered = 0
+  const autoresponder = async (address: string, options: object = {}) => {
+    const daemon = await world.daemon({ address, ...options }, { gateway: address, start: 'later' })
     const errors: unknown[] = []
     const sends: Promise<unknown>[] = []
-    const accept = daemon.deps.accept
+    const { accept } = daemon.deps
     daemon.deps.accept = async (message) => {
       const accepted = await accept(message)
       const stored = daemon.store.messages.find(({ id }) => id === accepted.id)
       if (stored && !accepted.duplicate) {
-        answered++
         const send = daemon.transport.send(replyTo(stored, 'I got your mail.'))
         sends.push(send.catch((error) => errors.push(error)))
       }
       return accepted
     }
-    return { count: () => answered, errors, settled: () => Promise.all(sends) }
-  }
-
-  const autoresponder = async (user: string, options: object = {}) => {
-    const daemon = await world.daemon(
-      {
-        address: user,
-        imap: {
-          host: '127.0.0.1',
-          port: world.dovecot.imapPort,
-          tls: 'none',
-          user,
-          pass: world.dovecot.password,
-        },
-        ...options,
-      },
-      { gateway: user, start: 'later' },
-    )
-    const answers = answerAll(daemon)
-    await daemon.transport.start()
-    await until(async () => (await daemon.deps.kv.list(`email/${user}/cursor/`, 1)).length > 0, 'the cursor')
-    const stop = async () => {
-      // An answer still on its way would be counted by the next test.
-      await answers.settled()
+    running.push(async () => {
+      await Promise.all(sends)
       await daemon.stop()
-    }
-    return { ...daemon, answers, stop }
+    })
+    await daemon.transport.start()
+    await until(() => cursorOf(daemon.store, address), 'the cursor')
+    return { ...daemon, errors }
   }
 
   test('two that answer everything and face each other stop after one answer', async () => {
@@ -68,8 +50,6 @@ describe('mail is never answered in a loop', () => {
     assert.deepEqual(two.refused, ['reply:auto-submitted'])
     assert.equal(world.smtp.taken.length, 1)
     assert.equal(one.store.messages.length, 1)
-    await one.stop()
-    await two.stop()
   })
 
   test('against a peer that hides that it is a machine, the budget ends it and says so', async () => {
@@ -77,10 +57,10 @@ describe('mail is never answered in a loop', () => {
     for (let round = 0; round < 5; round++) {
       await world.deliver(mail({ from: 'liar@example.org', text: `round ${round}` }), 'budget@example.com')
     }
-    await until(() => one.answers.errors.length === 2, 'the two answers over the budget')
+    await until(() => one.errors.length === 2, 'the two answers over the budget')
     await until(() => world.smtp.taken.length >= 3, 'the answers within the budget')
     assert.deepEqual(one.refused, ['reply:budget', 'reply:budget'])
-    assert.match(String(one.answers.errors[0]), /budget of automatic replies to liar@example\.org is used up/)
+    assert.match(String(one.errors[0]), /budget of automatic replies to liar@example\.org is used up/)
     const [last] = one.store.messages.slice(-1)
     assert.ok(last)
     await one.transport.send(replyTo(last, 'sent again by hand, from the dead letters'))
@@ -88,7 +68,6 @@ describe('mail is never answered in a loop', () => {
     await world.deliver(mail({ from: 'other@example.org' }), 'budget@example.com')
     await until(() => world.smtp.taken.length >= 5, 'the answer to somebody else')
     assert.equal(world.smtp.taken.length, 5)
-    await one.stop()
   })
 
   test('a copy of its own mail, as a list or a rule sends it back, is not a message', async () => {
@@ -102,7 +81,6 @@ describe('mail is never answered in a loop', () => {
       one.store.messages.map(({ from }) => from.address),
       ['anna@example.net', 'bob@example.net'],
     )
-    await one.stop()
   })
 
   test('its own address, aliases included, and those of robots get no answer, wherever Reply-To leads', async () => {
@@ -119,7 +97,6 @@ describe('mail is never answered in a loop', () => {
       'reply:robot-address',
     ])
     assert.equal(world.smtp.taken.length, 0)
-    await one.stop()
   })
 
   test('a blind copy gets no answer, and one that came through an alias does', async () => {
@@ -132,11 +109,9 @@ describe('mail is never answered in a loop', () => {
     await world.deliver(mail({ to: 'hello@example.org', headers: trace }), 'blind@example.com')
     await world.deliver(mail({ to: 'hello@example.com' }), 'blind@example.com')
     await until(() => world.smtp.taken.length === 2, 'the answers')
-    await one.stop()
-    const any = await autoresponder('any@example.com', { answer: 'any' })
+    const _any = await autoresponder('any@example.com', { answer: 'any' })
     await world.deliver(mail({ to: 'friend@example.org' }), 'any@example.com')
     await until(() => world.smtp.taken.length === 3, 'the answer')
-    await any.stop()
   })
 
   test('old mail gets no automatic answer', async () => {
@@ -147,14 +122,12 @@ describe('mail is never answered in a loop', () => {
     assert.deepEqual(one.refused, ['reply:too-old'])
     assert.equal(pathGet(one.store.messages[0]?.data, 'replyTarget.suppress'), 'too-old')
     assert.equal(one.store.messages.length, 1)
-    await one.stop()
   })
 
   test('automatic mail is a message like any other, with the reason on it', async () => {
     const one = await autoresponder('auto@example.com')
     await world.deliver(mail({ headers: { 'List-Id': '<news.example.org>' } }), 'auto@example.com')
-    const message = await until(() => one.store.messages[0], 'the message')
+    const message = await one.message()
     assert.equal(message.data.auto, 'list')
-    await one.stop()
   })
 })

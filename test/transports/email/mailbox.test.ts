@@ -1,33 +1,19 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { startSmtpServer } from '../../fixtures/smtp-server.ts'
+import { after, describe, test } from 'node:test'
+import type { ImapFlow } from 'imapflow'
+import { startDovecot } from '../../fixtures/dovecot.ts'
+import { deliver } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, replyTo, startWorld, type World } from './harness.ts'
+import { cursorOf, mail, startWorld } from './harness.ts'
 import { encodeTnef } from './tnef-encoder.ts'
 
+const world = await startWorld()
+const subjects = (mails: string[]) => mails.map((each) => /^Subject: (.*)$/m.exec(each)?.[1]?.trim())
+
 describe('a mailbox', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
-
-  const optionsFor = (user: string) => ({
-    address: user,
-    imap: {
-      host: '127.0.0.1',
-      port: world.dovecot.imapPort,
-      tls: 'none',
-      user,
-      pass: world.dovecot.password,
-    },
-  })
-  const texts = (messages: readonly { text: string }[]) => messages.map(({ text }) => text)
-
   test('starts with new mail only, unless it is told to take all, or from a date on', async () => {
     const at = (day: string, text: string) => ({ raw: mail({ text }), date: new Date(`${day}T12:00:00Z`) })
     const old = [at('2026-09-01', 'september'), at('2026-10-01', 'october'), at('2026-11-01', 'november')]
@@ -37,232 +23,223 @@ describe('a mailbox', () => {
       ['2026-10-01', ['october', 'november']],
     ]
     for (const [since, expected] of cases) {
-      const user = `since-${since}@example.com`
-      await world.as(user, async (client) => {
+      const address = `since-${since}@example.com`
+      await world.as(address, async (client) => {
         for (const { raw, date } of old) await client.append('INBOX', raw, [], date)
       })
-      const daemon = await world.daemon({ ...optionsFor(user), since })
-      await world.deliver(mail({ text: 'new' }), user)
-      await until(() => daemon.store.messages.length > expected.length, `the mails since ${since}`)
-      assert.deepEqual(texts(daemon.store.messages), [...expected, 'new'])
-      await daemon.stop()
+      const daemon = await world.daemon({ address, since })
+      await world.deliver(mail({ text: 'new' }), address)
+      await daemon.message(expected.length)
+      assert.deepEqual(daemon.texts(), [...expected, 'new'])
     }
   })
 
   test('is left as it is, marked, emptied, or moved from, only after a mail is accepted', async () => {
+    const count = (query: object) => async (user: string) =>
+      ((await world.as(user, (client) => client.search(query))) || []).length === 1
     const cases: [unknown, (user: string) => Promise<boolean>][] = [
-      [
-        'keep',
-        async (user) =>
-          world
-            .as(user, async (client) => (await client.search({ seen: false })) || [])
-            .then((found) => found.length === 1),
-      ],
-      [
-        'seen',
-        async (user) =>
-          world
-            .as(user, async (client) => (await client.search({ seen: true })) || [])
-            .then((found) => found.length === 1),
-      ],
+      ['keep', count({ seen: false })],
+      ['seen', count({ seen: true })],
       ['delete', async (user) => (await world.mailbox(user)).length === 0],
       [{ move: 'Done' }, async (user) => (await world.mailbox(user, 'Done').catch(() => [])).length === 1],
     ]
     for (const [after, holds] of cases) {
-      const user = `after-${typeof after === 'string' ? after : 'move'}@example.com`
-      const daemon = await world.daemon({ ...optionsFor(user), after })
+      const address = `after-${typeof after === 'string' ? after : 'move'}@example.com`
+      const daemon = await world.daemon({ address, after })
       const release = daemon.store.hold()
-      await world.deliver(mail({}), user)
+      await world.deliver(mail({}), address)
       await until(() => daemon.store.calls === 1, 'the call of accept')
-      assert.equal((await world.mailbox(user)).length, 1)
+      assert.equal((await world.mailbox(address)).length, 1)
       release()
-      await until(() => holds(user), `what comes after: ${JSON.stringify(after)}`)
+      await until(() => holds(address), `what comes after: ${JSON.stringify(after)}`)
       assert.equal(daemon.store.messages.length, 1)
-      await daemon.stop()
     }
   })
 
   test('with several folders is read in all of them', async () => {
-    const user = 'folders@example.com'
-    await world.as(user, (client) => client.mailboxCreate('Orders'))
-    const daemon = await world.daemon({ ...optionsFor(user), folders: ['INBOX', 'Orders'] })
-    await until(
-      async () => (await daemon.deps.kv.list('email/support/cursor/', 10)).length === 2,
-      'both cursors',
-    )
-    await world.as(user, (client) => client.append('Orders', mail({ text: 'order' })))
-    await world.deliver(mail({ text: 'question' }), user)
-    await until(() => daemon.store.messages.length === 2, 'both messages')
+    const address = 'folders@example.com'
+    await world.as(address, (client) => client.mailboxCreate('Orders'))
+    const daemon = await world.daemon({ address, folders: ['INBOX', 'Orders'] })
+    await until(() => cursorOf(daemon.store, 'support', 'Orders'), 'the second folder')
+    await world.as(address, (client) => client.append('Orders', mail({ text: 'order' })))
+    await world.deliver(mail({ text: 'question' }), address)
+    await daemon.message(1)
     assert.deepEqual(daemon.store.messages.map(({ text, data }) => [text, data.folder]).sort(), [
       ['order', 'Orders'],
       ['question', 'INBOX'],
     ])
-    await daemon.stop()
   })
 
   test('with a backlog is taken in the order of the mailbox, also where one mail takes longer to read', async () => {
-    const user = 'order@example.com'
+    const address = 'order@example.com'
     const texts = Array.from({ length: 40 }, (_, at) => `mail ${at}`)
-    await world.as(user, async (client) => {
+    await world.as(address, async (client) => {
       for (const [at, text] of texts.entries()) {
         const attachment = `--B\n\n${text}\n--B\nContent-Type: application/x-slow\n\n${'x'.repeat(50_000)}\n--B--`
         const headers = { 'Content-Type': 'multipart/mixed; boundary=B' }
         await client.append('INBOX', at % 5 ? mail({ text }) : mail({ text: attachment, headers }))
       }
     })
-    const daemon = await world.daemon({ ...optionsFor(user), since: 'all' })
-    await until(() => daemon.store.messages.length === texts.length, 'the backlog')
-    assert.deepEqual(
-      daemon.store.messages.map((message) => message.text),
-      texts,
-    )
-    await daemon.stop()
+    const daemon = await world.daemon({ address, since: 'all' })
+    await daemon.message(39)
+    assert.deepEqual(daemon.texts(), texts)
   })
 
-  test('gives attachments and inline images as artifacts, with the text on its own', async () => {
-    const user = 'parts@example.com'
-    const daemon = await world.daemon(optionsFor(user))
-    const raw = await readFile(join(import.meta.dirname, 'mails', 'nested-related.eml'))
-    await world.deliver(raw, user)
-    const message = await until(() => daemon.store.messages[0], 'the message')
+  test('gives attachments, inline images and what Outlook wrapped into winmail.dat as artifacts', async () => {
+    const address = 'parts@example.com'
+    const daemon = await world.daemon({ address })
+    await world.deliver(await readFile(join(import.meta.dirname, 'mails', 'nested-related.eml')), address)
+    const { attachments, data } = await daemon.message()
     assert.deepEqual(
-      message.attachments.map(({ name, type, size }) => [name, type, size]),
+      attachments.map(({ name, type, size }) => [name, type, size]),
       [
         ['pic.png', 'image/png', 8],
         ['résumé.pdf', 'application/pdf', 5],
       ],
     )
-    const [picture] = message.attachments
-    assert.deepEqual(message.data.inline, { 'pic@1': picture?.path })
-    assert.equal((await readFile(join(daemon.dir, message.attachments[1]?.path ?? ''))).toString(), '%PDF-')
-    await daemon.stop()
-  })
+    assert.deepEqual(data.inline, { 'pic@1': attachments[0]?.path })
+    assert.equal((await readFile(join(daemon.dir, attachments[1]?.path ?? ''))).toString(), '%PDF-')
 
-  test('gives what Outlook wrapped into winmail.dat as artifacts, from small mails and from big ones', async () => {
-    const user = 'outlook@example.com'
-    const daemon = await world.daemon(optionsFor(user))
-    for (const size of [1000, 2_000_000]) {
-      const content = randomBytes(size)
-      const winmail = encodeTnef({ attachments: [{ title: 'offer.pdf', data: content }] })
-      const headers = {
-        'Content-Type': 'application/ms-tnef; name="winmail.dat"',
-        'Content-Transfer-Encoding': 'base64',
-      }
-      const text = winmail.toString('base64').replaceAll(/.{76}/g, '$&\n')
-      const count = daemon.store.messages.length
-      await world.deliver(mail({ headers, text }), user)
-      await until(() => daemon.store.messages.length > count, `the mail of ${size} bytes`)
-      const attachments = daemon.store.messages.at(-1)?.attachments ?? []
-      assert.deepEqual(
-        attachments.map(({ name, type, size }) => [name, type, size]),
-        [['offer.pdf', 'application/pdf', size]],
-      )
-      const path = join(daemon.dir, attachments[0]?.path ?? '')
-      assert.ok((await readFile(path)).equals(content))
+    const content = randomBytes(2_000_000)
+    const winmail = encodeTnef({ attachments: [{ title: 'offer.pdf', data: content }] })
+    const headers = {
+      'Content-Type': 'application/ms-tnef; name="winmail.dat"',
+      'Content-Transfer-Encoding': 'base64',
     }
-    await daemon.stop()
+    const text = winmail.toString('base64').replaceAll(/.{76}/g, '$&\n')
+    await world.deliver(mail({ headers, text }), address)
+    const [offer] = (await daemon.message(1)).attachments
+    assert.deepEqual([offer?.name, offer?.type], ['offer.pdf', 'application/pdf'])
+    assert.ok((await readFile(join(daemon.dir, offer?.path ?? ''))).equals(content))
   })
 
   test('keeps the whole text of a reply beside its new part, and long texts beside the message', async () => {
-    const user = 'texts@example.com'
-    const daemon = await world.daemon(optionsFor(user))
-    await world.deliver(await readFile(join(import.meta.dirname, 'mails', 'reply-gmail.eml')), user)
-    await until(() => daemon.store.messages.length === 1, 'the reply')
-    await world.deliver(mail({ text: 'line of words\n'.repeat(10_000) }), user)
-    await until(() => daemon.store.messages.length === 2, 'the long mail')
-    const [reply, long] = daemon.store.messages
-    assert.equal(reply?.text, 'Yes, please send it again.')
-    assert.match(String(reply?.data.fullText), /Shall we send it again\?/)
-    assert.ok((long?.text.length ?? 0) <= 65_536)
-    assert.equal((await readFile(join(daemon.dir, String(long?.data.textPath)))).length, 139_999)
-    await daemon.stop()
-  })
-
-  test('takes a mail of 40 MB by way of the disk, whole, and one over the limit by its headers', async () => {
-    const user = 'big@example.com'
-    const daemon = await world.daemon({ ...optionsFor(user), 'max-size': '45mb' })
-    const bytes = randomBytes(30 * 1024 * 1024)
-    const big = mail({
-      subject: 'Big',
-      headers: { 'Content-Type': 'multipart/mixed; boundary=B' },
-      text: `--B\nContent-Type: text/plain\n\nSee the file.\n--B\nContent-Type: application/zip; name=big.zip\nContent-Disposition: attachment; filename=big.zip\nContent-Transfer-Encoding: base64\n\n${bytes.toString('base64').replaceAll(/.{76}/g, '$&\n')}\n--B--`,
-    })
-    await world.deliver(big, user)
-    const message = await until(() => daemon.store.messages[0], 'the big message', 30_000)
-    assert.equal(message.text, 'See the file.')
-    assert.equal(message.attachments[0]?.name, 'big.zip')
-    assert.equal(message.attachments[0]?.sha256, createHash('sha256').update(bytes).digest('hex'))
-    await daemon.stop()
-
-    const small = await world.daemon({ ...optionsFor('small@example.com'), 'max-size': '10kb' })
-    await world.deliver(mail({ subject: 'Too big', text: 'x'.repeat(20_000) }), 'small@example.com')
-    const told = await until(() => small.store.messages[0], 'the note')
-    assert.equal(told.subject, 'Too big')
-    assert.match(String(told.data.unreadable), /max-size/)
-    await small.stop()
-  })
-
-  test('logs in with OAuth2, and renews the token when it is refused', async () => {
-    let issued = 0
-    const endpoint = createServer((request, response) => {
-      let form = ''
-      request.on('data', (chunk) => {
-        form += chunk
-      })
-      request.on('end', () => {
-        const good = new URLSearchParams(form).get('refresh_token') === 'the-refresh-token'
-        response.writeHead(good ? 200 : 400, { 'content-type': 'application/json' })
-        response.end(
-          JSON.stringify(good ? { access_token: `token-${++issued}`, expires_in: 3600 } : { error: 'no' }),
-        )
-      })
-    })
-    await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve))
-    const address = endpoint.address()
-    assert.ok(address && typeof address === 'object')
-    // The first token is out of date as soon as it is issued.
-    const smtp = await startSmtpServer({ lmtpPort: world.dovecot.lmtpPort, accessToken: () => 'token-2' })
-    const oauth2 = {
-      'client-id': 'trivium',
-      'refresh-token': 'the-refresh-token',
-      'token-url': `http://127.0.0.1:${address.port}/token`,
-    }
-    const daemon = await world.daemon({
-      smtp: { host: '127.0.0.1', port: smtp.port, tls: 'none', user: 'support@example.com', oauth2 },
-    })
-    await world.deliver(mail({ from: 'oauth@example.net' }))
-    const message = await until(() => daemon.store.messages[0], 'the message')
-    const send = () => daemon.transport.send(replyTo(message, 'with a token'))
-    await send().catch(send)
-    assert.equal((await world.mailbox('oauth@example.net')).length, 1)
-    assert.doesNotMatch(JSON.stringify(daemon.logs), /token-\d|the-refresh-token/)
-    await daemon.stop()
-    await smtp.close()
-    await new Promise((resolve) => endpoint.close(resolve))
+    const address = 'texts@example.com'
+    const daemon = await world.daemon({ address })
+    await world.deliver(await readFile(join(import.meta.dirname, 'mails', 'reply-gmail.eml')), address)
+    const reply = await daemon.message()
+    await world.deliver(mail({ text: 'line of words\n'.repeat(10_000) }), address)
+    const long = await daemon.message(1)
+    assert.equal(reply.text, 'Yes, please send it again.')
+    assert.match(String(reply.data.fullText), /Shall we send it again\?/)
+    assert.ok(long.text.length <= 65_536)
+    assert.equal((await readFile(join(daemon.dir, String(long.data.textPath)))).length, 139_999)
   })
 
   test('is checked whole by the doctor, who leaves no trace', async () => {
-    const user = 'doctor@example.com'
-    const daemon = await world.daemon(optionsFor(user))
-    const checks = await daemon.transport.check()
+    const address = 'doctor@example.com'
+    const daemon = await world.daemon({ address })
+    const checks = (await daemon.transport.check()).map(({ name, ok }) => [name, ok])
+    const names = ['IMAP login', 'IMAP IDLE', 'SMTP login', 'mail to itself']
     assert.deepEqual(
-      checks.filter(({ ok }) => !ok),
-      [],
+      checks,
+      names.map((name) => [name, true]),
     )
-    assert.deepEqual(
-      checks.map(({ name }) => name),
-      ['IMAP login', 'IMAP IDLE', 'SMTP login', 'mail to itself'],
-    )
-    assert.deepEqual(await world.mailbox(user), [])
+    assert.deepEqual(await world.mailbox(address), [])
     assert.equal(daemon.store.messages.length, 0)
-    const broken = await world.daemon(
-      { ...optionsFor(user), imap: { ...optionsFor(user).imap, pass: 'no' }, folders: ['Nowhere'] },
-      { start: 'later' },
+  })
+})
+
+describe('a mail that was dealt with', () => {
+  test('and was not taken whole is never deleted, but moved like any other', async () => {
+    const big = mail({ subject: 'over max-size', text: 'line\n'.repeat(30_000) })
+    const address = 'partial@example.com'
+    const daemon = await world.daemon({ address, after: 'delete', 'max-size': '100kb' })
+    await world.deliver(big, address)
+    await world.deliver(mail({ subject: 'whole' }), address)
+    await daemon.message(1)
+    await until(async () => (await world.mailbox(address)).length === 1, 'the whole mail to be deleted')
+    assert.deepEqual(subjects(await world.mailbox(address)), ['over max-size'])
+    const { subject, data } = await daemon.message()
+    assert.equal(subject, 'over max-size')
+    assert.match(String(data.unreadable), /max-size/)
+    assert.ok(daemon.logs.some(({ message }) => message.includes('not taken whole')))
+
+    const mover = 'partial-move@example.com'
+    await world.daemon({ address: mover, after: { move: 'Done' }, 'max-size': '100kb' })
+    await world.deliver(big, mover)
+    await until(async () => (await world.mailbox(mover, 'Done').catch(() => [])).length === 1, 'the move')
+  })
+
+  test('is moved into a folder in a folder, whatever the server separates them with', async () => {
+    const address = 'nested@example.com'
+    const options = { address, after: { move: 'Archive/2026' }, quarantine: 'Bad/Ones' }
+    await world.daemon({ ...options, 'allowed-senders': ['*@example.net'] })
+    await world.deliver(mail({ subject: 'let in' }), address)
+    await world.deliver(mail({ subject: 'kept out', from: 'eve@evil.example' }), address)
+    await until(async () => (await world.mailbox(address)).length === 0, 'an empty folder')
+    assert.deepEqual(subjects(await world.mailbox(address, 'Archive.2026')), ['let in'])
+    assert.deepEqual(subjects(await world.mailbox(address, 'Bad.Ones')), ['kept out'])
+  })
+
+  test('and cannot be put away does not keep a refused one from its quarantine', async () => {
+    const address = 'stuck@example.com'
+    // No server makes a folder below this name.
+    const options = { address, after: { move: '../../etc' }, quarantine: 'Bad' }
+    const daemon = await world.daemon({ ...options, 'allowed-senders': ['*@example.net'] })
+    await world.deliver(mail({ subject: 'let in' }), address)
+    await world.deliver(mail({ subject: 'kept out', from: 'eve@evil.example' }), address)
+    await until(
+      async () => (await world.mailbox(address, 'Bad').catch(() => [])).length === 1,
+      'the quarantine',
     )
-    const found = await broken.transport.check()
-    assert.equal(found[0]?.ok, false)
-    assert.match(found[0]?.detail ?? '', /imap\.host, user and pass/)
-    await broken.stop()
-    await daemon.stop()
+    assert.deepEqual(subjects(await world.mailbox(address)), ['let in'])
+    assert.ok(daemon.logs.some(({ message }) => message.includes('could not be put away')))
+  })
+})
+
+describe('on a server that cannot expunge single mails (no UIDPLUS)', async () => {
+  const config = 'protocol imap {\n imap_capability = IMAP4rev1 IDLE LITERAL+ NAMESPACE\n}'
+  const plain = await startWorld({ config })
+
+  for (const after of ['delete', { move: 'Done' }]) {
+    test(`${JSON.stringify(after)} only marks, and leaves what the user has marked`, async () => {
+      const address = `marks-${typeof after}@example.com`
+      const own = mail({ subject: 'of the user' })
+      await plain.as(address, (client) => client.append('INBOX', own, ['\\Deleted']))
+      await plain.daemon({ address, after })
+      for (const subject of ['one', 'two']) {
+        await plain.deliver(mail({ subject }), address)
+        const marked = (client: ImapFlow) => client.search({ deleted: true, subject })
+        await until(
+          async () => ((await plain.as(address, marked)) || []).length > 0,
+          `${subject} to be marked`,
+        )
+      }
+      assert.deepEqual(subjects(await plain.mailbox(address)), ['of the user', 'one', 'two'])
+      if (after !== 'delete') assert.deepEqual(subjects(await plain.mailbox(address, 'Done')), ['one', 'two'])
+    })
+  }
+})
+
+describe('a mailbox behind TLS', async () => {
+  /** Made for these tests, for localhost and 127.0.0.1 only. */
+  const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(import.meta.dirname, 'tls', name))
+  assert.ok(cert && key)
+  const dovecot = await startDovecot({ tls: { cert, key }, config: 'disable_plaintext_auth = yes' })
+  after(() => dovecot.close())
+  const { imapPort, imapsPort, password: pass } = dovecot
+  const imap = (port: number, more: object = {}) => ({
+    imap: { host: 'localhost', port, user: 'support@example.com', pass, ...more },
+  })
+
+  test('is read over implicit TLS and over STARTTLS with an authority of its own', async () => {
+    for (const options of [imap(imapsPort, { tls: 'implicit', ca: cert }), imap(imapPort, { ca: cert })]) {
+      const daemon = await world.daemon(options)
+      const raw = Buffer.from(mail({ text: 'sealed' }))
+      await deliver(dovecot.lmtpPort, { from: 'anna@example.net', to: ['support@example.com'], raw })
+      await daemon.message()
+      await daemon.stop()
+    }
+  })
+
+  test('is not read where the server cannot be trusted, and the password never goes out', async () => {
+    const wrong = [imap(imapsPort, { tls: 'implicit' }), imap(imapPort), imap(world.dovecot.imapPort)]
+    for (const options of wrong) {
+      const daemon = await world.daemon(options, { start: 'later' })
+      await daemon.transport.start()
+      await until(() => !daemon.transport.health().ok, 'red health')
+      assert.match(daemon.transport.health().detail ?? '', /certificate|self.signed|STARTTLS/i)
+    }
   })
 })

@@ -4,36 +4,33 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { KeyValues } from '../../../src/core/store.ts'
 import { createTokenSource } from '../../../transports/email/oauth.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
-import { createRefreshTokens } from '../../../transports/email/refresh-tokens.ts'
-import { type Dovecot, startDovecot } from '../../fixtures/dovecot.ts'
+import { startDovecot } from '../../fixtures/dovecot.ts'
 import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
 import { deliver, startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, replyTo, startWorld, type World } from './harness.ts'
+import { mail, replyTo, startWorld } from './harness.ts'
 
 const USER = 'support@example.com'
 /** Every token that the provider gives, or is configured with. */
-const SECRETS = /(access|refresh|restart|handed|shared|old|new|again|unsaved|broken)-\d/
+const SECRETS = /(access|refresh|restart)-\d/
 
 /** A provider that ends a refresh token with its use, as Microsoft's can be told to. Only one of each is good. */
 async function startProvider() {
   let issued = 0
   const good = { access: '', refresh: 'refresh-0' }
-  const asked: string[] = []
   const used: string[] = []
   const refused: string[] = []
   let trouble: number | undefined
   const answer = async (request: IncomingMessage): Promise<[status: number, body: object]> => {
     if (request.url === '/introspect') {
-      const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
-      asked.push(token)
-      return token === good.access ? [200, { active: true, username: USER }] : [401, { active: false }]
+      const isGood = request.headers.authorization === `Bearer ${good.access}`
+      return isGood ? [200, { active: true, username: USER }] : [401, { active: false }]
     }
     const token = new URLSearchParams(await text(request)).get('refresh_token') ?? ''
     if (trouble !== undefined) return [trouble, {}]
@@ -51,6 +48,10 @@ async function startProvider() {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
   const address = server.address()
   assert.ok(address && typeof address === 'object')
   return {
@@ -59,11 +60,8 @@ async function startProvider() {
     fail(status: number | undefined) {
       trouble = status
     },
-    /** The tokens that the mail server asked about, in order. */
-    asked,
-    /** The refresh tokens that somebody tried, in order. */
+    /** The refresh tokens that somebody tried, in order, and those among them that were ended already. */
     used,
-    /** Those among them that were ended already. */
     refused,
     issued: () => issued,
     accessToken: () => good.access,
@@ -71,39 +69,31 @@ async function startProvider() {
     /** Makes this the one refresh token that is good, as when a person authorizes again. */
     authorize(token: string) {
       Object.assign(good, { access: '', refresh: token })
+      used.length = 0
+      refused.length = 0
     },
     /** Ends the access token long before the time it was given. */
     revoke() {
       good.access = ''
     },
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
   }
 }
 
-describe('a mailbox behind OAuth2', () => {
-  let world: World
-  let dovecot: Dovecot
-  let provider: Awaited<ReturnType<typeof startProvider>>
-  let dir: string
-  before(async () => {
-    world = await startWorld()
-    provider = await startProvider()
-    dir = await mkdtemp(join(tmpdir(), 'trivium-oauth-'))
-    const file = join(dir, 'oauth2.conf')
-    await writeFile(
-      file,
-      `introspection_mode = auth
+const world = await startWorld()
+const provider = await startProvider()
+const dir = await mkdtemp(join(tmpdir(), 'trivium-oauth-'))
+const file = join(dir, 'oauth2.conf')
+await writeFile(
+  file,
+  `introspection_mode = auth
 introspection_url = ${provider.url}/introspect
 username_attribute = username
 active_attribute = active
 active_value = true
 `,
-    )
-    dovecot = await startDovecot({
-      config: `
+)
+const dovecot = await startDovecot({
+  config: `
 auth_mechanisms = xoauth2
 auth_failure_delay = 0
 service anvil {
@@ -116,243 +106,151 @@ passdb {
   mechanisms = xoauth2
   args = ${file}
 }`,
-    })
-  })
-  after(async () => {
-    await world.close()
-    await dovecot.close()
-    await provider.close()
-    await rm(dir, { recursive: true, force: true })
-  })
+})
+after(async () => {
+  await dovecot.close()
+  await rm(dir, { recursive: true, force: true })
+})
 
-  const options = (refreshToken = 'refresh-0') => ({
-    imap: {
-      host: '127.0.0.1',
-      port: dovecot.imapPort,
-      tls: 'none',
-      user: USER,
-      oauth2: {
-        'client-id': 'trivium',
-        'refresh-token': refreshToken,
-        'token-url': `${provider.url}/token`,
-      },
-    },
-  })
-  const send = (raw: string) =>
-    deliver(dovecot.lmtpPort, { from: 'anna@example.net', to: [USER], raw: Buffer.from(raw) })
+const optionsWith = (refreshToken: string) => {
+  const oauth2 = {
+    'client-id': 'trivium',
+    'refresh-token': refreshToken,
+    'token-url': `${provider.url}/token`,
+  }
+  return { imap: { host: '127.0.0.1', port: dovecot.imapPort, tls: 'none', user: USER, oauth2 } }
+}
 
-  test('is read on with a fresh token when the old one is refused before its time', async (t) => {
-    const smtp = await startSmtpServer({
-      lmtpPort: world.dovecot.lmtpPort,
-      accessToken: provider.accessToken,
-    })
+describe('a mailbox behind OAuth2', () => {
+  const send = (text: string) =>
+    deliver(dovecot.lmtpPort, { from: 'anna@example.net', to: [USER], raw: Buffer.from(mail({ text })) })
+
+  test('is read and answered with a fresh token when the old one is refused before its time, also after a restart', async (t) => {
+    const lmtpPort = world.dovecot.lmtpPort
+    const smtp = await startSmtpServer({ lmtpPort, accessToken: provider.accessToken })
     t.after(() => smtp.close())
-    const { imap } = options()
-    const daemon = await world.daemon({ imap, smtp: { ...imap, port: smtp.port } })
-    await send(mail({ text: 'with the first token' }))
-    await until(() => daemon.store.messages.length === 1, 'the first message')
-    assert.equal(provider.issued(), 1)
+    const { imap } = optionsWith('refresh-0')
+    const options = { imap, smtp: { ...imap, port: smtp.port } }
+    const first = await world.daemon(options)
+    await send('with the first token')
+    await first.message()
 
     provider.revoke()
     await dovecot.kill()
     await dovecot.start()
-    await send(mail({ text: 'with the second token' }))
-    await until(() => daemon.store.messages.length === 2, 'the second message', 30_000)
-
-    provider.revoke()
-    await dovecot.kill()
-    await dovecot.start()
-    await send(mail({ text: 'with the third token' }))
-    await until(() => daemon.store.messages.length === 3, 'the third message', 30_000)
+    await send('with the second token')
+    await first.message(1)
     // What answers has the same login: its refresh token is the one that reading got, and no use ends it for both.
-    const [message] = daemon.store.messages
-    assert.ok(message)
-    await daemon.transport.send(replyTo(message, 'with the third token as well'))
+    await first.transport.send(replyTo(await first.message(), 'with the second token as well'))
     assert.equal((await world.mailbox('anna@example.net')).length, 1)
-    assert.equal(provider.issued(), 3)
-    assert.deepEqual([...new Set(provider.asked)], ['access-1', 'access-2', 'access-3'])
+    assert.equal(provider.issued(), 2)
+    await first.stop()
+
+    const { store } = first
+    const second = await world.daemon(options, { store })
+    await send('after the restart')
+    await second.message(2)
+    assert.deepEqual(provider.refused, [])
+    const logs = JSON.stringify([first.logs, second.logs, second.transport.health()])
+    assert.doesNotMatch(`${logs}${await everythingIn(store)}`, SECRETS)
+  })
+
+  test('turns red, and says what to do, when the refresh token is refused', async () => {
+    const daemon = await world.daemon(optionsWith('refresh-0'), { start: 'later', gateway: 'revoked' })
+    await daemon.transport.start()
+    await until(() => !daemon.transport.health().ok, 'red health')
+    assert.match(daemon.transport.health().detail ?? '', /authorize again/)
     assert.doesNotMatch(JSON.stringify(daemon.logs), SECRETS)
     await daemon.stop()
   })
+})
 
-  test('is read on after a restart, with the refresh token that took the place of the configured one', async () => {
-    provider.authorize('restart-0')
-    const first = await world.daemon(options('restart-0'), { gateway: 'restarted' })
-    await first.stop()
-    assert.notEqual(provider.refreshToken(), 'restart-0')
+describe('the tokens of a login', () => {
+  const sourceOn = (store: Pick<MemoryStore, 'kv' | 'leases'>, configured: string) => {
+    const { imap } = emailOptions.parse({ address: USER, smtp: { host: 'x' }, ...optionsWith(configured) })
+    assert.ok(imap.oauth2)
+    return createTokenSource(imap.oauth2, store, Date.now)
+  }
+  const away = () => new TriviumError('store_unavailable', { store: 'memory', reason: 'the test says so' })
 
-    const second = await world.daemon(options('restart-0'), { gateway: 'restarted', store: first.store })
-    await send(mail({ text: 'after the restart' }))
-    await until(() => second.store.messages.length === 1, 'the message')
-    assert.equal(provider.used.lastIndexOf('restart-0'), provider.used.indexOf('restart-0'))
-    assert.doesNotMatch(await everythingIn(first.store), SECRETS)
-    assert.doesNotMatch(JSON.stringify([first.logs, second.logs, second.transport.health()]), SECRETS)
-    await second.stop()
-  })
-
-  test('goes to another daemon, which knows the refresh token that the first one got', async () => {
-    provider.authorize('handed-0')
-    const from = provider.refused.length
-    const first = await world.daemon(options('handed-0'), { gateway: 'handed' })
-    const second = await world.daemon(options('handed-0'), {
-      gateway: 'handed',
-      store: first.store,
-      start: 'later',
-    })
-    await second.transport.start()
-    await first.stop()
-    await send(mail({ text: 'for the second daemon' }))
-    await until(() => second.store.messages.length === 1, 'the message', 30_000)
-    assert.deepEqual(provider.refused.slice(from), [])
-    await second.stop()
-  })
-
-  test('is one login for all daemons that use it at once: none ends the refresh token of another', async () => {
+  test('are the same for all daemons that use it at once: none ends the refresh token of another', async () => {
     provider.authorize('shared-0')
-    const from = provider.refused.length
     const store = createMemoryStore()
-    const gateways = ['one', 'two', 'three']
-    const daemons = await Promise.all(
-      gateways.map((gateway) => world.daemon(options('shared-0'), { gateway, store })),
-    )
-    assert.deepEqual(provider.refused.slice(from), [])
-    for (const daemon of daemons) await daemon.stop()
+    await Promise.all([1, 2, 3].map(() => sourceOn(store, 'shared-0')()))
+    assert.deepEqual(provider.refused, [])
   })
 
-  test('is read with a newly configured refresh token at once', async () => {
-    provider.authorize('old-0')
-    const before = await world.daemon(options('old-0'), { gateway: 'renewed' })
-    await before.stop()
-
-    provider.authorize('new-0')
-    const from = provider.used.length
-    const daemon = await world.daemon(options('new-0'), { gateway: 'renewed', store: before.store })
-    await until(() => provider.used.length > from, 'a renewal')
-    assert.deepEqual(provider.used.slice(from), ['new-0'])
-    await daemon.stop()
-  })
-
-  test('falls back to the configured refresh token where the kept one has ended', async () => {
-    provider.authorize('again-0')
-    const before = await world.daemon(options('again-0'), { gateway: 'again' })
-    await before.stop()
-
+  test('begin afresh with a newly configured refresh token, and fall back to it where the kept one has ended', async () => {
+    const store = createMemoryStore()
+    for (const configured of ['old-0', 'new-0']) {
+      provider.authorize(configured)
+      await sourceOn(store, configured)()
+      assert.deepEqual(provider.used, [configured])
+    }
     const kept = provider.refreshToken()
-    provider.authorize('again-0')
-    const from = provider.used.length
-    const daemon = await world.daemon(options('again-0'), { gateway: 'again', store: before.store })
-    await send(mail({ text: 'with the configured one' }))
-    await until(() => daemon.store.messages.length === 1, 'the message')
-    assert.deepEqual(provider.used.slice(from), [kept, 'again-0'])
-    await daemon.stop()
-
-    const next = await world.daemon(options('again-0'), { gateway: 'again', store: before.store })
-    await send(mail({ text: 'with the one after it' }))
-    await until(() => next.store.messages.length === 2, 'the next message')
-    assert.equal(provider.refused.at(-1), kept)
-    await next.stop()
+    provider.authorize('new-0')
+    await sourceOn(store, 'new-0')()
+    assert.deepEqual(provider.used, [kept, 'new-0'])
+    await sourceOn(store, 'new-0')()
+    assert.deepEqual(provider.refused, [kept])
   })
 
-  test('has no access token before the refresh token beside it is on the store, and loses neither', async () => {
+  test('are not given before the refresh token beside them is on the store, and none is lost', async () => {
     provider.authorize('unsaved-0')
     const { kv, leases } = createMemoryStore()
-    const { oauth2 } = emailOptions.parse({
-      address: USER,
-      smtp: { host: 'x' },
-      ...options('unsaved-0'),
-    }).imap
-    assert.ok(oauth2)
     let isAway = true
     const failing: KeyValues = {
       ...kv,
-      set: async (...entry) => {
-        if (isAway)
-          throw new TriviumError('store_unavailable', { store: 'memory', reason: 'the test says so' })
-        return kv.set(...entry)
-      },
+      set: async (...entry) => (isAway ? Promise.reject(away()) : kv.set(...entry)),
     }
-    const tokens = createTokenSource(oauth2, createRefreshTokens({ kv: failing, leases }, oauth2), Date.now)
+    const tokens = sourceOn({ kv: failing, leases }, 'unsaved-0')
     await assert.rejects(tokens(), { code: 'store_unavailable' })
     isAway = false
-    const from = provider.refused.length
+    provider.refused.length = 0
     assert.equal(await tokens(), provider.accessToken())
-
-    const restarted = createTokenSource(oauth2, createRefreshTokens({ kv, leases }, oauth2), Date.now)
-    assert.equal(await restarted(), provider.accessToken())
-    assert.deepEqual(provider.refused.slice(from), [])
+    assert.equal(await sourceOn({ kv, leases }, 'unsaved-0')(), provider.accessToken())
+    assert.deepEqual(provider.refused, [])
   })
 
-  test('does not use a token again that another daemon has followed up, where it was not told that it was saved', async () => {
+  test('that another daemon has followed up are not used again, where nobody was told that they were saved', async () => {
     provider.authorize('late-0')
     const { kv, leases } = createMemoryStore()
-    const { oauth2 } = emailOptions.parse({ address: USER, smtp: { host: 'x' }, ...options('late-0') }).imap
-    assert.ok(oauth2)
     const deaf: KeyValues = {
       ...kv,
       set: async (...entry) => {
         await kv.set(...entry)
-        throw new TriviumError('store_unavailable', { store: 'memory', reason: 'its answer was lost' })
+        throw away()
       },
     }
-    const first = createTokenSource(oauth2, createRefreshTokens({ kv: deaf, leases }, oauth2), Date.now)
-    const second = createTokenSource(oauth2, createRefreshTokens({ kv, leases }, oauth2), Date.now)
+    const first = sourceOn({ kv: deaf, leases }, 'late-0')
     await assert.rejects(first(), { code: 'store_unavailable' })
-    await second()
-    const from = provider.refused.length
+    await sourceOn({ kv, leases }, 'late-0')()
+    provider.refused.length = 0
     await assert.rejects(first('renew'), { code: 'store_unavailable' })
-    assert.deepEqual(provider.refused.slice(from), [])
+    assert.deepEqual(provider.refused, [])
   })
 
-  test('takes the configured refresh token where what is kept cannot be read', async () => {
+  test('come from the configured refresh token where what is kept cannot be read', async () => {
     provider.authorize('broken-0')
-    const { kv, leases } = createMemoryStore()
-    const { oauth2 } = emailOptions.parse({ address: USER, smtp: { host: 'x' }, ...options('broken-0') }).imap
-    assert.ok(oauth2)
-    const tokens = () => createTokenSource(oauth2, createRefreshTokens({ kv, leases }, oauth2), Date.now)()
-    await tokens()
-    const [key] = await kv.list('email-oauth2/', 10)
-    assert.ok(key)
+    const store = createMemoryStore()
+    await sourceOn(store, 'broken-0')()
+    const [key = ''] = await store.kv.list('email-oauth2/', 10)
     for (const value of ['', 'short', 'A'.repeat(200), 7]) {
-      await kv.set(key, value)
+      await store.kv.set(key, value)
       provider.authorize('broken-0')
-      assert.equal(await tokens(), provider.accessToken())
+      assert.equal(await sourceOn(store, 'broken-0')(), provider.accessToken())
     }
   })
 
-  test('does not blame the login for trouble at the provider, and gets its token when that is over', async () => {
+  test('are not to blame for trouble at the provider, and come when that is over', async () => {
     provider.authorize('trouble-0')
-    const { oauth2 } = emailOptions.parse({
-      address: USER,
-      smtp: { host: 'x' },
-      ...options('trouble-0'),
-    }).imap
-    assert.ok(oauth2)
-    const tokens = createTokenSource(oauth2, createRefreshTokens(createMemoryStore(), oauth2), Date.now)
+    const tokens = sourceOn(createMemoryStore(), 'trouble-0')
     for (const status of [503, 429]) {
       provider.fail(status)
-      await assert.rejects(tokens(), (error: Error) => {
-        assert.match(error.message, new RegExp(`just now \\(${status}\\)`))
-        assert.doesNotMatch(error.message, /authorize/)
-        return true
-      })
+      await assert.rejects(tokens(), (error: Error) => !error.message.includes('authorize'))
     }
     provider.fail(undefined)
     assert.equal(await tokens(), provider.accessToken())
-  })
-
-  test('turns red, and says what to do, when the refresh token is refused', async () => {
-    const daemon = await world.daemon(
-      { ...options(), 'max-silence': '1s' },
-      { start: 'later', gateway: 'revoked' },
-    )
-    await daemon.transport.start()
-    const health = await until(() => {
-      const now = daemon.transport.health()
-      return now.ok ? undefined : now
-    }, 'red health')
-    assert.match(health.detail ?? '', /authorize again/)
-    assert.doesNotMatch(JSON.stringify(daemon.logs), SECRETS)
-    await daemon.stop()
   })
 })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import type { Message } from '../../../src/core/message.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { header } from '../../../transports/email/inbound/parse.ts'
@@ -7,32 +7,55 @@ import { startDovecot } from '../../fixtures/dovecot.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { type Daemon, mail, readMails, replyTo, startWorld, type World } from './harness.ts'
+import { type Daemon, mail, readMails, replyTo, startWorld } from './harness.ts'
+
+const world = await startWorld()
+const daemon = await world.daemon()
 
 describe('answering by mail', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
   beforeEach(() => {
     world.smtp.taken.length = 0
     world.smtp.next.length = 0
   })
 
-  const received = async (daemon: Daemon, raw: string): Promise<Message> => {
-    const count = daemon.store.messages.length
+  const received = async (on: Daemon, raw: string): Promise<Message> => {
+    const count = on.store.messages.length
     await world.deliver(raw)
-    return until(() => daemon.store.messages[count], 'the message')
+    return on.message(count)
   }
+  const to = (address: string, key: string, text = key) => ({
+    ...{ key, gateway: 'support', conversation: 'c', to: address, text },
+  })
   const code = (expected: string, retryable: boolean) => (error: unknown) => {
     assert.ok(error instanceof Error && 'code' in error && 'retryable' in error)
     assert.deepEqual([error.code, error.retryable], [expected, retryable], error.message)
     return true
   }
 
+  test('a mail that arrives is accepted, and its answer reads as a reply in the sender’s mailbox', async () => {
+    const text = 'Where is it?\n\n-- \nAnna'
+    const message = await received(daemon, mail({ id: 'first@example.net', subject: 'Parcel', text }))
+    const { address, name } = message.from
+    assert.deepEqual([address, name, message.to], ['anna@example.net', 'Anna', 'support@example.com'])
+    assert.deepEqual([message.text, message.subject], ['Where is it?', 'Parcel'])
+    const receipt = await daemon.transport.send(replyTo(message, 'It is **on its way**.'))
+    const [answer = ''] = await world.mailbox('anna@example.net')
+    for (const line of [
+      /^From: support@example\.com/m,
+      /^To: Anna <anna@example\.net>/m,
+      /^Subject: Re: Parcel/m,
+      /^In-Reply-To: <first@example\.net>/m,
+      /^References: <first@example\.net>/m,
+      /^Auto-Submitted: auto-replied/m,
+      /^It is on its way\./m,
+    ]) {
+      assert.match(answer, line)
+    }
+    assert.ok(answer.includes(`Message-ID: ${receipt.id}`))
+    assert.match(answer.replaceAll('=\r\n', ''), /<strong>on its way<\/strong>/)
+  })
+
   test('a reply continues the thread: subject, In-Reply-To, and all References with the mail’s own id last', async () => {
-    const daemon = await world.daemon()
     const message = await received(
       daemon,
       mail({
@@ -48,11 +71,9 @@ describe('answering by mail', () => {
     assert.match(text, /^In-Reply-To: <m3@example\.net>\r$/m)
     assert.match(text, /^Subject: RE: Parcel\r$/m)
     assert.equal(sent?.from, 'support@example.com')
-    await daemon.stop()
   })
 
   test('mails of one thread are one conversation, also an answer to our answer that names only it', async () => {
-    const daemon = await world.daemon()
     const first = await received(daemon, mail({ id: 't1@example.net', subject: 'Thread' }))
     const receipt = await daemon.transport.send(replyTo(first, 'answer'))
     const second = await received(
@@ -72,7 +93,6 @@ describe('answering by mail', () => {
     )
     assert.notEqual(other.conversation, first.conversation)
     assert.notEqual(stranger.conversation, first.conversation)
-    await daemon.stop()
   })
 
   test('the reply goes to the mail’s own sender and carries no header that a skill made up', async () => {
@@ -93,11 +113,9 @@ describe('answering by mail', () => {
     assert.equal(read?.subject, 'Hi Bcc: evil@example.org')
     assert.equal(read?.replyTo[0]?.address, 'desk@example.com')
     assert.deepEqual(read?.from, [{ name: 'Support', address: 'support@example.com' }])
-    await daemon.stop()
   })
 
   test('markdown becomes HTML without anything that could do harm', async () => {
-    const daemon = await world.daemon()
     const message = await received(daemon, mail({ from: 'html@example.net' }))
     const text =
       '# Hi\n\n- a\n\n<script>alert(1)</script>\n\n<img src="https://evil/x.png">\n\n[x](javascript:alert(1)) `c`'
@@ -107,11 +125,9 @@ describe('answering by mail', () => {
     assert.match(read?.html ?? '', /<li>a<\/li>/)
     assert.doesNotMatch(read?.html ?? '', /<script|<img|javascript:/)
     assert.match(read?.text ?? '', /^Hi\n\n- a\n/)
-    await daemon.stop()
   })
 
   test('attachments arrive as they were', async () => {
-    const daemon = await world.daemon()
     const message = await received(daemon, mail({ from: 'files@example.net' }))
     const { Readable } = await import('node:stream')
     const bytes = Buffer.from([0, 1, 2, 250, 251, 13, 10, 46, 13, 10])
@@ -126,11 +142,9 @@ describe('answering by mail', () => {
     assert.equal(read?.parts[0]?.name, 'räkning.bin')
     assert.equal(read?.parts[0]?.type, 'application/x-bill')
     assert.deepEqual(Buffer.from(read?.parts[0]?.content ?? []), bytes)
-    await daemon.stop()
   })
 
   test('4xx is tried again, 5xx is for good, and a server that is away is tried again', async () => {
-    const daemon = await world.daemon()
     const message = await received(daemon, mail({}))
     const reply = replyTo(message, 'x')
     world.smtp.next.push({ kind: 'refuse', code: 452, text: '4.2.2 mailbox full' })
@@ -144,8 +158,6 @@ describe('answering by mail', () => {
     })
     const away = await world.daemon({ smtp: { host: '127.0.0.1', port: 1, tls: 'none' } }, { start: 'later' })
     await assert.rejects(away.transport.send(reply), code('send_failed', true))
-    await away.stop()
-    await daemon.stop()
   })
 
   test('a wrong password for SMTP is tried again, for the operator can mend it', async () => {
@@ -160,7 +172,6 @@ describe('answering by mail', () => {
   })
 
   test('a connection cut after DATA, before the answer, is ambiguous and not sent again by itself', async () => {
-    const daemon = await world.daemon()
     const message = await received(daemon, mail({}))
     const reply = replyTo(message, 'only once')
     world.smtp.next.push({ kind: 'cut-after-data' })
@@ -175,7 +186,6 @@ describe('answering by mail', () => {
     const [once, again] = world.smtp.taken.map(idAndDate)
     assert.equal(once?.length, 2)
     assert.deepEqual(again, once)
-    await daemon.stop()
   })
 
   test('an ambiguous send is resolved by looking into the Sent folder', async () => {
@@ -195,7 +205,6 @@ describe('answering by mail', () => {
     assert.deepEqual(await daemon.transport.probe?.(replyTo(message, 'never begun', 'k:none')), {
       sent: false,
     })
-    await daemon.stop()
   })
 
   test('a copy is kept in the Sent folder, which is made where it is missing', async () => {
@@ -205,7 +214,6 @@ describe('answering by mail', () => {
     const [copy] = await readMails(world, 'support@example.com', 'Sent by us')
     assert.equal(copy?.messageId, receipt.id)
     assert.equal(copy?.text.trim(), 'kept')
-    await daemon.stop()
   })
 
   test('a copy for which the quota leaves no room is told of, and the mail is not sent again for it', async () => {
@@ -213,41 +221,15 @@ describe('answering by mail', () => {
       config:
         'mail_plugins = quota\nplugin {\n quota = count:User\n quota_vsizes = yes\n quota_rule = *:storage=2K\n quota_grace = 0\n}',
     })
-    const daemon = await world.daemon({
-      imap: {
-        host: '127.0.0.1',
-        port: full.imapPort,
-        tls: 'none',
-        user: 'support@example.com',
-        pass: full.password,
-      },
-      sent: { folder: 'Sent' },
-    })
-    const text = 'a long answer '.repeat(300)
-    await daemon.transport.send({
-      key: 'q1',
-      gateway: 'support',
-      conversation: 'c',
-      to: 'quota@example.net',
-      text,
-    })
+    const limited = await world.daemon({ sent: { folder: 'Sent' } }, { port: full.imapPort })
+    const reply = to('quota@example.net', 'q1', 'a long answer '.repeat(300))
+    const { id } = await limited.transport.send(reply)
     assert.ok(
-      daemon.logs.some(({ level, fields }) => level === 'error' && /quota/i.test(JSON.stringify(fields))),
+      limited.logs.some(({ level, fields }) => level === 'error' && /quota/i.test(JSON.stringify(fields))),
     )
-    assert.equal(
-      (
-        await daemon.transport.send({
-          key: 'q1',
-          gateway: 'support',
-          conversation: 'c',
-          to: 'quota@example.net',
-          text,
-        })
-      ).id.startsWith('<trivium.'),
-      true,
-    )
+    assert.equal((await limited.transport.send(reply)).id, id)
     assert.equal(world.smtp.taken.length, 1)
-    await daemon.stop()
+    await limited.stop()
     await full.close()
   })
 
@@ -261,57 +243,20 @@ describe('answering by mail', () => {
     const second = await world.daemon({}, { store })
     assert.equal((await second.transport.send(reply)).id, first.id)
     assert.equal(world.smtp.taken.length, 1)
-    await second.stop()
-  })
-
-  test('a bounce is tied to its send, told in the log, and is no message', async () => {
-    const daemon = await world.daemon()
-    const message = await received(daemon, mail({}))
-    const { id } = await daemon.transport.send(replyTo(message, 'to nobody'))
-    const dsn = mail({
-      from: 'MAILER-DAEMON@mx.example.com',
-      headers: { 'Content-Type': 'multipart/report; report-type=delivery-status; boundary=B' },
-      text: `--B\nContent-Type: text/plain\n\nFailed.\n--B\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; mx\n\nFinal-Recipient: rfc822; anna@example.net\nAction: failed\nStatus: 5.1.1\n\n--B\nContent-Type: text/rfc822-headers\n\nMessage-ID: ${id}\n\n--B--`,
-    })
-    await world.deliver(dsn, 'support@example.com', '')
-    const line = await until(
-      () => daemon.logs.find((each) => each.level === 'error' && each.message.includes('came back')),
-      'the log line',
-    )
-    assert.ok('messageId' in line.fields && line.fields.messageId === message.id)
-    assert.deepEqual(daemon.refused, ['bounce'])
-    assert.deepEqual(
-      daemon.notes.map(({ messageId, what }) => [messageId, what]),
-      [[message.id, 'reply failed']],
-    )
-    assert.equal(daemon.store.messages.length, 1)
-    const [record] = await daemon.deps.kv.list('email/support/sent/', 10)
-    assert.match(JSON.stringify(await daemon.deps.kv.get(record ?? '')), /"status":"5\.1\.1"/)
-    await daemon.stop()
   })
 
   test('mail to an explicit address says that a machine wrote it', async () => {
-    const daemon = await world.daemon()
-    await daemon.transport.send({
-      key: 'n1',
-      gateway: 'support',
-      conversation: 'c',
-      to: 'new@example.net',
-      text: 'Hello\nyou',
-    })
+    await daemon.transport.send(to('new@example.net', 'n1', 'Hello\nyou'))
     const [read] = await readMails(world, 'new@example.net')
     assert.ok(read)
     assert.equal(header(read, 'auto-submitted'), 'auto-generated')
     assert.equal(read.subject, 'Hello')
-    const bad = { key: 'n2', gateway: 'support', conversation: 'c', to: 'a@b.c, d@e.f', text: 'x' }
-    await assert.rejects(daemon.transport.send(bad), code('send_rejected', false))
-    await daemon.stop()
+    await assert.rejects(daemon.transport.send(to('a@b.c, d@e.f', 'n2')), code('send_rejected', false))
   })
 
   test('a send whose turn under the rate limit is not near is put off, and takes no place', async () => {
     const daemon = await world.daemon({ 'rate-limit': '2/10m', 'domain-rate-limit': '1/10m' })
-    const send = (key: string, to: string) =>
-      daemon.transport.send({ key, gateway: 'support', conversation: 'c', to, text: key })
+    const send = (key: string, address: string) => daemon.transport.send(to(address, key))
     const isPostponed = (error: unknown) =>
       error instanceof SendPostponed && error.delay > 590_000 && error.delay <= 600_000
     await send('r1', 'slow@example.net')
@@ -320,23 +265,13 @@ describe('answering by mail', () => {
     await assert.rejects(send('r4', 'slow@example.org'), isPostponed)
     await send('r1', 'slow@example.net')
     assert.equal(world.smtp.taken.length, 2)
-    await daemon.stop()
   })
 
-  test('sends whose turn is near wait for it', async () => {
-    const daemon = await world.daemon({ 'rate-limit': '2/150ms' })
+  test('a send whose place is near waits for it', async () => {
+    const limited = await world.daemon({ 'rate-limit': '2/150ms' })
     const start = performance.now()
-    for (const key of ['r1', 'r2', 'r3']) {
-      await daemon.transport.send({
-        key,
-        gateway: 'support',
-        conversation: 'c',
-        to: 'slow@example.net',
-        text: key,
-      })
-    }
+    for (const key of ['r1', 'r2', 'r3']) await limited.transport.send(to('slow@example.net', key))
     assert.ok(performance.now() - start >= 130)
     assert.equal(world.smtp.taken.length, 3)
-    await daemon.stop()
   })
 })

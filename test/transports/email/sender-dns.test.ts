@@ -1,187 +1,107 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { isJsonObject } from '../../../src/core/json.ts'
-import { keyResolver, oneTimeResolver } from '../../../transports/email/inbound/dns-failure.ts'
-import { createIdentityCheck, SenderUndecided } from '../../../transports/email/inbound/identity.ts'
+import { describe, test } from 'node:test'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { oneTimeResolver } from '../../../transports/email/proof/dns.ts'
+import { createIdentityCheck } from '../../../transports/email/proof/identity.ts'
 import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, startWorld, type World } from './harness.ts'
+import { cursorOf, type DaemonOptions, mail, type Options, startWorld } from './harness.ts'
 import { dnsOf, RECORDS, signed } from './signing.ts'
 
 const MINUTE = 60_000
 
-/** A check whose DNS the test moves; what has arrived is looked at after it `waited` (ms). */
-function checkWith(failing: (domain: string, type: string) => string | undefined, records = RECORDS) {
-  const world = { failing }
-  const verify = createIdentityCheck({
-    authentication: 'prefer',
-    trust: undefined,
-    sealers: [],
-    resolver: dnsOf(records, (domain, type) => world.failing(domain, type)),
-    patience: 5 * MINUTE,
-  })
-  const arrive = async (raw: string | Buffer) => {
-    const parsed = await parseMail(Buffer.from(raw))
-    return (waited = 0) => verify(parsed, () => Buffer.from(raw), waited)
-  }
-  return { world, arrive }
+/** What is found out while look-ups of these names fail with an error of this code. */
+async function judged(raw: string | Buffer, failing: (domain: string) => string | undefined) {
+  const resolver = dnsOf(RECORDS, failing)
+  const verify = createIdentityCheck({ authentication: 'prefer', trust: undefined, sealers: [], resolver })
+  const { identity, undecided = false } = await verify(await parseMail(Buffer.from(raw)), Buffer.from(raw))
+  return { result: identity.result, undecided }
 }
 
-const outage = () => 'ESERVFAIL'
-
 describe('while the DNS fails', () => {
-  test('nothing is decided of a mail, until it answers again', async () => {
-    const { world, arrive } = checkWith(outage)
-    const look = await arrive(await signed(mail({})))
-    await assert.rejects(look(), SenderUndecided)
-    await assert.rejects(look(MINUTE), SenderUndecided)
-    world.failing = () => undefined
-    assert.equal((await look(MINUTE)).result, 'pass')
-  })
-
-  test('a mail waits for five minutes, and then nobody can tell', async () => {
-    const { arrive } = checkWith(outage)
-    const look = await arrive(await signed(mail({})))
-    await assert.rejects(look(5 * MINUTE - 1), SenderUndecided)
-    const { result, by } = await look(5 * MINUTE)
-    assert.deepEqual([result, by], ['temperror', 'dns'])
+  test('nothing is decided of a mail, and in the end nobody can tell', async () => {
+    const found = await judged(await signed(mail({})), () => 'ESERVFAIL')
+    assert.deepEqual(found, { result: 'temperror', undecided: true })
   })
 
   test('a key that cannot be had makes no forgery of a mail at once, and no proof ever', async () => {
-    const { arrive } = checkWith((name) => (name.startsWith('s1._domainkey') ? 'ETIMEOUT' : undefined))
-    const look = await arrive(await signed(mail({})))
-    await assert.rejects(look(), SenderUndecided)
+    const isKey = (name: string) => (name.startsWith('s1._domainkey') ? 'ETIMEOUT' : undefined)
     // Its domain asks to refuse what is not proven, and that could be read.
-    assert.equal((await look(5 * MINUTE)).result, 'fail')
+    assert.deepEqual(await judged(await signed(mail({})), isKey), { result: 'fail', undecided: true })
   })
 
   test('look-ups that could prove nothing hold up no mail', async () => {
-    const { arrive } = checkWith((name) => (name.endsWith('evil.example') ? 'ESERVFAIL' : undefined))
     const forged = `Return-Path: <x@evil.example>\r\nReceived: from evil.example (evil.example [198.51.100.66]) by mx.example.com with ESMTP id 1; Sat, 21 Nov 2026 20:00:00 +0000\r\n${mail({})}`
-    assert.equal((await (await arrive(await signed(forged, 'evil.example')))()).result, 'fail')
+    const raw = await signed(forged, 'evil.example')
+    const found = await judged(raw, (name) => (name.endsWith('evil.example') ? 'ESERVFAIL' : undefined))
+    assert.deepEqual(found, { result: 'fail', undecided: false })
   })
 
-  test('the look-ups of one mail end, however slow the names that its sender chose', async () => {
-    let time = 0
-    const resolve = oneTimeResolver(
-      dnsOf(RECORDS, (name) => {
-        time += name.startsWith('slow') ? 6000 : 1
-        return undefined
-      }),
-      20_000,
-      () => time,
-    )
-    for (let at = 0; at < 4; at++)
-      await assert.rejects(resolve(`slow${at}.evil.example`, 'TXT'), { code: 'ENOTFOUND' })
-    await assert.rejects(resolve('_dmarc.example.net', 'TXT'), { code: 'ETIMEOUT' })
-  })
-
-  test('keys that are slow leave the key of the author the time that it needs', async () => {
-    let time = 0
-    const resolve = keyResolver(
-      dnsOf(RECORDS, (name) => {
-        time += name.includes('slow') ? 3000 : 1
-        return undefined
-      }),
-      (domain) => domain === 'example.net',
-      () => time,
-    )
-    const slow = (at: number) => resolve(`s1._domainkey.slow${at}.evil.example`, 'TXT')
-    for (const at of [1, 2]) await assert.rejects(slow(at), { code: 'ENOTFOUND' })
-    for (const at of [3, 4, 5, 6]) await assert.rejects(slow(at), { code: 'ETIMEOUT' })
-    assert.match(String(await resolve('s1._domainkey.example.net', 'TXT')), /^v=DKIM1/)
-    assert.equal(time, 6001)
-  })
-
-  test('signatures of strangers who never answer keep no signed mail from being proven', async (t) => {
-    const known = dnsOf()
-    const wait = t.mock.method(globalThis, 'setTimeout', (then: () => void) => setImmediate(then))
-    const verify = createIdentityCheck({
-      ...{ authentication: 'prefer', trust: undefined, sealers: [], patience: 5 * MINUTE },
-      resolver: (name, type) => (name.includes('mute') ? new Promise(() => {}) : known(name, type)),
-    })
-    let raw = await signed(mail({}))
-    for (let at = 0; at < 3; at++) raw = await signed(raw, `mute${at}.evil.example`)
-    assert.equal((await verify(await parseMail(raw), () => raw, 0)).result, 'pass')
-    assert.ok(wait.mock.callCount() >= 3)
+  test('the look-ups of one question end, however slow the names that its sender chose', async () => {
+    const mute = oneTimeResolver(() => new Promise(() => {}), 20)
+    for (const name of ['slow.evil.example', '_dmarc.example.net'])
+      await assert.rejects(mute(name, 'TXT'), { code: 'ETIMEOUT' })
+    await assert.rejects(oneTimeResolver(dnsOf())('no.example', 'TXT'), { code: 'ENOTFOUND' })
   })
 
   test('a name that no server can answer for is no outage of the domain that it stands under', async () => {
     for (const code of ['EBADNAME', 'EFORMERR', 'EBADQUERY', 'ERR_INVALID_ARG_VALUE']) {
-      const { arrive } = checkWith((name) => (name.startsWith('s1._domainkey') ? code : undefined))
-      assert.equal((await (await arrive(await signed(mail({}))))()).result, 'fail', code)
+      const isKey = (name: string) => (name.startsWith('s1._domainkey') ? code : undefined)
+      const found = await judged(await signed(mail({})), isKey)
+      assert.deepEqual(found, { result: 'fail', undecided: false }, code)
     }
   })
 })
 
-describe('a mailbox during an outage of the DNS', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
+const world = await startWorld()
 
-  const guarded = async (
-    user: string,
-    options: object,
-    broken: (name: string) => boolean,
-    patience?: number,
-    store?: MemoryStore,
-    now?: () => number,
-  ) => {
+describe('a mailbox during an outage of the DNS', () => {
+  const guarded = async (options: Options, broken: (name: string) => boolean, more: DaemonOptions = {}) => {
     const state = { broken }
     const resolver = dnsOf(RECORDS, (name) => (state.broken(name) ? 'ESERVFAIL' : undefined))
-    const { imapPort: port, password: pass } = world.dovecot
-    const imap = { host: '127.0.0.1', port, tls: 'none', user, pass }
-    const daemon = await world.daemon(
-      { address: user, imap, ...options },
-      {
-        world: { resolver, ...(patience ? { patience } : {}) },
-        ...(store ? { store } : {}),
-        ...(now ? { now } : {}),
-      },
-    )
+    const daemon = await world.daemon(options, { ...more, world: { resolver, ...more.world } })
     const waiting = () => daemon.logs.some(({ message }) => message === 'a mail was set aside')
     return { daemon, state, waiting }
   }
-  const bodies = (messages: readonly { text: string }[]) => messages.map(({ text }) => text)
   const isBroken = (name: string) => name.endsWith('broken.example')
 
   test('loses no honest mail where proof is required', async () => {
     const user = 'honest@example.com'
     const options = { authentication: 'require', after: 'delete' }
-    const { daemon, state, waiting } = await guarded(user, options, () => true, 2000)
+    const { daemon, state, waiting } = await guarded({ address: user, ...options }, () => true, {
+      world: { patience: 2000 },
+    })
     await world.deliver(await signed(mail({ text: 'genuine' })), user)
     await until(waiting, 'the first try')
     assert.deepEqual(daemon.refused, [])
     state.broken = () => false
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     assert.deepEqual([message.text, message.from.verified], ['genuine', true])
-    await daemon.stop()
   })
 
   test('refuses in the end where proof is required, to where a person finds it', async () => {
     const user = 'long@example.com'
     const options = { authentication: 'require', after: 'delete' }
-    const { daemon, waiting } = await guarded(user, options, () => true, 100)
+    const { daemon, waiting } = await guarded({ address: user, ...options }, () => true, {
+      world: { patience: 100 },
+    })
     await world.deliver(await signed(mail({ text: 'genuine' })), user)
     await until(waiting, 'the first try')
     await until(() => daemon.refused.length === 1, 'the refusal')
     assert.equal((await world.mailbox(user)).length, 1)
-    await daemon.stop()
   })
 
   test('takes it in the end where proof is preferred, and does not answer it', async () => {
     const user = 'preferred@example.com'
     const list = { authentication: 'prefer', 'allowed-senders': ['anna@example.net'] }
-    const { daemon, waiting } = await guarded(user, list, () => true, 100)
+    const { daemon, waiting } = await guarded({ address: user, ...list }, () => true, {
+      world: { patience: 100 },
+    })
     await world.deliver(mail({ text: 'who knows' }), user)
     await until(waiting, 'the first try')
-    const message = await until(() => daemon.store.messages[0], 'the message')
+    const message = await daemon.message()
     assert.match(JSON.stringify(message.data), /"result":"temperror".*"suppress":"unauthenticated"/)
     assert.equal(message.from.verified, undefined)
-    await daemon.stop()
   })
 
   test('takes the mail of others at once while one sender cannot be told, and is well', async () => {
@@ -191,23 +111,22 @@ describe('a mailbox during an outage of the DNS', () => {
     await world.deliver(mail({ from: 'x@broken.example' }), user)
     await world.deliver(mail({ from: 'bob@example.org', text: 'next' }), user)
     const options = { authentication: 'prefer', since: 'all', after: { move: 'Done' } }
-    const { daemon, state } = await guarded(user, options, isBroken)
+    const { daemon, state } = await guarded({ address: user, ...options }, isBroken)
     await until(() => daemon.store.messages.length === 1, 'the other one')
     await world.deliver(mail({ from: 'bob@example.org', text: 'later' }), user)
     await until(async () => (await world.mailbox(user, 'Done')).length === 2, 'both others put away')
-    assert.deepEqual(bodies(daemon.store.messages), ['next', 'later'])
+    assert.deepEqual(daemon.texts(), ['next', 'later'])
     assert.equal((await world.mailbox(user)).length, 1)
     await until(() => daemon.transport.health().detail?.endsWith('told: 1'), 'the note')
     assert.equal(daemon.transport.health().ok, true)
-    const cursor = await daemon.deps.kv.get('email/support/cursor/INBOX')
-    assert.match(JSON.stringify(cursor?.value), /"uid":3,.*"undecided":\[\{"uid":1,/)
+    assert.match(JSON.stringify(await cursorOf(daemon.store)), /"uid":3,.*"aside":\[\{"uid":1,/)
 
     // Another daemon goes on where this one ended.
     await daemon.stop()
     state.broken = () => false
-    const second = await guarded(user, options, () => false, 60_000, daemon.store)
+    const second = await guarded({ address: user, ...options }, () => false, { store: daemon.store })
     await until(async () => (await world.mailbox(user, 'Done')).length === 3, 'the first one put away')
-    assert.deepEqual(bodies(daemon.store.messages), ['next', 'later', 'My parcel is late.'])
+    assert.deepEqual(daemon.texts(), ['next', 'later', 'My parcel is late.'])
     await until(() => second.daemon.transport.health().detail === 'reading INBOX', 'nothing aside')
     await second.daemon.stop()
   })
@@ -218,17 +137,18 @@ describe('a mailbox during an outage of the DNS', () => {
     const now = () => time
     const options = { authentication: 'prefer' }
     const store = createMemoryStore(now)
-    const first = await guarded(user, options, isBroken, 5 * MINUTE, store, now)
+    const more = { store, now, world: { patience: 5 * MINUTE } }
+    const first = await guarded({ address: user, ...options }, isBroken, more)
     await world.deliver(mail({ from: 'x@broken.example' }), user)
     await until(first.waiting, 'the first try')
     await until(() => asideIn(store, 1), 'the note')
     await first.daemon.stop()
     time += 4 * MINUTE
-    const second = await guarded(user, options, isBroken, 5 * MINUTE, store, now)
+    const second = await guarded({ address: user, ...options }, isBroken, more)
     assert.deepEqual([store.messages.length, await asideIn(store, 1)], [0, true])
     await second.daemon.stop()
     time += MINUTE
-    const third = await guarded(user, options, isBroken, 5 * MINUTE, store, now)
+    const third = await guarded({ address: user, ...options }, isBroken, more)
     await until(() => store.messages.length === 1, 'the message')
     await until(() => asideIn(store, 0), 'the end of the note')
     assert.match(JSON.stringify(store.messages[0]?.data), /"result":"temperror"/)
@@ -237,20 +157,20 @@ describe('a mailbox during an outage of the DNS', () => {
 
   test('forgets a mail that somebody took out of the folder meanwhile', async () => {
     const user = 'taken@example.com'
-    const { daemon, waiting } = await guarded(user, { authentication: 'prefer' }, isBroken, 2000)
+    const options = { address: user, authentication: 'prefer' }
+    const { daemon, waiting } = await guarded(options, isBroken, { world: { patience: 2000 } })
     await world.deliver(mail({ from: 'x@broken.example' }), user)
     await until(waiting, 'the first try')
     await world.as(user, (client) => client.messageDelete('1:*'))
     await until(() => asideIn(daemon.store, 0), 'the end of the note')
-    assert.ok(daemon.logs.some(({ message }) => message.includes('is gone from its folder')))
+    assert.ok(daemon.logs.some(({ message }) => message.includes('are gone from their folder')))
     assert.deepEqual(daemon.store.messages, [])
-    await daemon.stop()
   })
 
   test('finds again what was set aside in a folder that the server has numbered anew', async () => {
     const user = 'anew@example.com'
     const options = { authentication: 'prefer' }
-    const first = await guarded(user, options, isBroken)
+    const first = await guarded({ address: user, ...options }, isBroken)
     await world.deliver(mail({ from: 'x@broken.example', text: 'kept' }), user)
     await until(first.waiting, 'the first try')
     await until(() => asideIn(first.daemon.store, 1), 'the note')
@@ -258,15 +178,15 @@ describe('a mailbox during an outage of the DNS', () => {
     await world.dovecot.kill()
     await world.dovecot.renumber(user)
     await world.dovecot.start()
-    const second = await guarded(user, options, () => false, 60_000, first.daemon.store)
+    const second = await guarded({ address: user, ...options }, () => false, { store: first.daemon.store })
     await until(() => first.daemon.store.messages.length === 1, 'the message')
-    assert.deepEqual(bodies(first.daemon.store.messages), ['kept'])
+    assert.deepEqual(first.daemon.texts(), ['kept'])
     await second.daemon.stop()
   })
 })
 
-/** Whether so many mails are noted as undecided. */
+/** Whether so many mails are noted as set aside. */
 async function asideIn(store: MemoryStore, count: number): Promise<boolean> {
-  const value = (await store.kv.get('email/support/cursor/INBOX'))?.value
-  return isJsonObject(value) && Array.isArray(value.undecided) && value.undecided.length === count
+  const aside = (await cursorOf(store))?.aside
+  return Array.isArray(aside) && aside.length === count
 }

@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict'
-import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
-import type { Artifacts } from '../../../src/core/transport.ts'
-import { createIdentityCheck } from '../../../transports/email/inbound/identity.ts'
-import { parseMail } from '../../../transports/email/inbound/parse.ts'
-import { parseBigMail } from '../../../transports/email/inbound/parse-big.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { mail } from './harness.ts'
-import { dnsOf, judge, RECORDS, signed } from './signing.ts'
-
-/** No attachment is saved. */
-const NOWHERE: Artifacts = {
-  save: () => Promise.reject(new Error('there is none')),
-  open: () => Readable.from([]),
-}
+import { dnsOf, HOP, judge, onTop, SPF, signed } from './signing.ts'
 
 const SINGLE = [
   ...['Sender', 'Reply-To', 'Subject', 'Date', 'Message-ID', 'In-Reply-To', 'References'],
@@ -43,18 +32,6 @@ describe('a sender is proven only where the headers are read as they were verifi
     assert.deepEqual({ result, by, from }, { result: 'pass', by: 'dmarc', from: 'anna@example.net' })
   })
 
-  test('and those of a signed mail that comes from the disk', async () => {
-    const raw = await signed(mail({ text: 'long '.repeat(50_000) }))
-    const verify = createIdentityCheck({
-      ...{ authentication: 'require', trust: undefined, sealers: [], resolver: dnsOf(), patience: 0 },
-    })
-    const chunks = () =>
-      Readable.from(
-        Array.from({ length: raw.length / 100 + 1 }, (_, at) => raw.subarray(at * 100, at * 100 + 100)),
-      )
-    assert.equal((await verify(await parseMail(raw), chunks, 0)).result, 'pass')
-  })
-
   test('not by a name that looks like an address, in a mail that cannot be parsed', async () => {
     const found = await judge(
       await signed(tooDeep('"anna@example.net" <mallory@evil.example>'), 'evil.example'),
@@ -70,54 +47,38 @@ describe('a sender is proven only where the headers are read as they were verifi
     assert.deepEqual([found.from, found.result], ['anna@example.net', 'fail'])
   })
 
-  for (const name of SINGLE) {
-    test(`not with another ${name} before the signed one`, async () => {
-      const raw = Buffer.concat([Buffer.from(`${name}: other\r\n`), await signed(whole())])
-      const found = await judge(raw)
-      assert.equal(found.result, 'fail')
-      assert.match(found.detail, new RegExp(`more than one ${name.toLowerCase()} header`))
-    })
-  }
-
-  for (const name of MANY) {
-    test(`also with another ${name}`, async () => {
-      const raw = Buffer.concat([Buffer.from(`${name}: other\r\n`), await signed(whole())])
-      assert.equal((await judge(raw)).result, 'pass')
-    })
-  }
+  test('not with another header before the signed one, but where that says not who wrote what', async () => {
+    for (const name of [...SINGLE, ...MANY]) {
+      const { result, detail } = await judge(onTop(`${name}: other\r\n`, await signed(whole())))
+      assert.equal(result, MANY.includes(name) ? 'pass' : 'fail', name)
+      if (result === 'fail') assert.match(detail, new RegExp(`more than one ${name.toLowerCase()} header`))
+    }
+  })
 
   test('also with the same header again, or with two that are both signed', async () => {
-    const again = Buffer.concat([
-      Buffer.from('Subject:  Hello\r\n'),
-      await signed(mail({ subject: 'Hello' })),
-    ])
+    const again = onTop('Subject:  Hello\r\n', await signed(mail({ subject: 'Hello' })))
     assert.equal((await judge(again)).result, 'pass')
     const two = `Reply-To: a@example.net\r\n${mail({ headers: { 'Reply-To': 'b@example.net' } })}`
     const covered = (times: number) => ({
       headerList: `from:subject:content-type${':reply-to'.repeat(times)}`,
     })
     assert.equal((await judge(await signed(two, 'example.net', covered(2)))).result, 'pass')
-    const more = Buffer.concat([Buffer.from('Reply-To: c@example.net\r\n'), await signed(two)])
+    const more = onTop('Reply-To: c@example.net\r\n', await signed(two))
     assert.equal((await judge(more)).result, 'fail')
   })
 
   test('also with two subjects, where the server of the domain itself handed the mail over', async () => {
     const twice = `Subject: other\r\n${mail({})}`
-    const hop = (path: string) =>
-      `Return-Path: <${path}>\r\nReceived: from out.example.net (out.example.net [203.0.113.5])\r\n by mx.example.com with ESMTP id 1; Sat, 21 Nov 2026 10:00:00 +0000\r\n`
-    const resolver = dnsOf({
-      ...RECORDS,
-      'TXT example.net': 'v=spf1 ip4:203.0.113.0/24 -all',
-      'TXT evil.example': 'v=spf1 ip4:203.0.113.0/24 -all',
-    })
-    assert.equal((await judge(hop('anna@example.net') + twice, { resolver })).result, 'pass')
-    assert.equal((await judge(hop('eve@evil.example') + twice, { resolver })).result, 'fail')
+    const resolver = dnsOf(SPF)
+    assert.equal((await judge(HOP + twice, { resolver })).result, 'pass')
+    const other = HOP.replace('anna@example.net', 'eve@evil.example')
+    assert.equal((await judge(other + twice, { resolver })).result, 'fail')
   })
 
   test('and where the domain asks for nothing, nobody can tell', async () => {
     const raw = await signed(whole('Lu <lu@loose.example>'), 'loose.example')
     assert.equal((await judge(raw)).result, 'pass')
-    assert.equal((await judge(Buffer.concat([Buffer.from('Subject: other\r\n'), raw]))).result, 'none')
+    assert.equal((await judge(onTop('Subject: other\r\n', raw))).result, 'none')
   })
 
   test('not with text after what is signed', async () => {
@@ -165,7 +126,7 @@ describe('a sender is proven only where the headers are read as they were verifi
   for (const [what, line] of Object.entries(ODD)) {
     test(`not with ${what}`, async () => {
       const before = await judge(await signed(line + mail({})))
-      const { result } = await judge(Buffer.concat([Buffer.from(line), await signed(mail({}))]))
+      const { result } = await judge(onTop(line, await signed(mail({}))))
       assert.notEqual(before.result, 'pass')
       assert.notEqual(result, 'pass')
     })
@@ -182,11 +143,9 @@ describe('a sender is proven only where the headers are read as they were verifi
   for (const [what, line] of Object.entries(HARMLESS)) {
     test(`also with ${what} in a header that nobody reads`, async () => {
       assert.equal((await judge(await signed(line + mail({})))).result, 'pass')
-      const added = Buffer.concat([Buffer.from(line), await signed(mail({}))])
+      const added = onTop(line, await signed(mail({})))
       const { result, from } = await judge(added)
       assert.deepEqual([result, from], ['pass', 'anna@example.net'])
-      const big = await parseBigMail(Readable.from([added]), NOWHERE, 1_000_000)
-      assert.deepEqual(big.headers, (await parseMail(added)).headers)
     })
   }
 
@@ -223,41 +182,9 @@ describe('a sender is proven only where the headers are read as they were verifi
   })
 
   test('whatever stands in the From line of somebody else', async () => {
-    const pieces = fc.constantFrom(
-      ...[
-        'anna@example.net',
-        'mallory@evil.example',
-        '<anna@example.net>',
-        '<mallory@evil.example>',
-        '<>',
-        '"',
-        '\\',
-      ],
-      ...[
-        '"anna@example.net"',
-        '(',
-        ')',
-        '(x)',
-        ',',
-        ';',
-        ':',
-        'Team:',
-        '@',
-        ' ',
-        '\r\n ',
-        '\t',
-        'Anna',
-        '\0',
-        '\u212a',
-      ],
-      ...[
-        '=?utf-8?Q?anna=40example.net?=',
-        '=?utf-8?B?YW5uYUBleGFtcGxlLm5ldA==?=',
-        '=?utf-8?Q?=3Cx=40y=3E=2C?=',
-        '<',
-        '>',
-      ],
-    )
+    const words =
+      'anna@example.net mallory@evil.example <anna@example.net> <mallory@evil.example> <> " \\ "anna@example.net" ( ) (x) , ; : Team: @ Anna \0 \u212a < > =?utf-8?Q?anna=40example.net?= =?utf-8?B?YW5uYUBleGFtcGxlLm5ldA==?= =?utf-8?Q?=3Cx=40y=3E=2C?='
+    const pieces = fc.constantFrom(...words.split(' '), ' ', '\r\n ', '\t')
     const line = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((all) => all.join(''))
     let passed = 0
     await fc.assert(

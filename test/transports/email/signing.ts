@@ -1,14 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type DNSResolver, dkimSign } from 'mailauth'
-import { createIdentityCheck, type Identity } from '../../../transports/email/inbound/identity.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { createIdentityCheck, type Identity } from '../../../transports/email/proof/identity.ts'
 
-const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+const pair = generateKeyPairSync('rsa', {
   modulusLength: 2048,
   publicKeyEncoding: { type: 'spki', format: 'der' },
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
-const KEY = `v=DKIM1; k=rsa; p=${publicKey.toString('base64')}`
+export const { privateKey } = pair
+export const KEY = `v=DKIM1; k=rsa; p=${pair.publicKey.toString('base64')}`
 
 /** example.net signs and asks to reject the rest, evil.example signs anything, loose.example asks for nothing. */
 export const RECORDS: Readonly<Record<string, string>> = {
@@ -17,6 +18,21 @@ export const RECORDS: Readonly<Record<string, string>> = {
   'TXT s1._domainkey.evil.example': KEY,
   'TXT _dmarc.evil.example': 'v=DMARC1; p=none',
   'TXT s1._domainkey.loose.example': KEY,
+}
+
+/** example.net names a server as well, and so does evil.example. */
+export const SPF = {
+  ...RECORDS,
+  'TXT example.net': 'v=spf1 ip4:203.0.113.0/24 -all',
+  'TXT evil.example': 'v=spf1 ip4:203.0.113.0/24 -all',
+}
+/** What the receiving server writes when that server hands a mail over. */
+export const HOP =
+  'Return-Path: <anna@example.net>\r\nReceived: from out.example.net (out.example.net [203.0.113.5])\r\n by mx.example.com with ESMTP id 1; Sat, 21 Nov 2026 10:00:00 +0000\r\n'
+
+/** Puts lines over a mail. */
+export function onTop(lines: string, raw: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(lines), raw])
 }
 
 /** The DNS with these records and no others. `failing` says which look-ups end with an error, and with which code. */
@@ -59,10 +75,10 @@ export async function judge(
     trust: options.trust,
     sealers: options.sealers ?? [],
     resolver: options.resolver ?? dnsOf(),
-    patience: 300_000,
   })
   const source = Buffer.from(raw)
   const mail = await parseMail(source)
   const from = mail.from.map(({ address }) => address).join(' ')
-  return { ...(await verify(mail, () => source, 0)), from }
+  const { identity } = await verify(mail, source)
+  return { ...identity, from }
 }

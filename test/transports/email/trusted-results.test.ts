@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parseAuthenticationResults } from '../../../transports/email/inbound/authentication-results.ts'
-import { provenBeforeForwarding } from '../../../transports/email/inbound/forwarded.ts'
+import {
+  parseAuthenticationResults,
+  provenBeforeForwarding,
+} from '../../../transports/email/proof/results.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { mail } from './harness.ts'
 import { judge } from './signing.ts'
@@ -25,9 +27,9 @@ describe('the results of a trusted server', () => {
     'with the same property twice': `${HOST}; dkim=pass header.d=example.net header.d=example.net`,
     'with SPF for the same domain': `${HOST}; spf=pass smtp.mailfrom="anna; x"@example.net`,
   }
-  for (const [what, value] of Object.entries(PASS)) {
-    test(`are believed ${what}`, async () => assert.equal(await believed(value), 'pass'))
-  }
+  test('are believed in each of the forms in which servers write them', async () => {
+    for (const [what, value] of Object.entries(PASS)) assert.equal(await believed(value), 'pass', what)
+  })
 
   test('are believed where they name the organizational domain of the author, and no other', async () => {
     const found = async (from: string, author: string) => {
@@ -48,14 +50,8 @@ describe('the results of a trusted server', () => {
     'both a pass and a failure': `${HOST}; dmarc=pass ${FROM}; dmarc=fail ${FROM}`,
     'a pass beside a failure': `${HOST}; dkim=pass header.d=example.net; dmarc=fail (p=reject) ${FROM}`,
   }
-  for (const [what, value] of Object.entries(FAIL)) {
-    test(`say that it is forged with ${what}`, async () => assert.equal(await believed(value), 'fail'))
-  }
-
-  test('name the author who was judged, where it is another', async () => {
-    const value = `Authentication-Results: ${HOST}; dmarc=pass header.from=evil.example\r\n`
-    const { detail } = await judge(value + mail({}), { trust: HOST })
-    assert.equal(detail, 'dmarc=pass; judged as a mail from evil.example')
+  test('say that a mail is forged with a failure, or another author, whatever stands beside it', async () => {
+    for (const [what, value] of Object.entries(FAIL)) assert.equal(await believed(value), 'fail', what)
   })
 
   const NONE = {
@@ -72,10 +68,13 @@ describe('the results of a trusted server', () => {
     'a child that signs for its parent': `${HOST}; dkim=pass header.d=sub.example.net`,
     'a top-level domain that signs': `${HOST}; dkim=pass header.d=net`,
     'another server': `${HOST}.evil.example; dmarc=pass ${FROM}`,
+    'a signature of another': `${HOST}; dkim=pass header.d=evil.example`,
+    'an envelope of another': `${HOST}; spf=pass smtp.mailfrom=x@evil.example`,
+    'a pass in a comment of something unknown': `${HOST}; x=y (dmarc=pass); none`,
   }
-  for (const [what, value] of Object.entries(NONE)) {
-    test(`prove nothing with ${what}`, async () => assert.equal(await believed(value), 'none'))
-  }
+  test('prove nothing of somebody else, or where a sender may have written them', async () => {
+    for (const [what, value] of Object.entries(NONE)) assert.equal(await believed(value), 'none', what)
+  })
 
   test('are those of the topmost header for each method, as the sender may have added his own', async () => {
     const forged = `${HOST}; dkim=pass header.d=example.net; dmarc=pass ${FROM}`
@@ -83,6 +82,7 @@ describe('the results of a trusted server', () => {
     assert.equal(await believed(`${HOST}; dkim=none; dmarc=none header.b="`, forged), 'none')
     assert.equal(await believed(`${HOST}; dmarc=fail ${FROM}`, forged), 'fail')
     assert.equal(await believed('other.example; dkim=none', forged), 'none')
+    assert.equal(await believed(`${HOST}; dkim=none\r\nReceived: from a by b`, forged), 'none')
     // OpenDKIM and OpenDMARC write one each.
     assert.equal(
       await believed(`${HOST}; dmarc=pass ${FROM}`, `${HOST}; dkim=pass header.d=example.org`),
@@ -120,23 +120,9 @@ describe('the results of a trusted server', () => {
   })
 
   test('are not swayed by what a sender puts into its envelope', async () => {
-    const piece = fc.constantFrom(
-      ...[
-        ' ',
-        ';',
-        '=',
-        '(',
-        ')',
-        '@',
-        '\\"',
-        '\\\\',
-        'a',
-        '.',
-        'dmarc=pass header.from=example.net',
-        'spf=pass',
-      ],
-      ...['dkim=pass header.d=example.net', 'smtp.mailfrom=example.net', '\\(', '\\;'],
-    )
+    const words =
+      '; = ( ) @ \\" \\\\ a . spf=pass smtp.mailfrom=example.net \\( \\; dmarc=pass|header.from=example.net dkim=pass|header.d=example.net'
+    const piece = fc.constantFrom(' ', ...words.split(' ').map((each) => each.replace('|', ' ')))
     const local = fc.array(piece, { maxLength: 8 }).map((all) => `"${all.join('')}"@evil.example`)
     await fc.assert(
       fc.asyncProperty(local, async (path) => {
@@ -172,20 +158,25 @@ describe('the results of Microsoft 365, which name no server', () => {
   test('are not those that a sender writes', async () => {
     const hop = received('mx.evil.example')
     assert.equal(await result(INSIDE + FAIL + EDGE + PASS + EDGE), 'fail')
-    assert.equal(await result(INSIDE + EDGE + hop + PASS + EDGE), 'none')
-    assert.equal(await result(INSIDE + EDGE + PASS + EDGE), 'none')
-    assert.equal(await result(INSIDE + EDGE + INSIDE + PASS + EDGE), 'none')
-    assert.equal(await result(entry('other.prod.outlook.com (2603:10a6:20b:cafe::de)') + PASS + EDGE), 'none')
-    const named = (address: string) => entry(`AM3PEPF0000A790.prod.outlook.com (${address})`)
-    assert.equal(await result(named('203.0.113.7') + PASS + EDGE), 'none')
-    assert.equal(await result(named('2603:1030:20b:cafe::de') + PASS + EDGE), 'none')
-    assert.equal(await result(received('mx.example.com') + PASS + EDGE), 'none')
-    assert.equal(await result(received('mx.example.com') + INSIDE + PASS + EDGE), 'none')
-    assert.equal(await result(PASS + EDGE), 'none')
-    assert.equal(await result(INSIDE + PASS), 'none')
-    assert.equal(await result(INSIDE + PASS + hop), 'none')
-    assert.equal(await result(INSIDE + PASS + received('x.protection.outlook.com.evil.example')), 'none')
-    assert.equal(await result(INSIDE + PASS.replace('spf=', 'mx.evil.example; spf=') + EDGE), 'none')
+    const named = (machine: string, address = '2603:10a6:20b:cafe::de') =>
+      entry(`${machine}.prod.outlook.com (${address})`)
+    for (const headers of [
+      INSIDE + EDGE + hop + PASS + EDGE,
+      INSIDE + EDGE + PASS + EDGE,
+      INSIDE + EDGE + INSIDE + PASS + EDGE,
+      named('other') + PASS + EDGE,
+      named('AM3PEPF0000A790', '203.0.113.7') + PASS + EDGE,
+      named('AM3PEPF0000A790', '2603:1030:20b:cafe::de') + PASS + EDGE,
+      received('mx.example.com') + PASS + EDGE,
+      received('mx.example.com') + INSIDE + PASS + EDGE,
+      PASS + EDGE,
+      INSIDE + PASS,
+      INSIDE + PASS + hop,
+      INSIDE + PASS + received('x.protection.outlook.com.evil.example'),
+      INSIDE + PASS.replace('spf=', 'mx.evil.example; spf=') + EDGE,
+    ]) {
+      assert.equal(await result(headers), 'none', headers)
+    }
   })
 
   test('are none for mail from the own organization', async () => assert.equal(await result(INSIDE), 'none'))

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createConversations } from '../../../transports/email/inbound/conversation.ts'
-import type { Identity } from '../../../transports/email/inbound/identity.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
-import { replyTarget } from '../../../transports/email/inbound/target.ts'
-import { markOf, messageIdOf } from '../../../transports/email/own-id.ts'
-import { createSentLog } from '../../../transports/email/sent-log.ts'
+import type { Identity } from '../../../transports/email/proof/identity.ts'
+import { replyTarget } from '../../../transports/email/reply-target.ts'
+import { createSentLog, markOf, messageIdOf } from '../../../transports/email/sent-log.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { mail } from './harness.ts'
-import { dnsOf, judge, RECORDS, signed } from './signing.ts'
+import { dnsOf, HOP, judge, onTop, SPF, signed } from './signing.ts'
 
 /** As of Gmail, without what it adds against additions; Microsoft leaves out more. */
 const SPARSE = { headerList: 'to:subject:message-id:date:from:mime-version' }
-const onTop = (lines: string, raw: Buffer) => Buffer.concat([Buffer.from(lines), raw])
-const SPF = { ...RECORDS, 'TXT example.net': 'v=spf1 ip4:203.0.113.0/24 -all' }
-const HOP =
-  'Return-Path: <anna@example.net>\r\nReceived: from out.example.net (out.example.net [203.0.113.5])\r\n by mx.example.com with ESMTP id 1; Sat, 21 Nov 2026 10:00:00 +0000\r\n'
 
 async function answerTo(raw: Buffer, identity: Identity) {
-  const facts = { own: new Set<string>(), auto: undefined, identity, allowed: () => true }
+  const facts = { own: new Set<string>(), auto: undefined, identity, allowed: () => true, isAddressed: true }
   return replyTarget(await parseMail(raw), { ...facts, receivedAt: 0, now: 0, maxAge: 1 }).to
 }
 

@@ -1,20 +1,11 @@
 import { decodeWords } from 'postal-mime'
-import { domainOf } from './authentication-results.ts'
+import { domainOf } from '../proof/results.ts'
 import type { OwnAddresses } from './automatic.ts'
 import { header, type Mail } from './parse.ts'
 
-const NAMING = new Set(['to', 'cc', 'bcc', 'resent-to', 'resent-cc', 'resent-bcc'])
+const NAMING = /^(resent-)?(to|b?cc)$/
 /** Where servers write whom they delivered to, before and after aliases. */
-const TRACE = new Set([
-  'delivered-to',
-  'x-delivered-to',
-  'x-original-to',
-  'envelope-to',
-  'x-envelope-to',
-  'x-rcpt-to',
-  'x-forwarded-to',
-  'x-forwarded-for',
-])
+const TRACE = /^(x-)?(delivered-to|envelope-to)$|^x-(original-to|rcpt-to|forwarded-to|forwarded-for)$/
 const FORWARDING = ['x-forwarded-to', 'x-forwarded-for', 'auto-forwarded', 'x-ms-exchange-inbox-rules-loop']
 const MAX_VALUE = 20_000
 const ADDRESS = /[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/g
@@ -38,27 +29,24 @@ export function isAddressed(mail: Mail, own: OwnAddresses): boolean {
   if (named.some(isOurs)) return true
   const passed = new Set([...addresses(mail, TRACE), ...receivedFor(mail)])
   if (named.length > 0) return named.some((each) => passed.has(each)) || wasForwarded(mail)
-  const isSilent = !mail.headers.some(({ key, value }) => NAMING.has(key) && value.trim() !== '')
+  const isSilent = !mail.headers.some(({ key, value }) => NAMING.test(key) && value.trim() !== '')
   return isSilent && [...passed].some(isOurs)
 }
 
 /** Some senders encode all of a header, where only names may be. */
-function addresses(mail: Mail, names: ReadonlySet<string>): string[] {
+function addresses(mail: Mail, names: RegExp): string[] {
   return mail.headers
-    .filter(({ key }) => names.has(key))
+    .filter(({ key }) => names.test(key))
     .flatMap(({ value }) => decodeWords(value.slice(0, MAX_VALUE)).match(ADDRESS) ?? [])
     .map((each) => each.toLowerCase())
 }
 
 /** `Received: … for <hello@example.net>; …` (RFC 5321, section 4.4). */
 function receivedFor(mail: Mail): string[] {
+  const taken = /\sfor\s+<?([^\s<>;]{1,250}@[^\s<>;]{1,250})/i
   return mail.headers
     .filter(({ key }) => key === 'received')
-    .map(
-      ({ value }) =>
-        /\sfor\s+<?([^\s<>;]{1,250}@[^\s<>;]{1,250})/i.exec(value.slice(0, MAX_VALUE))?.[1] ?? '',
-    )
-    .map((each) => each.toLowerCase())
+    .map(({ value }) => taken.exec(value.slice(0, MAX_VALUE))?.[1]?.toLowerCase() ?? '')
 }
 
 /** Forwarders say so in a header of their own, or rewrite the return path (SRS; Gmail's `+caf_=`). */

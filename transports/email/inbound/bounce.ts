@@ -1,9 +1,62 @@
-import { marksIn } from '../own-id.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
+import { marksIn, type SentLog, type SentRecord } from '../sent-log.ts'
 import { hasNullReturnPath } from './automatic.ts'
 import { header, type Mail } from './parse.ts'
 
+/**
+ * What a mail tells about sends. `bounce` and `receipt`: about one of ours, to which it is tied. `foreign`: a bounce
+ * of something that others sent from this mailbox. Undefined: it is a message.
+ */
+export type SentReports = (mail: Mail) => Promise<'bounce' | 'receipt' | 'foreign' | undefined>
+
+/** Ties bounces and read receipts to what this gateway sent: in the log, the history and the metrics. */
+export function createSentReports({ deps, sent }: { deps: TransportDeps; sent: SentLog }): SentReports {
+  const { log } = deps
+
+  const recordsOf = async (marks: readonly string[]) => {
+    const found = await Promise.all(marks.map(async (mark) => ({ mark, record: await sent.get(mark) })))
+    return found.flatMap(({ mark, record }) => (record ? [{ mark, record }] : []))
+  }
+
+  const tieBounce = async ({ marks, form, ...what }: Bounce) => {
+    const records = await recordsOf(marks)
+    if (records.length === 0) {
+      if (form === 'notice') return undefined
+      log.info({ ...what }, 'a bounce of mail that this gateway did not send was left alone')
+    }
+    deps.refused('bounce')
+    for (const { mark, record } of records) {
+      await sent.set(mark, { ...record, state: 'sent', bounced: { at: deps.now(), ...what } })
+      note(record, what.action, what)
+    }
+    return records.length === 0 ? 'foreign' : 'bounce'
+  }
+
+  const tieReceipt = async ({ marks, disposition }: ReadReceipt) => {
+    const records = await recordsOf(marks)
+    if (records.length === 0) return undefined
+    for (const { record } of records) note(record, disposition, {})
+    deps.refused('receipt')
+    return 'receipt'
+  }
+
+  const note = ({ inReplyTo, conversation, key, to }: SentRecord, what: string, detail: Partial<Bounce>) => {
+    if (inReplyTo) deps.note(inReplyTo, `reply ${what}`, { ...detail, to })
+    const fields = { ...detail, messageId: inReplyTo, conversation, key }
+    if (what === 'failed') log.error(fields, `mail to ${to} came back`)
+    else log.info(fields, `mail to ${to} is reported as ${what}`)
+  }
+
+  return async (mail) => {
+    const bounce = readBounce(mail)
+    if (bounce) return tieBounce(bounce)
+    const receipt = readReceipt(mail)
+    return receipt && tieReceipt(receipt)
+  }
+}
+
 /** A report that mail of ours was not delivered, or not yet (RFC 3464), or what stands for one. */
-export type Bounce = {
+type Bounce = {
   /**
    * `report`: it says in the form of RFC 3464 that it is one, of whatever mail. `notice`: a server's text that only
    * looks like one; it counts where one of `marks` was really sent.
@@ -50,8 +103,23 @@ export function readBounce(mail: Mail): Bounce | undefined {
   }
 }
 
+/** What somebody, or their mail program, did with a mail of ours (RFC 8098); `disposition`: `read`, `deleted`, … */
+type ReadReceipt = { marks: string[]; disposition: string }
+
+/** Recognises a message disposition notification. Undefined for any other mail. */
+function readReceipt(mail: Mail): ReadReceipt | undefined {
+  if (reportType(mail) !== 'disposition-notification') return undefined
+  const part = mail.parts.find(({ type }) => /^message\/(global-)?disposition-notification$/.test(type))
+  const fields = part ? decode(part.content) : ''
+  const said = /^Disposition:[^;\r\n]{0,200};[ \t]*([a-z-]{1,40})/im.exec(fields)?.[1]?.toLowerCase()
+  return {
+    marks: marksIn(`${threadOf(mail)}\n${fields}`),
+    disposition: said === undefined || said === 'displayed' ? 'read' : said,
+  }
+}
+
 /** What a multipart/report is about (RFC 6522), `''` where it does not say; undefined for every other mail. */
-export function reportType(mail: Mail): string | undefined {
+function reportType(mail: Mail): string | undefined {
   const type = (header(mail, 'content-type') ?? '').slice(0, 2000)
   if (!/^\s*multipart\/report\b/i.test(type)) return undefined
   return /\breport-type\s*=\s*"?([\w-]+)/i.exec(type)?.[1]?.toLowerCase() ?? ''

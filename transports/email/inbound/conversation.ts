@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import type { KeyValues } from '../../../src/core/store.ts'
-import { marksIn } from '../own-id.ts'
-import type { SentLog } from '../sent-log.ts'
-import type { Identity } from './identity.ts'
+import type { Identity } from '../proof/identity.ts'
+import { marksIn, type SentLog } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
 import { bareSubject, isReplySubject } from './subject.ts'
 
@@ -48,19 +47,16 @@ export function createConversations(options: {
     const [mark] = marksIn(id)
     return mark ? await sent.get(mark) : undefined
   }
-  const known = async (id: string) => (await sentAs(id))?.conversation ?? (await text(threadKey(id)))
-  const sentTo = (address: string | undefined) => async (id: string) => {
-    const record = await sentAs(id)
-    return record && record.to.toLowerCase() === address ? record.conversation : undefined
-  }
 
   return {
     async find(mail, { unsigned = [] }) {
       const isOpen = unsigned.includes('in-reply-to') || unsigned.includes('references')
-      const lookUp = isOpen ? sentTo(mail.from[0]?.address) : known
       const parents = new Set([...(mail.inReplyTo ? [mail.inReplyTo] : []), ...mail.references.toReversed()])
       for (const id of [...parents].slice(0, LOOKUPS)) {
-        const conversation = await lookUp(id)
+        const record = await sentAs(id)
+        if (record && (!isOpen || record.to.toLowerCase() === mail.from[0]?.address))
+          return record.conversation
+        const conversation = isOpen ? undefined : await text(threadKey(id))
         if (conversation) return conversation
       }
       const root = isOpen ? undefined : (mail.references[0] ?? mail.inReplyTo)

@@ -1,30 +1,28 @@
-import type { Readable } from 'node:stream'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import type { NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { pause } from '../../../src/lib/pause.ts'
-import { marksIn } from '../own-id.ts'
-import type { SentLog } from '../sent-log.ts'
+import type { Identity, VerifyIdentity } from '../proof/identity.ts'
+import { replyTarget } from '../reply-target.ts'
+import { marksIn, type SentLog } from '../sent-log.ts'
 import { isAddressed } from './addressed.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
+import { createSentReports } from './bounce.ts'
 import type { Conversations } from './conversation.ts'
-import { type Identity, SenderUndecided, type VerifyIdentity } from './identity.ts'
-import { createMailKeys } from './mail-keys.ts'
+import { createMailKeys, keyHash } from './mail-keys.ts'
 import type { Mail } from './parse.ts'
-import { createSentReports } from './sent-reports.ts'
-import { replyTarget } from './target.ts'
 import { toMessage } from './to-message.ts'
 
-/** A mail as it was fetched. `parse` and `open` may be called more than once. */
+/** A mail as it was fetched; of one over `max-size` `raw` has the headers only. */
 export type Incoming = {
   folder: string
   uid: number
   size: number
   /** Unix ms, from the server. */
   internalDate: number
+  raw: Buffer
   parse(): Promise<Mail>
-  open(): Buffer | Readable
-  hash(): Promise<string>
 }
 
 /**
@@ -39,21 +37,22 @@ export type Ingested = {
   unreadable?: string
 }
 
-/** Takes one mail in; resolves when everything that follows from it is durable. Rejects only when aborted. */
-export type Ingest = (incoming: Incoming, work: Work) => Promise<Ingested>
+/**
+ * Takes a batch of mails in: they are read side by side, and accepted one after the other, in the order of the mailbox.
+ * Resolves when everything that follows from them is durable. Rejects only when aborted.
+ */
+export type Ingest = (batch: readonly Incoming[], work: Work) => Promise<Ingested[]>
 
 export type Work = {
   /** Hashes of keys that were dealt with before. */
   known: ReadonlySet<string>
-  /** Mails are read side by side, and accepted in the order of the mailbox: a thread must not be shuffled. */
-  turn: Turn
-  /** For how long it has been undecided (ms); 0 for a mail that was not offered before. */
-  waited: number
+  /** For how long a mail has been undecided (ms); 0 for one that was not offered before. */
+  waited(uid: number): number
   signal: AbortSignal
 }
 
-/** `wait` resolves when every mail before this one was handed to accept; `pass` lets the next one go on. */
-export type Turn = { wait(): Promise<void>; pass(): void }
+/** A mail that is ready to be accepted. */
+type Ready = { mail: Mail; identity: Identity; draft: NewMessage; key: string }
 
 const RETRY = { first: 500, longest: 30_000 }
 
@@ -67,39 +66,58 @@ export function createIngest(options: {
   answer: 'addressed' | 'any'
   /** Older mail is not answered (ms). */
   maxAge: number
+  /** How long one mail waits for the DNS (ms). */
+  patience: number
   verify: VerifyIdentity
   conversations: Conversations
   sent: SentLog
 }): Ingest {
   const { deps, own, allowed, authentication, answer, maxAge, verify, conversations, sent } = options
-  const { log } = deps
+  const { log, gateway } = deps
   const reportOf = createSentReports({ deps, sent })
-  const keys = createMailKeys(deps)
+  const keyOf = createMailKeys(deps)
 
-  const once = async (incoming: Incoming, work: Work): Promise<Ingested> => {
+  const read = async (incoming: Incoming, { known, waited }: Work): Promise<Ingested | Ready> => {
     const mail = await incoming.parse()
-    const result = await decide(mail, incoming, work)
-    return mail.unreadable === undefined ? result : { ...result, unreadable: mail.unreadable }
-  }
-
-  const decide = async (mail: Mail, incoming: Incoming, work: Work): Promise<Ingested> => {
-    const { known, turn, waited } = work
-    const key = mail.messageId ? `mid:${mail.messageId}` : `sha256:${await incoming.hash()}`
-    const before = await keys.seen(mail, key, known)
-    if (before !== undefined) return { outcome: 'known', key: before }
-    if (await isOwn(mail)) return { outcome: 'own', key }
+    const { unreadable } = mail
+    const key = await keyOf(mail, incoming.raw)
+    const end = (outcome: Ingested['outcome']) => ({ outcome, key, ...(unreadable ? { unreadable } : {}) })
+    if (known.has(keyHash(key))) return end('known')
+    if (await isOwn(mail)) return end('own')
     const report = await reportOf(mail)
-    if (report) return { outcome: report, key }
+    if (report) return end(report)
 
-    const sender = mail.from[0]?.address ?? ''
-    if (allowed && !allowed(sender)) return refuse(mail, key, 'sender')
-    const identity = await verify(mail, incoming.open, waited)
+    const refuse = (reason: string, identity?: Identity) => {
+      deps.refused(reason)
+      const from = mail.from[0]?.address ?? ''
+      log.warn({ from, reason, mailId: mail.messageId, ...(identity && { identity }) }, 'a mail was refused')
+      return end('refused')
+    }
+    if (allowed && !allowed(mail.from[0]?.address ?? '')) return refuse('sender')
+    const { identity, undecided } = await verify(mail, incoming.raw)
+    const { folder, uid, size } = incoming
+    if (undecided && waited(uid) < options.patience) {
+      if (waited(uid) === 0) log.warn({ folder, uid, reason: identity.detail }, 'a mail was set aside')
+      return { outcome: 'undecided', key: '' }
+    }
     const unproven = authentication === 'require' && identity.result !== 'pass'
     // Without a list nobody is let in by name, so a forged name opens nothing; it gets no answer, though.
     const forged = authentication === 'prefer' && allowed && identity.result === 'fail'
-    if (unproven || forged) return refuse(mail, key, 'authentication', identity)
+    if (unproven || forged) return refuse('authentication', identity)
 
-    return { outcome: 'accepted', key: await accept(mail, incoming, key, identity, turn) }
+    const auto = automaticReason(mail, own)
+    const target = replyTarget(mail, {
+      own,
+      auto,
+      identity,
+      allowed: allowed ?? (() => true),
+      isAddressed: answer === 'any' || isAddressed(mail, own),
+      receivedAt: incoming.internalDate,
+      now: deps.now(),
+      maxAge,
+    })
+    const facts = { gateway, key, folder, uid, size, identity, auto, target, own }
+    return { mail, identity, key, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 
   const isOwn = async (mail: Mail) => {
@@ -109,70 +127,48 @@ export function createIngest(options: {
     return mark !== undefined && (await sent.get(mark)) !== undefined
   }
 
-  const refuse = (mail: Mail, key: string, reason: string, identity?: Identity): Ingested => {
-    deps.refused(reason)
-    const from = mail.from[0]?.address ?? ''
-    log.warn(
-      { from, reason, mailId: mail.messageId, ...(identity ? { identity } : {}) },
-      'a mail was refused',
-    )
-    return { outcome: 'refused', key }
-  }
-
-  /** Resolves with the key under which it was accepted. */
-  const accept = async (mail: Mail, incoming: Incoming, key: string, identity: Identity, turn: Turn) => {
-    const auto = automaticReason(mail, own)
-    const reply = replyTarget(mail, {
-      own,
-      auto,
-      identity,
-      allowed: allowed ?? (() => true),
-      receivedAt: incoming.internalDate,
-      now: deps.now(),
-      maxAge,
-    })
-    const bystander = answer === 'addressed' && !reply.suppress && !isAddressed(mail, own)
-    const target = bystander ? { ...reply, suppress: 'not-addressed' } : reply
-    const { folder, uid, size } = incoming
-    const facts = { gateway: deps.gateway, key, folder, uid, size, identity, auto, target, own }
-    const draft = await toMessage(mail, facts, deps.artifacts)
-    await turn.wait()
+  const accept = async ({ mail, identity, draft, key }: Ready): Promise<Ingested> => {
     const conversation = await conversations.find(mail, identity)
-    const accepting = keys.accept(mail, key, (each) => deps.accept({ ...draft, key: each, conversation }))
-    const remembering = conversations.remember(mail, conversation)
-    turn.pass()
-    const [{ key: taken, accepted }] = await Promise.all([accepting, remembering])
-    const { id, duplicate } = accepted
-    log.debug({ messageId: id, conversation, duplicate, ...(auto ? { auto } : {}) }, 'a mail was accepted')
-    return taken
+    const [{ id, duplicate }] = await Promise.all([
+      deps.accept({ ...draft, conversation }),
+      conversations.remember(mail, conversation),
+    ])
+    log.debug({ messageId: id, conversation, duplicate }, 'a mail was accepted')
+    return { outcome: 'accepted', key, ...(mail.unreadable ? { unreadable: mail.unreadable } : {}) }
   }
 
-  return async (incoming, work) => {
-    const { turn, waited, signal } = work
-    for (let attempt = 0; ; attempt++) {
+  /** Tries again until it succeeds or `signal` aborts. What can never be accepted is told of, and left where it is. */
+  const insist = async <T>(mail: Incoming, signal: AbortSignal, work: () => Promise<T>) => {
+    const { folder, uid } = mail
+    for (let failures = 1; ; failures++) {
       try {
-        const result = await once(incoming, work)
-        turn.pass()
-        return result
+        signal.throwIfAborted()
+        return await work()
       } catch (error) {
         signal.throwIfAborted()
-        const { folder, uid } = incoming
-        if (error instanceof SenderUndecided) {
-          if (waited === 0) log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail was set aside')
-          turn.pass()
-          return { outcome: 'undecided', key: '' }
-        }
-        const permanent = error instanceof TriviumError && !error.retryable
-        if (permanent) {
+        if (error instanceof TriviumError && !error.retryable) {
           deps.refused(error.code)
           log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
-          turn.pass()
-          return { outcome: 'refused', key: '' }
+          return { outcome: 'refused' as const, key: '' }
         }
         log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail could not be accepted yet; trying again')
-        await pause(backoff(attempt, RETRY), signal)
-        signal.throwIfAborted()
+        await pause(backoff(failures, RETRY), signal)
       }
     }
+  }
+
+  return async (batch, work) => {
+    const { signal } = work
+    const reading = batch.map((mail) => insist(mail, signal, () => read(mail, work)))
+    // All of them have ended when this does, so that nothing is written after a stop.
+    await Promise.allSettled(reading)
+    const results: Ingested[] = []
+    for (const [at, found] of (await Promise.all(reading)).entries()) {
+      const mail = batch[at]
+      if ('outcome' in found || !mail)
+        results.push('outcome' in found ? found : { outcome: 'refused', key: '' })
+      else results.push(await insist(mail, signal, () => accept(found)))
+    }
+    return results
   }
 }

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { z } from 'zod'
 import type { KeyValues } from '../../../src/core/store.ts'
 import type { Rate } from '../../../src/core/units.ts'
 
@@ -13,11 +14,13 @@ export type Budget = {
 
 /** About as long as a dead letter is worth sending again. */
 const DEAD_LETTERS = 30 * 86_400_000
+/** When each reply was taken (Unix ms), and its key. */
+const takenSchema = z.array(z.tuple([z.number(), z.string()])).catch([])
 
 /** A budget over a sliding window. Rate `off` is no budget. */
 export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off', now: () => number): Budget {
   if (rate === 'off') return { take: async () => 0 }
-  const digest = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16)
+  const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
   return {
     async take(correspondent, key) {
       const name = `email/${gateway}/budget/${digest(correspondent.toLowerCase())}`
@@ -26,14 +29,14 @@ export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off',
       if (await kv.get(refused)) return 0
       for (;;) {
         const found = await kv.get(name)
-        const taken = entries(found?.value).filter(([at]) => at > now() - rate.per)
+        const taken = takenSchema.parse(found?.value).filter(([at]) => at > now() - rate.per)
         if (taken.some(([, each]) => each === mark)) return 0
         const [oldest] = taken
         if (oldest && taken.length >= rate.count) {
           await kv.set(refused, true, { ttl: DEAD_LETTERS })
           return oldest[0] + rate.per - now()
         }
-        const next = [...taken, [now(), mark] satisfies [number, string]]
+        const next = [...taken, [now(), mark]]
         const written = await kv.set(name, next, { ttl: rate.per, ifVersion: found?.version ?? 0 })
         // Undefined: another daemon wrote in between; look again.
         if (written !== undefined) return 0
@@ -42,14 +45,7 @@ export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off',
   }
 }
 
-function entries(value: unknown): [number, string][] {
-  if (!Array.isArray(value)) return []
-  return value.flatMap((each) =>
-    Array.isArray(each) ? [[Number(each[0]), String(each[1])] as [number, string]] : [],
-  )
-}
-
-/** Spreads sends over time. */
+/** Spreads sends over time: a rate per name (a gateway, a domain) in this process, over a sliding window. */
 export type Throttle = {
   /** The ms until there will be a place; 0: there is one now. */
   wait(name: string): number
@@ -57,24 +53,17 @@ export type Throttle = {
   take(name: string): void
 }
 
-/** A rate per name (a gateway, a domain) in this process, over a sliding window. */
 export function createThrottle(rate: Rate | 'off', now: () => number): Throttle {
   if (rate === 'off') return { wait: () => 0, take() {} }
-  const taken = new Map<string, number[]>()
-  const recent = (name: string) => {
-    const since = now() - rate.per
-    return (taken.get(name) ?? []).filter((at) => at > since)
-  }
+  let taken: { name: string; at: number }[] = []
+  const of = (name: string) => taken.filter((each) => each.name === name && each.at > now() - rate.per)
   return {
     wait(name) {
-      const times = recent(name)
-      const [oldest = 0] = times.slice(-rate.count)
-      return times.length >= rate.count ? oldest + rate.per - now() : 0
+      const oldest = of(name).at(-rate.count)
+      return oldest ? oldest.at + rate.per - now() : 0
     },
     take(name) {
-      const since = now() - rate.per
-      for (const [each, times] of taken) if ((times.at(-1) ?? 0) <= since) taken.delete(each)
-      taken.set(name, [...recent(name), now()])
+      taken = [...taken.filter(({ at }) => at > now() - rate.per), { name, at: now() }]
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { SendMailOptions } from 'nodemailer'
 import nodemailer from 'nodemailer'
-import type { ConnectImap } from '../imap-connection.ts'
+import type { ConnectImap, ImapConnection } from '../mailbox/imap-connection.ts'
 
 /** The folder with what was sent. Each call uses a connection of its own: the reader's is busy waiting. */
 export type SentFolder = {
@@ -11,43 +11,38 @@ export type SentFolder = {
 }
 
 export function createSentFolder(
-  options: { folder: string; copy: 'append' | 'server' },
+  { folder, copy }: { folder: string; copy: 'append' | 'server' },
   connect: ConnectImap,
 ): SentFolder {
+  const connected = async <T>(work: (run: ImapConnection['run']) => Promise<T>) => {
+    const { run, end } = await connect()
+    try {
+      return await work(run)
+    } finally {
+      await end()
+    }
+  }
   return {
-    async has(messageId) {
-      const { run, end } = await connect()
-      try {
-        const found = await run(async (client) => {
-          await client.mailboxOpen(options.folder, { readOnly: true })
-          return client.search({ header: { 'message-id': messageId } }, { uid: true })
-        })
-        if (!found) throw new Error(`the IMAP server refused to search ${options.folder}`)
+    has: (messageId) =>
+      connected(async (run) => {
+        await run((client) => client.mailboxOpen(folder, { readOnly: true }))
+        const query = { header: { 'message-id': messageId } }
+        const found = await run((client) => client.search(query, { uid: true }))
+        if (!found) throw new Error(`the IMAP server refused to search ${folder}`)
         return found.length > 0
-      } finally {
-        await end()
-      }
-    },
+      }),
     async keep(mail) {
-      if (options.copy === 'server') return
-      const raw = await bytesOf(mail)
-      const { run, end } = await connect()
-      try {
-        const append = () => run((client) => client.append(options.folder, raw, ['\\Seen']))
+      if (copy === 'server') return
+      const composer = nodemailer.createTransport({ streamTransport: true, buffer: true })
+      const { message } = await composer.sendMail(mail)
+      if (!Buffer.isBuffer(message)) throw new Error('the copy of a mail could not be made')
+      await connected(async (run) => {
+        const append = () => run((client) => client.append(folder, message, ['\\Seen']))
         // The folder may be missing; making one that is there does no harm.
-        const kept = await append().catch(() => false)
-        if (kept) return
-        await run((client) => client.mailboxCreate(options.folder))
-        if (!(await append())) throw new Error(`the IMAP server refused a copy for ${options.folder}`)
-      } finally {
-        await end()
-      }
+        if (await append().catch(() => false)) return
+        await run((client) => client.mailboxCreate(folder))
+        if (!(await append())) throw new Error(`the IMAP server refused a copy for ${folder}`)
+      })
     },
   }
-}
-
-async function bytesOf(mail: SendMailOptions): Promise<Buffer> {
-  const { message } = await nodemailer.createTransport({ streamTransport: true, buffer: true }).sendMail(mail)
-  if (!Buffer.isBuffer(message)) throw new Error('the copy of a mail could not be made')
-  return message
 }

@@ -1,7 +1,8 @@
 import { finished, PassThrough } from 'node:stream'
-import nodemailer, { type NodemailerError, type SendMailOptions } from 'nodemailer'
-import { TriviumError } from '../../../src/core/errors.ts'
-import { tlsOptions } from '../imap-connection.ts'
+import nodemailer, { type SendMailOptions } from 'nodemailer'
+import { z } from 'zod'
+import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import { tlsOptions } from '../mailbox/imap-connection.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
 
@@ -17,16 +18,14 @@ export type Smtp = {
   close(): void
 }
 
-type Timeouts = { connect: number; socket: number }
-
-const TIMEOUTS: Timeouts = { connect: 30_000, socket: 120_000 }
+const CONNECT_TIMEOUT = 30_000
+const SOCKET_TIMEOUT = 120_000
 
 /** Opens the pool lazily: the first send connects. */
 export function createSmtp(options: {
   gateway: string
   server: ServerOptions
   tokens: TokenSource | undefined
-  timeouts?: Timeouts
 }): Smtp {
   const { gateway, server, tokens } = options
   /** The Message-IDs of mails that were handed over whole. */
@@ -34,9 +33,7 @@ export function createSmtp(options: {
   let pool: Promise<ReturnType<typeof createPool>> | undefined
 
   const open = async () => {
-    pool ??= tlsOptions(server).then((tls) =>
-      createPool(server, tls, tokens, options.timeouts ?? TIMEOUTS, handedOver),
-    )
+    pool ??= tlsOptions(server).then((tls) => createPool(server, tls, tokens, handedOver))
     try {
       return await pool
     } catch (error) {
@@ -47,7 +44,7 @@ export function createSmtp(options: {
 
   /** Servers that refuse a token without asking for another: the next attempt logs in with a fresh one. */
   const renewToken = async (error: unknown) => {
-    if (!tokens || details(error).code !== 'EAUTH') return
+    if (!tokens || detailsOf(error).code !== 'EAUTH') return
     const old = pool
     pool = undefined
     await tokens('renew')
@@ -83,7 +80,6 @@ function createPool(
   server: ServerOptions,
   tls: Awaited<ReturnType<typeof tlsOptions>>,
   tokens: TokenSource | undefined,
-  timeouts: Timeouts,
   handedOver: Set<string>,
 ) {
   const port = server.port ?? 465
@@ -100,9 +96,9 @@ function createPool(
     maxConnections: 3,
     // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.
     maxRequeues: 0,
-    connectionTimeout: timeouts.connect,
-    greetingTimeout: timeouts.connect,
-    socketTimeout: timeouts.socket,
+    connectionTimeout: CONNECT_TIMEOUT,
+    greetingTimeout: CONNECT_TIMEOUT,
+    socketTimeout: SOCKET_TIMEOUT,
   })
   if (tokens) {
     transporter.set('oauth2_provision_cb', (_user, renew, done) => {
@@ -134,31 +130,25 @@ function auth(server: ServerOptions, tokens: TokenSource | undefined) {
 }
 
 function failure(gateway: string, key: string, error: unknown, handedOver: boolean): TriviumError {
-  const { message, responseCode, code, command } = details(error)
+  const { responseCode, code, command } = detailsOf(error)
+  const reason = reasonOf(error)
   const cause = { cause: error }
   if (responseCode === undefined && handedOver) {
-    return new TriviumError('send_ambiguous', { gateway, key, reason: message }, cause)
+    return new TriviumError('send_ambiguous', { gateway, key, reason }, cause)
   }
   // A refused login is the operator's to mend; the mail itself is fine and waits.
-  const permanent =
-    responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH' && command !== 'AUTH'
-  const impossible = code === 'EENVELOPE' && responseCode === undefined
-  return new TriviumError(
-    permanent || impossible ? 'send_rejected' : 'send_failed',
-    { gateway, reason: message },
-    cause,
-  )
+  const isLogin = code === 'EAUTH' || command === 'AUTH'
+  const isPermanent = responseCode === undefined ? code === 'EENVELOPE' : responseCode >= 500 && !isLogin
+  return new TriviumError(isPermanent ? 'send_rejected' : 'send_failed', { gateway, reason }, cause)
 }
 
-function details(error: unknown): Pick<NodemailerError, 'message' | 'responseCode' | 'code' | 'command'> {
-  if (!(error instanceof Error)) return { message: String(error) }
-  const { message } = error
-  return {
-    message,
-    ...('responseCode' in error && typeof error.responseCode === 'number'
-      ? { responseCode: error.responseCode }
-      : {}),
-    ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
-    ...('command' in error && typeof error.command === 'string' ? { command: error.command } : {}),
-  }
+const detailsSchema = z.object({
+  responseCode: z.number().optional().catch(undefined),
+  code: z.string().optional().catch(undefined),
+  command: z.string().optional().catch(undefined),
+})
+
+/** What nodemailer adds to its errors. */
+function detailsOf(error: unknown): Partial<z.output<typeof detailsSchema>> {
+  return detailsSchema.safeParse(error).data ?? {}
 }

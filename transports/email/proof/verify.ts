@@ -1,37 +1,29 @@
 import { hostname } from 'node:os'
-import type { Readable } from 'node:stream'
 import type { ARCResult, DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
-import { domainOf } from './authentication-results.ts'
-import { type ContentDoubts, contentDoubts } from './content-doubts.ts'
-import { isTemporary, keyResolver, oneTimeResolver } from './dns-failure.ts'
-import { provenBeforeForwarding } from './forwarded.ts'
-import type { Identity } from './identity.ts'
+import { lowerCase } from '../inbound/parse.ts'
+import { type Claim, type Covered, leftOpen, unsignedHeaders } from './claim.ts'
+import { isTemporary, oneTimeResolver } from './dns.ts'
+import type { Identity, Verdict } from './identity.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
-import { lowerCase, type Mail } from './parse.ts'
-import { type Covered, leftOpen, unsignedHeaders } from './signed-headers.ts'
-
-/** `undecided`: the DNS failed, and may tell later. `identity` is what to say if it never does. */
-export type Verdict = { identity: Identity; undecided: boolean }
+import { domainOf, provenBeforeForwarding } from './results.ts'
 
 /**
  * Verifies DKIM, SPF, DMARC and ARC of a mail with one author. It passes only where its whole body is proven, and the
- * address that is shown is the one that was verified. With `doubt` nothing is proven, and the policy of the domain
- * decides. Throws where the mail cannot be read from the disk.
+ * address that is shown is the one that was verified. Of a claim in doubt nothing is proven, and the policy of the
+ * domain decides.
  */
 export async function verifySender(
-  mail: Mail,
-  source: () => Buffer | Readable,
-  options: { resolver: DNSResolver; sealers: ReadonlySet<string>; doubt: string | undefined },
+  claim: Claim,
+  options: { resolver: DNSResolver; sealers: ReadonlySet<string> },
 ): Promise<Verdict> {
-  return decide(await gather(mail, source, options), mail, oneTimeResolver(options.resolver))
+  return decide(await gather(claim, options), oneTimeResolver(options.resolver))
 }
 
 /** What was found out about a mail. */
 type Evidence = {
-  /** The author's domain. */
-  from: string
+  claim: Claim
+  /** Why nothing is proven. */
   doubt: string | undefined
-  content: ContentDoubts
   /** Those that cover all that is used. */
   signatures: readonly DKIMResult[]
   /** Why one of the author's domain proves nothing. */
@@ -45,52 +37,43 @@ type Evidence = {
 }
 
 async function gather(
-  mail: Mail,
-  source: () => Buffer | Readable,
-  options: { resolver: DNSResolver; sealers: ReadonlySet<string>; doubt: string | undefined },
+  claim: Claim,
+  { resolver, sealers }: { resolver: DNSResolver; sealers: ReadonlySet<string> },
 ): Promise<Evidence> {
   // Loaded by the first mail that needs it: a quarter of a second and 30 MB that `trust` and `off` do without.
   const { arc, dkimVerify, dmarc, spf } = await import('mailauth')
-  const { sealers } = options
-  const address = mail.from[0]?.address ?? ''
-  const from = domainOf(address)
-  const resolver = keyResolver(options.resolver, (name) => {
-    const signer = domainOf(name.toLowerCase())
-    return isWithin(signer, from) || isWithin(from, signer) || sealers.has(signer)
-  })
-  // Each question has time of its own.
-  const asked = () => oneTimeResolver(options.resolver)
+  const { address, domain, mail, raw } = claim
+  // Each question has time of its own: slow keys must not keep from view that the domain has such mail refused.
+  const asked = () => oneTimeResolver(resolver)
   // What proves nothing is not verified: its signatures may be many, and long to compute.
-  const read = options.doubt ? undefined : await dkimVerify(source(), { resolver, rejectRsaSha1: true })
-  const doubt = options.doubt ?? (read && misread(read, address))
+  const read = claim.doubt ? undefined : await dkimVerify(raw, { resolver: asked(), rejectRsaSha1: true })
+  const doubt = claim.doubt ?? (read && misread(read, address))
   const believed = doubt ? undefined : read
-  const content = believed ? await contentDoubts(mail, source) : {}
-  const signatures = believed?.results.filter((each) => isWhole(each, mail, content)) ?? []
-  const partial = believed?.results.find((each) => isAuthors(each) && !isWhole(each, mail, content))
-  const open = partial && (leftOpen(mail, namesCovered(partial), content) ?? 'its text is signed in part')
+  const signatures = believed?.results.filter((each) => isWhole(each, claim)) ?? []
+  const partial = believed?.results.find((each) => isAuthors(each) && !isWhole(each, claim))
+  const open = partial && (leftOpen(claim, namesCovered(partial)) ?? 'its text is signed in part')
   const hop = believed ? lastHop(mail) : {}
   const { client, sender } = hop
   const isKnown = client && sender !== undefined
   const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver: asked() }) : undefined
   const chain = believed?.arc?.chain || undefined
-  const isVouched = chain && provenBeforeForwarding(chain, sealers, from)
+  const isVouched = chain && provenBeforeForwarding(chain, sealers, domain)
   const sealed = isVouched ? await arc({ ...believed?.arc, chain }, { resolver: asked() }) : undefined
   const policy = await dmarc({
     headerFrom: [address],
     spfDomains: sent?.status.result === 'pass' ? [sent.domain] : [],
     dkimDomains: signatures.filter(hasPassed).map(signerOf),
     ...(sealed ? { arcResult: sealed } : {}),
-    // Slow keys must not keep from view that the domain has such mail refused.
     resolver: asked(),
   })
-  return { from, doubt, content, signatures, open, sent, hop, sealed, policy: policy || undefined }
+  return { claim, doubt, signatures, open, sent, hop, sealed, policy: policy || undefined }
 }
 
-async function decide(evidence: Evidence, mail: Mail, resolver: DNSResolver): Promise<Verdict> {
+async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdict> {
   const { doubt, policy, sent } = evidence
   const detail = detailOf(evidence)
-  const proof = proofIn(evidence, mail)
-  if (proof) return decided({ result: 'pass', by: proof, detail, ...unsignedIn(evidence, proof, mail) })
+  const proof = proofIn(evidence)
+  if (proof) return decided({ result: 'pass', by: proof, detail, ...unsignedIn(evidence, proof) })
   // Mail whose domain cannot be named is nobody's (RFC 9989, section 11.5).
   if (!policy) return decided({ result: 'fail', by: 'from', detail: doubt ?? 'its sender has no domain' })
   // `p=none` asks receivers to act on nothing; lists and forwarders break such mail every day.
@@ -107,7 +90,7 @@ async function decide(evidence: Evidence, mail: Mail, resolver: DNSResolver): Pr
 }
 
 function decided(identity: Identity): Verdict {
-  return { identity, undecided: false }
+  return { identity }
 }
 
 /** Why the library saw another author than the one who is shown. */
@@ -121,8 +104,8 @@ function misread({ headerFrom, fromFields }: DKIMVerifyResult, address: string):
  * True for a signature that covers the body to its end, and each header that is used. Anybody may append to the others
  * (RFC 6376, section 8.2), or write a subject of their own over them.
  */
-function isWhole(signature: DKIMResult, mail: Mail, content: ContentDoubts): boolean {
-  return !signature.status.underSized && leftOpen(mail, namesCovered(signature), content) === undefined
+function isWhole(signature: DKIMResult, claim: Claim): boolean {
+  return !signature.status.underSized && leftOpen(claim, namesCovered(signature)) === undefined
 }
 
 function namesCovered({ signingHeaders }: DKIMResult): Covered {
@@ -141,43 +124,38 @@ function signerOf({ id = '', signingDomain = '', status }: DKIMResult) {
   return { id, domain: signingDomain, aligned: status.aligned ?? false }
 }
 
-function proofIn(
-  { from, content, signatures, sent, sealed, policy }: Evidence,
-  mail: Mail,
-): string | undefined {
+function proofIn({ claim, signatures, sent, sealed, policy }: Evidence): string | undefined {
   const found = policy?.status.result
   if (found === 'pass') return 'dmarc'
-  const isSealed =
-    sealed?.status.result === 'pass' && sealed.signature && isWhole(sealed.signature, mail, content)
+  const isSealed = sealed?.status.result === 'pass' && sealed.signature && isWhole(sealed.signature, claim)
   if (isSealed) return 'arc'
   if (!policy || found === 'fail') return undefined
   // Without a record of the domain, or without its answer: then only what the strictest record would let pass.
   const passed = signatures.filter(hasPassed)
   const aligned = passed.some(({ signingDomain, status }) =>
-    found === 'none' ? Boolean(status.aligned) : domainOf(signingDomain ?? '') === from,
+    found === 'none' ? Boolean(status.aligned) : domainOf(signingDomain ?? '') === claim.domain,
   )
   if (aligned) return 'dkim'
-  return sent?.status.result === 'pass' && domainOf(sent.domain) === from ? 'spf' : undefined
+  return sent?.status.result === 'pass' && domainOf(sent.domain) === claim.domain ? 'spf' : undefined
 }
 
 /** What a signature leaves out, where nothing else vouches for the whole mail, as the server does that SPF allows to send it. */
 function unsignedIn(
-  { from, signatures, sent, sealed, policy }: Evidence,
+  { claim, signatures, sent, sealed, policy }: Evidence,
   proof: string,
-  mail: Mail,
 ): { unsigned?: string[] } {
   const isSent = sent?.status.result === 'pass'
-  if (isSent && (policy?.alignment?.spf.result || domainOf(sent.domain) === from)) return {}
+  if (isSent && (policy?.alignment?.spf.result || domainOf(sent.domain) === claim.domain)) return {}
   const seal = proof === 'arc' && sealed?.signature ? [sealed.signature] : signatures.filter(isAuthors)
-  const unsigned = unsignedHeaders(mail, seal.map(namesCovered))
+  const unsigned = unsignedHeaders(claim, seal.map(namesCovered))
   return unsigned.length > 0 ? { unsigned } : {}
 }
 
 /** True where a look-up failed that might have proven the sender. Others are of no account: anybody can make one fail. */
-function isUndecided({ from, signatures, sent, sealed, policy }: Evidence): boolean {
+function isUndecided({ claim, signatures, sent, sealed, policy }: Evidence): boolean {
   if (policy?.status.result === 'temperror') return true
   const failed = (status: { result: string }) => status.result === 'temperror'
-  const domain = policy?.domain ?? from
+  const domain = policy?.domain ?? claim.domain
   return (
     signatures.some(({ status }) => failed(status) && status.aligned) ||
     (sealed !== undefined && couldNotTell(sealed)) ||
@@ -196,7 +174,7 @@ function couldNotTell({ status, signature }: ARCResult): boolean {
  * then that DMARC fails says nothing. A domain without an SPF record proves nothing by it.
  */
 async function mightPassSpf(
-  { from, hop: { sender } }: Evidence,
+  { claim: { domain: from }, hop: { sender } }: Evidence,
   { domain, alignment }: DMARCResult,
   resolver: DNSResolver,
 ): Promise<'yes' | 'no' | 'undecided'> {

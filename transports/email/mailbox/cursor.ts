@@ -1,24 +1,34 @@
-import { isJsonObject, type Json } from '../../../src/core/json.ts'
+import { z } from 'zod'
+import { isJsonObject } from '../../../src/core/json.ts'
 import type { KeyValues } from '../../../src/core/store.ts'
-import { keyHash } from './mail-keys.ts'
+import { keyHash } from '../inbound/mail-keys.ts'
+
+const asideSchema = z.object({
+  uid: z.int(),
+  /** When it was set aside (Unix ms). */
+  since: z.number(),
+  /** The server cannot give it. Without this, nobody could tell yet who wrote it. */
+  unfetchable: z.literal(true).exactOptional(),
+})
+
+const cursorSchema = z.object({
+  uidValidity: z.string(),
+  /** Every mail up to this UID is dealt with, but for those that were set aside. */
+  uid: z.number(),
+  /** Unix ms: the newest mail dealt with, and the time before which no mail is wanted. */
+  newest: z.number(),
+  floor: z.number(),
+  aside: z.array(asideSchema).default([]),
+})
+
+/** A mail that was passed and is tried again. */
+export type Aside = z.output<typeof asideSchema>
 
 /**
  * How far a folder was read, for one UIDVALIDITY (RFC 3501, section 2.3.1.1). UIDs mean nothing under another one,
  * so the keys of the mails taken last are remembered as well.
  */
-export type Cursor = {
-  uidValidity: string
-  /** Every mail up to this UID is dealt with, but for the undecided ones. */
-  uid: number
-  /** Unix ms: the newest mail dealt with, and the time before which no mail is wanted. */
-  newest: number
-  floor: number
-  /** Mails that were passed before anybody could tell who wrote them, in order of UID. They are tried again. */
-  undecided: readonly Undecided[]
-}
-
-/** `since`: when the mail was tried first (Unix ms). */
-export type Undecided = { uid: number; since: number }
+export type Cursor = z.output<typeof cursorSchema>
 
 export type CursorStore = {
   load(): Promise<Cursor | undefined>
@@ -26,7 +36,7 @@ export type CursorStore = {
    * Writes the cursor, with the keys of what was dealt with since. Throws where another holder of the lease wrote
    * since: then this one must stop.
    */
-  save(cursor: Cursor, keys: readonly string[]): Promise<void>
+  save(cursor: Cursor, keys?: readonly string[]): Promise<void>
   /** The hashes of the keys that were dealt with lately, the last few thousand. */
   recent(): Promise<ReadonlySet<string>>
 }
@@ -53,40 +63,33 @@ export function createCursorStore(
   }
 
   const remember = async (keys: readonly string[]) => {
-    for (let start = 0; start < keys.length; ) {
-      const room = SEGMENT - segment.length
-      segment.push(...keys.slice(start, start + room).map(keyHash))
-      start += room
-      await kv.set(segmentKey(index), segment)
-      if (segment.length < SEGMENT) return
-      index++
-      segment = []
+    for (const each of keys) {
+      if (segment.length >= SEGMENT) {
+        await kv.set(segmentKey(index++), segment)
+        segment = []
+      }
+      segment.push(keyHash(each))
     }
+    if (keys.length > 0) await kv.set(segmentKey(index), segment)
   }
 
   return {
     async load() {
       const found = await kv.get(key)
       if (!found || !isJsonObject(found.value)) return undefined
-      const { uidValidity, uid, newest, floor, index: at, token: holder } = found.value
+      // Earlier versions wrote `undecided`.
+      const { undecided: aside, index: at, token: holder, ...value } = found.value
       if (Number(holder) > token) throw fenced()
       version = found.version
       index = Number(at)
       segment = await readSegment(index)
-      if (segment.length >= SEGMENT) segment = []
-      return {
-        uidValidity: String(uidValidity),
-        uid: Number(uid),
-        newest: Number(newest),
-        floor: Number(floor),
-        undecided: readUndecided(found.value.undecided),
-      }
+      return cursorSchema.parse({ aside, ...value })
     },
 
-    async save(cursor, keys) {
+    async save(cursor, keys = []) {
       await remember(keys)
-      const undecided = cursor.undecided.map((each) => ({ ...each }))
-      const written = await kv.set(key, { ...cursor, undecided, index, token }, { ifVersion: version })
+      const aside = cursor.aside.map((each) => ({ ...each }))
+      const written = await kv.set(key, { ...cursor, aside, index, token }, { ifVersion: version })
       if (written === undefined) throw fenced()
       version = written
     },
@@ -96,16 +99,6 @@ export function createCursorStore(
       return new Set(segments.flat())
     },
   }
-}
-
-/** Absent in what earlier versions wrote. */
-function readUndecided(value: Json | undefined): Undecided[] {
-  if (!Array.isArray(value)) return []
-  return value.flatMap((each) => {
-    if (!isJsonObject(each)) return []
-    const [uid, since] = [Number(each.uid), Number(each.since)]
-    return Number.isSafeInteger(uid) && Number.isFinite(since) ? [{ uid, since }] : []
-  })
 }
 
 function fenced(): Error {

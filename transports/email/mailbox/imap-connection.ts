@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { ConnectionOptions } from 'node:tls'
 import { ImapFlow } from 'imapflow'
-import type { TokenSource } from './oauth.ts'
-import type { ServerOptions } from './options.ts'
+import type { TokenSource } from '../oauth.ts'
+import type { ServerOptions } from '../options.ts'
 
 /** A login to the IMAP server. */
 export type ImapConnection = {
@@ -14,8 +14,6 @@ export type ImapConnection = {
    * long while they run; imapflow itself waits for ever on a connection that died just as it began to IDLE.
    */
   run<T>(commands: (client: ImapFlow) => Promise<T>): Promise<T>
-  /** Does work that may send no command for long, and keeps the connection from ending meanwhile. */
-  during<T>(work: () => Promise<T>): Promise<T>
   end(): Promise<void>
 }
 
@@ -23,7 +21,9 @@ export type ImapConnection = {
 export type ConnectImap = () => Promise<ImapConnection>
 
 /** A server that says nothing for this long, while it owes an answer, is taken for dead. */
-const SOCKET_TIMEOUT = 60_000
+const ANSWER_TIMEOUT = 60_000
+/** A connection that nobody uses may be silent for this long: a batch of mails waits for the DNS or the store. */
+const SILENCE = 600_000
 const CONNECT_TIMEOUT = 30_000
 const LOGOUT_TIMEOUT = 2000
 
@@ -31,7 +31,7 @@ const LOGOUT_TIMEOUT = 2000
 export function imapConnector(
   server: ServerOptions,
   tokens: TokenSource | undefined,
-  timeout: number = SOCKET_TIMEOUT,
+  timeout: number = ANSWER_TIMEOUT,
 ): ConnectImap {
   return async () => {
     try {
@@ -57,16 +57,14 @@ async function open(
     secure: mode === 'implicit',
     ...(mode === 'implicit' ? {} : { doSTARTTLS: mode === 'starttls' }),
     tls: await tlsOptions(server),
-    auth: token
-      ? { user: server.user ?? '', accessToken: token }
-      : { user: server.user ?? '', pass: server.pass ?? '' },
+    auth: { user: server.user ?? '', ...(token ? { accessToken: token } : { pass: server.pass ?? '' }) },
     logger: false,
     // The reader says itself when to IDLE, at once and not after a pause.
     disableAutoIdle: true,
     connectionTimeout: CONNECT_TIMEOUT,
     greetingTimeout: CONNECT_TIMEOUT,
-    // Longer than the pause between two looks, which end in silence. While it owes an answer it is watched below.
-    socketTimeout: 2 * timeout,
+    // While it owes an answer it is watched below.
+    socketTimeout: SILENCE,
     clientInfo: { name: 'Trivium' },
   })
   const gone = new AbortController()
@@ -87,7 +85,6 @@ async function open(
     client,
     closed: gone.signal,
     run: watchdog.run,
-    during: (work) => keepAlive(watchdog.run, timeout, work),
     end() {
       watchdog.stop()
       return end(client)
@@ -128,19 +125,6 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController) {
         running--
       }
     },
-  }
-}
-
-/** A silent connection is ended by imapflow after twice `timeout` ms, and by servers and firewalls after some minutes. */
-async function keepAlive<T>(run: ImapConnection['run'], timeout: number, work: () => Promise<T>): Promise<T> {
-  const timer = setInterval(() => {
-    // Where it fails, the connection is gone; `closed` tells of it.
-    run((client) => client.noop()).catch(() => {})
-  }, timeout / 3)
-  try {
-    return await work()
-  } finally {
-    clearInterval(timer)
   }
 }
 

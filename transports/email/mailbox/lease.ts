@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
 import type { Leases } from '../../../src/core/store.ts'
-import { pause } from '../../../src/lib/pause.ts'
+import { inTime, pause } from '../../../src/lib/pause.ts'
 
 /** A lease in force. `lost` is aborted when another daemon may have it; the holder stops at once then. */
 export type HeldLease = { token: number; lost: AbortSignal; release(): Promise<void> }
@@ -28,14 +28,10 @@ export async function holdLease(options: {
     }
   }
   // A store that does not answer must not keep a daemon from stopping.
-  const stopped = new Promise<undefined>((resolve) => {
-    signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
-
-  let first = await Promise.race([acquire(), stopped])
+  let first = await inTime(acquire(), signal)
   while (!first && !signal.aborted) {
     await pause(ttl / 3, signal)
-    if (!signal.aborted) first = await Promise.race([acquire(), stopped])
+    if (!signal.aborted) first = await inTime(acquire(), signal)
   }
   if (!first) return undefined
 
@@ -55,12 +51,8 @@ export async function holdLease(options: {
     lost: lost.signal,
     async release() {
       clearInterval(timer)
-      if (lost.signal.aborted) return
-      try {
-        await leases.release(name, owner)
-      } catch (error) {
-        log.debug({ lease: name, reason: reasonOf(error) }, 'the lease ends by itself')
-      }
+      // Where the store is away, it ends by itself.
+      if (!lost.signal.aborted) await leases.release(name, owner).catch(() => {})
     },
   }
 }

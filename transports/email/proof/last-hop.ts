@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
-import { withoutComments } from './authentication-results.ts'
-import type { Mail } from './parse.ts'
+import type { Mail } from '../inbound/parse.ts'
+import { withoutComments } from './results.ts'
 
 /** What the receiving servers noted of whoever handed the mail to them. */
 export type LastHop = {
@@ -15,13 +15,10 @@ export type LastHop = {
 /** Hops within the receiving organisation: content filters, delivery agents, relays. */
 const MAX_OWN = 10
 
-const LOCAL = blockList(['127.0.0.0', 8], ['::1', 128])
+const LOCAL = blockList('127.0.0.0/8 ::1/128')
+/** The last is 10.0.0.0/8 as 6to4, which Google notes for its own machines. */
 const PRIVATE = blockList(
-  ...[['127.0.0.0', 8] as const, ['10.0.0.0', 8] as const, ['172.16.0.0', 12] as const],
-  ...[['192.168.0.0', 16] as const, ['169.254.0.0', 16] as const, ['100.64.0.0', 10] as const],
-  ...[['::1', 128] as const, ['fc00::', 7] as const, ['fe80::', 10] as const],
-  // 10.0.0.0/8 as 6to4, which Google notes for its own machines.
-  ['2002:a00::', 24] as const,
+  '127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 100.64.0.0/10 ::1/128 fc00::/7 fe80::/10 2002:a00::/24',
 )
 
 /**
@@ -120,9 +117,12 @@ function isOwn(hop: Hop, next: Hop | undefined): boolean {
   return addresses.every((ip) => isIn(PRIVATE, ip)) && hop.name !== '' && hop.name === next?.by
 }
 
-function blockList(...subnets: (readonly [net: string, prefix: number])[]): BlockList {
+function blockList(subnets: string): BlockList {
   const list = new BlockList()
-  for (const [net, prefix] of subnets) list.addSubnet(net, prefix, isIP(net) === 6 ? 'ipv6' : 'ipv4')
+  for (const subnet of subnets.split(' ')) {
+    const [net = '', prefix] = subnet.split('/')
+    list.addSubnet(net, Number(prefix), isIP(net) === 6 ? 'ipv6' : 'ipv4')
+  }
   return list
 }
 

@@ -1,0 +1,155 @@
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { Incoming } from '../inbound/ingest.ts'
+import { type Mail, parseMail } from '../inbound/parse.ts'
+import type { ImapConnection } from './imap-connection.ts'
+
+/** What fetching works with. */
+export type FetchParts = { folder: string; maxSize: number; failures: Failures }
+
+/**
+ * The mails of a folder whose fetch failed, over all connections: many servers drop the connection where they cannot
+ * read a mail. By UID: how often it failed alone; 0 where it failed only together with others.
+ */
+export type Failures = Map<number, number>
+
+/** A mail that failed alone this often is set aside. */
+export const TRIES = 3
+
+/** Mails that are asked for at once, and as much as one fetch of them brings. */
+const COUNT = 100
+const BYTES = 4 * 1024 * 1024
+
+type Listed = { uid: number; size: number; internalDate: number }
+
+/**
+ * Fetches mails in order of UID, some at a time. Those that are gone and those before `floor` (Unix ms) are left out.
+ * Nothing on the server changes: the mails stay unseen.
+ */
+export async function* fetchAll(
+  connection: ImapConnection,
+  uids: readonly number[],
+  floor: number,
+  parts: FetchParts,
+): AsyncGenerator<Incoming[]> {
+  const { failures, maxSize } = parts
+  for (const group of groupsOf(uids, failures)) {
+    const listed = await blaming(parts, group, () => list(connection, group))
+    for (const batch of batchesOf(
+      listed.filter(({ internalDate }) => internalDate >= floor),
+      maxSize,
+    )) {
+      const mails = batch.map(({ uid }) => uid)
+      const incoming = await blaming(parts, mails, () => fetchBatch(connection, batch, parts))
+      for (const uid of mails) failures.delete(uid)
+      yield incoming
+    }
+  }
+}
+
+/** Whatever failed before is fetched alone. */
+function groupsOf(uids: readonly number[], failures: Failures): number[][] {
+  const groups: number[][] = []
+  let open = false
+  for (const uid of uids) {
+    const last = groups.at(-1)
+    const fits = open && last && last.length < COUNT && !failures.has(uid)
+    if (fits) last.push(uid)
+    else groups.push([uid])
+    open = !failures.has(uid)
+  }
+  return groups
+}
+
+async function blaming<T>(
+  { folder, failures }: FetchParts,
+  uids: readonly number[],
+  fetch: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await fetch()
+  } catch (error) {
+    for (const uid of uids) failures.set(uid, (failures.get(uid) ?? 0) + (uids.length === 1 ? 1 : 0))
+    const which = uids.length === 1 ? `mail ${uids[0]}` : `the mails ${uids[0]} to ${uids.at(-1)}`
+    throw new Error(`${which} of ${folder} cannot be fetched: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+async function list(connection: ImapConnection, uids: readonly number[]): Promise<Listed[]> {
+  const query = { uid: true, internalDate: true, size: true }
+  const found = await connection.run((client) => client.fetchAll(range(uids), query, { uid: true }))
+  return found
+    .map(({ uid, internalDate, size = 0 }) => ({ uid, size, internalDate: timeOf(internalDate) }))
+    .sort((a, b) => a.uid - b.uid)
+}
+
+function batchesOf(listed: readonly Listed[], maxSize: number): Listed[][] {
+  const batches: Listed[][] = []
+  let bytes = 0
+  for (const each of listed) {
+    const size = Math.min(each.size, maxSize)
+    const last = batches.at(-1)
+    if (last && bytes + size <= BYTES) last.push(each)
+    else {
+      batches.push([each])
+      bytes = 0
+    }
+    bytes += size
+  }
+  return batches
+}
+
+async function fetchBatch(
+  connection: ImapConnection,
+  batch: readonly Listed[],
+  { folder, maxSize }: FetchParts,
+): Promise<Incoming[]> {
+  const small = batch.filter(({ size }) => size <= maxSize).map(({ uid }) => uid)
+  const big = batch.filter(({ size }) => size > maxSize).map(({ uid }) => uid)
+  const whole = await sources(connection, small, { source: true })
+  const heads = await sources(connection, big, { headers: true })
+  return batch.flatMap((listed): Incoming[] => {
+    const { uid, size } = listed
+    const raw = whole.get(uid)
+    if (raw) return [{ ...listed, folder, raw, parse: () => parseMail(raw) }]
+    const head = heads.get(uid)
+    const reason = `It has ${size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
+    return head ? [{ ...listed, folder, raw: head, parse: () => headersOf(head, reason) }] : []
+  })
+}
+
+async function sources(
+  connection: ImapConnection,
+  uids: readonly number[],
+  what: { source: true } | { headers: true },
+): Promise<Map<number, Buffer>> {
+  if (uids.length === 0) return new Map()
+  const query = { uid: true, ...what }
+  const found = await connection.run((client) => client.fetchAll(range(uids), query, { uid: true }))
+  return new Map(
+    found.flatMap(({ uid, source, headers }) => {
+      const raw = source ?? headers
+      return raw ? [[uid, raw] as const] : []
+    }),
+  )
+}
+
+/** A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed. */
+async function headersOf(head: Buffer, unreadable: string): Promise<Mail> {
+  return { ...(await parseMail(head)), text: '', parts: [], unreadable }
+}
+
+/** UIDs as IMAP wants them: `1:4,7`. */
+export function range(uids: readonly number[]): string {
+  const runs: [number, number][] = []
+  for (const uid of uids) {
+    const last = runs.at(-1)
+    if (last && last[1] === uid - 1) last[1] = uid
+    else runs.push([uid, uid])
+  }
+  return runs.map(([from, to]) => (from === to ? `${from}` : `${from}:${to}`)).join(',')
+}
+
+function timeOf(date: Date | string | undefined): number {
+  const time = date === undefined ? Number.NaN : new Date(date).getTime()
+  return Number.isNaN(time) ? 0 : time
+}

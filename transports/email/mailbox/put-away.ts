@@ -1,0 +1,101 @@
+import type { ImapFlow } from 'imapflow'
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { Log } from '../../../src/core/log.ts'
+import type { Incoming, Ingested } from '../inbound/ingest.ts'
+import type { EmailOptions } from '../options.ts'
+import { range } from './fetch.ts'
+import type { ImapConnection } from './imap-connection.ts'
+
+/** Does with mails of one folder what `after` and `quarantine` say, once they are dealt with. */
+export type PutAway = (
+  connection: ImapConnection,
+  incoming: readonly Incoming[],
+  results: readonly Ingested[],
+) => Promise<void>
+
+const DONE = new Set<Ingested['outcome']>(['accepted', 'known', 'bounce', 'receipt'])
+
+/**
+ * A folder to move to that is missing is made. What the server refuses (a quota, a right) is logged, and the mail
+ * stays where it is: it was accepted, and that counts. What was not taken whole is never deleted. Rejects only where
+ * the connection is gone.
+ */
+export function createPutAway(parts: {
+  folder: string
+  after: EmailOptions['after']
+  quarantine: string | undefined
+  log: Log
+}): PutAway {
+  const { folder, after, quarantine, log } = parts
+
+  const attempt = async (
+    connection: ImapConnection,
+    uids: number[],
+    work: (client: ImapFlow, uids: number[]) => Promise<void>,
+  ) => {
+    if (uids.length === 0) return
+    try {
+      await connection.run((client) => work(client, uids))
+    } catch (error) {
+      if (!connection.client.usable) throw error
+      log.error({ folder, reason: reasonOf(error) }, 'mails could not be put away; they stay')
+    }
+  }
+
+  return async (connection, incoming, results) => {
+    const done: number[] = []
+    const refused: number[] = []
+    for (const [at, { uid }] of incoming.entries()) {
+      const { outcome = 'own', unreadable: reason } = results[at] ?? {}
+      if (outcome === 'refused') refused.push(uid)
+      if (!DONE.has(outcome)) continue
+      if (reason === undefined || after !== 'delete') done.push(uid)
+      else log.warn({ folder, uid, reason }, 'a mail was not taken whole; it is not deleted')
+    }
+    if (after === 'seen') {
+      const mark = (client: ImapFlow) => client.messageFlagsAdd(range(done), ['\\Seen'], { uid: true })
+      await attempt(connection, done, (client) => must(mark(client), 'flag'))
+    }
+    if (after === 'delete') await attempt(connection, done, remove)
+    if (typeof after === 'object') await attempt(connection, done, mover(after.move))
+    if (quarantine) await attempt(connection, refused, mover(quarantine))
+  }
+}
+
+/**
+ * Deletes mails of the open folder. Without UIDPLUS (RFC 4315) they are only marked: EXPUNGE would take with them
+ * whatever else the user has marked.
+ */
+export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
+  if (supports(client, 'UIDPLUS')) return must(client.messageDelete(range(uids), { uid: true }), 'delete')
+  await must(client.messageFlagsAdd(range(uids), ['\\Deleted'], { uid: true }), 'delete')
+}
+
+function mover(folder: string) {
+  return async (client: ImapFlow, uids: number[]): Promise<void> => {
+    if (await moveTo(client, uids, folder)) return
+    // The name may be written with the `/` that people know, on a server that separates with something else.
+    const path = folder.replaceAll('/', client.namespace?.delimiter || '/')
+    if (path !== folder && (await moveTo(client, uids, path))) return
+    await client.mailboxCreate(path)
+    await must(moveTo(client, uids, path), `move to ${path}`)
+  }
+}
+
+async function moveTo(client: ImapFlow, uids: number[], path: string): Promise<boolean> {
+  if (supports(client, 'MOVE') || supports(client, 'UIDPLUS')) {
+    return Boolean(await client.messageMove(range(uids), path, { uid: true }))
+  }
+  if (!(await client.messageCopy(range(uids), path, { uid: true }))) return false
+  await remove(client, uids)
+  return true
+}
+
+/** IMAP4rev2 (RFC 9051) includes both. */
+function supports(client: ImapFlow, capability: 'MOVE' | 'UIDPLUS'): boolean {
+  return client.capabilities.has(capability) || client.enabled.has('IMAP4REV2')
+}
+
+async function must(done: Promise<unknown>, what: string): Promise<void> {
+  if (!(await done)) throw new Error(`the IMAP server refused to ${what}`)
+}

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { reasonOf } from '../../../src/core/errors.ts'
+import type { Health, TransportDeps } from '../../../src/core/transport.ts'
+import { backoff } from '../../../src/lib/backoff.ts'
+import { pause } from '../../../src/lib/pause.ts'
+import type { Ingest } from '../inbound/ingest.ts'
+import type { EmailOptions } from '../options.ts'
+import { type Aside, createCursorStore } from './cursor.ts'
+import { type FolderParts, readFolder } from './folder.ts'
+import type { ConnectImap } from './imap-connection.ts'
+import { type HeldLease, holdLease } from './lease.ts'
+import { createPutAway } from './put-away.ts'
+
+/** Reads the mailbox, on one daemon at a time. */
+export type Reader = {
+  start(): void
+  /** Resolves when nothing is being taken in any more. */
+  stop(): Promise<void>
+  health(): Health
+}
+
+export type ReaderTiming = {
+  /** How long a daemon that died keeps the mailbox from the others (ms). */
+  lease: number
+  /** First and longest pause before the next try after a lost connection (ms). */
+  retry: number
+  maxRetry: number
+}
+
+export const READER_TIMING: ReaderTiming = { lease: 8000, retry: 1000, maxRetry: 60_000 }
+
+/** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
+type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string }
+
+export function createReader(parts: {
+  options: EmailOptions
+  deps: TransportDeps
+  connect: ConnectImap
+  ingest: Ingest
+  /** How long a mail may be undecided (ms). */
+  patience: number
+  timing: ReaderTiming
+}): Reader {
+  const { options, deps, connect, ingest, patience, timing } = parts
+  const { log, gateway, now } = deps
+  const owner = randomUUID()
+  const stopping = new AbortController()
+  const states = new Map<string, FolderState>()
+  let running: Promise<void> | undefined
+
+  const run = async () => {
+    const { leases } = deps
+    const lease = { leases, name: `email/${gateway}`, owner, ttl: timing.lease, log, signal: stopping.signal }
+    while (!stopping.signal.aborted) {
+      const held = await holdLease(lease)
+      if (held) await readUnder(held)
+    }
+  }
+
+  const readUnder = async (lease: HeldLease) => {
+    const signal = AbortSignal.any([stopping.signal, lease.lost])
+    const { folders } = options
+    for (const folder of folders) states.set(folder, { progressAt: now(), read: false, aside: [] })
+    await Promise.all(folders.map((folder) => keepReading(folder, lease.token, signal)))
+    states.clear()
+    await lease.release()
+    if (lease.lost.aborted) log.warn({}, 'the mailbox went to another daemon')
+  }
+
+  /** Reads one folder, and again after each failure, until `signal` aborts. */
+  const keepReading = async (folder: string, token: number, signal: AbortSignal) => {
+    const { after, quarantine } = options
+    let failures = 0
+    const common = {
+      folder,
+      memory: { uidValidity: '', failures: new Map(), tried: new Map() },
+      ingest,
+      putAway: createPutAway({ folder, after, quarantine, log }),
+      since: options.since,
+      readOnly: after === 'keep' && !quarantine,
+      maxSize: options['max-size'],
+      sweep: options.sweep,
+      patience,
+      onProgress(aside: readonly Aside[]) {
+        failures = 0
+        states.set(folder, { progressAt: now(), read: true, aside })
+      },
+      refused: deps.refused,
+      log,
+      now,
+    }
+    while (!signal.aborted) {
+      try {
+        // The cursor is read again for each connection: it says how far the last one came.
+        await readOnce({ ...common, cursors: createCursorStore(deps.kv, gateway, folder, token) }, signal)
+      } catch (error) {
+        if (signal.aborted) return
+        const wait = backoff(++failures, { first: timing.retry, longest: timing.maxRetry })
+        const reason = reasonOf(error)
+        const state = states.get(folder) ?? { progressAt: now(), read: false, aside: [] }
+        states.set(folder, { ...state, error: reason })
+        log.warn({ folder, reason, wait }, 'the mailbox cannot be read; trying again')
+        await pause(wait, signal)
+      }
+    }
+  }
+
+  const readOnce = async (folder: FolderParts, signal: AbortSignal) => {
+    const connection = await connect()
+    try {
+      await readFolder(connection, folder, signal)
+    } finally {
+      await connection.end()
+    }
+  }
+
+  return {
+    start() {
+      running ??= run()
+    },
+    async stop() {
+      stopping.abort()
+      await running
+    },
+    health() {
+      if (states.size === 0) return { ok: true, detail: 'another daemon reads the mailbox, or nobody yet' }
+      for (const [folder, { progressAt, read, error }] of states) {
+        const silence = now() - progressAt
+        const why = error ? `: ${error}` : ''
+        if (silence > options['max-silence']) {
+          const seconds = Math.round(silence / 1000)
+          return { ok: false, detail: `${folder} could not be read for ${seconds} s${why}` }
+        }
+        if (error) return { ok: read, detail: `${folder} cannot be read${why}; trying again` }
+      }
+      return { ok: true, detail: [`reading ${options.folders.join(', ')}`, ...asideIn(states)].join('; ') }
+    },
+  }
+}
+
+/** What was set aside, for people: each mail that cannot be fetched, and how many are undecided. */
+function asideIn(states: ReadonlyMap<string, FolderState>): string[] {
+  const all = [...states].flatMap(([folder, { aside }]) => aside.map((each) => ({ ...each, folder })))
+  const unfetchable = all.filter((each) => each.unfetchable)
+  const named = unfetchable.slice(0, 10).map(({ folder, uid }) => `mail ${uid} of ${folder}`)
+  const undecided = all.length - unfetchable.length
+  return [
+    ...(unfetchable.length > 0
+      ? [`set aside, cannot be fetched: ${unfetchable.length} (${named.join(', ')})`]
+      : []),
+    ...(undecided > 0 ? [`set aside while their sender cannot be told: ${undecided}`] : []),
+  ]
+}

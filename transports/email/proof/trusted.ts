@@ -1,0 +1,169 @@
+import { type Claim, leftOpen, repetition, unsignedHeaders } from './claim.ts'
+import type { Identity } from './identity.ts'
+import {
+  type AuthenticationResults,
+  domainOf,
+  type MethodResult,
+  parseAuthenticationResults,
+  withoutComments,
+} from './results.ts'
+
+/** What stands for the name that Microsoft leaves out. */
+const MICROSOFT = 'microsoft'
+
+/**
+ * What the Authentication-Results headers (RFC 8601) of `host` say about a mail. Only the topmost run of them counts,
+ * up to the next Received header: what stands below was there before your server took the mail, and anyone can write
+ * it. Your server must remove forged ones with its own name, as RFC 8601, section 5, asks. `microsoft` for a host means
+ * the results that name none. Where the claim is in doubt, the server may have judged another mail than the one that is
+ * read here: it proves nothing then.
+ */
+export function trustedResult(claim: Claim, host: string): Identity {
+  const name = host.toLowerCase()
+  const run = name === MICROSOFT ? microsoftResults(claim) : topmost(claim, name)
+  if (!run) return illegible(claim, host)
+  const results = firstOfEach(run)
+  const { result, strict, note, unsigned = [] } = judge(claim, run, results)
+  const said = results.map((each) => `${each.method}=${each.result}`)
+  const detail = [...said, note, claim.doubt].filter(Boolean).join('; ') || `nothing from ${host}`
+  if (claim.doubt && result === 'pass') return { result: strict ? 'fail' : 'none', by: 'trusted', detail }
+  return { result, by: 'trusted', detail, ...(unsigned.length > 0 ? { unsigned } : {}) }
+}
+
+/** `strict`: the domain asks to refuse what is not proven. */
+type Judgement = { result: Identity['result']; strict: boolean; note?: string; unsigned?: string[] }
+
+function judge(
+  claim: Claim,
+  run: readonly AuthenticationResults[],
+  results: readonly MethodResult[],
+): Judgement {
+  const { domain } = claim
+  const every = run.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
+  const dmarc = results.filter(({ method }) => method === 'dmarc')
+  const strict = every.some(asksToRefuse)
+  if (every.some(({ result }) => result === 'fail')) return { result: 'fail', strict }
+  const authors = dmarc.map((each) => domainIn(each, 'header.from'))
+  const other = authors.find((author) => author !== '' && !isAligned(author, domain))
+  if (other) return { result: 'fail', strict, note: `judged as a mail from ${other}` }
+  const passed = (name: string) =>
+    results.filter(({ method, result }) => method === name && result === 'pass')
+  if (passed('spf').some((each) => domainIn(each, 'smtp.mailfrom') === domain))
+    return { result: 'pass', strict }
+  // Some servers name the organizational domain, whose policy it is.
+  const byDmarc = passed('dmarc').some((each) => isAligned(domainIn(each, 'header.from'), domain))
+  const byDkim = passed('dkim').some((each) =>
+    isAligned(domainIn(each, 'header.d') || domainIn(each, 'header.i'), domain),
+  )
+  if (byDmarc || byDkim) return bySignature(claim, strict)
+  return { result: dmarc.some(({ result }) => result === 'temperror') ? 'temperror' : 'none', strict }
+}
+
+/** The server may not say which signature of the author's domain it means, so each must cover all that is used. */
+function bySignature(claim: Claim, strict: boolean): Judgement {
+  const { domain } = claim
+  const own = claim.signatures.filter(
+    ({ signer }) => isAligned(signer, domain) || signer.endsWith(`.${domain}`),
+  )
+  const open =
+    own.length === 0
+      ? repetition(claim)
+      : own.some(({ isPartial }) => isPartial)
+        ? 'its text is signed in part'
+        : own.map(({ covered }) => leftOpen(claim, covered)).find(Boolean)
+  if (open) return { result: strict ? 'fail' : 'none', strict, note: open }
+  // None where there is no signature: then it was SPF that proved the sender.
+  const unsigned = own.flatMap(({ covered }) => unsignedHeaders(claim, [covered]))
+  return { result: 'pass', strict, unsigned: [...new Set(unsigned)] }
+}
+
+/** The headers of `host`. Undefined where one of them does not follow the grammar. */
+function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undefined {
+  const found: AuthenticationResults[] = []
+  for (const { key, value } of mail.headers) {
+    if (key === 'received' && found.length > 0) break
+    if (key !== 'authentication-results') continue
+    const parsed = parseAuthenticationResults(value)
+    if (!parsed && startsWith(value, host)) return undefined
+    if (parsed?.host !== host) break
+    found.push(parsed)
+  }
+  return found
+}
+
+function startsWith(value: string, host: string): boolean {
+  return value
+    .replaceAll(/^(?:\s|"|\([^()]*\))+/g, '')
+    .toLowerCase()
+    .startsWith(host)
+}
+
+function illegible({ headers }: Claim, host: string): Identity {
+  const values = headers.get('authentication-results') ?? []
+  const failed = values.some((value) => /\bdmarc\s*=\s*fail\b/i.test(value))
+  return { result: failed ? 'fail' : 'none', by: 'trusted', detail: `what ${host} says cannot be read` }
+}
+
+/** Each method as the topmost header that names it has it: one further down may be the sender's own. */
+function firstOfEach(run: readonly AuthenticationResults[]): MethodResult[] {
+  const stated = new Set<string>()
+  return run.flatMap(({ results }) => {
+    const fresh = results.filter(({ method }) => !stated.has(method))
+    for (const { method } of fresh) stated.add(method)
+    return fresh
+  })
+}
+
+function domainIn({ properties }: MethodResult, name: string): string {
+  return domainOf(properties.get(name) ?? '')
+}
+
+/** A parent domain may sign for its children (relaxed alignment), never a child for its parent. */
+function isAligned(signing: string, from: string): boolean {
+  return signing.includes('.') && (from === signing || from.endsWith(`.${signing}`))
+}
+
+/** Servers tell the policy in a comment, `(p=REJECT)`, or as `policy.dmarc`. */
+function asksToRefuse({ properties, comments }: MethodResult): boolean {
+  const policy = properties.get('policy.dmarc') ?? /\bp(?:olicy)?\s*=\s*(\w+)/i.exec(comments)?.[1] ?? ''
+  return /^(?:quarantine|reject)$/i.test(policy)
+}
+
+const OWN = /\.(?:outlook\.com|office365\.com|exchangelabs\.com|office365\.us|outlook\.cn)$/
+/** The servers that take mail from outside, and judge it. */
+const EDGE = /\.protection\.(?:[\w-]+\.)?(?:outlook\.com|office365\.us|outlook\.cn)$/
+/** What Exchange Online has for itself, and no tenant of Azure can have (`2603:1030:…`). */
+const INSIDE = /^(?:2603:10[\da-f]6|2a01:111):/i
+
+/**
+ * The Authentication-Results of Microsoft 365 and Outlook.com, which name no server (against RFC 8601, section 2.2).
+ * They are the topmost ones of a mail, and stand where only Microsoft writes: above the Received header of the edge that
+ * took the mail in, and below the one of the hop from that very edge into the inside. Mail from the own organization
+ * passes no edge, and has none. Undefined where they cannot be read.
+ */
+function microsoftResults({ mail }: Claim): AuthenticationResults[] | undefined {
+  const at = mail.headers.findIndex(({ key }) => key === 'authentication-results')
+  const found = mail.headers[at]
+  const isReceived = ({ key }: { key: string }) => key === 'received'
+  const above = mail.headers.slice(0, Math.max(at, 0)).filter(isReceived)
+  const edge = mail.headers.slice(at + 1).find(isReceived)
+  const entry = above.at(-1)
+  if (!found || !edge || !entry) return []
+  const taken = writerOf(edge)
+  // Without one of their own, the topmost ones would be the sender's, and the edge above them.
+  const isTheirs = above.map(writerOf).every((host) => OWN.test(host) && !EDGE.test(host))
+  if (!isTheirs || !EDGE.test(taken) || !comesFrom(entry, taken)) return []
+  const parsed = parseAuthenticationResults(`${MICROSOFT}; ${found.value}`)
+  return parsed && [parsed]
+}
+
+/** The server that wrote a Received header. */
+function writerOf({ value }: { value: string }): string {
+  return /(?:^|\s)by\s+([\w.-]+)/i.exec(withoutComments(value) ?? '')?.[1]?.toLowerCase() ?? ''
+}
+
+/** A machine has another domain inside (`AM3PEPF.eurprd05.prod.outlook.com`) than outside. */
+function comesFrom({ value }: { value: string }, edge: string): boolean {
+  const [, machine = '', address = ''] = /^\s*from\s+([\w-]+)\.[\w.-]+\s+\(([\da-f:]+)\)/i.exec(value) ?? []
+  return INSIDE.test(address) && edge.startsWith(`${machine.toLowerCase()}.`)
+}
