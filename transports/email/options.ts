@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { reasonOf } from '../../src/core/errors.ts'
 import { compilePattern } from '../../src/core/pattern.ts'
 import { duration, rate, size, timerDuration } from '../../src/core/units.ts'
 
@@ -28,10 +29,7 @@ const pattern = z.string().superRefine((source, context) => {
   try {
     compilePattern(source)
   } catch (error) {
-    context.addIssue({
-      code: 'custom',
-      message: `${source} ${error instanceof Error ? error.message : error}`,
-    })
+    context.addIssue({ code: 'custom', message: `${source} ${reasonOf(error)}` })
   }
 })
 
@@ -44,34 +42,24 @@ const after = z.union([z.literal(['keep', 'seen', 'delete']), z.strictObject({ m
 })
 
 const options = z.strictObject({
-  /** The address that it answers as. */
   address,
   name: z.string().min(1).optional(),
-  /** Further addresses of this mailbox: mail from them is never answered. */
   aliases: z.array(address).default([]),
   imap: server,
   smtp: server,
   folders: z.array(z.string().min(1)).min(1).default(['INBOX']),
-  /** What a first start takes. Later starts go on where the last one stopped. */
   since: since.default('now'),
-  /** What happens to a mail once it is accepted. */
   after: after.default('keep'),
-  /** Where mail that was refused is moved; without it, it stays where it is. */
   quarantine: z.string().min(1).optional(),
   'max-size': size.default(25 * 1024 * 1024),
-  /** How often to look without being told; IDLE tells at once. */
   sweep: timerDuration.default(60_000),
-  /** Health turns red when nothing could be read for this long. */
   'max-silence': duration.default(300_000),
 
   'allowed-senders': z.array(pattern).min(1).optional(),
   authentication: z.enum(['require', 'prefer', 'off']).default('prefer'),
-  /** The host of your own mail server, whose Authentication-Results are believed instead of verifying here; or `microsoft`. */
   trust: z.string().min(1).optional(),
-  /** Domains of forwarders and mailing lists whose ARC seals are believed. */
   'trust-arc': z.array(z.string().min(1)).min(1).optional(),
 
-  /** `addressed`: mail that does not name this mailbox, as a blind copy, gets no answer. */
   answer: z.enum(['addressed', 'any']).default('addressed'),
   'reply-to': address.optional(),
   /** The folder with what was sent. `copy: server`: the server puts it there itself, as Gmail does. */
@@ -80,11 +68,8 @@ const options = z.strictObject({
     .optional(),
   'rate-limit': rate.default({ count: 60, per: 60_000 }),
   'domain-rate-limit': rate.default('off'),
-  /** Automatic replies to one correspondent; more become dead letters. */
   'reply-budget': rate.default({ count: 10, per: 3_600_000 }),
-  /** Older mail gets no automatic reply. */
   'reply-max-age': duration.default(86_400_000),
-  /** A reply without References goes to the conversation with its subject and correspondent within this time. */
   'thread-window': duration.default(7 * 86_400_000),
   /** Whether skills may send to other addresses than the one that wrote; the outbox checks it. */
   open: z.boolean().optional(),

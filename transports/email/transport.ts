@@ -38,7 +38,7 @@ export function createEmailTransport(
   const patience = world.patience ?? PATIENCE
   const tokensFor = ({ oauth2 }: ServerOptions) => oauth2 && createTokenSource(oauth2, deps, now)
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
-  const allowed = matcher(options['allowed-senders'])
+  const allowed = options['allowed-senders']?.map(compilePattern)
   const imapTokens = tokensFor(options.imap)
   const connect = imapConnector(options.imap, imapTokens, world.imapTimeout)
   // One source for one login: a provider that ends a refresh token with its use must not be asked by two.
@@ -49,7 +49,7 @@ export function createEmailTransport(
   const ingest = createIngest({
     deps,
     own,
-    allowed,
+    allowed: allowed && ((address) => allowed.some((pattern) => pattern.test(address))),
     authentication: options.authentication,
     answer: options.answer,
     maxAge: options['reply-max-age'],
@@ -93,9 +93,4 @@ export function createEmailTransport(
     health: () => reader.health(),
     check: () => checkMailbox(options, connect, smtp),
   }
-}
-
-function matcher(patterns: readonly string[] | undefined): ((address: string) => boolean) | undefined {
-  const compiled = patterns?.map(compilePattern)
-  return compiled && ((address) => compiled.some((pattern) => pattern.test(address)))
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { sealMessage } from 'mailauth'
+import { pathGet } from '../../../src/core/json.ts'
 import { until } from '../../fixtures/until.ts'
 import { mail, startWorld } from './harness.ts'
 import { dnsOf, KEY, privateKey, RECORDS, signed } from './signing.ts'
@@ -33,7 +34,7 @@ async function sealed(
 
 const world = await startWorld()
 
-describe('who may write', () => {
+describe('who may write', async () => {
   const guarded = (address: string, options: object) =>
     world.daemon({ address, authentication: 'prefer', ...options }, { world: { resolver } })
 
@@ -60,123 +61,84 @@ describe('who may write', () => {
     assert.doesNotMatch(JSON.stringify(daemon.logs), /let me in/)
   })
 
-  test('a signature proves the sender; a forged name of a domain that signs is refused', async () => {
-    const user = 'signed@example.com'
-    const daemon = await guarded(user, { 'allowed-senders': ['anna@example.net'] })
-    await world.deliver(mail({ text: 'forged' }), user)
-    await until(() => daemon.refused.length === 1, 'the refusal')
-    assert.deepEqual(daemon.refused, ['authentication'])
-    await world.deliver(await signed(mail({ text: 'genuine' })), user)
-    const message = await daemon.message()
-    assert.equal(message.text, 'genuine')
-    const { authentication } = message.data
-    assert.ok(typeof authentication === 'object' && authentication && !Array.isArray(authentication))
-    assert.deepEqual([authentication.result, authentication.by], ['pass', 'dmarc'])
-  })
+  const require = { authentication: 'require' }
+  const anna = { 'allowed-senders': ['anna@example.net'] }
+  const from = 'Anna <anna@spf.example>'
+  const received = (ip: string) =>
+    `Received: from mail.spf.example (mail.spf.example [${ip}])\r\n\tby mx.example.com (Postfix) with ESMTPS id 1;\r\n\tSat, 21 Nov 2026 19:40:48 +0000\r\n`
+  const list = 'lists.example.org'
+  const proof = 'dmarc=pass (p=reject) header.from=example.net'
+  const raw = mail({ text: 'pay 10' })
+  const genuine = String(await signed(raw))
+  const results = 'Authentication-Results: mx.example.com; dmarc=pass header.from=example.net\r\n'
 
-  test('a signed mail that was changed on the way is refused', async () => {
-    const user = 'changed@example.com'
-    const daemon = await guarded(user, { 'allowed-senders': ['anna@example.net'] })
-    const raw = String(await signed(mail({ text: 'pay 10' })))
-    await world.deliver(raw.replace('pay 10', 'pay 99'), user)
-    await until(() => daemon.refused.length === 1, 'the refusal')
-    assert.equal(daemon.store.messages.length, 0)
-  })
+  const cases: Record<string, { options: object; refused: string[]; taken: string; path?: string }> = {
+    'a signature proves the sender, and no forged name, no change on the way, and no header put before it': {
+      options: anna,
+      refused: [
+        raw,
+        genuine.replace('pay 10', 'pay 99'),
+        `Subject: invoice\r\nMessage-ID: <x@y>\r\n${genuine}`,
+      ],
+      taken: genuine,
+    },
+    'SPF is asked about the server that handed the mail over, not about the local delivery': {
+      options: { 'allowed-senders': ['anna@spf.example'] },
+      refused: [received('198.51.100.66') + received('203.0.113.7') + mail({ from })],
+      taken: received('203.0.113.7') + mail({ from }),
+      path: 'anna@spf.example',
+    },
+    'require does not let in whom nobody can vouch for': {
+      options: require,
+      refused: [mail({ from: 'bob@example.org' })],
+      taken: genuine,
+    },
+    'the results of your own server are believed where it is named': {
+      options: { ...require, trust: 'mx.example.com' },
+      refused: [raw],
+      taken: results + raw,
+    },
+    'a list is believed that seals what it found, where it is named, and nobody else': {
+      options: { ...require, 'trust-arc': ['Lists.example.org'] },
+      refused: [
+        await sealed(raw, 'evil.example', proof),
+        await sealed(await sealed(raw, 'evil.example', proof), list, proof, 'pass'),
+        await sealed(raw, list, 'dmarc=fail header.from=example.net'),
+        await sealed(raw, list, 'dmarc=pass header.from=evil.example'),
+        await sealed(raw, list, 'spf=pass (dmarc=pass header.from=example.net)'),
+        (await sealed(raw, list, proof)).replace('pay 10', 'pay 99'),
+      ],
+      taken: await sealed(raw, list, proof),
+    },
+  }
+  for (const [what, { options, refused, taken, path }] of Object.entries(cases)) {
+    test(what, async () => {
+      const user = `case-${what.length}@example.com`
+      const daemon = await guarded(user, options)
+      for (const each of refused) await world.deliver(each, user, path)
+      await world.deliver(taken, user, path)
+      assert.equal((await daemon.message()).from.verified, true)
+      assert.deepEqual(
+        daemon.refused,
+        Array.from({ length: refused.length }, () => 'authentication'),
+      )
+      assert.equal(daemon.store.messages.length, 1)
+    })
+  }
 
-  test('a signed mail with headers of somebody else before it is refused', async () => {
-    const user = 'prepended@example.com'
-    const daemon = await guarded(user, { 'allowed-senders': ['anna@example.net'] })
-    const raw = await signed(mail({ subject: 'Lunch on Friday?' }))
-    await world.deliver(`Subject: pay invoice 4711\r\nMessage-ID: <replay@evil.example>\r\n${raw}`, user)
-    await until(() => daemon.refused.length === 1, 'the refusal')
-    await world.deliver(raw, user)
-    const message = await daemon.message()
-    assert.equal(message.subject, 'Lunch on Friday?')
-  })
-
-  test('SPF is asked about the server that handed the mail over, not about the local delivery', async () => {
-    const user = 'spf@example.com'
-    const daemon = await guarded(user, { 'allowed-senders': ['anna@spf.example'] })
-    const received = (ip: string) =>
-      `Received: from mail.spf.example (mail.spf.example [${ip}])\r\n\tby mx.example.com (Postfix) with ESMTPS id 1;\r\n\tSat, 21 Nov 2026 19:40:48 +0000\r\n`
-    const raw = mail({ from: 'Anna <anna@spf.example>' })
-    const path = 'anna@spf.example'
-    await world.deliver(received('198.51.100.66') + received('203.0.113.7') + raw, user, path)
-    await until(() => daemon.refused.length === 1, 'the refusal')
-    await world.deliver(received('203.0.113.7') + raw, user, path)
-    const message = await daemon.message()
-    assert.equal(message.from.verified, true)
-  })
-
-  test('prefer lets in whom nobody can vouch for, and require does not', async () => {
-    const prefer = await guarded('prefer@example.com', { 'allowed-senders': ['*@example.org'] })
-    const require = await guarded('require@example.com', { authentication: 'require' })
-    for (const user of ['prefer@example.com', 'require@example.com']) {
-      await world.deliver(mail({ from: 'bob@example.org' }), user)
-    }
-    await until(() => prefer.store.messages.length === 1, 'the message')
-    await until(() => require.refused.length === 1, 'the refusal')
-    assert.equal(require.store.messages.length, 0)
-    await world.deliver(await signed(mail({})), 'require@example.com')
-    await until(() => require.store.messages.length === 1, 'the proven message')
-  })
-
-  test('a forged sender without a list gets in, and no answer', async () => {
+  test('prefer lets in whom nobody can vouch for, and answers no forged sender whom no list keeps out', async () => {
     const user = 'open@example.com'
     const daemon = await guarded(user, {})
-    await world.deliver(mail({}), user)
-    const message = await daemon.message()
-    const target = message.data.replyTarget
-    assert.ok(typeof target === 'object' && target && !Array.isArray(target))
-    assert.equal(target.suppress, 'unauthenticated')
-  })
-
-  test('the results of your own server are believed where it is named', async () => {
-    const user = 'trusting@example.com'
-    const daemon = await guarded(user, { trust: 'mx.example.com', authentication: 'require' })
-    await world.deliver(mail({ text: 'unproven' }), user)
-    await until(() => daemon.refused.length === 1, 'the refusal')
-    await world.deliver(
-      mail({
-        text: 'proven',
-        headers: { 'Authentication-Results': 'mx.example.com; dmarc=pass header.from=example.net' },
-      }),
-      user,
-    )
-    await until(() => daemon.store.messages.length === 1, 'the message')
-  })
-
-  test('a list is believed that seals what it found, where it is named, and nobody else', async () => {
-    const user = 'arc@example.com'
-    const daemon = await guarded(user, { authentication: 'require', 'trust-arc': ['Lists.example.org'] })
-    const proof = 'dmarc=pass (p=reject) header.from=example.net'
-    const list = 'lists.example.org'
-    const raw = mail({ text: 'through a list' })
-    const forged = [
-      await sealed(raw, 'evil.example', proof),
-      await sealed(await sealed(raw, 'evil.example', proof), list, proof, 'pass'),
-      await sealed(raw, list, 'dmarc=fail header.from=example.net'),
-      await sealed(raw, list, 'dmarc=pass header.from=evil.example'),
-      await sealed(raw, list, 'spf=pass (dmarc=pass header.from=example.net)'),
-      (await sealed(raw, list, proof)).replace('through a list', 'changed after'),
-    ]
-    for (const each of forged) await world.deliver(each, user)
-    await until(() => daemon.refused.length === forged.length, 'the refusals')
-    await world.deliver(await sealed(raw, list, proof), user)
-    const message = await daemon.message()
-    assert.equal(message.text, 'through a list')
-    assert.equal(message.from.verified, true)
-    await daemon.stop()
-    assert.equal(daemon.store.messages.length, 1)
+    for (const each of [mail({ from: 'bob@example.org' }), raw]) await world.deliver(each, user)
+    await daemon.message(1)
+    const suppressed = daemon.store.messages.map(({ data }) => pathGet(data, 'replyTarget.suppress'))
+    assert.deepEqual(suppressed, [undefined, 'unauthenticated'])
   })
 
   test('a Reply-To that leads to somebody who may not write is not followed', async () => {
     const user = 'reply-to@example.com'
     const daemon = await guarded(user, { 'allowed-senders': ['*@example.org'], authentication: 'off' })
     await world.deliver(mail({ from: 'bob@example.org', headers: { 'Reply-To': 'eve@evil.example' } }), user)
-    const message = await daemon.message()
-    const target = message.data.replyTarget
-    assert.ok(typeof target === 'object' && target && !Array.isArray(target))
-    assert.equal(target.to, 'bob@example.org')
+    assert.equal(pathGet((await daemon.message()).data, 'replyTarget.to'), 'bob@example.org')
   })
 })

@@ -123,14 +123,14 @@ describe('a sender is proven only where the headers are read as they were verifi
     'an envelope line that goes on': 'From anna@example.net Sat Nov 21 20:00:00 2026\r\n b\r\n',
     'an empty line first': '\r\n',
   }
-  for (const [what, line] of Object.entries(ODD)) {
-    test(`not with ${what}`, async () => {
-      const before = await judge(await signed(line + mail({})))
-      const { result } = await judge(onTop(line, await signed(mail({}))))
-      assert.notEqual(before.result, 'pass')
-      assert.notEqual(result, 'pass')
-    })
-  }
+  test('not with lines that some read in another way', async () => {
+    for (const [what, line] of Object.entries(ODD)) {
+      for (const raw of [await signed(line + mail({})), onTop(line, await signed(mail({})))])
+        assert.notEqual((await judge(raw)).result, 'pass', what)
+    }
+    const ofNothing = onTop(' X-A: b\r\n', await signed(mail({})))
+    assert.notEqual((await judge(ofNothing)).result, 'pass')
+  })
 
   const HARMLESS = {
     'a NUL': 'X-A: b\0c\r\n',
@@ -140,30 +140,23 @@ describe('a sender is proven only where the headers are read as they were verifi
     'a blank before the colon': 'X-A : b\r\n',
     'a blank in its name': 'X-A: b\r\nX B: c\r\n',
   }
-  for (const [what, line] of Object.entries(HARMLESS)) {
-    test(`also with ${what} in a header that nobody reads`, async () => {
-      assert.equal((await judge(await signed(line + mail({})))).result, 'pass')
-      const added = onTop(line, await signed(mail({})))
-      const { result, from } = await judge(added)
-      assert.deepEqual([result, from], ['pass', 'anna@example.net'])
-    })
-  }
-
-  test('also with the envelope line of a mail that was kept in a file of many', async () => {
-    for (const mark of ['', '>']) {
-      const line = Buffer.from(`${mark}From anna@example.net Sat Nov  1 20:00:00 2026\r\n`)
-      const { result, from } = await judge(Buffer.concat([line, await signed(mail({}))]))
-      assert.deepEqual([result, from], ['pass', 'anna@example.net'])
+  test('also with oddities in headers that nobody reads', async () => {
+    for (const [what, line] of Object.entries(HARMLESS)) {
+      for (const raw of [await signed(line + mail({})), onTop(line, await signed(mail({})))]) {
+        const { result, from } = await judge(raw)
+        assert.deepEqual([result, from], ['pass', 'anna@example.net'], what)
+      }
     }
   })
 
-  test('also with quotes that an address does not need', async () => {
-    const { result, from } = await judge(await signed(mail({ from: 'Anna <"anna"@example.net>' })))
-    assert.deepEqual([result, from], ['pass', '"anna"@example.net'])
-  })
-
-  test('not with a continuation of nothing', async () => {
-    assert.notEqual((await judge(` X-A: b\r\n${await signed(mail({}))}`)).result, 'pass')
+  test('also with quotes that an address does not need, and with an envelope line of a file of many mails', async () => {
+    const quoted = await judge(await signed(mail({ from: 'Anna <"anna"@example.net>' })))
+    assert.deepEqual([quoted.result, quoted.from], ['pass', '"anna"@example.net'])
+    for (const mark of ['', '>']) {
+      const line = `${mark}From anna@example.net Sat Nov  1 20:00:00 2026\r\n`
+      const { result, from } = await judge(onTop(line, await signed(mail({}))))
+      assert.deepEqual([result, from], ['pass', 'anna@example.net'])
+    }
   })
 
   test('not by an address that has several forms', async () => {

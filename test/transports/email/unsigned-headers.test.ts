@@ -124,17 +124,19 @@ describe('a body whose type no signature covers', () => {
       `${TEXT}Content-Transfer-Encoding: 8bit\r\n`,
     ],
   }
-  for (const [what, [text, type]] of Object.entries(FORGED)) {
-    test(`proves nothing with ${what}`, async () => {
-      assert.equal((await judge(await signed(typed(type, text), 'example.net', SPARSE))).result, 'fail')
+  test('proves nothing with another type, and all where the type is signed', async () => {
+    for (const [what, [text, type]] of Object.entries(FORGED)) {
+      const forged = await judge(await signed(typed(type, text), 'example.net', SPARSE))
+      assert.equal(forged.result, 'fail', what)
       const all = `${SPARSE.headerList}:content-type:content-transfer-encoding`
       const raw = typed(
         type === '' ? 'Content-Type: text/plain\r\nContent-Transfer-Encoding: 7bit\r\n' : type,
         text,
       )
-      assert.equal((await judge(await signed(raw, 'example.net', { headerList: all }))).result, 'pass')
-    })
-  }
+      const own = await judge(await signed(raw, 'example.net', { headerList: all }))
+      assert.equal(own.result, 'pass', what)
+    }
+  })
 
   const HONEST: Record<string, [text: string, type: string]> = {
     parts: [PARTS, 'Content-Type: multipart/alternative; boundary="b1"\r\n'],
@@ -154,9 +156,10 @@ describe('a body whose type no signature covers', () => {
     'a text in base64': ['SGVsbG8gQW5uYQ==\r\n', `${TEXT}Content-Transfer-Encoding: base64\r\n`],
     'a text without a type': ['Hello\r\n--\r\nAnna\r\n', ''],
   }
-  for (const [what, [text, type]] of Object.entries(HONEST)) {
-    test(`is believed where it is what it says: ${what}`, async () => {
-      assert.equal((await judge(await signed(typed(type, text), 'example.net', SPARSE))).result, 'pass')
-    })
-  }
+  test('is believed where it is what it says', async () => {
+    for (const [what, [text, type]] of Object.entries(HONEST)) {
+      const { result } = await judge(await signed(typed(type, text), 'example.net', SPARSE))
+      assert.equal(result, 'pass', what)
+    }
+  })
 })

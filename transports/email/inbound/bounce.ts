@@ -89,16 +89,22 @@ export function readBounce(mail: Mail): Bounce | undefined {
 
   const fields = status ? decode(status.content) : ''
   const field = (name: string) => new RegExp(`^${name}:[ \\t]*(.{1,500})$`, 'im').exec(fields)?.[1]?.trim()
-  const code = field('Status')?.split(/\s/, 1)[0] ?? noticeStatus(mail)
-  const recipient = (field('Final-Recipient') ?? field('Original-Recipient'))?.replace(/^[^;]*;\s*/, '')
-  const failed = recipient ?? failedRecipient(mail)
-  const diagnostic = field('Diagnostic-Code')?.replace(/^[^;]*;\s*/, '')
+  const typed = (name: string) => field(name)?.replace(/^[^;]*;\s*/, '')
+  const text = mail.text.slice(0, MAX_SCAN)
+  // qmail (QSBMF) writes `<gone@example.org>:` and `(#5.1.1)`; Exim and Gmail have a header.
+  const code = field('Status')?.split(/\s/, 1)[0] ?? /\(#([245]\.\d{1,3}\.\d{1,3})\)/.exec(text)?.[1]
+  const recipient =
+    (typed('Final-Recipient') ??
+      typed('Original-Recipient') ??
+      header(mail, 'x-failed-recipients')?.slice(0, 500)) ||
+    /^<([^<>\s]{1,320})>:[ \t]*$/m.exec(text)?.[1]
+  const diagnostic = typed('Diagnostic-Code')
   return {
     form: isReport ? 'report' : 'notice',
     marks,
     action: actionOf(field('Action')?.toLowerCase(), mail),
     ...(code ? { status: code } : {}),
-    ...(failed ? { recipient: failed } : {}),
+    ...(recipient ? { recipient } : {}),
     ...(diagnostic ? { diagnostic } : {}),
   }
 }
@@ -132,15 +138,11 @@ function reportType(mail: Mail): string | undefined {
 function noticeMarks(mail: Mail): string[] {
   // Exim and Gmail say so outright.
   if (header(mail, 'x-failed-recipients')) return marksIn(`${threadOf(mail)}\n${contentOf(mail)}`)
-  const [sender] = mail.from
-  const fromDaemon = /^mailer-daemon@/.test(sender?.address ?? '')
+  const sender = mail.from[0]?.address ?? ''
   // A postmaster is a person as well, whose mail has a return path.
-  const nobody = hasNullReturnPath(mail) || (isPostmaster(mail) && !header(mail, 'return-path'))
-  return fromDaemon || (nobody && !isAutoReply(mail)) ? marksIn(contentOf(mail)) : []
-}
-
-function isPostmaster(mail: Mail): boolean {
-  return /^postmaster@/.test(mail.from[0]?.address ?? '')
+  const isPostmaster = sender.startsWith('postmaster@') && !header(mail, 'return-path')
+  const isNobody = (hasNullReturnPath(mail) || isPostmaster) && !isAutoReply(mail)
+  return isNobody || sender.startsWith('mailer-daemon@') ? marksIn(contentOf(mail)) : []
 }
 
 const AUTO_REPLY_SUBJECT =
@@ -160,16 +162,6 @@ function actionOf(action: string | undefined, mail: Mail): Bounce['action'] {
   if (action === 'delayed') return 'delayed'
   if (action === 'delivered' || action === 'relayed' || action === 'expanded') return 'delivered'
   return action === undefined && /\b(delayed|warning)\b/i.test(mail.subject ?? '') ? 'delayed' : 'failed'
-}
-
-/** qmail (QSBMF) writes `<gone@example.org>:` and `(#5.1.1)`; Exim and Gmail have a header. */
-function failedRecipient(mail: Mail): string | undefined {
-  const named = header(mail, 'x-failed-recipients')?.slice(0, 500)
-  return named || /^<([^<>\s]{1,320})>:[ \t]*$/m.exec(mail.text.slice(0, MAX_SCAN))?.[1]
-}
-
-function noticeStatus(mail: Mail): string | undefined {
-  return /\(#([245]\.\d{1,3}\.\d{1,3})\)/.exec(mail.text.slice(0, MAX_SCAN))?.[1]
 }
 
 /** The mail that it answers. */

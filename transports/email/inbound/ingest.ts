@@ -163,11 +163,9 @@ export function createIngest(options: {
     // All of them have ended when this does, so that nothing is written after a stop.
     await Promise.allSettled(reading)
     const results: Ingested[] = []
-    for (const [at, found] of (await Promise.all(reading)).entries()) {
-      const mail = batch[at]
-      if ('outcome' in found || !mail)
-        results.push('outcome' in found ? found : { outcome: 'refused', key: '' })
-      else results.push(await insist(mail, signal, () => accept(found)))
+    for (const [at, mail] of batch.entries()) {
+      const found = await reading[at]
+      if (found) results.push('outcome' in found ? found : await insist(mail, signal, () => accept(found)))
     }
     return results
   }

@@ -37,12 +37,12 @@ export type CursorStore = {
    * since: then this one must stop.
    */
   save(cursor: Cursor, keys?: readonly string[]): Promise<void>
-  /** The hashes of the keys that were dealt with lately, the last few thousand. */
-  recent(): Promise<ReadonlySet<string>>
+  /** The hashes of the keys that were dealt with last. */
+  recent(): ReadonlySet<string>
 }
 
-const SEGMENT = 256
-const SEGMENTS = 16
+/** How many keys are remembered. */
+const RECENT = 2000
 
 /** The cursor of one folder on the store, written under the fencing token of the lease. */
 export function createCursorStore(
@@ -52,52 +52,33 @@ export function createCursorStore(
   token: number,
 ): CursorStore {
   const key = `email/${gateway}/cursor/${folder}`
-  const segmentKey = (index: number) => `email/${gateway}/recent/${folder}/${index % SEGMENTS}`
+  const recentKey = `email/${gateway}/recent/${folder}`
   let version = 0
-  let index = 0
-  let segment: string[] = []
-
-  const readSegment = async (at: number): Promise<string[]> => {
-    const value = (await kv.get(segmentKey(at)))?.value
-    return Array.isArray(value) ? value.map(String) : []
-  }
-
-  const remember = async (keys: readonly string[]) => {
-    for (const each of keys) {
-      if (segment.length >= SEGMENT) {
-        await kv.set(segmentKey(index++), segment)
-        segment = []
-      }
-      segment.push(keyHash(each))
-    }
-    if (keys.length > 0) await kv.set(segmentKey(index), segment)
-  }
+  let recent: string[] = []
 
   return {
     async load() {
       const found = await kv.get(key)
       if (!found || !isJsonObject(found.value)) return undefined
       // Earlier versions wrote `undecided`.
-      const { undecided: aside, index: at, token: holder, ...value } = found.value
+      const { undecided: aside, token: holder, ...value } = found.value
       if (Number(holder) > token) throw fenced()
       version = found.version
-      index = Number(at)
-      segment = await readSegment(index)
+      const keys = (await kv.get(recentKey))?.value
+      recent = Array.isArray(keys) ? keys.map(String) : []
       return cursorSchema.parse({ aside, ...value })
     },
 
     async save(cursor, keys = []) {
-      await remember(keys)
+      recent = [...recent, ...keys.map(keyHash)].slice(-RECENT)
+      if (keys.length > 0) await kv.set(recentKey, recent)
       const aside = cursor.aside.map((each) => ({ ...each }))
-      const written = await kv.set(key, { ...cursor, aside, index, token }, { ifVersion: version })
+      const written = await kv.set(key, { ...cursor, aside, token }, { ifVersion: version })
       if (written === undefined) throw fenced()
       version = written
     },
 
-    async recent() {
-      const segments = await Promise.all(Array.from({ length: SEGMENTS }, (_, at) => readSegment(at)))
-      return new Set(segments.flat())
-    },
+    recent: () => new Set(recent),
   }
 }
 

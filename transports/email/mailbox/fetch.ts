@@ -49,13 +49,11 @@ export async function* fetchAll(
 /** Whatever failed before is fetched alone. */
 function groupsOf(uids: readonly number[], failures: Failures): number[][] {
   const groups: number[][] = []
-  let open = false
   for (const uid of uids) {
     const last = groups.at(-1)
-    const fits = open && last && last.length < COUNT && !failures.has(uid)
-    if (fits) last.push(uid)
+    const isAlone = failures.has(uid) || failures.has(last?.[0] ?? 0)
+    if (last && last.length < COUNT && !isAlone) last.push(uid)
     else groups.push([uid])
-    open = !failures.has(uid)
   }
   return groups
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import type { SearchObject } from 'imapflow'
 import type { Log } from '../../../src/core/log.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import type { Incoming, Ingest, Ingested } from '../inbound/ingest.ts'
@@ -51,184 +52,170 @@ const MOST_UNDECIDED = 500
 export async function readFolder(
   connection: ImapConnection,
   parts: FolderParts,
-  signal: AbortSignal,
+  stopped: AbortSignal,
 ): Promise<void> {
-  const { client, closed } = connection
-  const box = await connection.run(() => client.mailboxOpen(parts.folder, { readOnly: parts.readOnly }))
+  const { client, closed, run } = connection
+  const { folder, cursors, memory, maxSize, patience, log, now } = parts
+  const { uidNext, ...box } = await run(() => client.mailboxOpen(folder, { readOnly: parts.readOnly }))
   const uidValidity = String(box.uidValidity)
-  const either = AbortSignal.any([signal, closed])
-  setMaxListeners(0, either)
+  const signal = AbortSignal.any([stopped, closed])
+  setMaxListeners(0, signal)
   let changed = false
   let wake = () => {}
   client.on('exists', () => {
     changed = true
     wake()
   })
-
-  if (parts.memory.uidValidity !== uidValidity) {
-    parts.memory.failures.clear()
-    parts.memory.tried.clear()
-    parts.memory.uidValidity = uidValidity
+  if (memory.uidValidity !== uidValidity) {
+    Object.assign(memory, { uidValidity, failures: new Map(), tried: new Map() })
   }
-  let cursor = await openCursor(connection, parts, { uidValidity, uidNext: box.uidNext, signal: either })
-  cursor = await withUnfetchable(parts, cursor)
+
+  const openCursor = async (): Promise<Cursor> => {
+    const stored = await cursors.load()
+    if (stored?.uidValidity === uidValidity) {
+      // A clock that was set back must not make a mail wait longer.
+      const aside = stored.aside.map((each) => ({ ...each, since: Math.min(each.since, now()) }))
+      return { ...stored, aside }
+    }
+    if (stored) return reconcile(stored)
+    const first = { uidValidity, ...(await startOf()), aside: [] }
+    await cursors.save(first)
+    return first
+  }
+
+  const startOf = async () => {
+    if (parts.since === 'all') return { uid: 0, newest: 0, floor: 0 }
+    if (parts.since === 'now') return { uid: uidNext - 1, newest: now(), floor: now() }
+    const floor = Date.parse(parts.since)
+    const [oldest = uidNext] = await search({ since: new Date(floor) })
+    return { uid: oldest - 1, newest: floor, floor }
+  }
+
+  /**
+   * Takes what came lately and is not known by its key, then stands at the folder's end. What was set aside is among
+   * it, as its key was not noted. Until it is through, the old cursor stands: interrupted, it begins again.
+   */
+  const reconcile = async (stored: Cursor): Promise<Cursor> => {
+    const was = stored.uidValidity
+    log.warn({ folder, was, is: uidValidity }, 'the folder was renumbered; reconciling by Message-ID')
+    const floor = Math.max(stored.floor - SKEW, stored.newest - OVERLAP)
+    // SEARCH knows days only, in the server's time zone; the exact time is compared below.
+    const uids = await search({ since: new Date(Math.max(0, floor - 86_400_000)) })
+    let cursor: Cursor = { ...stored, uidValidity, uid: 0, aside: [] }
+    const keys: string[] = []
+    for await (const [batch, results] of takeAll(uids, cursor, { floor, known: cursors.recent() })) {
+      cursor = behind(cursor, batch, results, now())
+      keys.push(...keysOf(results))
+    }
+    cursor = { ...cursor, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0) }
+    await cursors.save(cursor, keys)
+    return cursor
+  }
+
+  /** Sets aside what failed alone too often, so that what stands behind it is read. It is named, and tried again. */
+  const withUnfetchable = async (cursor: Cursor): Promise<Cursor> => {
+    const given = [...memory.failures].filter(([, times]) => times >= TRIES).map(([uid]) => uid)
+    for (const uid of given) memory.failures.delete(uid)
+    const fresh = given.filter((uid) => cursor.aside.every((each) => each.uid !== uid))
+    if (fresh.length === 0) return cursor
+    for (const uid of fresh) {
+      parts.refused('unfetchable')
+      memory.tried.set(uid, now())
+      log.error(
+        { folder, uid },
+        'a mail cannot be fetched; it is set aside, stays in its folder and is tried again',
+      )
+    }
+    const aside = fresh.map((uid) => ({ uid, since: now(), unfetchable: true as const }))
+    const next = { ...cursor, aside: inOrder([...cursor.aside, ...aside]) }
+    await cursors.save(next)
+    return next
+  }
+
+  /** When to try a mail again that was set aside: after as long as it has waited, within bounds; at once after a start. */
+  const dueAt = ({ uid, since, unfetchable }: Aside): number => {
+    const last = memory.tried.get(uid)
+    if (last === undefined) return 0
+    const [shortest, longest] = unfetchable ? [patience / 5, patience * 12] : [patience / 20, patience / 5]
+    return last + Math.min(longest, Math.max(shortest, last - since))
+  }
+
+  const catchUp = async (start: Cursor): Promise<Cursor> => {
+    let cursor = start
+    const due = cursor.aside.filter((each) => dueAt(each) <= now()).map(({ uid }) => uid)
+    for (const uid of due) memory.tried.set(uid, now())
+    const gone = new Set(due)
+    const uids = isFull(cursor) ? due : [...due, ...(await newUids(cursor))]
+    for await (const [batch, results] of takeAll(uids, cursor, { floor: 0, known: new Set() })) {
+      cursor = behind(cursor, batch, results, now())
+      await cursors.save(cursor, keysOf(results))
+      for (const { uid } of batch) gone.delete(uid)
+      if (!isFull(cursor)) continue
+      log.warn({ folder, uid: cursor.uid }, 'too many mails are set aside; those after this UID wait')
+      return cursor
+    }
+    if (gone.size === 0) return cursor
+    log.warn({ folder, uids: [...gone] }, 'mails that were set aside are gone from their folder')
+    cursor = { ...cursor, aside: cursor.aside.filter(({ uid }) => !gone.has(uid)) }
+    await cursors.save(cursor)
+    return cursor
+  }
+
+  const newUids = async ({ uid: after, aside }: Cursor): Promise<number[]> => {
+    const before = new Set(aside.map(({ uid }) => uid))
+    // `n:*` always gives the last mail, also when its UID is lower (RFC 3501, section 6.4.8).
+    return (await search({ uid: `${after + 1}:*` })).filter((uid) => uid > after && !before.has(uid))
+  }
+
+  /** imapflow answers false, and does not throw, where a search failed. */
+  const search = async (query: SearchObject): Promise<number[]> => {
+    const found = await run(() => client.search(query, { uid: true }))
+    if (!found) throw new Error('the IMAP server refused to search the folder')
+    return found.toSorted((a, b) => a - b)
+  }
+
+  /**
+   * Deals with mails batch by batch, in order. Yields a batch when every mail of it is durable and moved away as
+   * configured. Rejects when `signal` aborts.
+   */
+  async function* takeAll(
+    uids: number[],
+    { aside }: Cursor,
+    { floor, known }: { floor: number; known: ReadonlySet<string> },
+  ): AsyncGenerator<[Incoming[], Ingested[]]> {
+    const undecided = aside.filter(({ unfetchable }) => !unfetchable)
+    const since = new Map(undecided.map((each) => [each.uid, each.since]))
+    const waited = (uid: number) => now() - (since.get(uid) ?? now())
+    const fetching = { folder, maxSize, failures: memory.failures }
+    for await (const batch of fetchAll(connection, uids, floor, fetching)) {
+      // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
+      signal.throwIfAborted()
+      const results = await parts.ingest(batch, { known, waited, signal })
+      await parts.putAway(connection, batch, results)
+      parts.onProgress(aside)
+      yield [batch, results]
+    }
+  }
+
+  let cursor = await withUnfetchable(await openCursor())
   const sweep = client.capabilities.has('IDLE') ? parts.sweep : Math.min(parts.sweep, POLL)
-  while (!either.aborted) {
+  while (!signal.aborted) {
     changed = false
-    const due = cursor.aside.filter((each) => dueAt(each, parts) <= parts.now()).map(({ uid }) => uid)
-    for (const uid of due) parts.memory.tried.set(uid, parts.now())
-    const fresh = isFull(cursor) ? [] : await newUids(connection, cursor)
-    cursor = await catchUp(connection, parts, cursor, { due, fresh, signal: either })
+    cursor = await catchUp(cursor)
     parts.onProgress(cursor.aside)
-    if (changed || either.aborted) continue
+    if (changed || signal.aborted) continue
     const nap = new AbortController()
     wake = () => nap.abort()
     // IDLE ends by itself when the next command is sent. Where it fails, `closed` says so, or the sweep finds out.
-    client.idle().catch((error) => parts.log.debug({ folder: parts.folder, err: error }, 'IDLE ended'))
-    const next = Math.min(...cursor.aside.map((each) => dueAt(each, parts))) - parts.now()
-    await pause(Math.min(sweep, Math.max(0, next)), AbortSignal.any([either, nap.signal]))
+    client.idle().catch((error) => log.debug({ folder, err: error }, 'IDLE ended'))
+    const due = Math.min(...cursor.aside.map(dueAt)) - now()
+    await pause(Math.min(sweep, Math.max(0, due)), AbortSignal.any([signal, nap.signal]))
   }
-  if (!signal.aborted) throw closed.reason
-}
-
-async function openCursor(
-  connection: ImapConnection,
-  parts: FolderParts,
-  box: { uidValidity: string; uidNext: number; signal: AbortSignal },
-): Promise<Cursor> {
-  const { cursors, folder, log, now } = parts
-  const { uidValidity, uidNext } = box
-  const stored = await cursors.load()
-  if (stored?.uidValidity === uidValidity) {
-    // A clock that was set back must not make a mail wait longer.
-    const aside = stored.aside.map((each) => ({ ...each, since: Math.min(each.since, now()) }))
-    return { ...stored, aside }
-  }
-  if (stored) {
-    const was = stored.uidValidity
-    log.warn({ folder, was, is: uidValidity }, 'the folder was renumbered; reconciling by Message-ID')
-    return reconcile(connection, parts, { ...stored, uidValidity, uid: 0, aside: [] }, box)
-  }
-  const first = { uidValidity, ...(await startOf(connection, parts, uidNext)), aside: [] }
-  await cursors.save(first)
-  return first
-}
-
-async function startOf(connection: ImapConnection, { since, now }: FolderParts, uidNext: number) {
-  if (since === 'all') return { uid: 0, newest: 0, floor: 0 }
-  if (since === 'now') return { uid: uidNext - 1, newest: now(), floor: now() }
-  const floor = Date.parse(since)
-  const [oldest = uidNext] = await uidsSince(connection, floor)
-  return { uid: oldest - 1, newest: floor, floor }
-}
-
-/**
- * Takes what came lately and is not known by its key, then stands at the folder's end. What was set aside is among it,
- * as its key was not noted. Until it is through, the old cursor stands: interrupted, it begins again.
- */
-async function reconcile(
-  connection: ImapConnection,
-  parts: FolderParts,
-  start: Cursor,
-  { uidNext, signal }: { uidNext: number; signal: AbortSignal },
-): Promise<Cursor> {
-  const floor = Math.max(start.floor - SKEW, start.newest - OVERLAP)
-  const known = await parts.cursors.recent()
-  // SEARCH knows days only, in the server's time zone; the exact time is compared below.
-  const uids = await uidsSince(connection, floor - 86_400_000)
-  let cursor = start
-  const keys: string[] = []
-  for await (const [batch, results] of takeAll(connection, parts, uids, { floor, known, cursor, signal })) {
-    cursor = behind(cursor, batch, results, parts.now())
-    keys.push(...keysOf(results))
-  }
-  const done = { ...cursor, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0) }
-  await parts.cursors.save(done, keys)
-  return done
-}
-
-/** Sets aside what failed alone too often, so that what stands behind it is read. It is named, and tried again. */
-async function withUnfetchable(parts: FolderParts, cursor: Cursor): Promise<Cursor> {
-  const { folder, memory, log, refused, now } = parts
-  const given = [...memory.failures].filter(([, times]) => times >= TRIES).map(([uid]) => uid)
-  if (given.length === 0) return cursor
-  for (const uid of given) memory.failures.delete(uid)
-  const fresh = given.filter((uid) => cursor.aside.every((each) => each.uid !== uid))
-  for (const uid of fresh) {
-    refused('unfetchable')
-    memory.tried.set(uid, now())
-    log.error(
-      { folder, uid },
-      'a mail cannot be fetched; it is set aside, stays in its folder and is tried again',
-    )
-  }
-  const aside = fresh.map((uid) => ({ uid, since: now(), unfetchable: true as const }))
-  const next = { ...cursor, aside: [...cursor.aside, ...aside].toSorted((a, b) => a.uid - b.uid) }
-  await parts.cursors.save(next)
-  return next
-}
-
-/** When to try a mail again that was set aside: after as long as it has waited, within bounds; at once after a start. */
-function dueAt({ uid, since, unfetchable }: Aside, { memory, patience }: FolderParts): number {
-  const last = memory.tried.get(uid)
-  if (last === undefined) return 0
-  const [shortest, longest] = unfetchable ? [patience / 5, patience * 12] : [patience / 20, patience / 5]
-  return last + Math.min(longest, Math.max(shortest, last - since))
+  if (!stopped.aborted) throw closed.reason
 }
 
 function isFull({ aside }: Cursor): boolean {
   return aside.filter(({ unfetchable }) => !unfetchable).length >= MOST_UNDECIDED
-}
-
-async function catchUp(
-  connection: ImapConnection,
-  parts: FolderParts,
-  start: Cursor,
-  { due, fresh, signal }: { due: number[]; fresh: number[]; signal: AbortSignal },
-): Promise<Cursor> {
-  const { folder, cursors, log } = parts
-  let cursor = start
-  const gone = new Set(due)
-  const taking = { floor: 0, known: new Set<string>(), cursor, signal }
-  for await (const [batch, results] of takeAll(connection, parts, [...due, ...fresh], taking)) {
-    cursor = behind(cursor, batch, results, parts.now())
-    await cursors.save(cursor, keysOf(results))
-    for (const { uid } of batch) gone.delete(uid)
-    if (!isFull(cursor)) continue
-    log.warn({ folder, uid: cursor.uid }, 'too many mails are set aside; those after this UID wait')
-    return cursor
-  }
-  if (gone.size === 0) return cursor
-  log.warn({ folder, uids: [...gone] }, 'mails that were set aside are gone from their folder')
-  cursor = { ...cursor, aside: cursor.aside.filter(({ uid }) => !gone.has(uid)) }
-  await cursors.save(cursor)
-  return cursor
-}
-
-type Taking = { floor: number; known: ReadonlySet<string>; cursor: Cursor; signal: AbortSignal }
-
-/**
- * Deals with mails batch by batch, in order. Yields a batch when every mail of it is durable and moved away as
- * configured. Rejects when `signal` aborts.
- */
-async function* takeAll(
-  connection: ImapConnection,
-  parts: FolderParts,
-  uids: number[],
-  { floor, known, cursor, signal }: Taking,
-): AsyncGenerator<[Incoming[], Ingested[]]> {
-  const undecided = cursor.aside.filter(({ unfetchable }) => !unfetchable)
-  const since = new Map(undecided.map((each) => [each.uid, each.since]))
-  const waited = (uid: number) => parts.now() - (since.get(uid) ?? parts.now())
-  const fetching = { folder: parts.folder, maxSize: parts.maxSize, failures: parts.memory.failures }
-  for await (const batch of fetchAll(connection, uids, floor, fetching)) {
-    // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
-    signal.throwIfAborted()
-    const results = await parts.ingest(batch, { known, waited, signal })
-    await parts.putAway(connection, batch, results)
-    parts.onProgress(cursor.aside)
-    yield [batch, results]
-  }
 }
 
 /** The cursor behind a batch: what is undecided now is noted in it, what was decided is noted no more. */
@@ -243,28 +230,14 @@ function behind(cursor: Cursor, batch: Incoming[], results: readonly Ingested[],
     ...cursor,
     uid: Math.max(cursor.uid, ...batch.map(({ uid }) => uid)),
     newest: Math.max(cursor.newest, ...batch.map(({ internalDate }) => internalDate)),
-    aside: [...aside.values()].toSorted((a, b) => a.uid - b.uid),
+    aside: inOrder([...aside.values()]),
   }
+}
+
+function inOrder(aside: Aside[]): Aside[] {
+  return aside.toSorted((a, b) => a.uid - b.uid)
 }
 
 function keysOf(results: readonly Ingested[]): string[] {
   return results.flatMap(({ key }) => key || [])
-}
-
-async function newUids(connection: ImapConnection, { uid: after, aside }: Cursor): Promise<number[]> {
-  const before = new Set(aside.map(({ uid }) => uid))
-  // `n:*` always gives the last mail, also when its UID is lower (RFC 3501, section 6.4.8).
-  const found = await connection.run((client) => client.search({ uid: `${after + 1}:*` }, { uid: true }))
-  return numbers(found).filter((uid) => uid > after && !before.has(uid))
-}
-
-async function uidsSince(connection: ImapConnection, time: number): Promise<number[]> {
-  const since = new Date(Math.max(0, time))
-  return numbers(await connection.run((client) => client.search({ since }, { uid: true })))
-}
-
-/** imapflow answers false, and does not throw, where a search failed. */
-function numbers(found: number[] | false | undefined): number[] {
-  if (!found) throw new Error('the IMAP server refused to search the folder')
-  return found.toSorted((a, b) => a - b)
 }

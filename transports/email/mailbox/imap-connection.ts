@@ -80,40 +80,15 @@ async function open(
     client.close()
     throw readable(error)
   }
-  const watchdog = watch(client, timeout, gone)
-  return {
-    client,
-    closed: gone.signal,
-    run: watchdog.run,
-    end() {
-      watchdog.stop()
-      return end(client)
-    },
-  }
-}
-
-/** Closes the connection when commands run and nothing comes in for `timeout` ms. */
-function watch(client: ImapFlow, timeout: number, gone: AbortController) {
-  let running = 0
-  let received = 0
-  let progressAt = 0
   const failed = new Promise<never>((_, reject) => {
     gone.signal.addEventListener('abort', () => reject(gone.signal.reason), { once: true })
   })
   failed.catch(() => {})
-  const timer = setInterval(() => {
-    const now = client.stats().received
-    if (running === 0 || now !== received) progressAt = performance.now()
-    received = now
-    if (running === 0 || performance.now() - progressAt < timeout) return
-    gone.abort(new Error(`the IMAP server did not answer for ${Math.round(timeout / 1000)} s`))
-    client.close()
-  }, timeout / 4)
-  timer.unref()
   return {
-    stop: () => clearInterval(timer),
-    async run<T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> {
-      if (running++ === 0) progressAt = performance.now()
+    client,
+    closed: gone.signal,
+    async run(commands) {
+      const watchdog = watch(client, timeout, gone)
       try {
         const result = await Promise.race([commands(client), failed])
         // imapflow answers with nothing, and does not throw, where the connection is gone.
@@ -122,10 +97,25 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController) {
       } catch (error) {
         throw readable(error)
       } finally {
-        running--
+        clearInterval(watchdog)
       }
     },
+    end: () => end(client),
   }
+}
+
+/** Closes the connection when nothing comes in for `timeout` ms. */
+function watch(client: ImapFlow, timeout: number, gone: AbortController): NodeJS.Timeout {
+  let received = client.stats().received
+  let progressAt = performance.now()
+  return setInterval(() => {
+    const now = client.stats().received
+    if (now !== received) progressAt = performance.now()
+    received = now
+    if (performance.now() - progressAt < timeout) return
+    gone.abort(new Error(`the IMAP server did not answer for ${Math.round(timeout / 1000)} s`))
+    client.close()
+  }, timeout / 4)
 }
 
 /** The TLS settings of a server, for IMAP and SMTP alike. */

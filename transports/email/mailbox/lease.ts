@@ -4,7 +4,7 @@ import type { Leases } from '../../../src/core/store.ts'
 import { inTime, pause } from '../../../src/lib/pause.ts'
 
 /** A lease in force. `lost` is aborted when another daemon may have it; the holder stops at once then. */
-export type HeldLease = { token: number; lost: AbortSignal; release(): Promise<void> }
+export type HeldLease = { readonly token: number; lost: AbortSignal; release(): Promise<void> }
 
 /**
  * Waits until this daemon holds the lease, then keeps it renewed. `ttl` (ms) is how long a dead holder
@@ -35,19 +35,29 @@ export async function holdLease(options: {
   }
   if (!first) return undefined
 
-  const { token } = first
+  let { token } = first
   const lost = new AbortController()
   let safeUntil = performance.now() + ttl
-  const timer = setInterval(async () => {
+  let isAsking = false
+  const renew = async () => {
     const asked = performance.now()
-    // Given up before it ends, so that two daemons never believe at once that they hold it.
-    if (asked > safeUntil - ttl / 3) return lost.abort(new Error('the lease of the mailbox was lost'))
+    // Given up before it ends, so that two daemons never believe at once that they hold it. A process that was too busy
+    // to ask in time, and finds that nobody else took it, goes on: what kept it busy would do so again.
+    const isLate = () => performance.now() > safeUntil - ttl / 3
+    const giveUp = () => lost.abort(new Error('the lease of the mailbox was lost'))
+    if (isAsking) return isLate() && giveUp()
+    isAsking = true
     const renewed = await acquire()
-    if (renewed && renewed.token !== token) lost.abort(new Error('another daemon took the mailbox over'))
-    if (renewed) safeUntil = asked + ttl
-  }, ttl / 4)
+    isAsking = false
+    if (!renewed) return isLate() && giveUp()
+    token = renewed.token
+    safeUntil = asked + ttl
+  }
+  const timer = setInterval(renew, ttl / 4)
   return {
-    token,
+    get token() {
+      return token
+    },
     lost: lost.signal,
     async release() {
       clearInterval(timer)

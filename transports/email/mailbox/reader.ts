@@ -61,14 +61,14 @@ export function createReader(parts: {
     const signal = AbortSignal.any([stopping.signal, lease.lost])
     const { folders } = options
     for (const folder of folders) states.set(folder, { progressAt: now(), read: false, aside: [] })
-    await Promise.all(folders.map((folder) => keepReading(folder, lease.token, signal)))
+    await Promise.all(folders.map((folder) => keepReading(folder, lease, signal)))
     states.clear()
     await lease.release()
     if (lease.lost.aborted) log.warn({}, 'the mailbox went to another daemon')
   }
 
   /** Reads one folder, and again after each failure, until `signal` aborts. */
-  const keepReading = async (folder: string, token: number, signal: AbortSignal) => {
+  const keepReading = async (folder: string, lease: HeldLease, signal: AbortSignal) => {
     const { after, quarantine } = options
     let failures = 0
     const common = {
@@ -92,7 +92,8 @@ export function createReader(parts: {
     while (!signal.aborted) {
       try {
         // The cursor is read again for each connection: it says how far the last one came.
-        await readOnce({ ...common, cursors: createCursorStore(deps.kv, gateway, folder, token) }, signal)
+        const cursors = createCursorStore(deps.kv, gateway, folder, lease.token)
+        await readOnce({ ...common, cursors }, signal)
       } catch (error) {
         if (signal.aborted) return
         const wait = backoff(++failures, { first: timing.retry, longest: timing.maxRetry })

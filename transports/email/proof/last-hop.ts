@@ -40,18 +40,18 @@ export function lastHop(mail: Mail): LastHop {
     if (!isOwn(hop, next && readHop(next.value))) return lastOf(hop, path)
     if (++at > MAX_OWN) break
   }
-  return path === undefined ? {} : senderOf(path)
+  return senderOf(path)
 }
 
-function lastOf(hop: Hop, path: string | undefined): LastHop {
-  const [ip, ...others] = hop.addresses
-  const isClear = ip && hop.helo && !isIn(PRIVATE, ip)
-  const sender = path === undefined ? {} : senderOf(path)
+function lastOf({ addresses, helo }: Hop, path: string | undefined): LastHop {
+  const [ip, ...others] = addresses
+  const sender = senderOf(path)
   if (others.length > 0 || sender.illegible) return { illegible: true }
-  return isClear ? { client: { ip, helo: hop.helo }, ...sender } : sender
+  return ip && helo && !isIn(PRIVATE, ip) ? { client: { ip, helo }, ...sender } : sender
 }
 
-function senderOf(path: string): LastHop {
+function senderOf(path: string | undefined): LastHop {
+  if (path === undefined) return {}
   const sender = /^\s*<([^\r\n]*)>\s*$/.exec(path)?.[1] ?? path.trim()
   return sender === '' || /^[^@].*@[^@<>\s]+$/.test(sender) ? { sender } : { illegible: true }
 }

@@ -67,21 +67,15 @@ export function domainOf(address: string): string {
 
 /** Without what stands in parentheses (RFC 5322, section 3.2.2). Undefined where one of them is not closed. */
 export function withoutComments(text: string): string | undefined {
-  let bare = ''
-  for (let at = 0; at < text.length; ) {
-    const end = text[at] === '(' ? endOfComment(text, at) : text[at] === '"' ? endOfQuote(text, at) : at + 1
-    if (end === undefined || text[at] === ')') return undefined
-    bare += text[at] === '(' ? ' ' : text.slice(at, end)
-    at = end
-  }
-  return bare
+  return piecesOf(text)
+    ?.map((piece) => (piece.startsWith('(') ? ' ' : piece))
+    .join('')
 }
 
 type Statement = { words: string[]; pairs: [name: string, value: string][]; comments: string }
 
 /** A name ends at the first `=`; more of them belong to its value (`smtp.mailfrom=bounce+a=b@c`). */
 function statementsIn(text: string): Statement[] | undefined {
-  if (text.length > MAX) return undefined
   let statement: Statement = { words: [], pairs: [], comments: '' }
   const all = [statement]
   let word: string | undefined
@@ -93,38 +87,43 @@ function statementsIn(text: string): Statement[] | undefined {
     word = undefined
     name = undefined
   }
-  const endStatement = () => {
-    // A null path is written as nothing.
-    if (name !== undefined) word ??= ''
-    endWord()
-  }
-  for (let at = 0; at < text.length; ) {
-    const char = text[at] ?? ''
-    const end = char === '(' ? endOfComment(text, at) : char === '"' ? endOfQuote(text, at) : at + 1
-    if (end === undefined || char === ')') return undefined
-    if (char === '(') {
+  const pieces = text.length > MAX ? undefined : piecesOf(text)
+  for (const piece of [...(pieces ?? []), ';']) {
+    if (piece.startsWith('(')) {
       endWord()
-      statement.comments += ` ${text.slice(at + 1, end - 1)}`
-    } else if (char === '"') {
-      word = (word ?? '') + text.slice(at + 1, end - 1).replaceAll(/\\(.)/g, '$1')
-    } else if (char === ';') {
-      endStatement()
+      statement.comments += ` ${piece.slice(1, -1)}`
+    } else if (piece.startsWith('"')) {
+      word = (word ?? '') + piece.slice(1, -1).replaceAll(/\\(.)/g, '$1')
+    } else if (piece === ';') {
+      // A null path is written as nothing.
+      if (name !== undefined) word ??= ''
+      endWord()
       statement = { words: [], pairs: [], comments: '' }
       all.push(statement)
-    } else if (/\s/.test(char)) {
+    } else if (/\s/.test(piece)) {
       endWord()
-    } else if (char === '=' && name === undefined) {
+    } else if (piece === '=' && name === undefined) {
       // Blanks and comments may stand around it.
       name = (word ?? statement.words.pop())?.toLowerCase()
       if (!name || !/^[\w./-]+$/.test(name)) return undefined
       word = undefined
     } else {
-      word = (word ?? '') + char
+      word = (word ?? '') + piece
     }
+  }
+  return pieces && all
+}
+
+/** Comments and quoted strings as they are, and every other character by itself. Undefined where one is not closed. */
+function piecesOf(text: string): string[] | undefined {
+  const pieces: string[] = []
+  for (let at = 0; at < text.length; ) {
+    const end = text[at] === '(' ? endOfComment(text, at) : text[at] === '"' ? endOfQuote(text, at) : at + 1
+    if (end === undefined || text[at] === ')') return undefined
+    pieces.push(text.slice(at, end))
     at = end
   }
-  endStatement()
-  return all
+  return pieces
 }
 
 function endOfQuote(text: string, start: number): number | undefined {

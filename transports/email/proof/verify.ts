@@ -3,7 +3,7 @@ import type { ARCResult, DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver,
 import { lowerCase } from '../inbound/parse.ts'
 import { type Claim, type Covered, leftOpen, unsignedHeaders } from './claim.ts'
 import { isTemporary, oneTimeResolver } from './dns.ts'
-import type { Identity, Verdict } from './identity.ts'
+import type { Verdict } from './identity.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
 import { domainOf, provenBeforeForwarding } from './results.ts'
 
@@ -12,12 +12,12 @@ import { domainOf, provenBeforeForwarding } from './results.ts'
  * address that is shown is the one that was verified. Of a claim in doubt nothing is proven, and the policy of the
  * domain decides.
  */
-export async function verifySender(
-  claim: Claim,
-  options: { resolver: DNSResolver; sealers: ReadonlySet<string> },
-): Promise<Verdict> {
+export async function verifySender(claim: Claim, options: Asking): Promise<Verdict> {
   return decide(await gather(claim, options), oneTimeResolver(options.resolver))
 }
+
+/** `sealers`: the domains whose ARC seals are believed. */
+type Asking = { resolver: DNSResolver; sealers: ReadonlySet<string> }
 
 /** What was found out about a mail. */
 type Evidence = {
@@ -36,10 +36,7 @@ type Evidence = {
   policy: DMARCResult | undefined
 }
 
-async function gather(
-  claim: Claim,
-  { resolver, sealers }: { resolver: DNSResolver; sealers: ReadonlySet<string> },
-): Promise<Evidence> {
+async function gather(claim: Claim, { resolver, sealers }: Asking): Promise<Evidence> {
   // Loaded by the first mail that needs it: a quarter of a second and 30 MB that `trust` and `off` do without.
   const { arc, dkimVerify, dmarc, spf } = await import('mailauth')
   const { address, domain, mail, raw } = claim
@@ -73,24 +70,22 @@ async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdic
   const { doubt, policy, sent } = evidence
   const detail = detailOf(evidence)
   const proof = proofIn(evidence)
-  if (proof) return decided({ result: 'pass', by: proof, detail, ...unsignedIn(evidence, proof) })
+  if (proof) return { identity: { result: 'pass', by: proof, detail, ...unsignedIn(evidence, proof) } }
   // Mail whose domain cannot be named is nobody's (RFC 9989, section 11.5).
-  if (!policy) return decided({ result: 'fail', by: 'from', detail: doubt ?? 'its sender has no domain' })
+  if (!policy) {
+    return { identity: { result: 'fail', by: 'from', detail: doubt ?? 'its sender has no domain' } }
+  }
   // `p=none` asks receivers to act on nothing; lists and forwarders break such mail every day.
   const isForbidden = policy.status.result === 'fail' && policy.policy !== 'none'
   if (isUndecided(evidence)) {
     return { undecided: true, identity: { result: isForbidden ? 'fail' : 'temperror', by: 'dns', detail } }
   }
-  if (!isForbidden) return decided({ result: 'none', by: doubt ? 'headers' : 'unsigned', detail })
+  if (!isForbidden) return { identity: { result: 'none', by: doubt ? 'headers' : 'unsigned', detail } }
   const isKnown = doubt || sent || evidence.hop.illegible
   const unknown = isKnown ? 'no' : await mightPassSpf(evidence, policy, resolver)
-  if (unknown === 'no') return decided({ result: 'fail', by: 'dmarc', detail })
+  if (unknown === 'no') return { identity: { result: 'fail', by: 'dmarc', detail } }
   const note = `${detail}; spf could not be evaluated`
   return { undecided: unknown === 'undecided', identity: { result: 'none', by: 'dmarc', detail: note } }
-}
-
-function decided(identity: Identity): Verdict {
-  return { identity }
 }
 
 /** Why the library saw another author than the one who is shown. */
