@@ -46,20 +46,18 @@ export function createTokenSource(
   const owner = randomUUID()
   let current: { token: string; until: number } | undefined
   let fetching: Promise<string> | undefined
-  /** Given by the provider, and not known to be on the store, where `over` was then. */
-  let unsaved: { token: string; over: string | undefined } | undefined
+  /** Given by the provider, and not known to be on the store. */
+  let unsaved: string | undefined
 
   const refresh = async () => {
     const value = (await kv.get(name))?.value
     const stored = typeof value === 'string' ? vault.open(value) : undefined
     const signal = AbortSignal.timeout(TIMEOUT)
-    // Where the store has something else since, that is newer, and to use an older one may end them all.
-    const own = unsaved?.over === stored ? unsaved?.token : undefined
-    for (const token of new Set([own, stored, configured])) {
+    for (const token of new Set([unsaved, stored, configured])) {
       const fresh = token && (await renew(options, token, signal))
       if (!fresh) continue
       const newest = fresh.refresh_token ?? token
-      unsaved = { token: newest, over: stored }
+      unsaved = newest
       if (newest !== configured) await kv.set(name, vault.close(newest), { ttl: KEEP })
       else if (stored) await kv.delete(name)
       unsaved = undefined

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DNSResolver } from 'mailauth'
-import { compilePattern } from '../../src/core/pattern.ts'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { checkMailbox } from './check.ts'
 import { createConversations } from './inbound/conversation.ts'
@@ -38,7 +37,6 @@ export function createEmailTransport(
   const patience = world.patience ?? PATIENCE
   const tokensFor = ({ oauth2 }: ServerOptions) => oauth2 && createTokenSource(oauth2, deps, now)
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
-  const allowed = options['allowed-senders']?.map(compilePattern)
   const imapTokens = tokensFor(options.imap)
   const connect = imapConnector(options.imap, imapTokens, world.imapTimeout)
   // One source for one login: a provider that ends a refresh token with its use must not be asked by two.
@@ -47,12 +45,9 @@ export function createEmailTransport(
   const smtp = createSmtp({ gateway, server: options.smtp, tokens: smtpTokens })
   const sent = createSentLog(kv, gateway)
   const ingest = createIngest({
+    options,
     deps,
     own,
-    allowed: allowed && ((address) => allowed.some((pattern) => pattern.test(address))),
-    authentication: options.authentication,
-    answer: options.answer,
-    maxAge: options['reply-max-age'],
     verify: createIdentityCheck({
       authentication: options.authentication,
       trust: options.trust,

@@ -111,9 +111,9 @@ describe('who may write', async () => {
       taken: await sealed(raw, list, proof),
     },
   }
-  for (const [what, { options, refused, taken, path }] of Object.entries(cases)) {
+  for (const [at, [what, { options, refused, taken, path }]] of Object.entries(cases).entries()) {
     test(what, async () => {
-      const user = `case-${what.length}@example.com`
+      const user = `case-${at}@example.com`
       const daemon = await guarded(user, options)
       for (const each of refused) await world.deliver(each, user, path)
       await world.deliver(taken, user, path)

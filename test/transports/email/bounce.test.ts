@@ -12,13 +12,16 @@ const status = (fields = '') =>
 const original = (id: string) =>
   `Content-Type: text/rfc822-headers\n\nFrom: support@example.com\nMessage-ID: ${id}\nSubject: Re: Help\n`
 const reportOf = (type: string) => ({ 'Content-Type': `multipart/report; report-type=${type}; boundary=B` })
+const READ = 'a read receipt'
 const DAEMON = 'Mail Delivery System <MAILER-DAEMON@mx.example.org>'
 
 const world = await startWorld()
 
 describe('what comes back to a mailbox that answered', () => {
+  let users = 0
   /** A daemon that has answered one message; `came` delivers what follows from that, and a mail after it. */
-  const answered = async (user: string, options: object = {}) => {
+  const answered = async (options: object = {}) => {
+    const user = `user-${++users}@example.com`
     const daemon = await world.daemon({ address: user, ...options })
     await world.deliver(mail({ subject: 'Help' }), user)
     const message = await daemon.message()
@@ -31,7 +34,7 @@ describe('what comes back to a mailbox that answered', () => {
       const [, next] = daemon.store.messages
       return next && !isEnd(next) ? next : undefined
     }
-    return { daemon, came, message }
+    return { daemon, came, message, user }
   }
   const whatOf = ({ notes }: Daemon) => notes.map(({ what }) => what)
 
@@ -73,18 +76,28 @@ describe('what comes back to a mailbox that answered', () => {
         `Content-Type: message/rfc822\n\nMessage-ID: ${id}\nSubject: Re: Help\n\nWe`,
       ),
     }),
+    [READ]: (id) => ({
+      subject: 'Read: Re: Help',
+      headers: { ...reportOf('disposition-notification'), 'In-Reply-To': id },
+      text: parts(
+        '\nIt was read.',
+        `Content-Type: message/disposition-notification\n\nOriginal-Message-ID: ${id}\nDisposition: manual-action/MDN-sent-manually; displayed\n`,
+      ),
+    }),
   }
   for (const [name, make] of Object.entries(bounces)) {
-    test(`${name} is a bounce of the answer and no message`, async () => {
-      const user = `bounce-${name.length}@example.com`
-      const { daemon, came, message } = await answered(user)
+    test(`${name} is told of the answer, and is no message`, async () => {
+      const { daemon, came, message } = await answered()
       assert.equal(await came(make), undefined)
-      assert.deepEqual(
-        daemon.notes.map(({ messageId, what }) => [messageId, what]),
-        [[message.id, 'reply failed']],
-      )
+      const isRead = name === READ
+      const notes = daemon.notes.map(({ messageId, what }) => [messageId, what])
+      assert.deepEqual(notes, [[message.id, isRead ? 'reply read' : 'reply failed']])
       assert.equal(daemon.notes[0]?.detail.recipient ?? 'anna@example.net', 'anna@example.net')
-      assert.deepEqual(daemon.refused, ['bounce'])
+      assert.deepEqual(daemon.refused, [isRead ? 'receipt' : 'bounce'])
+      assert.equal(
+        daemon.logs.some(({ level }) => level === 'error'),
+        !isRead,
+      )
     })
   }
 
@@ -142,8 +155,7 @@ describe('what comes back to a mailbox that answered', () => {
   }
   for (const [name, { from, auto, envelope, make }] of Object.entries(messages)) {
     test(`${name} is a message${auto ? `, marked ${auto}` : ''}, and no bounce`, async () => {
-      const user = `message-${name.length}@example.com`
-      const { daemon, came } = await answered(user)
+      const { daemon, came } = await answered()
       const found = await came((id) => ({ from, subject: 'Question', text: '', ...make(id) }), envelope)
       assert.equal(found?.from.address, /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase())
       assert.equal(found?.data.auto, auto)
@@ -152,28 +164,8 @@ describe('what comes back to a mailbox that answered', () => {
     })
   }
 
-  test('a read receipt is noted in the history as read, and is neither a failure nor a message', async () => {
-    const { daemon, came, message } = await answered('receipt@example.com')
-    const receipt = (id: string) => ({
-      subject: 'Read: Re: Help',
-      headers: { ...reportOf('disposition-notification'), 'In-Reply-To': id },
-      text: parts(
-        '\nIt was read.',
-        `Content-Type: message/disposition-notification\n\nOriginal-Message-ID: ${id}\nDisposition: manual-action/MDN-sent-manually; displayed\n`,
-      ),
-    })
-    assert.equal(await came(receipt), undefined)
-    assert.deepEqual(
-      daemon.notes.map(({ messageId, what }) => [messageId, what]),
-      [[message.id, 'reply read']],
-    )
-    assert.deepEqual(daemon.refused, ['receipt'])
-    assert.ok(!daemon.logs.some(({ level }) => level === 'error'))
-  })
-
   test('a bounce of what others sent from the mailbox stays there, also with after: delete', async () => {
-    const user = 'foreign@example.com'
-    const { daemon, came } = await answered(user, { after: 'delete' })
+    const { daemon, came, user } = await answered({ after: 'delete' })
     const foreign = () => ({
       from: DAEMON,
       subject: 'Undelivered',

@@ -1,4 +1,3 @@
-import { after } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { TransportKind } from '../../../src/core/transport.ts'
@@ -6,10 +5,9 @@ import { email } from '../../../transports/email/index.ts'
 import { type EmailOptions, emailOptions } from '../../../transports/email/options.ts'
 import { transportContract } from '../../contract/transport.contract.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, readMails, serversOf, startWorld } from './harness.ts'
+import { cursorOf, mail, readMails, serversOf, startWorld } from './harness.ts'
 
 const world = await startWorld()
-after(() => world.close())
 
 /** What each message says of its reply target; the outbox puts it into the reply. */
 const targets = new Map<string, JsonObject>()
@@ -33,10 +31,7 @@ transportContract({
   options: emailOptions.parse(serversOf(world.dovecot.imapPort, world.smtp.port, world.dovecot.password)),
   async converse(fixture) {
     const user = `peer-${crypto.randomUUID()}@example.net`
-    await until(
-      async () => (await fixture.deps.kv.list('email/under-test/cursor/', 1)).length > 0,
-      'the cursor',
-    )
+    await until(() => cursorOf(fixture.store, 'under-test'), 'the cursor')
     await world.deliver(mail({ from: user, subject: 'contract' }))
     const message = await until(
       () => fixture.store.messages.find((each) => each.from.address === user),

@@ -182,32 +182,32 @@ describe('a folder with a new UIDVALIDITY', () => {
 })
 
 describe('mails with the same Message-ID', () => {
-  const at = (hour: number, zone = '+0000') => ({ Date: `Sat, 21 Nov 2026 ${hour}:00:00 ${zone}` })
+  const dated = (hour: number, zone = '+0000') => ({ Date: `Sat, 21 Nov 2026 ${hour}:00:00 ${zone}` })
   const same = { id: 'alarm@scanner.example' }
   const listed = { Subject: '[users] Help', Received: 'from list by mx', 'List-Id': '<users.example.org>' }
   const from = 'Anna via users <users@example.org>'
 
   const cases: Record<string, [mails: Parameters<typeof mail>[0][], taken: string[]]> = {
     'and another Date and text are other mails': [
-      [10, 11, 12, 11, 10].map((hour) => ({ ...same, text: `at ${hour}`, headers: at(hour) })),
+      [10, 11, 12, 11, 10].map((hour) => ({ ...same, text: `at ${hour}`, headers: dated(hour) })),
       ['at 10', 'at 11', 'at 12'],
     ],
     'and the same text are one that was sent again, though its Date is new': [
-      [10, 11].map((hour) => ({ ...same, text: 'the alarm', headers: at(hour) })),
+      [10, 11].map((hour) => ({ ...same, text: 'the alarm', headers: dated(hour) })),
       ['the alarm'],
     ],
     'and the same Date are one, whatever a list made of it and by whichever way it came': [
       [
-        { ...same, text: 'direct', headers: at(10) },
-        { ...same, from, text: 'listed', headers: { ...at(10), ...listed } },
-        { ...same, text: 'in another zone', headers: at(11, '+0100') },
+        { ...same, text: 'direct', headers: dated(10) },
+        { ...same, from, text: 'listed', headers: { ...dated(10), ...listed } },
+        { ...same, text: 'in another zone', headers: dated(11, '+0100') },
       ],
       ['direct'],
     ],
   }
-  for (const [what, [mails, taken]] of Object.entries(cases)) {
+  for (const [at, [what, [mails, taken]]] of Object.entries(cases).entries()) {
     test(what, async () => {
-      const address = `same-${what.length}@example.com`
+      const address = `same-${at}@example.com`
       const daemon = await world.daemon({ address })
       for (const each of mails) await world.deliver(mail(each), address)
       await world.deliver(mail({ text: 'the end' }), address)

@@ -100,7 +100,7 @@ describe('a mailbox', () => {
     assert.deepEqual(data.inline, { 'pic@1': attachments[0]?.path })
     assert.equal((await readFile(join(daemon.dir, attachments[1]?.path ?? ''))).toString(), '%PDF-')
 
-    const content = randomBytes(2_000_000)
+    const content = randomBytes(8_000_000)
     const winmail = encodeTnef({ attachments: [{ title: 'offer.pdf', data: content }] })
     const headers = {
       'Content-Type': 'application/ms-tnef; name="winmail.dat"',

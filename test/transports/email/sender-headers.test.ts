@@ -122,6 +122,7 @@ describe('a sender is proven only where the headers are read as they were verifi
     'an envelope line that is none': 'From anna@example.net\r\n',
     'an envelope line that goes on': 'From anna@example.net Sat Nov 21 20:00:00 2026\r\n b\r\n',
     'an empty line first': '\r\n',
+    'a second author': 'From: eve@evil.example\r\n',
   }
   test('not with lines that some read in another way', async () => {
     for (const [what, line] of Object.entries(ODD)) {

@@ -96,6 +96,7 @@ describe('the results of a trusted server', () => {
     assert.equal(await believed(value('(p=NONE)')), 'none')
     assert.equal(await believed(value('(p=REJECT)')), 'fail')
     assert.equal(await believed(value('policy.dmarc=quarantine')), 'fail')
+    assert.equal(await believed(`${HOST}; dmarc=pass ${FROM}\r\nTo : b`), 'none')
   })
 
   test('prove nothing by a signature that leaves a header open of which there are two', async () => {

@@ -1,8 +1,10 @@
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import type { NewMessage } from '../../../src/core/message.ts'
+import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { pause } from '../../../src/lib/pause.ts'
+import type { EmailOptions } from '../options.ts'
 import type { Identity, VerifyIdentity } from '../proof/identity.ts'
 import { replyTarget } from '../reply-target.ts'
 import { marksIn, type SentLog } from '../sent-log.ts'
@@ -56,24 +58,21 @@ type Ready = { mail: Mail; identity: Identity; draft: NewMessage; key: string }
 
 const RETRY = { first: 500, longest: 30_000 }
 
-export function createIngest(options: {
+export function createIngest(parts: {
+  options: EmailOptions
   deps: TransportDeps
   own: OwnAddresses
-  /** Undefined: everybody may write. */
-  allowed: ((address: string) => boolean) | undefined
-  authentication: 'require' | 'prefer' | 'off'
-  /** Which mail is answered at all. */
-  answer: 'addressed' | 'any'
-  /** Older mail is not answered (ms). */
-  maxAge: number
   /** How long one mail waits for the DNS (ms). */
   patience: number
   verify: VerifyIdentity
   conversations: Conversations
   sent: SentLog
 }): Ingest {
-  const { deps, own, allowed, authentication, answer, maxAge, verify, conversations, sent } = options
+  const { options, deps, own, patience, verify, conversations, sent } = parts
+  const { authentication, answer, 'allowed-senders': globs, 'reply-max-age': maxAge } = options
   const { log, gateway } = deps
+  const senders = globs?.map(compilePattern)
+  const isAllowed = (address: string) => !senders || senders.some((each) => each.test(address))
   const reportOf = createSentReports({ deps, sent })
   const keyOf = createMailKeys(deps)
 
@@ -93,16 +92,16 @@ export function createIngest(options: {
       log.warn({ from, reason, mailId: mail.messageId, ...(identity && { identity }) }, 'a mail was refused')
       return end('refused')
     }
-    if (allowed && !allowed(mail.from[0]?.address ?? '')) return refuse('sender')
+    if (!isAllowed(mail.from[0]?.address ?? '')) return refuse('sender')
     const { identity, undecided } = await verify(mail, incoming.raw)
     const { folder, uid, size } = incoming
-    if (undecided && waited(uid) < options.patience) {
+    if (undecided && waited(uid) < patience) {
       if (waited(uid) === 0) log.warn({ folder, uid, reason: identity.detail }, 'a mail was set aside')
       return { outcome: 'undecided', key: '' }
     }
     const unproven = authentication === 'require' && identity.result !== 'pass'
     // Without a list nobody is let in by name, so a forged name opens nothing; it gets no answer, though.
-    const forged = authentication === 'prefer' && allowed && identity.result === 'fail'
+    const forged = authentication === 'prefer' && senders && identity.result === 'fail'
     if (unproven || forged) return refuse('authentication', identity)
 
     const auto = automaticReason(mail, own)
@@ -110,7 +109,7 @@ export function createIngest(options: {
       own,
       auto,
       identity,
-      allowed: allowed ?? (() => true),
+      allowed: isAllowed,
       isAddressed: answer === 'any' || isAddressed(mail, own),
       receivedAt: incoming.internalDate,
       now: deps.now(),

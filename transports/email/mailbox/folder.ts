@@ -1,35 +1,26 @@
 import { setMaxListeners } from 'node:events'
 import type { SearchObject } from 'imapflow'
-import type { Log } from '../../../src/core/log.ts'
+import type { TransportDeps } from '../../../src/core/transport.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import type { Incoming, Ingest, Ingested } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
 import type { Aside, Cursor, CursorStore } from './cursor.ts'
 import { type Failures, fetchAll, TRIES } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
-import type { PutAway } from './put-away.ts'
+import { createPutAway } from './put-away.ts'
 
 /** What a folder's reader works with. */
 export type FolderParts = {
   folder: string
+  options: EmailOptions
+  deps: TransportDeps
   cursors: CursorStore
   memory: FolderMemory
   ingest: Ingest
-  putAway: PutAway
-  since: EmailOptions['since']
-  /** Nothing on the server is ever changed. */
-  readOnly: boolean
-  maxSize: number
-  /** Ms between looks without being told. */
-  sweep: number
   /** How long a mail may be undecided (ms). */
   patience: number
   /** Called whenever mails were dealt with, and when the server answered that there are no more. */
   onProgress(aside: readonly Aside[]): void
-  /** Counts what cannot be fetched. */
-  refused(reason: string): void
-  log: Log
-  now(): number
 }
 
 /** What outlives a connection: failed fetches, and when mails that were set aside were tried last (Unix ms). */
@@ -55,8 +46,13 @@ export async function readFolder(
   stopped: AbortSignal,
 ): Promise<void> {
   const { client, closed, run } = connection
-  const { folder, cursors, memory, maxSize, patience, log, now } = parts
-  const { uidNext, ...box } = await run(() => client.mailboxOpen(folder, { readOnly: parts.readOnly }))
+  const { folder, options, deps, cursors, memory, patience } = parts
+  const { log, now } = deps
+  const { since, after, quarantine, 'max-size': maxSize } = options
+  const putAway = createPutAway({ folder, after, quarantine, log })
+  // Where nothing on the server is ever changed, nothing can be.
+  const readOnly = after === 'keep' && !quarantine
+  const { uidNext, ...box } = await run(() => client.mailboxOpen(folder, { readOnly }))
   const uidValidity = String(box.uidValidity)
   const signal = AbortSignal.any([stopped, closed])
   setMaxListeners(0, signal)
@@ -84,9 +80,9 @@ export async function readFolder(
   }
 
   const startOf = async () => {
-    if (parts.since === 'all') return { uid: 0, newest: 0, floor: 0 }
-    if (parts.since === 'now') return { uid: uidNext - 1, newest: now(), floor: now() }
-    const floor = Date.parse(parts.since)
+    if (since === 'all') return { uid: 0, newest: 0, floor: 0 }
+    if (since === 'now') return { uid: uidNext - 1, newest: now(), floor: now() }
+    const floor = Date.parse(since)
     const [oldest = uidNext] = await search({ since: new Date(floor) })
     return { uid: oldest - 1, newest: floor, floor }
   }
@@ -119,7 +115,7 @@ export async function readFolder(
     const fresh = given.filter((uid) => cursor.aside.every((each) => each.uid !== uid))
     if (fresh.length === 0) return cursor
     for (const uid of fresh) {
-      parts.refused('unfetchable')
+      deps.refused('unfetchable')
       memory.tried.set(uid, now())
       log.error(
         { folder, uid },
@@ -184,21 +180,21 @@ export async function readFolder(
     { floor, known }: { floor: number; known: ReadonlySet<string> },
   ): AsyncGenerator<[Incoming[], Ingested[]]> {
     const undecided = aside.filter(({ unfetchable }) => !unfetchable)
-    const since = new Map(undecided.map((each) => [each.uid, each.since]))
-    const waited = (uid: number) => now() - (since.get(uid) ?? now())
+    const begun = new Map(undecided.map((each) => [each.uid, each.since]))
+    const waited = (uid: number) => now() - (begun.get(uid) ?? now())
     const fetching = { folder, maxSize, failures: memory.failures }
     for await (const batch of fetchAll(connection, uids, floor, fetching)) {
       // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
       signal.throwIfAborted()
       const results = await parts.ingest(batch, { known, waited, signal })
-      await parts.putAway(connection, batch, results)
+      await putAway(connection, batch, results)
       parts.onProgress(aside)
       yield [batch, results]
     }
   }
 
   let cursor = await withUnfetchable(await openCursor())
-  const sweep = client.capabilities.has('IDLE') ? parts.sweep : Math.min(parts.sweep, POLL)
+  const sweep = client.capabilities.has('IDLE') ? options.sweep : Math.min(options.sweep, POLL)
   while (!signal.aborted) {
     changed = false
     cursor = await catchUp(cursor)

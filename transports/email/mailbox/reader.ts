@@ -9,7 +9,6 @@ import { type Aside, createCursorStore } from './cursor.ts'
 import { type FolderParts, readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
 import { type HeldLease, holdLease } from './lease.ts'
-import { createPutAway } from './put-away.ts'
 
 /** Reads the mailbox, on one daemon at a time. */
 export type Reader = {
@@ -69,31 +68,18 @@ export function createReader(parts: {
 
   /** Reads one folder, and again after each failure, until `signal` aborts. */
   const keepReading = async (folder: string, lease: HeldLease, signal: AbortSignal) => {
-    const { after, quarantine } = options
     let failures = 0
-    const common = {
-      folder,
-      memory: { uidValidity: '', failures: new Map(), tried: new Map() },
-      ingest,
-      putAway: createPutAway({ folder, after, quarantine, log }),
-      since: options.since,
-      readOnly: after === 'keep' && !quarantine,
-      maxSize: options['max-size'],
-      sweep: options.sweep,
-      patience,
-      onProgress(aside: readonly Aside[]) {
-        failures = 0
-        states.set(folder, { progressAt: now(), read: true, aside })
-      },
-      refused: deps.refused,
-      log,
-      now,
+    const memory = { uidValidity: '', failures: new Map(), tried: new Map() }
+    const onProgress = (aside: readonly Aside[]) => {
+      failures = 0
+      states.set(folder, { progressAt: now(), read: true, aside })
     }
     while (!signal.aborted) {
       try {
         // The cursor is read again for each connection: it says how far the last one came.
         const cursors = createCursorStore(deps.kv, gateway, folder, lease.token)
-        await readOnce({ ...common, cursors }, signal)
+        const parts = { folder, options, deps, cursors, memory, ingest, patience, onProgress }
+        await readOnce(parts, signal)
       } catch (error) {
         if (signal.aborted) return
         const wait = backoff(++failures, { first: timing.retry, longest: timing.maxRetry })
