@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isRobot, type OwnAddresses } from './inbound/automatic.ts'
 import type { Mail, Mailbox } from './inbound/parse.ts'
-import type { Identity } from './proof/identity.ts'
+import type { Identity } from './proof/claim.ts'
 
 /**
  * Where a reply goes. It is made from the inbound mail alone, travels with the message and its reply, and nothing

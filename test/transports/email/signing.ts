@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type DNSResolver, dkimSign } from 'mailauth'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
-import { createIdentityCheck, type Identity } from '../../../transports/email/proof/identity.ts'
+import type { Identity } from '../../../transports/email/proof/claim.ts'
+import { createIdentityCheck } from '../../../transports/email/proof/identity.ts'
 
 const pair = generateKeyPairSync('rsa', {
   modulusLength: 2048,

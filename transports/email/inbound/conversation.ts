@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { KeyValues } from '../../../src/core/store.ts'
-import type { Identity } from '../proof/identity.ts'
+import type { Identity } from '../proof/claim.ts'
 import { marksIn, type SentLog } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
 import { bareSubject, isReplySubject } from './subject.ts'

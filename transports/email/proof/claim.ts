@@ -1,6 +1,20 @@
 import { header, type Mail } from '../inbound/parse.ts'
 import { domainOf } from './results.ts'
 
+/** Whether the sender is who the From header says. */
+export type Identity = {
+  /** `none`: nobody can tell, as the domain publishes nothing. `temperror`: the DNS did not answer for too long. */
+  result: 'pass' | 'fail' | 'none' | 'temperror'
+  /** What decided: `dmarc`, `dkim`, `spf`, `trusted`, … */
+  by: string
+  detail: string
+  /** Headers (lower case) that anybody may have added: nothing but a signature proves the sender, and it leaves them out. */
+  unsigned?: string[]
+}
+
+/** `undecided`: the DNS failed, and may tell later. `identity` is what to say if it never does. */
+export type Verdict = { identity: Identity; undecided?: boolean }
+
 /** A mail with one author, as everybody needs it who judges whether he wrote it. */
 export type Claim = {
   mail: Mail

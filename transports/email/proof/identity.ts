@@ -1,23 +1,9 @@
 import type { DNSResolver } from 'mailauth'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Mail } from '../inbound/parse.ts'
-import { readClaim } from './claim.ts'
+import { readClaim, type Verdict } from './claim.ts'
 import { trustedResult } from './trusted.ts'
 import { verifySender } from './verify.ts'
-
-/** Whether the sender is who the From header says. */
-export type Identity = {
-  /** `none`: nobody can tell, as the domain publishes nothing. `temperror`: the DNS did not answer for too long. */
-  result: 'pass' | 'fail' | 'none' | 'temperror'
-  /** What decided: `dmarc`, `dkim`, `spf`, `trusted`, … */
-  by: string
-  detail: string
-  /** Headers (lower case) that anybody may have added: nothing but a signature proves the sender, and it leaves them out. */
-  unsigned?: string[]
-}
-
-/** `undecided`: the DNS failed, and may tell later. `identity` is what to say if it never does. */
-export type Verdict = { identity: Identity; undecided?: boolean }
 
 /** Tells who wrote a mail; `raw` is the mail as it came. Never throws. */
 export type VerifyIdentity = (mail: Mail, raw: Buffer) => Promise<Verdict>

@@ -1,5 +1,4 @@
-import { type Claim, leftOpen, repetition, unsignedHeaders } from './claim.ts'
-import type { Identity } from './identity.ts'
+import { type Claim, type Identity, leftOpen, repetition, unsignedHeaders } from './claim.ts'
 import {
   type AuthenticationResults,
   domainOf,

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os'
 import type { ARCResult, DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
 import { lowerCase } from '../inbound/parse.ts'
-import { type Claim, type Covered, leftOpen, unsignedHeaders } from './claim.ts'
+import { type Claim, type Covered, leftOpen, unsignedHeaders, type Verdict } from './claim.ts'
 import { isTemporary, oneTimeResolver } from './dns.ts'
-import type { Verdict } from './identity.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
 import { domainOf, provenBeforeForwarding } from './results.ts'
 
