@@ -1,45 +1,37 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
-import { parseBigMail } from '../../../transports/email/inbound/parse-big.ts'
-import { startTransportFixture } from '../../fixtures/transport-deps.ts'
-import { compressRtf, encodeTnef, file, ID, INTERFACE, property } from './tnef-encoder.ts'
+import fc from '../../fixtures/fast-check.ts'
+import { encodeTnef, file, ID, property, type TnefContent } from './tnef-encoder.ts'
 
 const offer = file('offer.pdf', '%PDF')
-const RTF = {
-  text: '{\\rtf1\\ansi\\ansicpg1252 {\\b Hello}\\par Anna}',
-  html: '{\\rtf1\\ansi\\fromhtml1 {\\*\\htmltag64 <p>}Hello{\\*\\htmltag72 </p>}}',
-}
+const OFFER = 'offer.pdf application/pdf'
+const WINMAIL = 'winmail.dat application/ms-tnef'
 
 describe('a mail with a winmail.dat', () => {
   test('lists the attachments in its place, and not itself', async () => {
     const mail = await parseMail(mailWith(encodeTnef({ attachments: [offer] }), 'See the offer.'))
-    assert.deepEqual(namesOf(mail), ['offer.pdf application/pdf'])
+    assert.deepEqual(namesOf(mail), [OFFER])
     assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString(), '%PDF')
     assert.equal(mail.text.trim(), 'See the offer.')
   })
 
   test('has the names of the attachments as labels, whatever paths and line ends are in them', async () => {
-    const names = ['C:\\Users\\anna\\offer.pdf', '../../etc/passwd', 'a\r\nBcc: x.pdf', '']
-    const attachments = names.map((name) => ({ ...offer, properties: [property.string(ID.longName, name)] }))
-    const [last] = attachments.splice(-1)
-    const nameless = { ...last, title: '' }
-    const mail = await parseMail(mailWith(encodeTnef({ attachments: [...attachments, nameless] })))
-    assert.deepEqual(
-      mail.parts.map(({ name }) => name),
-      ['offer.pdf', 'passwd', 'a Bcc: x.pdf', 'part-4'],
-    )
+    const names = [
+      'C:\\Users\\anna\\offer.pdf',
+      '../../etc/passwd',
+      'a\r\nBcc: x.pdf',
+      'Angebot für Łódź.pdf',
+    ]
+    const named = names.map((name) => ({ ...offer, properties: [property.string(ID.longName, name)] }))
+    const mail = await parseMail(mailWith(encodeTnef({ attachments: [...named, { ...offer, title: '' }] })))
+    const labels = mail.parts.map(({ name }) => name)
+    assert.deepEqual(labels, ['offer.pdf', 'passwd', 'a Bcc: x.pdf', 'Angebot für Łódź.pdf', 'part-5'])
   })
 
   test('has images that its HTML shows by their content id', async () => {
-    const image = {
-      title: 'logo.png',
-      data: Buffer.from('PNG'),
-      properties: [property.string(ID.contentId, '<logo@x>'), property.int32(ID.flags, 4)],
-    }
+    const shown = [property.string(ID.contentId, '<logo@x>'), property.int32(ID.flags, 4)]
+    const image = { ...file('logo.png', 'PNG'), properties: shown }
     const html = property.binary(ID.html, Buffer.from('<p>Hi <img src="cid:logo@x"></p>'))
     const mail = await parseMail(mailWith(encodeTnef({ properties: [html], attachments: [image] })))
     const [part] = mail.parts
@@ -54,105 +46,134 @@ describe('a mail with a winmail.dat', () => {
     assert.equal((await parseMail(mailWith(bytes))).text.trim(), 'Out of the box')
   })
 
+  test('has its texts in the code page that it names, and HTML in its own', async () => {
+    const russian = Buffer.from('cff0e8e2e5f2', 'hex')
+    const html = [
+      property.int32(ID.codePage, 65_001),
+      property.binary(ID.html, Buffer.from('<p>Привет!</p>')),
+    ]
+    const attachments = [{ title: russian, data: russian }]
+    const mail = await parseMail(
+      mailWith(encodeTnef({ codePage: 1251, body: russian, properties: html, attachments })),
+    )
+    assert.deepEqual([mail.text, mail.html, mail.parts[0]?.name], ['Привет', '<p>Привет!</p>', 'Привет'])
+  })
+
+  test('is read past properties of every kind', async () => {
+    const properties = [
+      ...[0x0002, 0x0003, 0x0004, 0x000b].map((type) => property.fixed(0x1230, type, Buffer.alloc(4, 1))),
+      ...[0x0005, 0x0014, 0x0040].map((type) => property.fixed(0x1231, type, Buffer.alloc(8, 1))),
+      property.fixed(0x1233, 0x0048, Buffer.alloc(16, 2)),
+      property.fixed(0x1235, 0x1003, Buffer.alloc(4), Buffer.alloc(4)),
+      property.strings(0x1234, 'odd', 'strings'),
+      property.named(0x8001, 'a name of odd length', 'x'),
+      property.string(ID.body, 'Behind them all'),
+    ]
+    const mail = await parseMail(mailWith(encodeTnef({ properties })))
+    assert.deepEqual([mail.text, mail.parts], ['Behind them all', []])
+  })
+
   test('is found by its file name where the type says nothing, and by its type under any name', async () => {
     const bytes = encodeTnef({ attachments: [offer] })
-    for (const [type, name] of [
-      ['application/octet-stream', 'WINMAIL.DAT'],
-      ['application/vnd.ms-tnef', 'whatever'],
-      ['application/ms-tnef', 'winmail.dat'],
-    ] as const) {
-      assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x', type, name))), [
-        'offer.pdf application/pdf',
-      ])
-    }
-    const other = await parseMail(mailWith(bytes, 'x', 'application/octet-stream', 'other.dat'))
-    assert.deepEqual(namesOf(other), ['other.dat application/octet-stream'])
+    const namesIn = async (type: string, name: string) =>
+      namesOf(await parseMail(mailWith(bytes, 'x', type, name)))
+    assert.deepEqual(await namesIn('application/octet-stream', 'WINMAIL.DAT'), [OFFER])
+    assert.deepEqual(await namesIn('application/vnd.ms-tnef', 'whatever'), [OFFER])
+    const other = await namesIn('application/octet-stream', 'other.dat')
+    assert.deepEqual(other, ['other.dat application/octet-stream'])
   })
 
-  const winmail = 'winmail.dat application/ms-tnef'
-
-  test('that is broken keeps it as the attachment that it is', async () => {
-    for (const bytes of [Buffer.from('not TNEF at all'), Buffer.alloc(0), encodeTnef({}).subarray(0, 20)]) {
-      assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), [winmail])
-    }
-  })
-
-  test('that is damaged behind an attachment keeps both', async () => {
-    const bytes = encodeTnef({ attachments: [offer, offer] }).subarray(0, -3)
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), ['offer.pdf application/pdf', winmail])
-  })
-
-  test('has the text, or the HTML, that is there in RTF only', async () => {
-    const text = encodeTnef({
-      properties: [property.binary(ID.rtf, compressRtf(RTF.text))],
-      attachments: [offer],
+  const inner = encodeTnef({ properties: [property.string(ID.body, 'Forwarded')], attachments: [offer] })
+  const forwarded = { title: 'Fw', properties: [property.object(ID.data, inner)] }
+  const link = { properties: [property.string(ID.longName, 'far.doc')] }
+  const lying = property.fixed(ID.body, 0x0777, Buffer.alloc(4))
+  const tooMany = Array.from({ length: 1001 }, (_, at) => file(`${at}.txt`, ''))
+  const kept: [what: string, bytes: Buffer, names: string[]][] = [
+    ['is no TNEF at all', Buffer.from('not TNEF'), []],
+    ['is empty', Buffer.alloc(0), []],
+    ['is cut off', encodeTnef({ attachments: [offer, offer] }).subarray(0, -3), [OFFER]],
+    ['has properties that nobody knows', encodeTnef({ properties: [lying], attachments: [offer] }), [OFFER]],
+    ['is a meeting', encodeTnef({ messageClass: 'IPM.Schedule.Meeting', attachments: [offer] }), [OFFER]],
+    ['links to a file elsewhere', encodeTnef({ attachments: [offer, link] }), [OFFER]],
+    ['holds a message', encodeTnef({ attachments: [forwarded] }), ['Fw.txt text/plain', OFFER]],
+    [
+      'holds over a thousand',
+      encodeTnef({ attachments: tooMany }),
+      tooMany.slice(1).map((_, at) => `${at}.txt text/plain`),
+    ],
+  ]
+  for (const [what, bytes, names] of kept) {
+    test(`that ${what} keeps it beside what could be read`, async () => {
+      assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), [...names, WINMAIL])
     })
-    const mail = await parseMail(mailWith(text))
-    assert.equal(mail.text, 'Hello\nAnna')
-    assert.deepEqual(namesOf(mail), ['offer.pdf application/pdf'])
-    const html = encodeTnef({ properties: [property.binary(ID.rtf, compressRtf(RTF.html))] })
-    assert.equal((await parseMail(mailWith(html))).html, '<p>Hello</p>')
-  })
+  }
 
-  test('keeps it as well where the only text is in RTF that is broken, and not where the mail has one itself', async () => {
+  test('whose only text is in RTF keeps it, and says where the text is', async () => {
     const bytes = encodeTnef({
       properties: [property.binary(ID.rtf, Buffer.from('LZFu'))],
       attachments: [offer],
     })
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes))), ['offer.pdf application/pdf', winmail])
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), ['offer.pdf application/pdf'])
-  })
-
-  test('keeps it as well for a meeting, whose time is in no attachment', async () => {
-    const bytes = encodeTnef({ messageClass: 'IPM.Microsoft Schedule.MtgReq', attachments: [offer] })
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), ['offer.pdf application/pdf', winmail])
-  })
-
-  test('keeps it as well for a link to a file that lies elsewhere', async () => {
-    const bytes = encodeTnef({
-      attachments: [offer, { properties: [property.string(ID.longName, 'far.doc')] }],
-    })
-    assert.deepEqual(namesOf(await parseMail(mailWith(bytes, 'x'))), ['offer.pdf application/pdf', winmail])
-  })
-
-  test('shows the text and the attachments of a message within, and keeps it for the headers', async () => {
-    const inner = encodeTnef({ properties: [property.string(ID.body, 'Forwarded')], attachments: [offer] })
-    const message = {
-      properties: [property.string(ID.name, 'Fw: offer'), property.object(ID.data, INTERFACE.message, inner)],
-    }
-    const mail = await parseMail(mailWith(encodeTnef({ attachments: [message] }), 'x'))
-    assert.deepEqual(namesOf(mail), ['Fw: offer.txt text/plain', 'offer.pdf application/pdf', winmail])
-    assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString(), 'Forwarded')
+    const mail = await parseMail(mailWith(bytes))
+    assert.deepEqual(namesOf(mail), [OFFER, WINMAIL])
+    assert.match(mail.unreadable ?? '', /winmail\.dat.*RTF/)
+    const other = await parseMail(mailWith(bytes, 'My own'))
+    assert.deepEqual([namesOf(other), other.unreadable], [[OFFER], undefined])
   })
 
   test('gives an OLE object as the storage that it is', async () => {
-    const storage = property.object(ID.data, INTERFACE.storage, Buffer.from('d0cf11e0a1b11ae1', 'hex'))
+    const storage = property.object(ID.data, Buffer.from('d0cf11e0a1b11ae1', 'hex'))
     const mail = await parseMail(
-      mailWith(encodeTnef({ attachments: [{ title: 'Sheet', properties: [storage] }] }), 'x'),
+      mailWith(encodeTnef({ attachments: [{ title: 'Sheet', properties: [storage] }] })),
     )
-    assert.deepEqual(namesOf(mail), ['Sheet application/octet-stream'])
     assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString('hex'), 'd0cf11e0a1b11ae1')
   })
+})
 
-  test('that is too big for memory is read all the same', async () => {
-    const fixture = await startTransportFixture()
-    const { artifacts } = fixture.deps
-    const content = 'x'.repeat(1_000_000)
-    const bytes = encodeTnef({
-      properties: [property.string(ID.body, 'Out of the box')],
-      attachments: [file('big.txt', content)],
-    })
-    const mail = await parseBigMail(Readable.from([mailWith(bytes)]), artifacts, 10_000_000)
-    assert.deepEqual(namesOf(mail), ['big.txt text/plain'])
-    assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString(), content)
-    assert.equal(mail.text, 'Out of the box')
-    await fixture.close()
+describe('bytes that nobody meant for winmail.dat', () => {
+  const content: TnefContent = {
+    codePage: 932,
+    body: Buffer.from('hello'),
+    properties: [property.string(ID.body, 'Hello'), property.binary(ID.html, Buffer.from('<p>Hello</p>'))],
+    attachments: [
+      {
+        ...offer,
+        properties: [property.string(ID.longName, 'long.pdf'), property.strings(0x1234, 'a', 'b')],
+      },
+      { properties: [property.object(ID.data, encodeTnef({ attachments: [offer] }))] },
+    ],
+  }
+  const good = encodeTnef(content)
+
+  test('are read without a throw, into no more than they are, when a good one is damaged', async () => {
+    const damage = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(damage, fc.nat(good.length), async (places, length) => {
+        const broken = Buffer.from(good)
+        for (const [at, byte] of places) broken.writeUInt8(byte, at)
+        const { parts, text } = await parseMail(mailWith(broken.subarray(0, length)))
+        const sizes = parts
+          .filter(({ type }) => type !== 'application/ms-tnef')
+          .map((each) => each.content.length)
+        assert.ok(sizes.reduce((sum, size) => sum + size, text.length) <= good.length)
+      }),
+      { numRuns: 500 },
+    )
   })
 
-  test('that says nothing but winmail.dat is still a mail', async () => {
-    const raw = await readFile(join(import.meta.dirname, 'mails/outlook-tnef-only.eml'))
-    const mail = await parseMail(raw)
-    assert.match(mail.html ?? '', /<b>price list<\/b>/)
+  test('that claim four billion values, or nest for ever, take no time', async () => {
+    const start = performance.now()
+    let nested = encodeTnef({ attachments: [offer] })
+    for (let depth = 0; depth < 100; depth++) {
+      nested = encodeTnef({ attachments: [{ properties: [property.object(ID.data, nested)] }] })
+    }
+    const liars = [0x1002, 0x1003, 0x101f, 0x1102, 0x001f, 0x0102].map((type) => {
+      const start = property.fixed(ID.body, type).subarray(0, 4)
+      return encodeTnef({ properties: [Buffer.concat([start, Buffer.alloc(8, 0xff)])] })
+    })
+    for (const bytes of [nested, ...liars, Buffer.concat([good, Buffer.alloc(1_000_000, 2)])]) {
+      assert.ok(namesOf(await parseMail(mailWith(bytes, 'x'))).includes(WINMAIL))
+    }
+    assert.ok(performance.now() - start < 2000, `took ${performance.now() - start} ms`)
   })
 })
 

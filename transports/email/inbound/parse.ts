@@ -1,9 +1,15 @@
-import PostalMime, { type Address, addressParser, type Attachment as MimePart } from 'postal-mime'
+import PostalMime, {
+  type Address,
+  addressParser,
+  type Email,
+  type Attachment as MimePart,
+  type PostalMimeOptions,
+} from 'postal-mime'
 import { reasonOf } from '../../../src/core/errors.ts'
+import { encodeLines } from './encode-lines.ts'
 import { bareContentId, oneLine, type Part, partName } from './part.ts'
-import { type ParsedMail, parsePlainMail } from './plain-mail.ts'
 import { htmlToText, plain } from './readable-text.ts'
-import { unpackWinmail } from './winmail.ts'
+import { isWinmail, readWinmail } from './winmail.ts'
 
 /** A mail taken apart. Nothing in it is trusted; everything may be missing. */
 export type Mail = {
@@ -33,8 +39,12 @@ export type Mail = {
 
 export type Mailbox = { name: string; address: string }
 
-const MAX_DEPTH = 64
-const MAX_HEADERS = 256 * 1024
+const OPTIONS: PostalMimeOptions = {
+  maxNestingDepth: 64,
+  maxHeadersSize: 256 * 1024,
+  // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
+  forceRfc822Attachments: true,
+}
 const MAX_BODY = 65_536
 const MAX_IDS = 100
 const MAX_FROM = 10_000
@@ -45,21 +55,13 @@ const MAX_FROM = 10_000
  */
 export async function parseMail(raw: Uint8Array): Promise<Mail> {
   try {
-    const mail = toMail(parsePlainMail(raw) ?? (await parseAnyMail(raw)), raw)
-    return unpackWinmail(mail, (part) => part.content)
+    const { head, raw: short } = await encodeLines(raw)
+    const email = await PostalMime.parse(short, OPTIONS)
+    const { headers } = head ? await PostalMime.parse(head, OPTIONS) : email
+    return unpackWinmail(toMail({ ...email, headers }, raw))
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }
-}
-
-/** As the library parses it. Throws at its limits. */
-export function parseAnyMail(raw: Uint8Array): Promise<ParsedMail> {
-  return PostalMime.parse(raw, {
-    maxNestingDepth: MAX_DEPTH,
-    maxHeadersSize: MAX_HEADERS,
-    // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
-    forceRfc822Attachments: true,
-  })
 }
 
 /** The first header of that name (lower case). */
@@ -74,7 +76,7 @@ function messageIds(value: string | undefined): string[] {
   return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids
 }
 
-function toMail(email: ParsedMail, raw: Uint8Array): Mail {
+function toMail(email: Email, raw: Uint8Array): Mail {
   const value = (name: string) => email.headers.find((each) => each.key === name)?.value.trim()
   const messageId = messageIds(value('message-id'))[0] ?? bareId(value('message-id'))
   const inReplyTo = messageIds(value('in-reply-to'))[0]
@@ -145,8 +147,31 @@ function bodyOf(raw: Uint8Array): string {
   return body.join('\n\n').trim()
 }
 
+/** Puts what is in each winmail.dat into its place, and its body where the mail has none. What is not whole stays as well. */
+function unpackWinmail(mail: Mail): Mail {
+  let unpacked = mail
+  for (const winmail of mail.parts.filter(isWinmail)) {
+    const found = readWinmail(winmail.content)
+    if (!found) continue
+    const { text, html } = found
+    const needsBody = unpacked.text === '' && unpacked.html === undefined
+    const isLost = needsBody && found.isRtf
+    unpacked = {
+      ...unpacked,
+      ...(needsBody ? { text: plain(text.trim() ? text : htmlToText(html)) } : {}),
+      ...(needsBody && html.trim() ? { html } : {}),
+      ...(isLost ? { unreadable: `Its text is in ${winmail.name} only, as RTF.` } : {}),
+      parts: unpacked.parts.flatMap((part) => {
+        if (part !== winmail) return [part]
+        return found.whole && !isLost ? found.parts : [...found.parts, winmail]
+      }),
+    }
+  }
+  return unpacked
+}
+
 /** What the headers of a mail say that cannot be taken apart; the mail itself is its only part. */
-export function headersOnly(raw: Uint8Array, reason: string): Mail {
+function headersOnly(raw: Uint8Array, reason: string): Mail {
   const head = new TextDecoder('latin1').decode(raw.subarray(0, 65_536)).split(/\r?\n\r?\n/, 1)[0] ?? ''
   const headers = head
     .replaceAll(/\r?\n[ \t]+/g, ' ')

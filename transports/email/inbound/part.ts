@@ -1,15 +1,10 @@
-import type { Attachment } from '../../../src/core/message.ts'
-
 /** An attachment or an inline image. */
 export type Part = {
   name: string
   type: string
   contentId?: string
   inline: boolean
-  /** Empty where the part is on disk already. */
   content: Uint8Array
-  /** Set for the parts of a big mail, which never were in memory. */
-  saved?: Attachment
 }
 
 /** The name of the part at `index`, from what the mail says. A name is a label; a path in it is somebody's attempt. */

@@ -1,57 +1,18 @@
-import { type ByteCursor, cursorOver } from './byte-cursor.ts'
-import { codePageDecoder } from './code-page.ts'
-import { decompressRtf } from './compressed-rtf.ts'
-import { type MapiProperty, PROPERTY, PROPERTY_TYPE, readMapiProperties } from './mapi-properties.ts'
-import { readRtf } from './rtf-body.ts'
-
-/** What a winmail.dat holds, as far as it can be read. Nothing in it is trusted; names may be paths. */
+/** What a TNEF stream holds, as far as it can be read. Nothing in it is trusted. */
 export type Tnef = {
-  /** `IPM.Note` for a mail; meetings, contacts and others have classes of their own. */
-  messageClass: string
-  text?: string
-  html?: string
-  /** True where the only body is one in compressed RTF that could not be read. */
-  hasUnreadRtf: boolean
-  attachments: TnefAttachment[]
-  /** False where bytes were missing or wrong, or more was in it than is read: then this is only a part. */
+  message: Values
+  attachments: Values[]
+  /** False where bytes are missing or wrong: then this is what stood before that. */
   whole: boolean
+  /** The first of these values that is a text with anything in it, else ''. */
+  text(values: Values, ...ids: number[]): string
 }
 
-export type TnefAttachment = {
-  name: string
-  type?: string
-  contentId?: string
-  inline: boolean
-  /** A view of the input. */
-  content: Uint8Array
-  /** What it holds where it is a message by itself. */
-  message?: Tnef
-}
+/** Attributes and properties by their ids, which never meet: those of attributes are longer than 16 bits. */
+export type Values = Map<number, { type: number; bytes: Buffer }>
 
-/**
- * Reads the Transport Neutral Encapsulation Format ([MS-OXTNEF]), in which Outlook wraps what is formatted as rich
- * text: bodies and attachments, with their MAPI properties ([MS-OXCDATA], section 2.11). Undefined for anything else.
- * Never throws; takes time and memory in proportion to the input, and for RTF 2 MB at most, whatever lengths and counts stand in it.
- */
-export function readTnef(bytes: Uint8Array): Tnef | undefined {
-  const input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return readMessage(input, { attachments: MAX_ATTACHMENTS, rtf: MAX_RTF }, MAX_DEPTH)
-}
-
-/** What may still be taken out of one input, whatever message within it holds it: attachments, bytes of RTF. */
-type Room = { attachments: number; rtf: number }
-/** What was read of the message or of one attachment. */
-type Draft = { attributes: Map<number, Buffer>; properties: Map<number, MapiProperty> }
-
-const MAX_ATTACHMENTS = 1000
-/** Compressed RTF grows when it is read; a text for a person has a few thousand bytes. */
-const MAX_RTF = 2 * 1024 * 1024
-const MAX_DEPTH = 8
-const SIGNATURE = 0x223e9f78
-const LEVEL = { message: 1, attachment: 2 }
-
-/** The attributes that are read ([MS-OXTNEF], section 2.1.3.3). */
-const ATTRIBUTE = {
+/** Attributes ([MS-OXTNEF], section 2.1.3.3). */
+export const ATTRIBUTE = {
   messageClass: 0x00078008,
   body: 0x0002800c,
   oemCodePage: 0x00069007,
@@ -62,153 +23,179 @@ const ATTRIBUTE = {
   attachData: 0x0006800f,
   attachProperties: 0x00069005,
 }
-const KEPT: ReadonlySet<number> = new Set(Object.values(ATTRIBUTE))
-const PROPERTY_LISTS: ReadonlySet<number> = new Set([ATTRIBUTE.messageProperties, ATTRIBUTE.attachProperties])
 
-function readMessage(bytes: Buffer, room: Room, depth: number): Tnef | undefined {
+/** Properties ([MS-OXPROPS]). */
+export const PROPERTY = {
+  messageClass: 0x001a,
+  body: 0x1000,
+  rtf: 0x1009,
+  html: 0x1013,
+  displayName: 0x3001,
+  attachData: 0x3701,
+  attachFilename: 0x3704,
+  attachLongFilename: 0x3707,
+  attachMimeTag: 0x370e,
+  attachContentId: 0x3712,
+  attachFlags: 0x3714,
+  internetCodePage: 0x3fde,
+  attachmentHidden: 0x7ffe,
+}
+
+/** Types of properties ([MS-OXCDATA], section 2.11.1) whose values have a length of their own. */
+export const TYPE = { object: 0x000d, string8: 0x001e, string: 0x001f, binary: 0x0102 }
+
+const SIGNATURE = 0x223e9f78
+const MAX_ATTACHMENTS = 1000
+const WANTED = new Set([...Object.values(ATTRIBUTE), ...Object.values(PROPERTY)])
+const SIZED = new Set(Object.values(TYPE))
+/** Bytes that a value of each other type takes, padding included. */
+const SIZES = new Map([
+  ...[0x0002, 0x0003, 0x0004, 0x000a, 0x000b].map((type) => [type, 4] as const),
+  ...[0x0005, 0x0006, 0x0007, 0x0014, 0x0040].map((type) => [type, 8] as const),
+  [0x0048, 16],
+])
+const MULTIPLE = 0x1000
+const FIRST_NAMED = 0x8000
+
+/**
+ * Reads the Transport Neutral Encapsulation Format ([MS-OXTNEF]). Undefined for anything else. Never throws; takes time
+ * and memory in proportion to the input, whatever lengths and counts stand in it.
+ */
+export function readTnef(input: Uint8Array): Tnef | undefined {
+  const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength)
   if (bytes.length < 6 || bytes.readUInt32LE() !== SIGNATURE) return undefined
-  const { message, attachments, whole } = readAttributes(bytes.subarray(6), room)
-  const codePage = message.attributes.get(ATTRIBUTE.oemCodePage)
-  const decoder = codePageDecoder(codePage && codePage.length >= 4 ? codePage.readUInt32LE() : undefined)
-  const { attributes, properties } = message
-  const text =
-    textOf(properties.get(PROPERTY.body), decoder) ?? decoded(attributes.get(ATTRIBUTE.body), decoder)
-  const html = textOf(properties.get(PROPERTY.bodyHtml), htmlDecoder(properties, decoder))
-  const rtf = text || html ? undefined : properties.get(PROPERTY.rtfCompressed)
-  const rtfBody = rtf && rtfBodyOf(rtf.value, room)
-  const messageClass =
-    decoded(attributes.get(ATTRIBUTE.messageClass), decoder) ??
-    textOf(properties.get(PROPERTY.messageClass), decoder)
-  const read = attachments.map((draft) => toAttachment(draft, decoder, room, depth))
-  return {
-    messageClass: messageClass ?? 'IPM.Note',
-    ...(text ? { text } : {}),
-    ...(html ? { html } : {}),
-    ...rtfBody,
-    hasUnreadRtf: rtf !== undefined && rtfBody === undefined,
-    attachments: read.filter((each) => each !== undefined),
-    whole: whole && !read.includes(undefined),
+  const message: Values = new Map()
+  const attachments: Values[] = []
+  const whole = readAttributes(bytes.subarray(6), message, attachments)
+  const oem = decoderOf(message.get(ATTRIBUTE.oemCodePage)?.bytes) ?? new TextDecoder('windows-1252')
+  const ofHtml = decoderOf(message.get(PROPERTY.internetCodePage)?.bytes) ?? oem
+  const utf16 = new TextDecoder('utf-16le')
+  const decoded = (values: Values, id: number) => {
+    const { type, bytes } = values.get(id) ?? { type: TYPE.binary, bytes: Buffer.alloc(0) }
+    const decoder = id === PROPERTY.html ? ofHtml : oem
+    // Texts end with a NUL, or not.
+    return (type === TYPE.string ? utf16 : decoder).decode(bytes).split('\0', 1)[0] ?? ''
   }
-}
-
-/** Outlook keeps what is formatted in RTF alone, HTML as well. */
-function rtfBodyOf(compressed: Buffer, room: Room) {
-  const rtf = decompressRtf(compressed, room.rtf)
-  room.rtf -= rtf?.length ?? 0
-  return rtf && readRtf(rtf)
-}
-
-/** Reads attribute by attribute, up to the first that is broken. */
-function readAttributes(bytes: Buffer, room: Room) {
-  const message = emptyDraft()
-  const attachments: Draft[] = []
-  let whole = true
-  const cursor = cursorOver(bytes)
-  try {
-    while (cursor.left() > 0) {
-      const { level, id, data, intact } = nextAttribute(cursor)
-      whole &&= intact
-      if (level === LEVEL.attachment && (id === ATTRIBUTE.attachRenderData || attachments.length === 0)) {
-        if (room.attachments === 0) return { message, attachments, whole: false }
-        room.attachments--
-        attachments.push(emptyDraft())
+  return {
+    message,
+    attachments,
+    whole,
+    text(values, ...ids) {
+      for (const id of ids) {
+        const text = decoded(values, id)
+        if (text) return text
       }
-      const draft = level === LEVEL.attachment ? attachments.at(-1) : message
-      if (draft && KEPT.has(id) && !keep(draft, id, data)) whole = false
+      return ''
+    },
+  }
+}
+
+/** Reads attribute by attribute; true where nothing was broken. */
+function readAttributes(bytes: Buffer, message: Values, attachments: Values[]): boolean {
+  const cursor = cursorOver(bytes)
+  let whole = true
+  const readOne = () => {
+    const isOfAttachment = cursor.take(1).readUInt8() === 2
+    const id = cursor.u32()
+    const data = cursor.take(cursor.u32())
+    // A checksum.
+    cursor.take(2)
+    if (isOfAttachment && (id === ATTRIBUTE.attachRenderData || attachments.length === 0)) {
+      if (attachments.length === MAX_ATTACHMENTS) throw new RangeError('there are too many attachments')
+      attachments.push(new Map())
     }
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    whole = false
+    const values = (isOfAttachment && attachments.at(-1)) || message
+    if (id === ATTRIBUTE.messageProperties || id === ATTRIBUTE.attachProperties) {
+      whole = isSound(() => readProperties(cursorOver(data), values)) && whole
+    } else if (WANTED.has(id)) values.set(id, { type: TYPE.string8, bytes: data })
   }
-  return { message, attachments, whole }
+  return (
+    isSound(() => {
+      while (!cursor.isAtEnd()) readOne()
+    }) && whole
+  )
 }
 
-function emptyDraft(): Draft {
-  return { attributes: new Map(), properties: new Map() }
+/** A list of properties ([MS-OXTNEF], section 2.1.3.4). Each takes bytes or throws, so a count that lies does no harm. */
+function readProperties(cursor: Cursor, values: Values): void {
+  for (let left = cursor.u32(); left > 0; left--) readProperty(cursor, values)
 }
 
-function nextAttribute(cursor: ByteCursor) {
-  const level = cursor.take(1).readUInt8()
-  if (level !== LEVEL.message && level !== LEVEL.attachment)
-    throw new RangeError(`there is no level ${level}`)
-  const id = cursor.u32()
-  const data = cursor.take(cursor.u32())
-  return { level, id, data, intact: cursor.u16() === checksum(data) }
+function readProperty(cursor: Cursor, values: Values): void {
+  const type = cursor.u16()
+  const id = cursor.u16()
+  if (id >= FIRST_NAMED) {
+    // The GUID of its namespace, and a number or a name there.
+    cursor.take(16)
+    const isNumber = cursor.u32() === 0
+    const length = cursor.u32()
+    if (!isNumber) cursor.takePadded(length)
+  }
+  const base = type & ~MULTIPLE
+  const size = SIZES.get(base)
+  if (size === undefined && !SIZED.has(base)) throw new RangeError(`a property has the unknown type ${type}`)
+  const count = size === undefined || base !== type ? cursor.u32() : 1
+  for (let index = 0; index < count; index++) {
+    const bytes = size === undefined ? cursor.takePadded(cursor.u32()) : cursor.take(size)
+    if (WANTED.has(id) && base === type) values.set(id, { type, bytes })
+  }
 }
 
-/** The sum of all bytes ([MS-OXTNEF], section 2.1.3.2). */
-function checksum(data: Buffer): number {
-  let sum = 0
-  for (let at = 0; at < data.length; at++) sum += data[at] ?? 0
-  return sum & 0xffff
-}
+type Cursor = ReturnType<typeof cursorOver>
 
-/** False where it could not be read to its end. */
-function keep(draft: Draft, id: number, data: Buffer): boolean {
-  if (PROPERTY_LISTS.has(id)) return readMapiProperties(data, draft.properties)
-  draft.attributes.set(id, data)
-  return true
-}
-
-/** Undefined for one without content: links to files elsewhere, and what is in no form known here. */
-function toAttachment(
-  { attributes, properties }: Draft,
-  decoder: TextDecoder,
-  room: Room,
-  depth: number,
-): TnefAttachment | undefined {
-  const content = contentOf(properties.get(PROPERTY.attachData)) ?? attributes.get(ATTRIBUTE.attachData)
-  if (!content) return undefined
-  const property = (id: number) => textOf(properties.get(id), decoder) || undefined
-  const attribute = (id: number) => decoded(attributes.get(id), decoder) || undefined
-  const type = property(PROPERTY.attachMimeTag)
-  const contentId = property(PROPERTY.attachContentId)
-  const message = depth > 0 ? readMessage(content, room, depth - 1) : undefined
+/** Reads little-endian data from the front. Every read throws a RangeError where fewer bytes are left. */
+function cursorOver(bytes: Buffer) {
+  let at = 0
+  const take = (length: number) => {
+    if (length > bytes.length - at) throw new RangeError(`${length} bytes at ${at} are more than there are`)
+    at += length
+    return bytes.subarray(at - length, at)
+  }
   return {
-    name:
-      property(PROPERTY.attachLongFilename) ??
-      attribute(ATTRIBUTE.attachTransportFilename) ??
-      attribute(ATTRIBUTE.attachTitle) ??
-      property(PROPERTY.attachFilename) ??
-      property(PROPERTY.displayName) ??
-      '',
-    ...(type ? { type } : {}),
-    ...(contentId ? { contentId } : {}),
-    inline: contentId !== undefined && isHidden(properties),
-    content,
-    ...(message ? { message } : {}),
+    isAtEnd: () => at >= bytes.length,
+    u16: () => take(2).readUInt16LE(),
+    u32: () => take(4).readUInt32LE(),
+    take,
+    /** Values end at a multiple of four bytes; the last one of a list may lack its padding. */
+    takePadded(length: number) {
+      const value = take(length)
+      at = Math.min(at + (-length & 3), bytes.length)
+      return value
+    },
   }
 }
 
-/** An embedded object begins with the id of its interface: a message or an OLE storage. */
-const INTERFACE_ID = 16
-
-function contentOf(property: MapiProperty | undefined): Buffer | undefined {
-  return property?.type === PROPERTY_TYPE.object ? property.value.subarray(INTERFACE_ID) : property?.value
+/** False where `read` ran out of bytes, or into what it does not know. */
+function isSound(read: () => void): boolean {
+  try {
+    read()
+    return true
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
 }
 
-/** The flag of an image that the HTML body shows ([MS-OXCMSG], section 2.2.2.18). */
-const RENDERED_IN_BODY = 4
+/** Code pages that have a name of their own among the charsets of the web. */
+const CHARSETS = new Map([
+  [932, 'shift_jis'],
+  [936, 'gbk'],
+  [949, 'euc-kr'],
+  [950, 'big5'],
+  [20866, 'koi8-r'],
+  [65001, 'utf-8'],
+])
 
-function isHidden(properties: Draft['properties']): boolean {
-  const flags = properties.get(PROPERTY.attachFlags)?.value
-  const hidden = properties.get(PROPERTY.attachmentHidden)?.value
-  return Boolean((flags?.[0] ?? 0) & RENDERED_IN_BODY) || Boolean(hidden?.[0])
-}
-
-/** HTML in bytes has a code page of its own, which the message names. */
-function htmlDecoder(properties: Draft['properties'], otherwise: TextDecoder): TextDecoder {
-  const codePage = properties.get(PROPERTY.internetCodePage)?.value
-  return codePage && codePage.length >= 4 ? codePageDecoder(codePage.readUInt32LE()) : otherwise
-}
-
-const utf16 = new TextDecoder('utf-16le')
-
-function textOf(property: MapiProperty | undefined, decoder: TextDecoder): string | undefined {
-  return decoded(property?.value, property?.type === PROPERTY_TYPE.string ? utf16 : decoder)
-}
-
-/** Texts end with a NUL, or not. */
-function decoded(bytes: Buffer | undefined, decoder: TextDecoder): string | undefined {
-  return bytes && decoder.decode(bytes).split('\0', 1)[0]
+/** Undefined where the code page is not known. */
+function decoderOf(codePage: Buffer | undefined): TextDecoder | undefined {
+  const number = codePage && codePage.length >= 4 ? codePage.readUInt32LE() : 0
+  const isWindows = number === 874 || (number >= 1250 && number <= 1258)
+  // Code pages 28591 to 28606 are the parts of ISO 8859; there never was a part 12.
+  const isIso = number > 28590 && number <= 28606 && number !== 28602
+  const charset = isWindows
+    ? `windows-${number}`
+    : isIso
+      ? `iso-8859-${number - 28590}`
+      : CHARSETS.get(number)
+  return charset === undefined ? undefined : new TextDecoder(charset)
 }

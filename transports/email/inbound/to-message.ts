@@ -109,12 +109,8 @@ async function saveParts(mail: Mail, artifacts: Artifacts): Promise<Attachment[]
   const saved: Attachment[] = []
   for (const part of mail.parts) {
     const { buffer, byteOffset, byteLength } = part.content
-    const body = () => Readable.from([Buffer.from(buffer, byteOffset, byteLength)])
-    saved.push(
-      part.saved
-        ? { ...part.saved, name: part.name, type: part.type }
-        : await artifacts.save(part.name, part.type, body(), part.content.length),
-    )
+    const body = Readable.from([Buffer.from(buffer, byteOffset, byteLength)])
+    saved.push(await artifacts.save(part.name, part.type, body, part.content.length))
   }
   return saved
 }

@@ -1,98 +1,86 @@
 import { detectMimeType } from 'nodemailer/lib/mime-funcs'
-import type { Mail } from './parse.ts'
 import { bareContentId, oneLine, type Part, partName } from './part.ts'
-import { htmlToText, plain } from './readable-text.ts'
-import { readTnef, type Tnef } from './tnef.ts'
+import { ATTRIBUTE, PROPERTY, readTnef, type Tnef, TYPE, type Values } from './tnef.ts'
 
-/** Of the bodies, as much is kept. */
-const MAX_TEXT = 256 * 1024
-/** Of a name or a content id; the library keeps headers short in the same way. */
-const MAX_NAME = 1000
+/** What a winmail.dat holds. Nothing in it is trusted. */
+export type Winmail = {
+  text: string
+  html: string
+  /** Its only body is in RTF, which is not read. */
+  isRtf: boolean
+  parts: Part[]
+  /** False where something in it could not be read, or is in none of these: then it must be kept. */
+  whole: boolean
+}
+
 const TNEF_TYPE = /^application\/(vnd\.)?ms-tnef$/i
 const UNKNOWN_TYPE = 'application/octet-stream'
 const MIME_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/
+/** Meetings, tasks and contacts say in properties of their own what no attachment holds. */
+const MAIL_CLASS = /^(IPM\.(Microsoft Mail\.)?Note\b|$)/i
+const MAX_PARTS = 1000
+const MAX_NAME = 1000
+/** Messages within messages. */
+const MAX_DEPTH = 8
+/** An embedded object begins with the id of its interface. */
+const INTERFACE_ID = 16
+/** The flag of an image that the HTML body shows ([MS-OXCMSG], section 2.2.2.18). */
+const RENDERED_IN_BODY = 4
 
 /** True for what Outlook wraps rich text and its attachments in. */
 export function isWinmail({ name, type }: Part): boolean {
   return TNEF_TYPE.test(type) || (type.toLowerCase() === UNKNOWN_TYPE && /^winmail\.dat$/i.test(name))
 }
 
-/**
- * Puts what is in each winmail.dat of a mail into its place: its attachments among those of the mail, its body where
- * the mail has none. A winmail.dat of which something could not be read stays there as well. `bytesOf` gives the
- * content of a part, and is asked for those of which `isWinmail` is true; undefined leaves that part alone.
- */
-export function unpackWinmail(mail: Mail, bytesOf: (part: Part) => Uint8Array | undefined): Mail {
-  let unpacked = mail
-  for (const part of mail.parts.filter(isWinmail)) {
-    const bytes = bytesOf(part)
-    const tnef = bytes && readTnef(bytes)
-    if (tnef) unpacked = withTnef(unpacked, part, tnef)
-  }
-  return unpacked
-}
-
-function withTnef(mail: Mail, winmail: Part, tnef: Tnef): Mail {
-  const parts = partsOf(tnef)
-  const hasBody = mail.text !== '' || mail.html !== undefined
-  const isAll = tnef.whole && isMail(tnef) && !holdsMessages(tnef) && (hasBody || hasReadableBody(tnef))
+/** Reads what is in a winmail.dat. Undefined for anything else. Never throws. */
+export function readWinmail(bytes: Uint8Array, depth = 0): Winmail | undefined {
+  const tnef = readTnef(bytes)
+  if (!tnef) return undefined
+  const { message, attachments } = tnef
+  const text = tnef.text(message, PROPERTY.body, ATTRIBUTE.body)
+  const html = tnef.text(message, PROPERTY.html)
+  const messageClass = tnef.text(message, ATTRIBUTE.messageClass, PROPERTY.messageClass)
+  const read = attachments.map((values) => partsOf(tnef, values, depth))
+  const parts = read.flatMap((each) => each.parts)
   return {
-    ...mail,
-    ...(hasBody ? {} : bodyOf(tnef)),
-    parts: mail.parts.flatMap((part) => {
-      if (part !== winmail) return [part]
-      return isAll ? parts : [...parts, winmail]
-    }),
+    text,
+    html,
+    isRtf: !text && !html && message.has(PROPERTY.rtf),
+    parts: parts.slice(0, MAX_PARTS).map((part, index) => ({ ...part, name: partName(part.name, index) })),
+    whole:
+      tnef.whole &&
+      MAIL_CLASS.test(messageClass) &&
+      parts.length <= MAX_PARTS &&
+      read.every(({ whole }) => whole),
   }
 }
 
-/** Meetings, tasks and contacts say in properties of their own what no attachment holds. */
-function isMail({ messageClass }: Tnef): boolean {
-  return /^IPM\.(Microsoft Mail\.)?Note\b/i.test(messageClass)
+/** Nothing for a link to a file elsewhere. For a message its text and its attachments, without its headers. */
+function partsOf(tnef: Tnef, values: Values, depth: number): Pick<Winmail, 'parts' | 'whole'> {
+  const text = (...ids: number[]) => oneLine(tnef.text(values, ...ids).slice(0, MAX_NAME))
+  const name =
+    text(PROPERTY.attachLongFilename, ATTRIBUTE.attachTransportFilename, ATTRIBUTE.attachTitle) ||
+    text(PROPERTY.attachFilename, PROPERTY.displayName)
+  const { type, bytes } = values.get(PROPERTY.attachData) ?? values.get(ATTRIBUTE.attachData) ?? {}
+  if (!bytes) return { parts: [], whole: false }
+  const content = type === TYPE.object ? bytes.subarray(INTERFACE_ID) : bytes
+  const inner = depth < MAX_DEPTH ? readWinmail(content, depth + 1) : undefined
+  if (inner) return { parts: [...bodyOf(inner, name), ...inner.parts], whole: false }
+  const mimeType = text(PROPERTY.attachMimeTag)
+  const contentId = bareContentId(text(PROPERTY.attachContentId))
+  const flags = values.get(PROPERTY.attachFlags)?.bytes[0] ?? 0
+  const isHidden = Boolean(flags & RENDERED_IN_BODY) || values.get(PROPERTY.attachmentHidden)?.bytes[0] === 1
+  const part = {
+    name,
+    type: MIME_TYPE.test(mimeType) ? mimeType.toLowerCase() : detectMimeType(name),
+    ...(contentId ? { contentId } : {}),
+    inline: contentId !== '' && isHidden,
+    content,
+  }
+  return { parts: [part], whole: true }
 }
 
-/** The headers of a message within are not taken out. */
-function holdsMessages({ attachments }: Tnef): boolean {
-  return attachments.some(({ message }) => message !== undefined)
-}
-
-/** A body that is too long, or in RTF that cannot be read, is whole in the winmail.dat alone. */
-function hasReadableBody({ text = '', html = '', hasUnreadRtf }: Tnef): boolean {
-  const isEmpty = text === '' && html === ''
-  return isEmpty ? !hasUnreadRtf : text.length <= MAX_TEXT && html.length <= MAX_TEXT
-}
-
-function bodyOf({ text = '', html = '' }: Tnef): Pick<Mail, 'text' | 'html'> {
-  const written = text.trim() ? text.slice(0, MAX_TEXT) : htmlToText(html)
-  return { text: plain(written), ...(html.trim() ? { html: html.slice(0, MAX_TEXT) } : {}) }
-}
-
-function partsOf(tnef: Tnef): Part[] {
-  return flatten(tnef).map(({ name, type, ...rest }, index) => {
-    const label = partName(name.slice(0, MAX_NAME), index)
-    return { ...rest, name: label, type: type ?? detectMimeType(label) }
-  })
-}
-
-type Unnamed = Omit<Part, 'type'> & { type?: string }
-
-/** A message within a message is its text, and its attachments beside those of the message around it. */
-function flatten({ attachments }: Tnef): Unnamed[] {
-  return attachments.flatMap(({ name, type = '', contentId, inline, content, message }) => {
-    if (message) return [...textPart(name, message), ...flatten(message)]
-    return [
-      {
-        name,
-        ...(MIME_TYPE.test(type) ? { type: type.toLowerCase() } : {}),
-        ...(contentId ? { contentId: bareContentId(oneLine(contentId.slice(0, MAX_NAME))) } : {}),
-        inline,
-        content,
-      },
-    ]
-  })
-}
-
-function textPart(name: string, { text, html }: Tnef): Unnamed[] {
+function bodyOf({ text, html }: Winmail, name: string): Part[] {
   const [body, suffix, type] = html ? [html, 'html', 'text/html'] : [text, 'txt', 'text/plain']
   if (!body) return []
   return [{ name: `${name || 'message'}.${suffix}`, type, inline: false, content: Buffer.from(body) }]
