@@ -83,36 +83,12 @@ describe('a mail that is composed', () => {
   })
 
   test('goes to one address and to nothing that could be more', () => {
-    for (const text of [
-      ...['a@b.c', '"a b"@c.d', '"a\\"@b"@c.d', 'a@[127.0.0.1]', 'å@b.c', "o'neil+x@b.c"],
-    ]) {
-      assert.ok(isAddress(text), text)
-    }
-    for (const text of [
-      ...[
-        '',
-        'a',
-        '@b',
-        'a@',
-        'a b@c.d',
-        'a@b.c, d@e.f',
-        '<a@b.c>',
-        'a@b@c.d',
-        '"a"b"@c.d',
-        '"a@c.d',
-        'a@[b',
-        'a@b]',
-      ],
-      ...[
-        'a@[127.0.0.1]@c',
-        'a@b c',
-        '"a\r\nb"@c.d',
-        'a@b.c\0',
-        '"a\\"@c.d',
-        'Anna <a@b.c>',
-        `${'a'.repeat(80)}@b.c`,
-      ],
-    ]) {
+    const good = 'a@b.c|"a b"@c.d|"a\\"@b"@c.d|a@[127.0.0.1]|å@b.c|o\'neil+x@b.c'
+    for (const text of good.split('|')) assert.ok(isAddress(text), text)
+    const bad =
+      '|a|@b|a@|a b@c.d|a@b.c, d@e.f|<a@b.c>|a@b@c.d|"a"b"@c.d|"a@c.d|a@[b|a@b]|a@[127.0.0.1]@c|a@b c|' +
+      '"a\r\nb"@c.d|a@b.c\0|"a\\"@c.d|Anna <a@b.c>'
+    for (const text of [...bad.split('|'), `${'a'.repeat(80)}@b.c`]) {
       assert.equal(isAddress(text), false, JSON.stringify(text))
     }
   })
@@ -135,16 +111,8 @@ describe('a mail that is composed', () => {
   })
 
   test('refers to no Message-ID that another program could stumble over', async () => {
-    const references = [
-      '<1@x>',
-      '<a\u0001b@x>',
-      '<ö@x>',
-      `<${'a'.repeat(900)}@x>`,
-      '<no-at>',
-      '<a b@x>',
-      '1@x',
-      '<2@x>',
-    ]
+    const references = '<1@x> <a\u0001b@x> <ö@x> <no-at> 1@x <2@x>'.split(' ')
+    references.splice(2, 0, `<${'a'.repeat(900)}@x>`, '<a b@x>')
     assert.match(await head({ references }), /^References: <1@x> <no-at> <2@x>$/m)
     assert.doesNotMatch(
       await head({ references: ['<ö@x>'], messageId: '<\u0001@x>' }),

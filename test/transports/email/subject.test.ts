@@ -6,66 +6,25 @@ import {
   isReplySubject,
   kindOfMail,
 } from '../../../transports/email/inbound/subject.ts'
+import { inTime } from '../../fixtures/in-time.ts'
+
+const REPLY =
+  'Re:|RE :|Re[2]:|Re(2):|RE:RE:|AW:|Antw:|Antwort:|SV:|VS:|R:|Rif:|Réf. :|RES:|Odp:|YNT:|Vá:|ΑΠ:|Ответ:|Отв:|' +
+  'Atb.:|回复：|回覆:|答覆:|返信:|회신:|[EXT] Re:|Re: [EXT] Re:|AW: [EXTERN] Re:|Fwd: Re:'
+const FORWARD =
+  'Fwd:|FW:|WG:|TR:|RV:|ENC:|PD:|VB:|VL:|I:|Doorst:|İLT:|Továbbítás:|转发:|轉寄:|転送:|전달:|[SUP-1] Fwd:|Fwd: Re:'
+const OTHER = 'Regarding: you|r: x|Order: 12|Invoice|Red: green|[Re] x|Reference: x'
 
 describe('the prefix of a subject', () => {
   test('says that it answers, in the languages of mail clients', () => {
-    for (const prefix of [
-      ...[
-        'Re:',
-        'RE :',
-        'Re[2]:',
-        'Re(2):',
-        'RE:RE:',
-        'AW:',
-        'Antw:',
-        'Antwort:',
-        'SV:',
-        'VS:',
-        'R:',
-        'Rif:',
-        'Réf. :',
-      ],
-      ...[
-        'RES:',
-        'Odp:',
-        'YNT:',
-        'Vá:',
-        'ΑΠ:',
-        'Ответ:',
-        'Отв:',
-        'Atb.:',
-        '回复：',
-        '回覆:',
-        '答覆:',
-        '返信:',
-        '회신:',
-      ],
-      ...['[EXT] Re:', 'Re: [EXT] Re:', 'AW: [EXTERN] Re:', 'Fwd: Re:'],
-    ]) {
+    for (const prefix of REPLY.split('|')) {
       assert.ok(isReplySubject(`${prefix} Parcel`), prefix)
       assert.equal(bareSubject(`${prefix} Parcel`), 'Parcel')
     }
   })
 
   test('says that it passes on, in the languages of mail clients', () => {
-    for (const prefix of [
-      ...[
-        'Fwd:',
-        'FW:',
-        'WG:',
-        'TR:',
-        'RV:',
-        'ENC:',
-        'PD:',
-        'VB:',
-        'VL:',
-        'I:',
-        'Doorst:',
-        'İLT:',
-        'Továbbítás:',
-      ],
-      ...['转发:', '轉寄:', '転送:', '전달:', '[SUP-1] Fwd:', 'Fwd: Re:'],
-    ]) {
+    for (const prefix of FORWARD.split('|')) {
       assert.ok(isForwardSubject(`${prefix} Parcel`), prefix)
     }
     for (const subject of ['Re: Fwd: Parcel', 'Forwarding address', 'Parcel']) {
@@ -74,15 +33,7 @@ describe('the prefix of a subject', () => {
   })
 
   test('is not any word with a colon', () => {
-    for (const subject of [
-      'Regarding: you',
-      'r: x',
-      'Order: 12',
-      'Invoice',
-      'Red: green',
-      '[Re] x',
-      'Reference: x',
-    ]) {
+    for (const subject of OTHER.split('|')) {
       assert.equal(isReplySubject(subject), false, subject)
       assert.equal(bareSubject(subject), subject)
     }
@@ -93,11 +44,9 @@ describe('the prefix of a subject', () => {
     assert.equal(bareSubject('RE: [SUP-1] Parcel'), '[SUP-1] Parcel')
   })
 
-  test('is found in time that grows with the subject', () => {
+  test('is found in time that grows with the subject', async () => {
     for (const piece of [' ', 're ', '[', '[a]', '[a] ', 'Re: ', '[ext] ', '(1)']) {
-      const start = performance.now()
-      bareSubject(`re${piece.repeat(100_000 / piece.length)}`)
-      assert.ok(performance.now() - start < 500, `${piece} took ${performance.now() - start} ms`)
+      await inTime(piece, 500, () => bareSubject(`re${piece.repeat(100_000 / piece.length)}`))
     }
   })
 })

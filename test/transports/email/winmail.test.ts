@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import fc from '../../fixtures/fast-check.ts'
+import { inTime } from '../../fixtures/in-time.ts'
 import { encodeTnef, file, ID, property, type TnefContent } from './tnef-encoder.ts'
 
 const offer = file('offer.pdf', '%PDF')
@@ -161,7 +162,6 @@ describe('bytes that nobody meant for winmail.dat', () => {
   })
 
   test('that claim four billion values, or nest for ever, take no time', async () => {
-    const start = performance.now()
     let nested = encodeTnef({ attachments: [offer] })
     for (let depth = 0; depth < 100; depth++) {
       nested = encodeTnef({ attachments: [{ properties: [property.object(ID.data, nested)] }] })
@@ -171,9 +171,9 @@ describe('bytes that nobody meant for winmail.dat', () => {
       return encodeTnef({ properties: [Buffer.concat([start, Buffer.alloc(8, 0xff)])] })
     })
     for (const bytes of [nested, ...liars, Buffer.concat([good, Buffer.alloc(1_000_000, 2)])]) {
-      assert.ok(namesOf(await parseMail(mailWith(bytes, 'x'))).includes(WINMAIL))
+      const mail = await inTime('winmail.dat', 1000, () => parseMail(mailWith(bytes, 'x')))
+      assert.ok(namesOf(mail).includes(WINMAIL))
     }
-    assert.ok(performance.now() - start < 2000, `took ${performance.now() - start} ms`)
   })
 })
 

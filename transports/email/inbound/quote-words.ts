@@ -4,364 +4,106 @@
  */
 
 /** What an attribution line ("On … wrote:") starts with, where it starts with a word. */
-export const ATTRIBUTION_STARTS = [
-  ...['on ', '-----on ', 'am ', 'le ', 'il ', 'in data ', 'el ', 'em ', 'op ', 'den ', 'dnia ', 'w dniu '],
-  ...['pe ', 'dne ', 'dňa ', 'în ', 'la data ', 'στις ', 'vào ', 'på ', 'na ', 'pada ', '在', '20'],
-]
+export const ATTRIBUTION_STARTS = words(`
+on |-----on |am |le |il |in data |el |em |op |den |dnia |w dniu |pe |dne |dňa |în |la data |στις |vào |
+på |na |pada |在|20`)
 
 /** What it says that somebody did. */
-export const ATTRIBUTION_VERBS = [
-  ...[' wrote', ' writes', ' schrieb', ' écrit', ' ha scritto', ' escribió', ' escreveu', ' schreef'],
-  ...[' geschreven', ' skrev', ' napisał', ' pisze', ' kirjoitti', ' napsal', ' napísal', ' a scris'],
-  ...[
-    ' έγραψε',
-    ' đã viết',
-    ' написал',
-    ' пишет',
-    ' пише',
-    ' написав',
-    ' ezt írta',
-    ' yazdı',
-    ' va escriure',
-  ],
-  ...[
-    ' napisao',
-    ' napisala',
-    ' kirjutas',
-    ' rakstīja',
-    ' rašė',
-    ' menulis',
-    ' skrifaði',
-    ' כתב',
-    ' كتب',
-    ' เขียน',
-  ],
-  ...['写道', '寫道', '写信', '作成', '작성', 'のメッセージ', 'のメール', 'さんは書きました'],
-]
+export const ATTRIBUTION_VERBS = words(`
+ wrote| writes| schrieb| écrit| ha scritto| escribió| escreveu| schreef| geschreven| skrev| napisał|
+ pisze| kirjoitti| napsal| napísal| a scris| έγραψε| đã viết| написал| пишет| пише| написав| ezt írta|
+ yazdı| va escriure| napisao| napisala| kirjutas| rakstīja| rašė| menulis| skrifaði| כתב| كتب| เขียน|写道|
+寫道|写信|作成|작성|のメッセージ|のメール|さんは書きました`)
 
 /** Between dashes, above a quote that goes to the end. */
-export const ORIGINAL_MESSAGE = [
-  ...['original message', 'original email', 'reply message', 'ursprüngliche nachricht', 'originalnachricht'],
-  ...[
-    "message d'origine",
-    'message d’origine',
-    'message original',
-    'messaggio originale',
-    'mensaje original',
-  ],
-  ...['mensagem original', 'oorspronkelijk bericht', 'oprindelig besked', 'oprindelig meddelelse'],
-  ...['ursprungligt meddelande', 'originalmeddelande', 'opprinnelig melding', 'opprinnelig e-post'],
-  ...[
-    'alkuperäinen viesti',
-    'oryginalna wiadomość',
-    'wiadomość oryginalna',
-    'původní zpráva',
-    'pôvodná správa',
-  ],
-  ...[
-    'eredeti üzenet',
-    'mesaj original',
-    'исходное сообщение',
-    'оригинальное сообщение',
-    'оригінальне повідомлення',
-  ],
-  ...[
-    'özgün ileti',
-    'orijinal mesaj',
-    'αρχικό μήνυμα',
-    'thư gốc',
-    '原始邮件',
-    '邮件原件',
-    '原始郵件',
-    '原始訊息',
-  ],
-  ...['元のメッセージ', 'オリジナルメッセージ', '원본 메시지', '원본 메일', 'reply above this line'],
-]
+export const ORIGINAL_MESSAGE = words(`
+original message|original email|reply message|ursprüngliche nachricht|originalnachricht|message d'origine|
+message d’origine|message original|messaggio originale|mensaje original|mensagem original|
+oorspronkelijk bericht|oprindelig besked|oprindelig meddelelse|ursprungligt meddelande|originalmeddelande|
+opprinnelig melding|opprinnelig e-post|alkuperäinen viesti|oryginalna wiadomość|wiadomość oryginalna|
+původní zpráva|pôvodná správa|eredeti üzenet|mesaj original|исходное сообщение|оригинальное сообщение|
+оригінальне повідомлення|özgün ileti|orijinal mesaj|αρχικό μήνυμα|thư gốc|原始邮件|邮件原件|原始郵件|原始訊息|元のメッセージ|
+オリジナルメッセージ|원본 메시지|원본 메일|reply above this line`)
 
 /** Between dashes, above what was forwarded. */
-export const FORWARDED_MESSAGE = [
-  ...['forwarded message', 'weitergeleitete nachricht', 'mensaje reenviado', 'message transféré'],
-  ...['message transmis', 'messaggio inoltrato', 'doorgestuurd bericht', 'mensagem encaminhada'],
-  ...[
-    'mensagem reencaminhada',
-    'videresendt meddelelse',
-    'videresendt melding',
-    'vidarebefordrat meddelande',
-  ],
-  ...['välitetty viesti', 'edelleenlähetetty viesti', 'přeposlaná zpráva', 'preposlaná správa'],
-  ...['przekazana wiadomość', 'treść przekazanej wiadomości', 'továbbított üzenet', 'mesaj redirecționat'],
-  ...['proslijeđena poruka', 'пересылаемое сообщение', 'перенаправленное сообщение', 'пересланное сообщение'],
-  ...['переслане повідомлення', 'перенаправлене повідомлення', 'iletilmiş mesaj', 'iletilen ileti'],
-  ...['προωθημένο μήνυμα', '转发的邮件', '轉寄的郵件', '転送メッセージ', '전달된 메시지'],
-]
+export const FORWARDED_MESSAGE = words(`
+forwarded message|weitergeleitete nachricht|mensaje reenviado|message transféré|message transmis|
+messaggio inoltrato|doorgestuurd bericht|mensagem encaminhada|mensagem reencaminhada|
+videresendt meddelelse|videresendt melding|vidarebefordrat meddelande|välitetty viesti|
+edelleenlähetetty viesti|přeposlaná zpráva|preposlaná správa|przekazana wiadomość|
+treść przekazanej wiadomości|továbbított üzenet|mesaj redirecționat|proslijeđena poruka|
+пересылаемое сообщение|перенаправленное сообщение|пересланное сообщение|переслане повідомлення|
+перенаправлене повідомлення|iletilmiş mesaj|iletilen ileti|προωθημένο μήνυμα|转发的邮件|轉寄的郵件|転送メッセージ|전달된 메시지`)
 
 /** How Apple Mail puts it, with a colon and without dashes. */
-export const FORWARDED_BELOW = [
-  ...['begin forwarded message', 'anfang der weitergeleiteten nachricht', 'inicio del mensaje reenviado'],
-  ...['début du message réexpédié', 'début du message transféré', 'inizio messaggio inoltrato'],
-  ...['begin doorgestuurd bericht', 'início da mensagem reencaminhada', 'início da mensagem encaminhada'],
-  ...['start på videresendt besked', 'videresendt melding', 'vidarebefordrat mejl', 'välitetty viesti alkaa'],
-  ...['začátek přeposílané zprávy', 'začiatok preposlanej správy', 'początek przekazywanej wiadomości'],
-  ...['továbbított levél kezdete', 'începe mesajul redirecționat', 'započni proslijeđenu poruku'],
-  ...['начало переадресованного сообщения', 'початок листа, що пересилається', 'i̇leti başlangıcı'],
-  ...[
-    'αρχή προωθημένου μηνύματος',
-    '下面是被转发的邮件',
-    '以下是轉寄的郵件',
-    '転送されたメッセージ',
-    '전달된 메시지의 시작',
-  ],
-]
+export const FORWARDED_BELOW = words(`
+begin forwarded message|anfang der weitergeleiteten nachricht|inicio del mensaje reenviado|
+début du message réexpédié|début du message transféré|inizio messaggio inoltrato|
+begin doorgestuurd bericht|início da mensagem reencaminhada|início da mensagem encaminhada|
+start på videresendt besked|videresendt melding|vidarebefordrat mejl|välitetty viesti alkaa|
+začátek přeposílané zprávy|začiatok preposlanej správy|początek przekazywanej wiadomości|
+továbbított levél kezdete|începe mesajul redirecționat|započni proslijeđenu poruku|
+начало переадресованного сообщения|початок листа, що пересилається|i̇leti başlangıcı|
+αρχή προωθημένου μηνύματος|下面是被转发的邮件|以下是轉寄的郵件|転送されたメッセージ|전달된 메시지의 시작`)
+
+/** How a device or an app signs by itself: the line starts with the one and names the other. */
+export const DEVICE_STARTS = words(`
+sent from |sent with |sent via |get outlook for |von meinem |von meiner |gesendet von |gesendet mit |
+gesendet via |envoyé de |envoyé depuis |enviado desde |enviado de |enviado do |inviato da |inviato dal |
+verstuurd vanaf |verzonden met |verzonden vanaf |skickat från |sendt fra |lähetetty |wysłane z |
+wysłano z |odesláno z |odoslané z |küldve |trimis de pe |отправлено с |отправлено из |надіслано з |
+gönderildi|iphone’umdan|iphone'umdan|ipad’imden|发自我的|從我的|傳送自|iphoneから|ipadから|나의 iphone|내 iphone|
+скачать outlook для `)
+export const DEVICE_NAMES = words(`
+iphone|ipad|ipod|mac|galaxy|samsung|android|huawei|xiaomi|redmi|pixel|oneplus|oppo|nokia|sony|motorola|
+blackberry|windows|smartphone|mobile|handy|phone|tablet|téléphone|móvil|teléfono|celular|telefon|telefoon|
+puhelime|телефон|outlook|yahoo|gmail|proton|mail for|mail.ru|yandex|gmx|web.de|aol|spark|airmail|
+thunderbird`)
 
 /** What a line of the header block says that Outlook and others put above a quote. */
 export type BlockRole = 'from' | 'date' | 'to' | 'cc' | 'subject'
 
-const BLOCK_NAMES: Record<BlockRole, string[]> = {
-  from: [
-    ...['from', 'von', 'de', 'da', 'van', 'från', 'fra', 'od', 'lähettäjä', 'feladó', 'expeditorul', 'de la'],
-    ...['mittente', 'remitente', 'nadawca', 'šalje', 'saatja', 'από', 'от', 'отправитель', 'від', 'від кого'],
-    ...[
-      'kimden',
-      'gönderen',
-      'từ',
-      'dari',
-      'frá',
-      '发件人',
-      '寄件者',
-      '寄件人',
-      '差出人',
-      '보낸 사람',
-      '보낸사람',
-      'מאת',
-      'من',
-    ],
-  ],
-  date: [
-    ...[
-      'sent',
-      'date',
-      'sent on',
-      'gesendet',
-      'datum',
-      'envoyé',
-      'date d’envoi',
-      'inviato',
-      'data',
-      'enviado',
-    ],
-    ...['enviada', 'enviado el', 'enviada em', 'fecha', 'verzonden', 'skickat', 'sendt', 'dato', 'lähetetty'],
-    ...[
-      'päivämäärä',
-      'päiväys',
-      'wysłano',
-      'odesláno',
-      'odoslané',
-      'dátum',
-      'elküldve',
-      'trimis',
-      'dată',
-      'poslano',
-    ],
-    ...[
-      'στάλθηκε',
-      'ημερομηνία',
-      'отправлено',
-      'дата',
-      'надіслано',
-      'відправлено',
-      'gönderildi',
-      'gönderilen',
-    ],
-    ...[
-      'gönderme tarihi',
-      'tarih',
-      'đã gửi',
-      'ngày',
-      'dikirim',
-      'sent',
-      '发送时间',
-      '发送日期',
-      '日期',
-      '时间',
-      '寄件日期',
-    ],
-    ...['傳送日期', '送信日時', '日時', '日付', '보낸 날짜', '보낸날짜', '날짜', 'נשלח', 'תאריך', 'تاريخ'],
-  ],
-  to: [
-    ...['to', 'an', 'à', 'pour', 'a', 'para', 'aan', 'till', 'til', 'vastaanottaja', 'do', 'komu', 'pre'],
-    ...[
-      'címzett',
-      'către',
-      'destinatarul',
-      'prima',
-      'adresat',
-      'προς',
-      'кому',
-      'kime',
-      'alıcı',
-      'đến',
-      'tới',
-    ],
-    ...['kepada', '收件人', '收件者', '宛先', '받는 사람', '받는사람', 'אל', 'إلى'],
-  ],
-  cc: [
-    ...['cc', 'kopie', 'kopie (cc)', 'copie à', 'kopio', 'kopi', 'kopia', 'dw', 'másolatot kap', 'másolat'],
-    ...['kópia', 'копия', 'копія', 'bilgi', 'κοιν.', '抄送', '副本', '참조', 'bcc', 'reply-to', 'importance'],
-  ],
-  subject: [
-    ...['subject', 'betreff', 'objet', 'sujet', 'oggetto', 'asunto', 'assunto', 'onderwerp', 'ämne', 'emne'],
-    ...[
-      'aihe',
-      'temat',
-      'předmět',
-      'predmet',
-      'tárgy',
-      'subiect',
-      'subiectul',
-      'naslov',
-      'efni',
-      'teema',
-      'θέμα',
-    ],
-    ...[
-      'тема',
-      'konu',
-      'chủ đề',
-      'tiêu đề',
-      'perihal',
-      '主题',
-      '主題',
-      '主旨',
-      '件名',
-      '제목',
-      'נושא',
-      'الموضوع',
-    ],
-  ],
-}
-
 /** What each name in a header block means. */
 export const BLOCK_ROLES: ReadonlyMap<string, BlockRole> = new Map([
-  ...entriesOf('cc'),
-  ...entriesOf('subject'),
-  ...entriesOf('to'),
-  ...entriesOf('date'),
-  ...entriesOf('from'),
+  ...named(
+    'cc',
+    `
+cc|kopie|kopie (cc)|copie à|kopio|kopi|kopia|dw|másolatot kap|másolat|kópia|копия|копія|bilgi|κοιν.|抄送|副本|
+참조|bcc|reply-to|importance`,
+  ),
+  ...named(
+    'subject',
+    `
+subject|betreff|objet|sujet|oggetto|asunto|assunto|onderwerp|ämne|emne|aihe|temat|předmět|predmet|tárgy|
+subiect|subiectul|naslov|efni|teema|θέμα|тема|konu|chủ đề|tiêu đề|perihal|主题|主題|主旨|件名|제목|נושא|الموضوع`,
+  ),
+  ...named(
+    'to',
+    `
+to|an|à|pour|a|para|aan|till|til|vastaanottaja|do|komu|pre|címzett|către|destinatarul|prima|adresat|προς|
+кому|kime|alıcı|đến|tới|kepada|收件人|收件者|宛先|받는 사람|받는사람|אל|إلى`,
+  ),
+  ...named(
+    'date',
+    `
+sent|date|sent on|gesendet|datum|envoyé|date d’envoi|inviato|data|enviado|enviada|enviado el|enviada em|
+fecha|verzonden|skickat|sendt|dato|lähetetty|päivämäärä|päiväys|wysłano|odesláno|odoslané|dátum|elküldve|
+trimis|dată|poslano|στάλθηκε|ημερομηνία|отправлено|дата|надіслано|відправлено|gönderildi|gönderilen|
+gönderme tarihi|tarih|đã gửi|ngày|dikirim|发送时间|发送日期|日期|时间|寄件日期|傳送日期|送信日時|日時|日付|보낸 날짜|보낸날짜|날짜|נשלח|תאריך|
+تاريخ`,
+  ),
+  ...named(
+    'from',
+    `
+from|von|de|da|van|från|fra|od|lähettäjä|feladó|expeditorul|de la|mittente|remitente|nadawca|šalje|saatja|
+από|от|отправитель|від|від кого|kimden|gönderen|từ|dari|frá|发件人|寄件者|寄件人|差出人|보낸 사람|보낸사람|מאת|من`,
+  ),
 ])
 
-function entriesOf(role: BlockRole): [string, BlockRole][] {
-  return BLOCK_NAMES[role].map((name) => [name, role])
+function named(role: BlockRole, list: string): [string, BlockRole][] {
+  return words(list).map((name) => [name, role])
 }
 
-/** How a device or an app signs by itself: the line starts with the one and names the other. */
-export const DEVICE_STARTS = [
-  ...[
-    'sent from ',
-    'sent with ',
-    'sent via ',
-    'get outlook for ',
-    'von meinem ',
-    'von meiner ',
-    'gesendet von ',
-  ],
-  ...[
-    'gesendet mit ',
-    'gesendet via ',
-    'envoyé de ',
-    'envoyé depuis ',
-    'enviado desde ',
-    'enviado de ',
-    'enviado do ',
-  ],
-  ...[
-    'inviato da ',
-    'inviato dal ',
-    'verstuurd vanaf ',
-    'verzonden met ',
-    'verzonden vanaf ',
-    'skickat från ',
-  ],
-  ...[
-    'sendt fra ',
-    'lähetetty ',
-    'wysłane z ',
-    'wysłano z ',
-    'odesláno z ',
-    'odoslané z ',
-    'küldve ',
-    'trimis de pe ',
-  ],
-  ...[
-    'отправлено с ',
-    'отправлено из ',
-    'надіслано з ',
-    'gönderildi',
-    'iphone’umdan',
-    "iphone'umdan",
-    'ipad’imden',
-  ],
-  ...[
-    '发自我的',
-    '從我的',
-    '傳送自',
-    'iphoneから',
-    'ipadから',
-    '나의 iphone',
-    '내 iphone',
-    'скачать outlook для ',
-  ],
-]
-export const DEVICE_NAMES = [
-  ...[
-    'iphone',
-    'ipad',
-    'ipod',
-    'mac',
-    'galaxy',
-    'samsung',
-    'android',
-    'huawei',
-    'xiaomi',
-    'redmi',
-    'pixel',
-    'oneplus',
-  ],
-  ...[
-    'oppo',
-    'nokia',
-    'sony',
-    'motorola',
-    'blackberry',
-    'windows',
-    'smartphone',
-    'mobile',
-    'handy',
-    'phone',
-    'tablet',
-  ],
-  ...[
-    'téléphone',
-    'móvil',
-    'teléfono',
-    'celular',
-    'telefon',
-    'telefoon',
-    'puhelime',
-    'телефон',
-    'outlook',
-    'yahoo',
-  ],
-  ...[
-    'gmail',
-    'proton',
-    'mail for',
-    'mail.ru',
-    'yandex',
-    'gmx',
-    'web.de',
-    'aol',
-    'spark',
-    'airmail',
-    'thunderbird',
-  ],
-]
+function words(list: string): string[] {
+  return list.replaceAll('\n', '').split('|')
+}

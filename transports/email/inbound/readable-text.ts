@@ -9,26 +9,13 @@ const CUT_NOTICE = '(The text goes on: there is too much of it to be taken out o
 const [STOPPED, CELL] = ['\ue0f0', '\ue0f1']
 const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
 /** Elements on lines of their own, which the library would write one after the other. */
-const BLOCKS = [
-  ...[
-    'table',
-    'caption',
-    'tr',
-    'dl',
-    'dt',
-    'dd',
-    'option',
-    'legend',
-    'fieldset',
-    'summary',
-    'details',
-    'center',
-  ],
-  ...['address', 'figure', 'figcaption'],
-]
+const BLOCKS =
+  'body table caption tr dl dt dd option legend fieldset summary details center address figure figcaption hr'
 
 const OPTIONS: HtmlToTextOptions = {
   wordwrap: false,
+  // Browsers show what stands behind the end of the body as well.
+  baseElements: { selectors: [], returnDomByDefault: true },
   limits: { maxInputLength: MAX_HTML, maxDepth: 200, maxChildNodes: 20_000, ellipsis: STOPPED },
   formatters: {
     cell(element, walk, builder) {
@@ -38,16 +25,16 @@ const OPTIONS: HtmlToTextOptions = {
   },
   selectors: [
     { selector: 'img', format: 'skip' },
+    { selector: 'title', format: 'skip' },
     { selector: 'a', options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
     ...HEADINGS.map((selector) => ({ selector, options: { uppercase: false } })),
-    ...BLOCKS.map((selector) => ({
+    ...BLOCKS.split(' ').map((selector) => ({
       selector,
       format: 'block',
       options: { leadingLineBreaks: 1, trailingLineBreaks: 1 },
     })),
     { selector: 'td', format: 'cell' },
     { selector: 'th', format: 'cell' },
-    { selector: 'hr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
   ],
 }
 

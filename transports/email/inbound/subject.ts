@@ -15,73 +15,26 @@ export function kindOfMail(mail: {
   return refers || isPlainReply(mail.subject) ? 'reply' : 'first'
 }
 
-const REPLY = [
-  ...[
-    're',
-    'aw',
-    'antw',
-    'antwort',
-    'sv',
-    'svar',
-    'vs',
-    'ref',
-    'réf',
-    'rif',
-    'res',
-    'odp',
-    'ynt',
-    'yan',
-    'cev',
-  ],
-  ...['vá', 'válasz', 'atb', 'bls', 'balas', 'απ', 'σχετ', 'отв', 'ответ', 'на', 'ha', 'відп', 'trả lời'],
-  ...['回复', '回覆', '答复', '答覆', '返信', '회신', '답장', 'השב', 'תשובה', 'תגובה', 'رد'],
-]
-const FORWARD = [
-  ...[
-    'fwd?',
-    'wg',
-    'tr',
-    'rv',
-    'enc',
-    'pd',
-    'vb',
-    'vl',
-    'doorst',
-    'İlt',
-    'ilt',
-    'továbbítás',
-    'továbbította',
-    'fs',
-    'trs',
-  ],
-  ...[
-    'redir\\.?',
-    'videresend',
-    'videresendt',
-    'vidarebefordrat',
-    'weitergeleitet',
-    'προωθ',
-    'πρθ',
-    'пересл',
-    'пер',
-  ],
-  ...['转发', '轉寄', '轉發', '転送', '전달', 'הועבר', 'העברה', 'إعادة توجيه'],
-]
-/** Outlook in Italian has single letters; in lower case they are somebody's own. */
-const [REPLY_LETTER, FORWARD_LETTER] = ['R', 'I']
+const REPLY =
+  're|aw|antw|antwort|sv|svar|vs|ref|réf|rif|res|odp|ynt|yan|cev|vá|válasz|atb|bls|balas|απ|σχετ|отв|ответ|' +
+  'на|ha|відп|trả lời|回复|回覆|答复|答覆|返信|회신|답장|השב|תשובה|תגובה|رد'
+const FORWARD =
+  'fwd?|wg|tr|rv|enc|pd|vb|vl|doorst|İlt|ilt|továbbítás|továbbította|fs|trs|redir\\.?|videresend|videresendt|' +
+  'vidarebefordrat|weitergeleitet|προωθ|πρθ|пересл|пер|转发|轉寄|轉發|転送|전달|הועבר|העברה|إعادة توجيه'
 const COUNT = '\\s{0,3}(?:\\[\\d{1,3}\\]|\\(\\d{1,3}\\))?\\s{0,3}[:：]\\s*'
 /** What ticket systems and gateways put before a subject: `[EXT] Re: …`. */
 const TAGS = '^\\s*(?:\\[[^[\\]]{1,40}\\]\\s*){0,3}'
 
-const replies = [prefix(REPLY, 'iu'), prefix([REPLY_LETTER], 'u')]
-const forwards = [prefix(FORWARD, 'iu'), prefix([FORWARD_LETTER], 'u')]
+/** Outlook in Italian has single letters; in lower case they are somebody's own. */
+const replies = [prefix(REPLY, 'iu'), prefix('R', 'u')]
+const forwards = [prefix(FORWARD, 'iu'), prefix('I', 'u')]
 
-function prefix(words: readonly string[], flags: string): RegExp {
-  return new RegExp(`(?<tags>${TAGS})(?:${words.join('|')})\\.?${COUNT}`, flags)
+function prefix(words: string, flags: string): RegExp {
+  return new RegExp(`(?<tags>${TAGS})(?:${words})\\.?${COUNT}`, flags)
 }
 
 /** Words that may begin anybody's subject: by themselves they make no mail an answer. */
-const ANY_WORD = new RegExp(`${TAGS}(?:ha|на|vs|ref|res|rif|r|cev|bls)\\.?${COUNT}`, 'iu')
+const ANY_WORD = prefix('ha|на|vs|ref|res|rif|r|cev|bls', 'iu')
 
 function isPlainReply(subject = ''): boolean {
   return isReplySubject(subject) && !ANY_WORD.test(subject)
