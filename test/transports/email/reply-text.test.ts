@@ -160,6 +160,11 @@ describe('the new part of a reply', () => {
     }
   })
 
+  test('keeps lines with a mark where nobody is quoted', () => {
+    const text = 'It says:\n> npm start\nand then\n> 5 of them fail'
+    assert.equal(newPart(text, 'reply'), text)
+  })
+
   test('is the whole text where nothing else is left', () => {
     assert.equal(newPart('> only\n> this', 'reply'), '> only\n> this')
   })

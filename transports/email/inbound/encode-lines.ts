@@ -7,17 +7,15 @@ const MAX_PARTS = 1000
 const ENCODED = /base64|quoted-printable/
 
 /**
- * The same mail in fewer lines: where it has very many, each body that is not encoded becomes base64. `head` is then
- * the mail's own header section, as it was. Throws where that does not help: for over a thousand parts, and for
- * thousands of lines between them.
+ * The same mail in fewer lines: where it has very many, each body that is not encoded becomes base64. Throws where that
+ * does not help: for over a thousand parts, and for thousands of lines between them.
  */
-export async function encodeLines(raw: Uint8Array): Promise<{ raw: Uint8Array; head?: Uint8Array }> {
-  if (countLines(raw) <= MANY_LINES) return { raw }
+export async function encodeLines(raw: Uint8Array): Promise<Uint8Array> {
+  if (countLines(raw) <= MANY_LINES) return raw
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
   const splitter = new Splitter({ ignoreEmbedded: true, maxChildNodes: MAX_PARTS })
   const chunks: AsyncIterable<SplitterChunk> = Readable.from([bytes]).pipe(splitter)
   const pieces: Uint8Array[] = []
-  let head: Buffer | undefined
   let body: Uint8Array[] | undefined
   let between = 0
   const endBody = () => {
@@ -27,7 +25,6 @@ export async function encodeLines(raw: Uint8Array): Promise<{ raw: Uint8Array; h
   for await (const chunk of chunks) {
     if (chunk.type === 'node') {
       endBody()
-      head ??= chunk.getHeaders()
       if (!chunk.multipart && !ENCODED.test(String(chunk.encoding))) {
         if (chunk.headers) chunk.headers.update('Content-Transfer-Encoding', 'base64')
         body = []
@@ -42,7 +39,7 @@ export async function encodeLines(raw: Uint8Array): Promise<{ raw: Uint8Array; h
     else pieces.push(chunk.value)
   }
   endBody()
-  return { raw: Buffer.concat(pieces), ...(head ? { head } : {}) }
+  return Buffer.concat(pieces)
 }
 
 function countLines(bytes: Uint8Array): number {

@@ -39,9 +39,10 @@ export type Mail = {
 
 export type Mailbox = { name: string; address: string }
 
+const MAX_HEAD = 256 * 1024
 const OPTIONS: PostalMimeOptions = {
   maxNestingDepth: 64,
-  maxHeadersSize: 256 * 1024,
+  maxHeadersSize: MAX_HEAD,
   // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
   forceRfc822Attachments: true,
 }
@@ -55,9 +56,9 @@ const MAX_FROM = 10_000
  */
 export async function parseMail(raw: Uint8Array): Promise<Mail> {
   try {
-    const { head, raw: short } = await encodeLines(raw)
-    const email = await PostalMime.parse(short, OPTIONS)
-    const { headers } = head ? await PostalMime.parse(head, OPTIONS) : email
+    const encoded = await encodeLines(raw)
+    const email = await PostalMime.parse(encoded, OPTIONS)
+    const { headers } = encoded === raw ? email : await PostalMime.parse(headOf(raw), OPTIONS)
     return unpackWinmail(toMail({ ...email, headers }, raw))
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
@@ -171,32 +172,18 @@ function unpackWinmail(mail: Mail): Mail {
 }
 
 /** What the headers of a mail say that cannot be taken apart; the mail itself is its only part. */
-function headersOnly(raw: Uint8Array, reason: string): Mail {
-  const head = new TextDecoder('latin1').decode(raw.subarray(0, 65_536)).split(/\r?\n\r?\n/, 1)[0] ?? ''
-  const headers = head
-    .replaceAll(/\r?\n[ \t]+/g, ' ')
-    .split(/\r?\n/)
-    .map((line) => /^([\w-]{1,100}):(.*)$/.exec(line))
-    .filter((match) => match !== null)
-    .map(([, key = '', value = '']) => ({ key: key.toLowerCase(), value: value.trim() }))
-  const value = (name: string) => headers.find((each) => each.key === name)?.value
-  const messageId = messageIds(value('message-id'))[0]
-  const inReplyTo = messageIds(value('in-reply-to'))[0]
+async function headersOnly(raw: Uint8Array, reason: string): Promise<Mail> {
+  const head = headOf(raw)
   return {
-    headers,
-    ...(messageId ? { messageId } : {}),
-    ...(inReplyTo ? { inReplyTo } : {}),
-    references: messageIds(value('references')),
-    // As in any other mail: the first thing that looks like an address may be a name that somebody gave himself.
-    from: authors(value('from')),
-    replyTo: [],
-    to: [],
-    cc: [],
-    ...(value('subject') ? { subject: oneLine(value('subject') ?? '') } : {}),
-    text: '',
+    ...toMail(await PostalMime.parse(head, OPTIONS), head),
     // Nothing is lost: who can read it finds it whole.
     parts: [{ name: 'mail.eml', type: 'message/rfc822', inline: false, content: raw }],
     unreadable: reason,
     guessed: true,
   }
+}
+
+function headOf(raw: Uint8Array): Uint8Array {
+  const start = Buffer.from(raw.subarray(0, MAX_HEAD)).toString('latin1')
+  return Buffer.from(`${start.split(/\r?\n\r?\n/, 1)[0]}\r\n\r\n`, 'latin1')
 }

@@ -12,8 +12,8 @@ import type { MailKind } from './subject.ts'
 /**
  * The new part of a mail's text: without quoted text and without the signature, as a person would read it out. Where
  * it is not plain what is quoted, nothing is cut: what a person wrote must not be lost.
- * - A mail that answers nothing keeps its `>` lines, which are its own then, but for those to its end that a client
- *   introduced.
+ * - A mail that answers nothing, or quotes nobody, keeps its `>` lines, which are its own then; of the first kind it
+ *   loses those to its end that a client introduced.
  * - What is forwarded stays: it is what the mail is about.
  * - Where nothing would be left, it is the whole text.
  *
@@ -40,6 +40,8 @@ function withoutQuotes(lines: readonly string[], kind: 'reply' | 'first'): Own {
   const introductions = attributions(lines)
   const own: string[] = []
   const reply = kind === 'reply'
+  // Where nobody is quoted, what begins with `>` is the author's own: a command, or a number.
+  const hasQuotes = reply && attributions(lines.map((line) => line.replace(/^>+ ?/, ''))).size > 0
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
     if (isForwardMark(line)) return { own, forwarded: lines.slice(at) }
@@ -57,7 +59,7 @@ function withoutQuotes(lines: readonly string[], kind: 'reply' | 'first'): Own {
       // Some clients do not mark what they quote; only what a machine wrote says that the rest is a quote.
       if (reply && (introduction.sure || next === undefined)) return { own, forwarded: [] }
     }
-    if (reply && line.startsWith('>')) continue
+    if (hasQuotes && line.startsWith('>')) continue
     if (reply && (isOriginalMark(line) || isHeaderBlock(lines, at))) return { own, forwarded: [] }
     own.push(line)
   }

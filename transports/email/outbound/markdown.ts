@@ -1,9 +1,50 @@
+import { compile, type HtmlToTextOptions } from 'html-to-text'
 import { Lexer, Marked, type Token } from 'marked'
 import sanitizeHtml from 'sanitize-html'
-import { tokensToText } from './plain-text.ts'
 
 const SYNTAX = { gfm: true, breaks: true }
-const marked = new Marked(SYNTAX)
+const marked = new Marked(SYNTAX, {
+  renderer: {
+    html: ({ text }) =>
+      text.replaceAll(TAG, (tag, name: string) => (ELEMENTS.has(name.toLowerCase()) ? tag : escaped(tag))),
+    checkbox: ({ checked }) => (checked ? '[x] ' : '[ ] '),
+    image: ({ text }) => escaped(text),
+  },
+})
+/** What looks like a tag and is none, such as `<name>`, was meant to be read. */
+const TAG = /<\/?([a-z][a-z\d-]*)(?=[\s/>])[^<>]*>/gi
+const ELEMENTS = new Set([
+  ...sanitizeHtml.defaults.allowedTags,
+  ...'img del ins details summary font script style textarea option title iframe'.split(' '),
+])
+
+const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
+const TO_TEXT: HtmlToTextOptions = {
+  wordwrap: false,
+  formatters: {
+    code(element, walk, builder, { leadingLineBreaks, trailingLineBreaks }) {
+      builder.openBlock({ isPre: true, leadingLineBreaks })
+      walk(element.children, builder)
+      builder.closeBlock({
+        trailingLineBreaks,
+        blockTransform: (text) => text.trimEnd().replaceAll(/^(?=.)/gm, '    '),
+      })
+    },
+  },
+  selectors: [
+    ...HEADINGS.map((selector) => ({
+      selector,
+      options: { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 },
+    })),
+    { selector: 'a', options: { linkBrackets: ['(', ')'], hideLinkHrefIfSameAsText: true } },
+    { selector: 'ul', options: { itemPrefix: '- ' } },
+    // Without its marks it would say the opposite.
+    { selector: 'del', format: 'inlineSurround', options: { prefix: '~~', suffix: '~~' } },
+    { selector: 'pre', format: 'code' },
+    { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false, colSpacing: 2 } },
+  ],
+}
+const toText = compile(TO_TEXT)
 
 /** The styles that mail clients need inline, because they drop style sheets. */
 const STYLES: Record<string, string> = {
@@ -36,7 +77,8 @@ export function renderMarkdown(markdown: string): Rendered {
   try {
     const tokens = tokensOf(markdown.replaceAll('\r\n', '\n').replaceAll(TOO_MANY_SPACES, SPACES))
     if (!tokens) return asItIs(markdown)
-    return { html: toDocument(marked.parser(tokens)), text: tokensToText(tokens) }
+    const html = sanitized(marked.parser(tokens))
+    return { html: toDocument(html), text: toText(html).replaceAll(/ +$/gm, '') }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     // The library nests calls as deep as quotes and lists are nested, and a mail can nest them as deep as it likes.
@@ -57,12 +99,19 @@ function tokensOf(markdown: string): Token[] | undefined {
 }
 
 function asItIs(text: string): Rendered {
-  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  return { html: toDocument(`<pre>${escaped}</pre>`), text }
+  return { html: toDocument(`<pre>${escaped(text)}</pre>`), text }
 }
 
-function toDocument(html: string): string {
-  const body = sanitizeHtml(html, {
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function toDocument(body: string): string {
+  return `<!doctype html><html><head><meta charset="utf-8"></head><body style="font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:15px;line-height:1.5">${body}</body></html>`
+}
+
+function sanitized(html: string): string {
+  return sanitizeHtml(html, {
     allowedTags: [
       ...['p', 'br', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code'],
       ...['strong', 'em', 'del', 'b', 'i', 'u', 's', 'sub', 'sup', 'a'],
@@ -73,7 +122,6 @@ function toDocument(html: string): string {
     parseStyleAttributes: false,
     transformTags: { '*': (tagName, attribs) => ({ tagName, attribs: styled(tagName, attribs) }) },
   })
-  return `<!doctype html><html><head><meta charset="utf-8"></head><body style="font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:15px;line-height:1.5">${body}</body></html>`
 }
 
 /** Our own style in place of whatever was there. */
