@@ -4,32 +4,18 @@ import { BLOCK_ROLES, type BlockRole } from './quote-words.ts'
 const MAX_LINES = 14
 const MAX_NAME = 25
 
-/** The orders in which clients write them: Outlook; Gmail; Apple Mail; GMX. Cc stands anywhere. */
-const ORDERS = [
-  'from date to subject',
-  'from date subject to',
-  'from subject date to',
-  'date from to subject',
-]
-
 /**
- * True for the block of headers that Outlook and others put above what they quote: From, Sent and To or Subject, in
- * the order of a client, with an address or a date in it. A person who writes "From: Berlin, To: London" means that.
+ * True for the block of headers that Outlook and others put above what they quote: From, Sent, To and Subject, with an
+ * address in it, or the date near its beginning. A person who writes "From: Berlin, To: London" means that.
  */
 export function isHeaderBlock(lines: readonly string[], start: number): boolean {
   const first = fieldOf(lines[start])
   if (first?.role !== 'from' && first?.role !== 'date') return false
   const fields = fieldsFrom(lines, start)
-  const roles = [...fields.keys()].filter((role) => role !== 'cc').join(' ')
-  const isWhole = roles.split(' ').length === 4
-  const hasFrom = fields.has('from') && fields.has('date') && (fields.has('to') || fields.has('subject'))
-  if (!hasFrom) return false
+  const roles = [...fields.keys()].filter((role) => role !== 'cc')
+  if (roles.length < 4) return false
   const hasAddress = [...fields.values()].some((value) => value.includes('@'))
-  const inOrder = ORDERS.some(
-    (order) => order === roles || order.startsWith(`${roles} `) || order.replace(' to ', ' ') === roles,
-  )
-  if (hasAddress) return isWhole || inOrder
-  return isWhole && inOrder && /\d/.test(fields.get('date') ?? '')
+  return hasAddress || (roles[1] !== 'to' && /\d/.test(fields.get('date') ?? ''))
 }
 
 /** The first value of each, in the order in which they stand there. */

@@ -63,46 +63,34 @@ thunderbird`)
 /** What a line of the header block says that Outlook and others put above a quote. */
 export type BlockRole = 'from' | 'date' | 'to' | 'cc' | 'subject'
 
-/** What each name in a header block means. */
-export const BLOCK_ROLES: ReadonlyMap<string, BlockRole> = new Map([
-  ...named(
-    'cc',
-    `
+/** The names of those lines. */
+const CC = words(`
 cc|kopie|kopie (cc)|copie à|kopio|kopi|kopia|dw|másolatot kap|másolat|kópia|копия|копія|bilgi|κοιν.|抄送|副本|
-참조|bcc|reply-to|importance`,
-  ),
-  ...named(
-    'subject',
-    `
+참조|bcc|reply-to|importance`)
+const SUBJECT = words(`
 subject|betreff|objet|sujet|oggetto|asunto|assunto|onderwerp|ämne|emne|aihe|temat|předmět|predmet|tárgy|
-subiect|subiectul|naslov|efni|teema|θέμα|тема|konu|chủ đề|tiêu đề|perihal|主题|主題|主旨|件名|제목|נושא|الموضوع`,
-  ),
-  ...named(
-    'to',
-    `
+subiect|subiectul|naslov|efni|teema|θέμα|тема|konu|chủ đề|tiêu đề|perihal|主题|主題|主旨|件名|제목|נושא|الموضوع`)
+const TO = words(`
 to|an|à|pour|a|para|aan|till|til|vastaanottaja|do|komu|pre|címzett|către|destinatarul|prima|adresat|προς|
-кому|kime|alıcı|đến|tới|kepada|收件人|收件者|宛先|받는 사람|받는사람|אל|إلى`,
-  ),
-  ...named(
-    'date',
-    `
+кому|kime|alıcı|đến|tới|kepada|收件人|收件者|宛先|받는 사람|받는사람|אל|إلى`)
+const DATE = words(`
 sent|date|sent on|gesendet|datum|envoyé|date d’envoi|inviato|data|enviado|enviada|enviado el|enviada em|
 fecha|verzonden|skickat|sendt|dato|lähetetty|päivämäärä|päiväys|wysłano|odesláno|odoslané|dátum|elküldve|
 trimis|dată|poslano|στάλθηκε|ημερομηνία|отправлено|дата|надіслано|відправлено|gönderildi|gönderilen|
 gönderme tarihi|tarih|đã gửi|ngày|dikirim|发送时间|发送日期|日期|时间|寄件日期|傳送日期|送信日時|日時|日付|보낸 날짜|보낸날짜|날짜|נשלח|תאריך|
-تاريخ`,
-  ),
-  ...named(
-    'from',
-    `
+تاريخ`)
+const FROM = words(`
 from|von|de|da|van|från|fra|od|lähettäjä|feladó|expeditorul|de la|mittente|remitente|nadawca|šalje|saatja|
-από|от|отправитель|від|від кого|kimden|gönderen|từ|dari|frá|发件人|寄件者|寄件人|差出人|보낸 사람|보낸사람|מאת|من`,
-  ),
-])
+από|от|отправитель|від|від кого|kimden|gönderen|từ|dari|frá|发件人|寄件者|寄件人|差出人|보낸 사람|보낸사람|מאת|من`)
 
-function named(role: BlockRole, list: string): [string, BlockRole][] {
-  return words(list).map((name) => [name, role])
-}
+/** What each name in a header block means. */
+export const BLOCK_ROLES: ReadonlyMap<string, BlockRole> = new Map([
+  ...CC.map((name) => [name, 'cc'] as const),
+  ...SUBJECT.map((name) => [name, 'subject'] as const),
+  ...TO.map((name) => [name, 'to'] as const),
+  ...DATE.map((name) => [name, 'date'] as const),
+  ...FROM.map((name) => [name, 'from'] as const),
+])
 
 function words(list: string): string[] {
   return list.replaceAll('\n', '').split('|')

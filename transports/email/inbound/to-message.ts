@@ -27,14 +27,8 @@ const INLINE_LIMIT = 65_536
 const MAX_HEADERS = 200
 const MAX_HEADER = 2000
 /** Long, and of use to mail servers only. */
-const TRANSPORT_HEADERS = new Set([
-  'received',
-  'dkim-signature',
-  'authentication-results',
-  'domainkey-signature',
-  'mime-version',
-])
-const TRANSPORT_PREFIXES = ['arc-', 'x-google-', 'x-ms-exchange', 'x-microsoft-antispam', 'content-']
+const TRANSPORT_HEADER =
+  /^(received|mime-version|authentication-results|(dkim|domainkey)-signature|(arc|content|x-google|x-ms-exchange|x-microsoft-antispam)-.*)$/
 
 /** Makes the message that is accepted, but for its conversation. Attachments and long texts are artifacts when it resolves. */
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
@@ -139,13 +133,9 @@ function headersOf(mail: Mail): JsonObject {
   const headers: JsonObject = {}
   let count = 0
   for (const { key, value } of mail.headers) {
-    if (isTransportHeader(key) || key === '__proto__' || Object.hasOwn(headers, key)) continue
+    if (TRANSPORT_HEADER.test(key) || key === '__proto__' || Object.hasOwn(headers, key)) continue
     if (++count > MAX_HEADERS) break
     headers[key] = value.trim().slice(0, MAX_HEADER)
   }
   return headers
-}
-
-function isTransportHeader(key: string): boolean {
-  return TRANSPORT_HEADERS.has(key) || TRANSPORT_PREFIXES.some((prefix) => key.startsWith(prefix))
 }

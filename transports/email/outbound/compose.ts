@@ -5,7 +5,6 @@ import { isForwardSubject, isReplySubject } from '../inbound/subject.ts'
 import type { EmailOptions } from '../options.ts'
 import { type ReplyTarget, replyTargetSchema } from '../reply-target.ts'
 import { markOf, messageIdOf } from '../sent-log.ts'
-import { isAddress, quotedAsNeeded } from './address.ts'
 import { renderMarkdown } from './markdown.ts'
 
 /** A mail that is ready to be sent. */
@@ -29,6 +28,13 @@ const MAX_SUBJECT = 500
  * no `@`, and their threads are threads all the same.
  */
 const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
+
+/** RFC 5321, section 4.5.3.1; a few characters more for the quotes. */
+const MAX_LOCAL = 66
+const MAX_DOMAIN = 255
+const DOT_ATOM = /^[^\s@<>,;:"()[\]\\]+$/
+const QUOTED_STRING = /^"(?:[^"\\]|\\.)+"$/
+const DOMAIN_LITERAL = /^\[(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[\da-f:.]+)\]$/i
 
 /**
  * Turns a reply into a mail that every client puts into the thread (RFC 5322, section 3.6.4) and that no machine
@@ -106,4 +112,24 @@ function shortened(text: string, length: number): string {
 
 function rejected(reply: Reply, reason: string): TriviumError {
   return new TriviumError('send_rejected', { gateway: reply.gateway, reason })
+}
+
+/** True for exactly one address (RFC 5321, section 4.1.2), also with a quoted local part or an address literal. */
+export function isAddress(text: string): boolean {
+  const { local, domain } = split(text)
+  if (local.length > MAX_LOCAL || domain.length > MAX_DOMAIN || /\p{Cc}/u.test(text)) return false
+  const hasLocal = DOT_ATOM.test(local) || QUOTED_STRING.test(local)
+  return hasLocal && (DOT_ATOM.test(domain) || DOMAIN_LITERAL.test(domain))
+}
+
+/** The address of a parsed mail as it may be sent to: parsers take the quotes from around a local part that needs them. */
+function quotedAsNeeded(address: string): string {
+  const { local, domain } = split(address)
+  if (!local || DOT_ATOM.test(local) || QUOTED_STRING.test(local)) return address
+  return `"${local.replaceAll(/["\\]/g, '\\$&')}"@${domain}`
+}
+
+function split(address: string): { local: string; domain: string } {
+  const at = address.lastIndexOf('@')
+  return { local: address.slice(0, Math.max(at, 0)), domain: address.slice(at + 1) }
 }
