@@ -2,10 +2,9 @@ import { ATTRIBUTION_STARTS, ATTRIBUTION_VERBS } from './quote-words.ts'
 
 /**
  * A line by which a client says who wrote what follows: "On … wrote:". One that is `sure` has an address and a date,
- * as machines write them. A person may write the others: they count only where a quote follows. `begins`: with the
- * words that such lines begin with.
+ * as machines write them. A person may write the others: they count only where a quote follows.
  */
-export type Attribution = { lines: number; sure: boolean; begins: boolean }
+export type Attribution = { lines: number; sure: boolean }
 
 /** Nobody's attribution is longer, and clients wrap it into no more lines. */
 const MAX_LENGTH = 400
@@ -39,9 +38,8 @@ function endingAt(lines: readonly string[], end: number): Attribution | undefine
     if (lines[end - count]?.endsWith('<')) continue
     const kind = kindOf(joined)
     const sure = kind === 'sure'
-    if (kind && ATTRIBUTION_STARTS.some((start) => joined.startsWith(start)))
-      return { lines: count, sure, begins: true }
-    if (kind && (!best || (sure && !best.sure))) best = { lines: count, sure, begins: false }
+    if (kind && ATTRIBUTION_STARTS.some((start) => joined.startsWith(start))) return { lines: count, sure }
+    if (kind && (!best || (sure && !best.sure))) best = { lines: count, sure }
   }
   return best
 }

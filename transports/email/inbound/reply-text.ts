@@ -12,8 +12,7 @@ import type { MailKind } from './subject.ts'
 /**
  * The new part of a mail's text: without quoted text and without the signature, as a person would read it out. Where
  * it is not plain what is quoted, nothing is cut: what a person wrote must not be lost.
- * - A mail that answers nothing, or quotes nobody, keeps its `>` lines, which are its own then; of the first kind it
- *   loses those to its end that a client introduced.
+ * - A mail that answers nothing, or quotes nobody, keeps its `>` lines: they are its own.
  * - What is forwarded stays: it is what the mail is about.
  * - Where nothing would be left, it is the whole text.
  *
@@ -24,8 +23,10 @@ export function newPart(text: string, kind: MailKind): string {
   if (kind === 'forward') return text.trim()
   // The space is what makes two dashes a signature's (RFC 3676, section 4.3).
   const lines = text.split('\n').map((line) => (line === SIGNATURE ? line : line.trimEnd()))
-  const { own, forwarded } = withoutQuotes(lines, kind)
-  const kept = withoutSignature(own, kind)
+  const end = kind === 'reply' ? endOfNew(lines) : lines.findIndex(isForwardMark)
+  const [own, rest] = end === -1 ? [lines, []] : [lines.slice(0, end), lines.slice(end)]
+  const kept = withoutSignature(kind === 'reply' ? withoutQuotes(own) : own, kind)
+  const forwarded = isForwardMark(rest[0] ?? '') ? rest : []
   return [...kept, ...forwarded].join('\n').trim() || text.trim()
 }
 
@@ -34,44 +35,28 @@ const SIGNATURE = '-- '
 const MAX_SIGNATURE = { lines: 6, length: 80 }
 const MAX_DEVICE = 100
 
-type Own = { own: string[]; forwarded: string[] }
-
-function withoutQuotes(lines: readonly string[], kind: 'reply' | 'first'): Own {
+/** Where what was written anew ends: at a quote that goes to the end, or at what is forwarded; -1 where nothing follows. */
+function endOfNew(lines: readonly string[]): number {
   const introductions = attributions(lines)
-  const own: string[] = []
-  const reply = kind === 'reply'
-  // Where nobody is quoted, what begins with `>` is the author's own: a command, or a number.
-  const hasQuotes = reply && attributions(lines.map((line) => line.replace(/^>+ ?/, ''))).size > 0
-  for (let at = 0; at < lines.length; at++) {
-    const line = lines[at] ?? ''
-    if (isForwardMark(line)) return { own, forwarded: lines.slice(at) }
+  return lines.findIndex((line, at) => {
+    if (isForwardMark(line) || isOriginalMark(line) || isHeaderBlock(lines, at)) return true
     const introduction = introductions.get(at)
-    if (introduction) {
-      const end = at + introduction.lines
-      const next = firstFilled(lines, end)
-      const quoted = next !== undefined && lines[next]?.startsWith('>') === true
-      const isAllThatFollows = quoted && introduction.sure && introduction.begins && isQuoteToEnd(lines, end)
-      if (quoted && !reply && isAllThatFollows) return { own, forwarded: [] }
-      if (quoted && reply) {
-        at = end - 1
-        continue
-      }
-      // Some clients do not mark what they quote; only what a machine wrote says that the rest is a quote.
-      if (reply && (introduction.sure || next === undefined)) return { own, forwarded: [] }
-    }
-    if (hasQuotes && line.startsWith('>')) continue
-    if (reply && (isOriginalMark(line) || isHeaderBlock(lines, at))) return { own, forwarded: [] }
-    own.push(line)
-  }
-  return { own, forwarded: [] }
+    if (!introduction) return false
+    const next = firstFilled(lines, at + introduction.lines)
+    // Some clients do not mark what they quote; only what a machine wrote says that the rest is a quote.
+    return next === undefined || (introduction.sure && !next.startsWith('>'))
+  })
 }
 
-function isQuoteToEnd(lines: readonly string[], from: number): boolean {
-  for (let at = from; at < lines.length; at++) {
-    const line = lines[at] ?? ''
-    if (line.trim() !== '' && !line.startsWith('>')) return false
+/** Without the lines that are marked, and those that say whose they are. */
+function withoutQuotes(lines: readonly string[]): string[] {
+  // Some clients say within the quote whose it is.
+  if (attributions(lines.map((line) => line.replace(/^>+ ?/, ''))).size === 0) return [...lines]
+  const kept = [...lines]
+  for (const [at, { lines: count }] of attributions(lines)) {
+    if (firstFilled(lines, at + count)?.startsWith('>')) kept.fill('>', at, at + count)
   }
-  return true
+  return kept.filter((line) => !line.startsWith('>'))
 }
 
 function isForwardMark(line: string): boolean {
@@ -130,7 +115,7 @@ function isRule(line: string | undefined): boolean {
   return line !== undefined && /^_{5,}$/.test(line)
 }
 
-function firstFilled(lines: readonly string[], from: number): number | undefined {
-  for (let at = from; at < lines.length; at++) if (lines[at]?.trim()) return at
+function firstFilled(lines: readonly string[], from: number): string | undefined {
+  for (let at = from; at < lines.length; at++) if (lines[at]?.trim()) return lines[at]
   return undefined
 }
