@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { hostname, userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { readEnvironment } from '../config/environment.ts'
+import { configPath } from '../config/load-config.ts'
 import type { Submission } from '../control/api.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
@@ -68,7 +69,7 @@ async function placeOf(environs: Environs): Promise<{ dataDir: string; token?: s
     return { dataDir, ...(token === undefined ? {} : { token }) }
   } catch (error) {
     const env = await readEnvironment(environs.cwd, environs.env).catch(() => environs.env)
-    const file = resolve(environs.cwd, environs.path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
+    const file = configPath(environs.cwd, env, environs.path)
     const dataDir = env.TRIVIUM_DATA_DIR
       ? resolve(environs.cwd, env.TRIVIUM_DATA_DIR)
       : resolve(dirname(file), '.trivium')

@@ -1,11 +1,8 @@
 import type { z } from 'zod'
-import type { Environment } from './environment.ts'
-import { interpolate, missingOf, type Variable } from './interpolate.ts'
+import { type Environment, interpolate, missingOf, type Variable } from './environment.ts'
 import type { Problem } from './problem.ts'
-import { respell } from './schema-walk.ts'
-import type { Source } from './source.ts'
-import { isRecord, isUnder, type Path, type Tree } from './yaml-tree.ts'
-import { type Finding, findingsOf } from './zod-problems.ts'
+import type { Path, YamlFile } from './yaml-file.ts'
+import { check, type Finding, findingsOf } from './zod-problems.ts'
 
 /** Checks parts of one file against schemas and collects what is wrong, each with its place. */
 export type Checker = {
@@ -18,126 +15,101 @@ export type Checker = {
   /** Puts the variables into the value at a path; reports what is no variable. */
   fill(value: unknown, path: Path): { value: unknown; variables: Variable[] }
   reportMissing(variables: readonly Variable[]): void
-  /**
-   * Parses a filled value. Undefined where something was wrong, and reported. `variables`: where they came
-   * in; `unset`: findings at these paths are left out, because a value is missing there anyway.
-   */
+  /** Parses a filled value. Undefined where something was wrong, and reported. */
   parse<T>(schema: z.ZodType<T>, value: unknown, path: Path, options?: ParseOptions): T | undefined
   /** `fill`, `reportMissing` and `parse` in one. */
   section<T>(schema: z.ZodType<T>, value: unknown, path: Path): T | undefined
 }
 
-export type ParseOptions = { raw?: unknown; variables?: readonly Variable[]; unset?: readonly Path[] }
+export type ParseOptions = {
+  variables?: readonly Variable[]
+  /** Keys that may stand beside those of the schema. */
+  alsoKnown?: readonly string[]
+  /** Takes a finding that has another place than the file; true where it did. */
+  take?: (finding: Finding) => boolean
+}
 
 /** A checker for one parsed file. */
-export function createChecker(source: Source, tree: Tree, env: Environment): Checker {
+export function createChecker(yaml: YamlFile, env: Environment): Checker {
   const problems: Problem[] = []
   const secrets = new Set<string>()
 
   const report: Checker['report'] = (path, what, message, severity) => {
-    problems.push(source.problem(tree.offsetOf(path, what), message, severity))
+    problems.push(yaml.problem(path, what, message, severity))
   }
 
-  const reportAt = (path: Path, text: string, message: string) => {
-    const from = tree.offsetOf(path, 'value')
-    const found = source.text.indexOf(text, from)
-    problems.push(source.problem(found >= 0 && found < tree.endOf(path) ? found : from, message))
-  }
-
-  const fill: Checker['fill'] = (value, path) => {
-    const { value: filled, variables, malformed } = interpolate(value, env, path)
-    for (const { value: secret } of variables) if (secret !== undefined) secrets.add(secret)
-    for (const { path: at, text } of malformed) {
-      const shown = text.length > 40 ? `${text.slice(0, 39)}…` : text
-      reportAt(
-        at,
-        text,
+  const fill: Checker['fill'] = (value, base) => {
+    const filled = interpolate(value, env, base, (path, token) => {
+      const shown = token.length > 40 ? `${token.slice(0, 39)}…` : token
+      report(
+        path,
+        'value',
         `${shown} is no variable; write \${NAME} or \${NAME:-default}, or $\${ for the text itself`,
       )
-    }
-    return { value: filled, variables }
+    })
+    for (const { value: secret } of filled.variables) if (secret !== undefined) secrets.add(secret)
+    return filled
   }
 
   const reportMissing: Checker['reportMissing'] = (variables) => {
-    const told = new Set<string>()
-    for (const { path, name } of missingOf(variables)) {
-      const place = `${name} ${path.map(String).join(' ')}`
-      if (told.has(place)) continue
-      told.add(place)
-      reportAt(path, `\${${name}`, `the variable ${name} is not set; set it, or write \${${name}:-default}`)
+    const places = new Map(missingOf(variables).map((each) => [[each.name, ...each.path].join('\0'), each]))
+    for (const { path, name } of places.values()) {
+      report(path, 'value', `the variable ${name} is not set; set it, or write \${${name}:-default}`)
     }
   }
 
-  const parse: Checker['parse'] = (schema, value, path, { raw = value, variables = [], unset = [] } = {}) => {
-    const spelled = respell(value, schema)
-    const first = schema.safeParse(spelled)
-    if (first.success) return first.data
+  const parse: Checker['parse'] = (schema, value, path, { variables = [], alsoKnown, take } = {}) => {
+    const first = check(schema, value, alsoKnown)
     // Variables are texts; where the schema wants a number or true/false, they are read as that.
-    const again = convertVariables(spelled, first.error.issues, path, variables)
-      ? schema.safeParse(spelled)
-      : first
-    if (again.success) return again.data
-    const findings = findingsOf(again.error.issues, schema, respell(raw, schema))
-    for (const finding of findings) {
+    const converted = first.issues.filter((issue) => convertVariable(value, issue, path, variables))
+    const { data, issues } = converted.length > 0 ? check(schema, value, alsoKnown) : first
+    const unset = missingOf(variables)
+    for (const finding of findingsOf(issues)) {
       const at = [...path, ...finding.path]
-      if (!isExplainedBy(finding, at, unset)) report(at, finding.what, finding.message)
+      // A missing variable explains what is wrong with its value and with everything around it.
+      const explained = finding.what === 'value' && unset.some((variable) => isUnder(variable.path, at))
+      if (!explained && !take?.(finding)) report(at, finding.what, finding.message)
     }
-    return undefined
+    return data
   }
 
   return {
     problems,
     secrets,
     report,
-    lineOf: (path) => source.lines.linePos(tree.offsetOf(path, 'key')).line,
+    lineOf: yaml.lineOf,
     fill,
     reportMissing,
     parse,
     section(schema, raw, path) {
       const { value, variables } = fill(raw, path)
       reportMissing(variables)
-      const unset = missingOf(variables).map((variable) => variable.path)
-      return parse(schema, value, path, { raw, variables, unset })
+      return parse(schema, value, path, { variables })
     },
   }
 }
 
-/** A missing variable explains what is wrong with its value and with everything around it. */
-function isExplainedBy(finding: Finding, at: Path, unset: readonly Path[]): boolean {
-  if (finding.code === 'unrecognized_keys' || finding.message.startsWith('missing key')) return false
-  return unset.some((path) => isUnder(path, at))
+function isUnder(path: Path, prefix: Path): boolean {
+  return prefix.every((step, index) => step === path[index])
 }
 
-function convertVariables(
+/** Replaces the text of a variable in `value` by the number or the flag that the schema wants; false where it is none. */
+function convertVariable(
   value: unknown,
-  issues: readonly z.core.$ZodIssue[],
+  issue: z.core.$ZodIssue,
   base: Path,
   variables: readonly Variable[],
 ): boolean {
-  let converted = false
-  for (const issue of issues) {
-    if (issue.code !== 'invalid_type') continue
-    const at = [...base, ...issue.path]
-    if (!variables.some(({ path }) => path.length === at.length && isUnder(path, at))) continue
-    converted = replaceAt(value, issue.path, (text) => fromText(text, issue.expected)) || converted
-  }
-  return converted
-}
-
-function replaceAt(value: unknown, path: Path, convert: (text: string) => unknown): boolean {
-  const last = path.at(-1)
-  let parent = value
-  for (const step of path.slice(0, -1))
-    parent = isRecord(parent) || Array.isArray(parent) ? Reflect.get(parent, step) : undefined
-  if (last === undefined || !(isRecord(parent) || Array.isArray(parent))) return false
-  const text = Reflect.get(parent, last)
-  const converted = typeof text === 'string' ? convert(text) : undefined
-  return converted !== undefined && Reflect.set(parent, last, converted)
-}
-
-function fromText(text: string, expected: string): unknown {
-  if (expected === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'
-  if (expected === 'number' || expected === 'int')
-    return text.trim() === '' || Number.isNaN(Number(text)) ? undefined : Number(text)
-  return undefined
+  const at = [...base, ...issue.path]
+  const last = issue.path.at(-1)
+  if (issue.code !== 'invalid_type' || last === undefined) return false
+  if (!variables.some(({ path }) => path.length === at.length && isUnder(path, at))) return false
+  const parent = issue.path
+    .slice(0, -1)
+    .reduce<object>((each, step) => Object(Reflect.get(each, step)), Object(value))
+  const text = String(Reflect.get(parent, last))
+  if (issue.expected === 'boolean' && /^(true|false)$/.test(text))
+    return Reflect.set(parent, last, text === 'true')
+  const isNumber = /^(number|int)$/.test(issue.expected) && text.trim() !== '' && !Number.isNaN(Number(text))
+  return isNumber && Reflect.set(parent, last, Number(text))
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
-import { matchObject, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
-import { daemonSchema } from './daemon-section.ts'
+import { matchSchema, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
-import { accessSchema, modelSchema, skillsSchema } from './sections.ts'
+import { accessSchema, daemonSchema, modelSchema, skillsSchema } from './sections.ts'
 
 /**
  * The JSON Schema (2020-12) of routes.yaml for editors, with the keys of every given transport. The daemon
@@ -56,7 +55,7 @@ function toJson(schema: z.core.$ZodType): JsonObject {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      if (zodSchema === matchObject) {
+      if (zodSchema === matchSchema) {
         const rest = jsonSchema.additionalProperties
         Object.assign(jsonSchema, { additionalProperties: false })
         if (rest !== undefined) jsonSchema.patternProperties = { [OPEN_MATCH_KEY.source]: rest }

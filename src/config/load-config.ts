@@ -1,17 +1,24 @@
 import { dirname, resolve } from 'node:path'
+import { isJsonObject } from '../core/json.ts'
 import type { Route } from '../core/route.ts'
+import { hint, quote } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
-import { type DaemonConfig, daemonConfig, daemonSchema } from './daemon-section.ts'
-import { type Environment, readEnvironment } from './environment.ts'
+import { type Environment, readEnvironment, secretsOf } from './environment.ts'
 import { checkAnswers, type GatewayConfig, parseGateways, type TransportSchemas } from './gateways.ts'
-import { hint, type Problem, quote, throwErrors } from './problem.ts'
-import { parseRoutes, withSkillRoutes } from './routes.ts'
-import { secretsOf } from './secrets.ts'
-import { type AccessConfig, accessSchema, type ModelConfig, modelSchema, skillsSchema } from './sections.ts'
+import { type Problem, throwErrors } from './problem.ts'
+import { parseRoutes } from './routes.ts'
+import {
+  type AccessConfig,
+  accessSchema,
+  DAEMON_VARIABLES,
+  type DaemonConfig,
+  daemonSchema,
+  type ModelConfig,
+  modelSchema,
+  skillsSchema,
+} from './sections.ts'
 import type { RoutedSkill } from './skill-routes.ts'
-import { readSource } from './source.ts'
-import { isRecord, kebab, parseTree, type Tree } from './yaml-tree.ts'
-import { findingsOf } from './zod-problems.ts'
+import { readYaml } from './yaml-file.ts'
 
 /** Everything that routes.yaml and the environment say, checked, with defaults, and deeply frozen. */
 export type Config = {
@@ -44,7 +51,7 @@ export type LoadOptions = {
   skills?: readonly RoutedSkill[]
 }
 
-const SECTIONS = ['daemon', 'gateways', 'routes', 'access', 'model', 'skills'] as const
+const SECTIONS: readonly string[] = ['daemon', 'gateways', 'routes', 'access', 'model', 'skills']
 
 /** Reads the configuration, or throws `config_invalid` with every error in it, each with its place. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
@@ -58,69 +65,64 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
 export async function readConfig(options: LoadOptions): Promise<{ config?: Config; problems: Problem[] }> {
   const { cwd } = options
   const env = await readEnvironment(cwd, options.env)
-  const file = resolve(cwd, options.path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
-  const source = await readSource(file, cwd)
-  if (!('text' in source)) return { problems: [source] }
-  const { tree, problems } = parseTree(source)
-  if (!tree) return { problems }
-  const check = createChecker(source, tree, env)
-  const sections = sectionsOf(tree, check)
-  const config = assemble(sections, { ...options, env, file }, check)
-  const hasErrors = check.problems.some((problem) => problem.severity === 'error')
-  const sorted = check.problems.toSorted(
-    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
-  )
-  return hasErrors
-    ? { problems: sorted }
-    : { config: deepFreeze({ ...config, warnings: sorted }), problems: sorted }
+  const file = configPath(cwd, env, options.path)
+  const { yaml, problems } = await readYaml(file, cwd)
+  if (!yaml) return { problems }
+  const checker = createChecker(yaml, env)
+  try {
+    const config = assemble(yaml.value, { ...options, env, file }, checker)
+    const found = checker.problems.toSorted(
+      (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+    )
+    if (found.some((problem) => problem.severity === 'error')) return { problems: found }
+    return { config: deepFreeze({ ...config, warnings: found }), problems: found }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return {
+      problems: [yaml.problem([], 'value', 'the file is nested too deep, or an alias refers to itself')],
+    }
+  }
 }
 
-type Sections = Partial<Record<(typeof SECTIONS)[number], unknown>>
-
-function sectionsOf(tree: Tree, check: Checker): Sections {
-  const { value } = tree
-  if (value === null) return {}
-  if (!isRecord(value)) {
-    check.report([], 'value', `expected a mapping with the sections ${SECTIONS.join(', ')}`)
-    return {}
-  }
-  const names: readonly string[] = SECTIONS
-  for (const key of Object.keys(value)) {
-    if (!names.includes(key)) check.report([key], 'key', `unknown key ${quote(key)}${hint(key, SECTIONS)}`)
-  }
-  return value
+/** The absolute path of the configuration file, which need not be there. */
+export function configPath(cwd: string, env: Environment, path?: string): string {
+  return resolve(cwd, path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
 }
 
 function assemble(
-  sections: Sections,
+  value: unknown,
   options: LoadOptions & { file: string },
-  check: Checker,
+  checker: Checker,
 ): Omit<Config, 'warnings'> {
   const { env, cwd, file, transports, skills } = options
-  const report = (message: string) => check.problems.push({ severity: 'error', file: 'environment', message })
-
-  const section = check.section(daemonSchema, sections.daemon ?? {}, ['daemon']) ?? daemonSchema.parse({})
-  if (section.config !== undefined && resolve(dirname(file), section.config) !== file) {
-    check.report(
-      ['daemon', 'config'],
-      'value',
-      'this can only name the file itself; set TRIVIUM_CONFIG to read another',
-    )
+  const sections = isJsonObject(value) ? value : {}
+  if (value !== null && !isJsonObject(value)) {
+    checker.report([], 'value', `expected a mapping with the sections ${SECTIONS.join(', ')}`)
   }
-  const daemon = daemonConfig(section, { env, cwd, file, hasDataDir: hasDataDir(sections.daemon) }, report)
-  const gateways = parseGateways(sections.gateways, transports, check)
-  checkRetention(daemon, gateways, check)
-
-  const kinds = Object.keys(transports)
-  checkAnswers(gateways, skills, check)
-  const world = { gateways, transports: kinds, ...(skills ? { skills } : {}) }
-  const own = parseRoutes(sections.routes, world, check)
-  const routes = withSkillRoutes(own, skills ?? [], world, check)
-  warnOfIdleness(gateways, routes, check)
-
-  const access = check.section(accessSchema, sections.access ?? {}, ['access']) ?? { roles: {} }
-  const model = parseModel(sections.model, env, check, report)
-  const folders = check.section(skillsSchema, sections.skills ?? {}, ['skills'])?.folders ?? []
+  for (const key of Object.keys(sections)) {
+    if (!SECTIONS.includes(key))
+      checker.report([key], 'key', `unknown key ${quote(key)}${hint(key, SECTIONS)}`)
+  }
+  const daemon = parseDaemon(sections.daemon ?? {}, { env, cwd, file }, checker)
+  const gateways = parseGateways(sections.gateways, transports, checker)
+  const names = gateways.map((gateway) => gateway.name)
+  for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
+    const path = ['daemon', 'retention', 'gateways', name]
+    checker.report(path, 'key', `there is no gateway ${quote(name)}${hint(name, names)}`)
+  }
+  if (skills) checkAnswers(gateways, skills, checker)
+  const world = { gateways, transports: Object.keys(transports), ...(skills ? { skills } : {}) }
+  const routes = parseRoutes(sections.routes, world, checker)
+  if (!gateways.some((gateway) => gateway.enabled)) {
+    checker.report(['gateways'], 'key', 'no gateway is started, so nothing can come in', 'warning')
+  }
+  if (routes.length === 0) {
+    const message = 'there are no routes: messages reach receive and events, but no skill'
+    checker.report(['routes'], 'key', message, 'warning')
+  }
+  const access = checker.section(accessSchema, sections.access ?? {}, ['access']) ?? { roles: {} }
+  const model = parseModel(sections.model, env, checker)
+  const folders = checker.section(skillsSchema, sections.skills ?? {}, ['skills'])?.folders ?? []
   return {
     file,
     daemon,
@@ -129,50 +131,55 @@ function assemble(
     access,
     ...(model ? { model } : {}),
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
-    secrets: secretsOf(check.secrets, sections, daemon),
+    secrets: secretsOf(checker.secrets, sections, daemon),
   }
 }
 
-function hasDataDir(section: unknown): boolean {
-  return isRecord(section) && Object.keys(section).some((key) => kebab(key) === 'data-dir')
-}
-
-function checkRetention(daemon: DaemonConfig, gateways: readonly GatewayConfig[], check: Checker): void {
-  const names = gateways.map((gateway) => gateway.name)
-  for (const name of Object.keys(daemon.retention.gateways ?? {})) {
-    if (names.includes(name)) continue
-    const path = ['daemon', 'retention', 'gateways', name]
-    check.report(path, 'key', `there is no gateway ${quote(name)}${hint(name, names)}`)
-  }
-}
-
-function warnOfIdleness(gateways: readonly GatewayConfig[], routes: readonly Route[], check: Checker): void {
-  if (!gateways.some((gateway) => gateway.enabled)) {
-    check.report(['gateways'], 'key', 'no gateway is started, so nothing can come in', 'warning')
-  }
-  if (routes.length === 0) {
-    check.report(
-      ['routes'],
-      'key',
-      'there are no routes: messages reach receive and events, but no skill',
-      'warning',
-    )
-  }
-}
-
-function parseModel(
+/**
+ * The section with the environment laid over it; what is empty there is unset. A relative data directory of the file is
+ * relative to the file, one of the environment (and the default) to the working directory.
+ */
+function parseDaemon(
   raw: unknown,
-  env: Environment,
-  check: Checker,
-  report: (message: string) => void,
-): ModelConfig | undefined {
-  const model = raw === undefined || raw === null ? undefined : check.section(modelSchema, raw, ['model'])
-  if (!env.TRIVIUM_MODEL) return model
-  const named = modelSchema.safeParse(env.TRIVIUM_MODEL)
-  for (const { message } of findingsOf(named.error?.issues ?? [], modelSchema, env.TRIVIUM_MODEL)) {
-    report(`TRIVIUM_MODEL: ${message}`)
+  { env, cwd, file }: { env: Environment; cwd: string; file: string },
+  checker: Checker,
+): DaemonConfig {
+  const path = ['daemon']
+  const set = Object.entries(DAEMON_VARIABLES).filter(([variable]) => env[variable])
+  const over = Object.fromEntries(set.map(([variable, key]) => [key, env[variable]]))
+  const { value, variables } = checker.fill(raw, path)
+  checker.reportMissing(variables)
+  const parsed = checker.parse(daemonSchema, isJsonObject(value) ? { ...value, ...over } : value, path, {
+    variables,
+    take({ path: [key], message }) {
+      const found = set.find((each) => each[1] === key)
+      if (found) reportVariable(found[0], message, checker)
+      return found !== undefined
+    },
+  })
+  const { config, ...daemon } = parsed ?? daemonSchema.parse({})
+  if (config !== undefined && resolve(dirname(file), config) !== file) {
+    const message = 'this can only name the file itself; set TRIVIUM_CONFIG to read another'
+    checker.report([...path, 'config'], 'value', message)
   }
+  const isOfFile = !('data-dir' in over) && isJsonObject(raw) && 'data-dir' in raw
+  return { ...daemon, dataDir: resolve(isOfFile ? dirname(file) : cwd, daemon.dataDir) }
+}
+
+function parseModel(raw: unknown, env: Environment, checker: Checker): ModelConfig | undefined {
+  const model = raw === undefined || raw === null ? undefined : checker.section(modelSchema, raw, ['model'])
+  if (!env.TRIVIUM_MODEL) return model
+  checker.parse(modelSchema, env.TRIVIUM_MODEL, ['model'], {
+    take({ message }) {
+      reportVariable('TRIVIUM_MODEL', message, checker)
+      return true
+    },
+  })
   return { ...model, name: env.TRIVIUM_MODEL }
+}
+
+function reportVariable(variable: string, message: string, checker: Checker): void {
+  checker.problems.push({ severity: 'error', file: 'environment', message: `${variable}: ${message}` })
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,66 +1,149 @@
 import { z } from 'zod'
-import { timerDuration } from '../core/units.ts'
+import { duration, timerDuration } from '../core/units.ts'
+import { defined } from '../lib/defined.ts'
 
-/** Who may invoke what. Roles map sender identities to skill globs; further keys are kept as they are. */
-export type AccessConfig = {
-  roles: Record<string, { members: string[]; skills: string[]; [key: string]: unknown }>
-  [key: string]: unknown
-}
+/** Where something listens. Port 0 picks a free one. */
+export type Address = { host: string; port: number }
 
-/** The model that markdown skills run on where they name no other. Times in milliseconds. */
-export type ModelConfig = {
-  /** `provider:model`, such as `anthropic:claude-sonnet-5`. */
-  name: string
-  baseUrl?: string
-  apiKey?: string
-  temperature?: number
-  maxSteps?: number
-  maxOutputTokens?: number
-  timeout?: number
-}
+const ADDRESS_HINT = 'expected host:port, such as 127.0.0.1:8080'
 
+/** `8080`, `:8080`, `localhost:8080`, `[::1]:8080`. Without a host it is loopback. */
+const address = z
+  .union([z.string(), z.int()], { error: ADDRESS_HINT })
+  .transform((value, context): Address => {
+    const found = /^(?:(\[[0-9a-fA-F:.%\w]+\]|[\w.-]+)?:)?(\d{1,5})$/.exec(String(value).trim())
+    const port = Number(found?.[2])
+    if (found && port <= 65_535) return { host: (found[1] ?? '127.0.0.1').replaceAll(/[[\]]/g, ''), port }
+    context.addIssue({ code: 'custom', message: ADDRESS_HINT, input: value })
+    return z.NEVER
+  })
+const count = z.int().min(1)
 const names = z.array(z.string().min(1))
 
-/** The section `access:`. */
-export const accessSchema = z
-  .looseObject({
-    roles: z
-      .record(z.string(), z.looseObject({ members: names.default([]), skills: names.default([]) }))
+const retention = z
+  .strictObject({
+    'max-age': duration.default(7 * 86_400_000),
+    'max-count': count.default(1_000_000),
+    gateways: z
+      .record(
+        z.string(),
+        z.strictObject({ 'max-age': duration }).transform((one) => ({ maxAge: one['max-age'] })),
+      )
+      .default({}),
+    topics: z
+      .record(
+        z.string(),
+        z
+          .strictObject({ 'max-age': duration.exactOptional(), 'max-count': count.exactOptional() })
+          .transform((one) => defined({ maxAge: one['max-age'], maxCount: one['max-count'] })),
+      )
       .default({}),
   })
-  .transform((section): AccessConfig => section)
+  .transform(({ 'max-age': maxAge, 'max-count': maxCount, ...rest }) => ({
+    journal: { maxAge, maxCount },
+    ...rest,
+  }))
+
+/** The section `daemon:`. */
+export const daemonSchema = z
+  .strictObject({
+    config: z
+      .string()
+      .exactOptional()
+      .describe('Only for completeness: this very file. Set TRIVIUM_CONFIG instead.'),
+    'data-dir': z.string().min(1).default('.trivium'),
+    listen: address.default({ host: '127.0.0.1', port: 8080 }),
+    'control-listen': address.default({ host: '127.0.0.1', port: 8787 }),
+    token: z.string().min(8).exactOptional().describe('The control token; without it the daemon makes one.'),
+    'redis-url': z
+      .string()
+      .regex(/^(rediss?|redis-sentinel):\/\/\S+$/, 'expected redis://…, rediss://… or redis-sentinel://…')
+      .exactOptional()
+      .describe('Set: the Redis store. Else the embedded one.'),
+    'redis-prefix': z
+      .string()
+      .regex(/^[\w-]{1,40}$/, 'expected up to 40 letters, digits, _ and -')
+      .default('trivium')
+      .describe('What all keys in Redis begin with; installations with different ones never meet.'),
+    'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    grace: timerDuration.default(10_000).describe('How long a drain waits for what runs.'),
+    retention: retention.prefault({}),
+    'max-backlog': count
+      .exactOptional()
+      .describe(
+        "Messages that dispatch may be behind before new ones are refused; else the store's own bound.",
+      ),
+  })
+  .transform((section) => ({
+    dataDir: section['data-dir'],
+    listen: section.listen,
+    controlListen: section['control-listen'],
+    redisPrefix: section['redis-prefix'],
+    logLevel: section['log-level'],
+    grace: section.grace,
+    retention: section.retention,
+    ...defined({
+      config: section.config,
+      token: section.token,
+      redisUrl: section['redis-url'],
+      maxBacklog: section['max-backlog'],
+    }),
+  }))
+
+/** How the daemon itself runs. Paths are absolute, times in milliseconds. */
+export type DaemonConfig = Omit<z.output<typeof daemonSchema>, 'config'>
+
+/** The environment's names of the keys under `daemon:`. */
+export const DAEMON_VARIABLES: Readonly<Record<string, string>> = {
+  TRIVIUM_DATA_DIR: 'data-dir',
+  TRIVIUM_LISTEN: 'listen',
+  TRIVIUM_CONTROL_LISTEN: 'control-listen',
+  TRIVIUM_TOKEN: 'token',
+  REDIS_URL: 'redis-url',
+  TRIVIUM_REDIS_PREFIX: 'redis-prefix',
+  TRIVIUM_LOG_LEVEL: 'log-level',
+  TRIVIUM_GRACE: 'grace',
+}
+
+/** The section `access:`: roles map sender identities to skill globs; further keys are kept as they are. */
+export const accessSchema = z.looseObject({
+  roles: z
+    .record(z.string(), z.looseObject({ members: names.default([]), skills: names.default([]) }))
+    .default({}),
+})
+
+export type AccessConfig = z.output<typeof accessSchema>
 
 const modelName = z
   .string()
   .regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5')
 
-const modelObject = z.strictObject({
-  name: modelName,
-  'base-url': z.url().optional(),
-  'api-key': z.string().min(1).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  'max-steps': z.int().min(1).max(1000).optional(),
-  'max-output-tokens': z.int().min(1).optional(),
-  timeout: timerDuration.optional(),
+const modelObject = z
+  .strictObject({
+    name: modelName,
+    'base-url': z.url().exactOptional(),
+    'api-key': z.string().min(1).exactOptional(),
+    temperature: z.number().min(0).max(2).exactOptional(),
+    'max-steps': z.int().min(1).max(1000).exactOptional(),
+    'max-output-tokens': z.int().min(1).exactOptional(),
+    timeout: timerDuration.exactOptional(),
+  })
+  .transform(
+    ({
+      'base-url': baseUrl,
+      'api-key': apiKey,
+      'max-steps': maxSteps,
+      'max-output-tokens': maxOutputTokens,
+      ...rest
+    }) => ({ ...rest, ...defined({ baseUrl, apiKey, maxSteps, maxOutputTokens }) }),
+  )
+
+/** The section `model:`, the model of markdown skills that name no other: a name alone, or a mapping. */
+export const modelSchema = z.union([modelName.transform((name) => ({ name })), modelObject], {
+  error: 'expected provider:model or a mapping with a name',
 })
 
-/** The section `model:`: a name alone, or a mapping. */
-export const modelSchema = z
-  .union([modelName, modelObject], { error: 'expected provider:model or a mapping with a name' })
-  .transform((section): ModelConfig => {
-    if (typeof section === 'string') return { name: section }
-    return {
-      name: section.name,
-      ...(section['base-url'] === undefined ? {} : { baseUrl: section['base-url'] }),
-      ...(section['api-key'] === undefined ? {} : { apiKey: section['api-key'] }),
-      ...(section.temperature === undefined ? {} : { temperature: section.temperature }),
-      ...(section['max-steps'] === undefined ? {} : { maxSteps: section['max-steps'] }),
-      ...(section['max-output-tokens'] === undefined
-        ? {}
-        : { maxOutputTokens: section['max-output-tokens'] }),
-      ...(section.timeout === undefined ? {} : { timeout: section.timeout }),
-    }
-  })
+export type ModelConfig = z.output<typeof modelObject>
 
 /** The section `skills:`. Folders are relative to the file. */
 export const skillsSchema = z.strictObject({ folders: names.default(['skills']) })

@@ -1,41 +1,8 @@
 import { z } from 'zod'
-import type { Json, JsonObject } from './json.ts'
+import { hint, quote } from '../lib/nearest.ts'
+import { jsonObjectSchema } from './json.ts'
 import { patternText } from './pattern.ts'
 import { timerDuration } from './units.ts'
-
-/** Who answers a message: the first route whose `match` fits wins. Times in milliseconds. */
-export type Route = {
-  name: string
-  /** All keys must match; a list means any of its values. Empty: every message matches. */
-  match: RouteMatch
-  skill: string
-  /** Fixed arguments, added to those that every dispatched skill gets. */
-  args?: JsonObject
-  retry: RouteRetry
-  timeout: number
-  /** How many invocations of this route run at once in one process. */
-  concurrency: number
-  /** `auto`: what the skill returns is the reply. `none`: it is not sent. */
-  reply: 'auto' | 'none'
-  /** The model for a markdown skill, in place of the configured one. */
-  model?: string
-  /** The invocation waits for somebody's consent. */
-  approval?: boolean
-}
-
-/**
- * `mention`, `direct` and `verified` are booleans; every other key holds the patterns (`prefix`: the texts) of
- * which one must fit.
- */
-export type RouteMatch = { readonly [key: string]: readonly string[] | boolean }
-
-/** `attempts` counts the first one too. */
-export type RouteRetry = {
-  attempts: number
-  backoff: 'exponential' | 'fixed'
-  delay: number
-  maxDelay: number
-}
 
 /** What a route gets that says nothing else. Times in milliseconds. */
 export const ROUTE_DEFAULTS = {
@@ -43,36 +10,9 @@ export const ROUTE_DEFAULTS = {
   timeout: 60_000,
   concurrency: 16,
   reply: 'auto',
-} as const satisfies Partial<Route>
+} as const
 
-/**
- * The plain keys of `match`. `from` fits the sender's id, address or name. `event`, `channel`, `command`,
- * `action`, `reaction`, `mention` and `direct` read the field of that name in `data`; `verified` is whether the
- * transport has proof of the sender. Besides these there are `header.NAME` (a header of `data.headers`,
- * case-insensitive) and `data.PATH` (dotted, `data.body.ref`). A notice (`data.notice: true`, such as an edit or a
- * reaction in Slack) fits only where `event` or `reaction` is given.
- */
-export const MATCH_KEYS = [
-  'gateway',
-  'transport',
-  'from',
-  'to',
-  'subject',
-  'text',
-  'prefix',
-  'event',
-  'channel',
-  'mention',
-  'direct',
-  'verified',
-  'command',
-  'action',
-  'reaction',
-] as const
-
-export type MatchKey = (typeof MATCH_KEYS)[number]
-
-/** Keys that start like this are free in their rest. */
+/** Keys of `match` that are free in their rest: `header.NAME` (in any case) and `data.PATH` (dotted). */
 export const OPEN_MATCH_KEY = /^(header|data)\.[^\s.]+(\.[^\s.]+)*$/
 
 /** What is meant where the open keys are written without their rest. */
@@ -82,50 +22,55 @@ const BARE_KEYS: Record<string, string> = {
   headers: 'header.NAME, such as header.user-agent',
 }
 
-const MATCH_HINT = 'expected a glob, a /regex/, or a list of them'
+const PATTERN_HINT = 'expected a glob, a /regex/, or a list of them'
 const TEXT_HINT = 'expected a text or a list of texts'
-const MAX_VALUES = 1000
 
-const scalar = z.union([patternText, z.number().transform(String), z.boolean().transform(String)], {
-  error: MATCH_HINT,
+const pattern = z.union([patternText, z.number().transform(String), z.boolean().transform(String)], {
+  error: PATTERN_HINT,
 })
-const patterns = oneOrMore(scalar, MATCH_HINT)
-const texts = oneOrMore(
-  z.union([z.string().min(1), z.number().transform(String)], { error: TEXT_HINT }),
-  TEXT_HINT,
-)
+const text = z.union([z.string().min(1), z.number().transform(String)], { error: TEXT_HINT })
+const patterns = oneOrMore(pattern, PATTERN_HINT).exactOptional()
+const flag = z.boolean().exactOptional()
 
-/** The keys of `match` as they are written; apart from `matchSchema` so that the JSON Schema can name it. */
-export const matchObject = z
+/**
+ * The keys of `match` as they are written. `from` fits the sender's id, address or name. `event`, `channel`, `command`,
+ * `action`, `reaction`, `mention` and `direct` read the field of that name in `data`; `verified` is whether the
+ * transport has proof of the sender. A notice (`data.notice: true`, such as an edit or a reaction in Slack) fits
+ * only where `event` or `reaction` is given.
+ */
+export const matchSchema = z
   .object({
-    gateway: patterns.optional(),
-    transport: patterns.optional(),
-    from: patterns.optional(),
-    to: patterns.optional(),
-    subject: patterns.optional(),
-    text: patterns.optional(),
-    prefix: texts.optional(),
-    event: patterns.optional(),
-    channel: patterns.optional(),
-    mention: z.boolean().optional(),
-    direct: z.boolean().optional(),
-    verified: z.boolean().optional(),
-    command: patterns.optional(),
-    action: patterns.optional(),
-    reaction: patterns.optional(),
-  } satisfies Record<MatchKey, z.ZodType>)
-  .catchall(patterns)
+    gateway: patterns,
+    transport: patterns,
+    from: patterns,
+    to: patterns,
+    subject: patterns,
+    text: patterns,
+    prefix: oneOrMore(text, TEXT_HINT).exactOptional(),
+    event: patterns,
+    channel: patterns,
+    mention: flag,
+    direct: flag,
+    verified: flag,
+    command: patterns,
+    action: patterns,
+    reaction: patterns,
+  })
+  .catchall(oneOrMore(pattern, PATTERN_HINT))
   .superRefine((match, context) => {
-    const known: readonly string[] = MATCH_KEYS
-    const keys = Object.keys(match).filter((key) => !known.includes(key) && !OPEN_MATCH_KEY.test(key))
-    const [bare] = keys.filter((key) => Object.hasOwn(BARE_KEYS, key))
-    const message = bare === undefined ? {} : { message: `unknown key "${bare}"; write ${BARE_KEYS[bare]}` }
-    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: match, ...message })
+    const keys = Object.keys(match).filter((key) => !isMatchKey(key))
+    if (keys.length === 0) return
+    const message = keys.map((key) => `unknown key ${quote(key)}${meant(key)}`).join('\n')
+    context.addIssue({ code: 'unrecognized_keys', keys, input: match, message })
   })
 
-const matchSchema = matchObject.transform(
-  (match): RouteMatch => Object.fromEntries(Object.entries(match).flatMap(present)),
-)
+/** True for the keys of `match`. */
+export function isMatchKey(key: string): boolean {
+  return Object.hasOwn(matchSchema.shape, key) || OPEN_MATCH_KEY.test(key)
+}
+
+/** `mention`, `direct` and `verified` are booleans; every other key holds patterns of which one must fit. */
+export type RouteMatch = { readonly [key: string]: readonly string[] | boolean }
 
 const retrySchema = z
   .strictObject({
@@ -134,48 +79,39 @@ const retrySchema = z
     delay: timerDuration.default(ROUTE_DEFAULTS.retry.delay),
     'max-delay': timerDuration.default(ROUTE_DEFAULTS.retry.maxDelay),
   })
-  .transform(
-    ({ 'max-delay': maxDelay, ...rest }): RouteRetry => ({
-      ...rest,
-      maxDelay: Math.max(maxDelay, rest.delay),
-    }),
-  )
+  .transform(({ 'max-delay': most, ...rest }) => ({ ...rest, maxDelay: Math.max(most, rest.delay) }))
 
-/** One route of routes.yaml. Parses to a `Route` with its defaults filled in. */
-export const routeSchema = z
-  .strictObject({
-    name: z.string().regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside'),
-    match: matchSchema.default({}),
-    skill: z.string().min(1),
-    args: z.record(z.string(), z.json()).optional(),
-    retry: retrySchema.default(ROUTE_DEFAULTS.retry),
-    timeout: timerDuration
-      .refine((ms) => ms > 0, 'a timeout is longer than 0')
-      .default(ROUTE_DEFAULTS.timeout),
-    concurrency: z.int().min(1).max(10_000).default(ROUTE_DEFAULTS.concurrency),
-    reply: z.enum(['auto', 'none']).default(ROUTE_DEFAULTS.reply),
-    model: z.string().min(1).optional(),
-    approval: z.boolean().optional(),
-  })
-  .transform(
-    ({ args, model, approval, ...rest }): Route => ({
-      ...rest,
-      ...(args === undefined ? {} : { args: asJsonObject(args) }),
-      ...(model === undefined ? {} : { model }),
-      ...(approval === undefined ? {} : { approval }),
-    }),
-  )
+/** One route of routes.yaml, with its defaults filled in. Times in milliseconds. */
+export const routeSchema = z.strictObject({
+  name: z.string().regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside'),
+  /** All keys must match; a list means any of its values. Empty: every message matches. */
+  match: matchSchema.transform((match): RouteMatch => match).default({}),
+  skill: z.string().min(1),
+  /** Fixed arguments, added to those that every dispatched skill gets. */
+  args: jsonObjectSchema.exactOptional(),
+  /** `attempts` counts the first one too. */
+  retry: retrySchema.default(ROUTE_DEFAULTS.retry),
+  timeout: timerDuration.refine((ms) => ms > 0, 'a timeout is longer than 0').default(ROUTE_DEFAULTS.timeout),
+  /** How many invocations of this route run at once in one process. */
+  concurrency: z.int().min(1).max(10_000).default(ROUTE_DEFAULTS.concurrency),
+  /** `auto`: what the skill returns is the reply. `none`: it is not sent. */
+  reply: z.enum(['auto', 'none']).default(ROUTE_DEFAULTS.reply),
+  /** The model for a markdown skill, in place of the configured one. */
+  model: z.string().min(1).exactOptional(),
+  /** The invocation waits for somebody's consent. */
+  approval: z.boolean().exactOptional(),
+})
 
-function oneOrMore<T extends z.ZodType<string>>(item: T, hint: string) {
+/** Who answers a message: the first route whose `match` fits wins. */
+export type Route = z.output<typeof routeSchema>
+
+function oneOrMore<T extends z.ZodType<string>>(item: T, hintText: string) {
   return z
-    .union([item, z.array(item).min(1).max(MAX_VALUES)], { error: hint })
+    .union([item, z.array(item).min(1).max(1000)], { error: hintText })
     .transform((value: string | string[]): string[] => (typeof value === 'string' ? [value] : value))
 }
 
-function present([key, value]: [string, string[] | boolean | undefined]): [string, string[] | boolean][] {
-  return value === undefined ? [] : [[key, value]]
-}
-
-function asJsonObject(args: Record<string, Json>): JsonObject {
-  return args
+function meant(key: string): string {
+  const bare = Object.hasOwn(BARE_KEYS, key) ? BARE_KEYS[key] : undefined
+  return bare === undefined ? hint(key, Object.keys(matchSchema.shape)) : `; write ${bare}`
 }

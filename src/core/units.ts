@@ -12,23 +12,11 @@ const DURATION_UNITS: Record<string, number> = {
   w: 604_800_000,
 }
 const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
-const RATE_UNITS: Record<string, string> = {
-  sec: 's',
-  second: 's',
-  min: 'm',
-  minute: 'm',
-  hour: 'h',
-  day: 'd',
-}
 
 const TEN_YEARS = 10 * 365 * 86_400_000
 /** The longest delay that a Node timer keeps; longer ones fire at once. */
 const LONGEST_TIMER = 2 ** 31 - 1
 const LARGEST_SIZE = 1024 ** 4
-
-const DURATION_HINT = 'expected a duration such as 500ms, 30s, 5m, 1h30m or 7d'
-const SIZE_HINT = 'expected a size such as 512kb or 1mb'
-const RATE_HINT = 'expected a rate such as 100/s or 20/min, or off'
 
 /**
  * Milliseconds from `500ms`, `30s`, `5m`, `1h30m`, `7d`, `2w`; a bare number is milliseconds already.
@@ -38,31 +26,29 @@ export function parseDuration(value: number | string): number | undefined {
   const text = String(value).trim().toLowerCase()
   if (/^\d+(\.\d+)?$/.test(text)) return bounded(Number(text), TEN_YEARS)
   if (text.length > 40 || !/^(\d+(\.\d+)?(ms|[smhdw])\s*)+$/.test(text)) return undefined
-  let total = 0
-  for (const [, amount, unit] of text.matchAll(/([\d.]+)(ms|[smhdw])/g)) {
-    total += Number(amount) * (DURATION_UNITS[unit ?? ''] ?? Number.NaN)
-  }
+  const parts = [...text.matchAll(/([\d.]+)(ms|[smhdw])/g)]
+  const total = parts.reduce(
+    (sum, [, amount, unit = '']) => sum + Number(amount) * (DURATION_UNITS[unit] ?? 0),
+    0,
+  )
   return bounded(total, TEN_YEARS)
 }
 
 /** Bytes from `512kb`, `1mb`, `1.5gb` (multiples of 1024); a bare number is bytes already. Else undefined. */
 export function parseSize(value: number | string): number | undefined {
   const text = String(value).trim().toLowerCase()
-  const [, amount, unit] = /^(\d{1,15}(?:\.\d{1,6})?) ?(b|kb|mb|gb)?$/.exec(text) ?? []
-  return amount === undefined
-    ? undefined
-    : bounded(Number(amount) * (SIZE_UNITS[unit ?? 'b'] ?? 1), LARGEST_SIZE)
+  const [, amount, unit = 'b'] = /^(\d{1,15}(?:\.\d{1,6})?) ?(b|kb|mb|gb)?$/.exec(text) ?? []
+  return amount === undefined ? undefined : bounded(Number(amount) * (SIZE_UNITS[unit] ?? 1), LARGEST_SIZE)
 }
 
 /** A rate from `100/s`, `20/min`, `5/30s`; `off` is no limit at all. Else undefined. */
 export function parseRate(value: string): Rate | 'off' | undefined {
   const text = value.trim().toLowerCase()
   if (text === 'off') return 'off'
-  const [, amount, span] = /^(\d{1,9}) ?\/ ?([\w.]{1,20})$/.exec(text) ?? []
-  if (amount === undefined || span === undefined || Number(amount) === 0) return undefined
-  const unit = RATE_UNITS[span] ?? span
+  const [, amount, span = ''] = /^(\d{1,9}) ?\/ ?([\w.]{1,20})$/.exec(text) ?? []
+  const unit = span.replace(/^(s|m|h|d)(ec|econd|in|inute|our|ay)$/, '$1')
   const per = parseDuration(/^\d/.test(unit) ? unit : `1${unit}`)
-  return per ? { count: Number(amount), per } : undefined
+  return Number(amount) > 0 && per ? { count: Number(amount), per } : undefined
 }
 
 /** Milliseconds as people write them: `1500` is `1.5s`, `60000` is `1m`. */
@@ -71,40 +57,37 @@ export function formatDuration(ms: number): string {
   return `${Number((ms / size).toFixed(2))}${unit}`
 }
 
-const numberOrText = (hint: string) => z.union([z.number(), z.string()], { error: hint })
+const numberOrText = (error: string) => z.union([z.number(), z.string()], { error })
+// YAML 1.1 editors turn `off` into false; mean the same.
+const textOrOff = (error: string) => z.union([z.string(), z.literal(false).transform(() => 'off')], { error })
 
 /** A duration in configuration; parses to milliseconds. */
-export const duration = numberOrText(DURATION_HINT).transform((value, context) =>
-  orIssue(parseDuration(value), value, DURATION_HINT, context),
+export const duration = parsed(
+  numberOrText,
+  parseDuration,
+  'expected a duration such as 500ms, 30s, 5m, 1h30m or 7d',
 )
 
 /** As `duration`, but short enough for a timer: at most 24 days. For timeouts, delays and leases. */
 export const timerDuration = duration.refine((ms) => ms <= LONGEST_TIMER, 'a timer runs for at most 24d')
 
 /** A size in configuration; parses to bytes. */
-export const size = numberOrText(SIZE_HINT).transform((value, context) =>
-  orIssue(parseSize(value), value, SIZE_HINT, context),
-)
+export const size = parsed(numberOrText, parseSize, 'expected a size such as 512kb or 1mb')
 
 /** A rate in configuration; parses to `{ count, per }` with `per` in milliseconds, or to `off`. */
-export const rate = z
-  .union([z.string(), z.literal(false)], { error: RATE_HINT })
-  // YAML 1.1 editors turn `off` into false; mean the same.
-  .transform((value, context) =>
-    orIssue(parseRate(value === false ? 'off' : value), value, RATE_HINT, context),
-  )
+export const rate = parsed(textOrOff, parseRate, 'expected a rate such as 100/s or 20/min, or off')
 
 function bounded(value: number, limit: number): number | undefined {
   return value >= 0 && value <= limit ? Math.round(value) : undefined
 }
 
-function orIssue<T>(
-  parsed: T | undefined,
-  value: unknown,
+/** What `read` makes of a value; where it makes nothing of it, the hint is the message of the issue. */
+function parsed<In, Out>(
+  schema: (hint: string) => z.ZodType<In>,
+  read: (value: In) => Out | undefined,
   hint: string,
-  context: { addIssue(issue: { code: 'custom'; message: string; input: unknown }): void },
-): T {
-  if (parsed !== undefined) return parsed
-  context.addIssue({ code: 'custom', message: hint, input: value })
-  return z.NEVER
+) {
+  return schema(hint)
+    .refine((value) => read(value) !== undefined, hint)
+    .transform((value) => read(value) ?? z.NEVER)
 }

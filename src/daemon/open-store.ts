@@ -1,4 +1,4 @@
-import type { DaemonConfig } from '../config/daemon-section.ts'
+import type { DaemonConfig } from '../config/sections.ts'
 import type { Event } from '../core/event.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'

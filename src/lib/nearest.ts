@@ -1,0 +1,21 @@
+import { closest, distance } from 'fastest-levenshtein'
+
+/** The name that was most likely meant, or undefined where none is near. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  if (known.length === 0 || name.length > 100) return undefined
+  const found = closest(name.toLowerCase(), [...known])
+  const limit = Math.max(1, Math.ceil(name.length / 3))
+  return distance(name.toLowerCase(), found.toLowerCase()) <= limit ? found : undefined
+}
+
+/** `; did you mean "match"?` where a name is near; else which names there are, if few. */
+export function hint(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  if (near !== undefined) return `; did you mean "${near}"?`
+  return known.length > 0 && known.length <= 12 ? `; known: ${known.join(', ')}` : ''
+}
+
+/** A name in quotes, cut to what fits a line. */
+export function quote(name: string): string {
+  return `"${name.length > 60 ? `${name.slice(0, 59)}…` : name}"`
+}
