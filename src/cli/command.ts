@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { TriviumError } from '../core/errors.ts'
 import type { Environs } from './environs.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -17,3 +18,15 @@ export type AddCommand = (program: Command, context: CommandContext) => void
 
 /** The exit code where a wait ended with nothing. */
 export const EXIT_NOTHING = 4
+
+/** The error for a command line that cannot be understood. */
+export function usage(details: string, cause?: unknown): TriviumError {
+  return new TriviumError('usage', { details }, { cause })
+}
+
+/** The value of a flag that is a whole number, 0 or more. Throws `usage` for anything else. */
+export function wholeNumber(flag: string, text: string): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value
+  throw usage(`${flag} is a whole number, not ${JSON.stringify(text)}`)
+}

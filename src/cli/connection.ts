@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { hostname, userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { readEnvironment } from '../config/environment.ts'
 import { configPath } from '../config/load-config.ts'
 import type { Submission } from '../control/api.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
+import type { CommandContext } from './command.ts'
 import { readDaemonFile } from './daemon-file.ts'
 import { type Environs, loadFor } from './environs.ts'
+import { pretty, show } from './terminal.ts'
 
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
 export type Connection = {
@@ -25,33 +28,55 @@ export type Connection = {
   close(): Promise<void>
 }
 
-/** Connects to the running daemon. Throws `not_running`. */
-export async function connect(environs: Environs): Promise<Connection> {
-  const { control, token } = await controlOf(environs)
-  return remote(control, token)
+type Connect = (environs: Environs) => Promise<Connection>
+
+/** Connects, asks, prints the answer and closes the connection: what most commands do. */
+export async function ask(
+  context: CommandContext,
+  question: (connection: Connection) => Promise<Json>,
+  human: (answer: Json) => string = pretty,
+  open: Connect = connectOrOpen,
+): Promise<void> {
+  const connection = await open(context.environs())
+  try {
+    const answer = await question(connection)
+    show(context.terminal(), answer, () => human(answer))
+  } finally {
+    await connection.close()
+  }
 }
 
-/** The control address (`host:port`) and token of the running daemon. Throws `not_running`. */
-export async function controlOf(environs: Environs): Promise<{ control: string; token: string }> {
+/** Connects to the running daemon. Throws `not_running`. `client` names who asks. */
+export async function connect(environs: Environs, client?: string): Promise<Connection> {
   const { dataDir, control, token } = await findDaemon(environs)
   if (control === undefined) throw new TriviumError('not_running', { path: dataDir })
-  return { control, token }
+  return remote(control, token, client)
 }
 
 /** Connects to the running daemon, or opens the store in this process; there is one writer in either case. */
 export async function connectOrOpen(environs: Environs): Promise<Connection> {
-  const found = await findDaemon(environs)
-  return found.control === undefined ? local(environs) : remote(found.control, found.token)
+  const { control, token } = await findDaemon(environs)
+  return control === undefined ? local(environs) : remote(control, token)
 }
 
-type Found = { dataDir: string; control?: string; token: string }
-
 /** A daemon is found in its data dir, also while its routes.yaml is broken. */
-async function findDaemon(environs: Environs): Promise<Found> {
-  const { dataDir, token } = await placeOf(environs)
+async function findDaemon(environs: Environs): Promise<{ dataDir: string; control?: string; token: string }> {
+  const { cwd, env: given, path } = environs
+  let place: { dataDir: string; token?: string | undefined }
+  try {
+    place = (await loadFor(environs)()).daemon
+  } catch (error) {
+    const env = await readEnvironment(cwd, given).catch(() => given)
+    const beside = join(dirname(configPath(cwd, env, path)), '.trivium')
+    const dataDir = env.TRIVIUM_DATA_DIR ? resolve(cwd, env.TRIVIUM_DATA_DIR) : beside
+    if (!readDaemonFile(dataDir)) throw error
+    place = { dataDir, token: env.TRIVIUM_TOKEN || undefined }
+  }
+  const { dataDir, token } = place
   const file = readDaemonFile(dataDir)
-  if (!file) return { dataDir, token: '' }
-  return { dataDir, control: file.control, token: token ?? readToken(dataDir) }
+  return file
+    ? { dataDir, control: file.control, token: token ?? readToken(dataDir) }
+    : { dataDir, token: '' }
 }
 
 /** Without the file the daemon was given its token, and this command was not. */
@@ -63,36 +88,25 @@ function readToken(dataDir: string): string {
   }
 }
 
-async function placeOf(environs: Environs): Promise<{ dataDir: string; token?: string }> {
-  try {
-    const { dataDir, token } = (await loadFor(environs)()).daemon
-    return { dataDir, ...(token === undefined ? {} : { token }) }
-  } catch (error) {
-    const env = await readEnvironment(environs.cwd, environs.env).catch(() => environs.env)
-    const file = configPath(environs.cwd, env, environs.path)
-    const dataDir = env.TRIVIUM_DATA_DIR
-      ? resolve(environs.cwd, env.TRIVIUM_DATA_DIR)
-      : resolve(dirname(file), '.trivium')
-    if (!readDaemonFile(dataDir)) throw error
-    return { dataDir, ...(env.TRIVIUM_TOKEN ? { token: env.TRIVIUM_TOKEN } : {}) }
-  }
-}
-
-function remote(control: string, token: string): Connection {
-  const call = async (method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal) => {
-    const answer = await fetchJson(`http://${control}${path}`, method, token, body, signal)
-    return pathGet(answer, 'result') as Json
-  }
+function remote(control: string, token: string, client = clientName()): Connection {
+  const headers = { authorization: `Bearer ${token}`, 'x-trivium-client': client }
+  const get = (path: string) => fetchJson(`http://${control}/v1/${path}`, { headers })
+  const post = (path: string, body: unknown, signal?: AbortSignal) =>
+    fetchJson(
+      `http://${control}/v1/${path}`,
+      { method: 'POST', headers, ...(signal ? { signal } : {}) },
+      body,
+    )
   return {
     running: true,
-    invoke: (name, args, signal) => call('POST', `/v1/skills/${encodeURIComponent(name)}`, args, signal),
-    skills: () => call('GET', '/v1/skills'),
-    describe: (name) => call('GET', `/v1/skills/${encodeURIComponent(name)}`),
-    status: () => call('GET', '/v1/status'),
-    doctor: () => call('GET', '/v1/doctor'),
-    submit: (submission) => call('POST', '/v1/messages', submission),
-    explain: (id) => call('GET', `/v1/messages/${encodeURIComponent(id)}/explain`),
-    reload: () => call('POST', '/v1/reload', {}),
+    invoke: (name, args, signal) => post(`skills/${encodeURIComponent(name)}`, args, signal),
+    skills: () => get('skills'),
+    describe: (name) => get(`skills/${encodeURIComponent(name)}`),
+    status: () => get('status'),
+    doctor: () => get('doctor'),
+    submit: (submission) => post('messages', submission),
+    explain: (id) => get(`messages/${encodeURIComponent(id)}/explain`),
+    reload: () => post('reload', {}),
     close: async () => {},
   }
 }
@@ -103,12 +117,6 @@ async function local(environs: Environs): Promise<Connection> {
     import('../control/logger.ts'),
   ])
   let secrets: readonly string[] = []
-  const log = createLogger({
-    level: 'warn',
-    secrets: () => secrets,
-    destination: process.stderr,
-    pretty: true,
-  })
   const daemon = await createDaemon({
     async load(skills) {
       const config = await loadFor(environs)(skills)
@@ -118,15 +126,16 @@ async function local(environs: Environs): Promise<Connection> {
     mode: 'local',
     version: environs.version,
     env: await readEnvironment(environs.cwd, environs.env),
-    log,
+    log: createLogger({ level: 'warn', secrets: () => secrets, destination: process.stderr, pretty: true }),
   })
   const { operator } = daemon
   // Only a message that wants its answer needs the roads: looking must start no skill and send nothing.
   let started: Promise<unknown> | undefined
   const ended = new AbortController()
+  const id = clientName()
   const by = {
-    caller: { kind: 'cli', id: clientName(), roles: ['operator'] },
-    rootId: `control:${clientName()}`,
+    caller: { kind: 'cli', id, roles: ['operator'] },
+    rootId: `control:${id}`,
     signal: ended.signal,
     headers: {},
   } as const
@@ -142,10 +151,10 @@ async function local(environs: Environs): Promise<Connection> {
       await started
       return operator.submit(submission, ended.signal)
     },
-    async explain(id) {
+    async explain(messageId) {
       // Routes that skills bring are known only now.
       await daemon.reload()
-      return operator.explain(id)
+      return operator.explain(messageId)
     },
     reload: operator.reload,
     async close() {
@@ -170,52 +179,32 @@ function userName(): string {
 }
 
 /** node:http rather than fetch: a wait may take longer than fetch's five minutes. */
-function fetchJson(
-  url: string,
-  method: string,
-  token: string,
-  body: unknown,
-  signal: AbortSignal | undefined,
-): Promise<Json> {
-  const payload = body === undefined ? undefined : JSON.stringify(body)
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'x-trivium-client': clientName(),
-    ...(payload === undefined
-      ? {}
-      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
-  }
-  return new Promise((resolvePromise, reject) => {
-    const outgoing = request(url, { method, headers, ...(signal ? { signal } : {}) }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        try {
-          resolvePromise(readAnswer(Buffer.concat(chunks).toString(), response.statusCode ?? 0))
-        } catch (error) {
-          reject(error)
-        }
-      })
-    })
-    outgoing.on('error', (cause) => reject(new TriviumError('not_running', { path: url }, { cause })))
-    outgoing.end(payload)
+async function fetchJson(url: string, options: RequestOptions, body?: unknown): Promise<Json> {
+  const headers = { ...options.headers, 'content-type': 'application/json' }
+  const response = new Promise<IncomingMessage>((answer, fail) => {
+    const outgoing = request(url, { ...options, headers }, answer).on('error', fail)
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body))
   })
+  const answer: Json = JSON.parse(
+    await response.then(text).catch((cause) => Promise.reject(lost(url, cause))),
+  )
+  if (!isJsonObject(answer)) return answer
+  if (isJsonObject(answer.error)) throw told(String(answer.error.code), String(answer.error.message))
+  return answer.result ?? null
 }
 
-function readAnswer(text: string, status: number): Json {
-  const answer: Json = JSON.parse(text)
-  const error = isJsonObject(answer) ? answer.error : undefined
-  if (!isJsonObject(error)) return answer
-  throw new RemoteError(String(error.code), String(error.message), status)
+function lost(url: string, cause: unknown): TriviumError {
+  if (pathGet(cause, 'code') === 'ECONNREFUSED')
+    return new TriviumError('not_running', { path: url }, { cause })
+  const reason = 'the daemon went away; what was called may have run'
+  return new TriviumError('cancelled', { what: 'The call', reason }, { cause })
 }
 
-/** An error of the daemon, told here in its own words. */
-class RemoteError extends TriviumError {
-  constructor(code: string, message: string, status: number) {
-    super(isErrorCode(code) ? code : 'internal', { reason: `${message} (HTTP ${status})` })
-    this.message = message
-  }
+/** An error of the daemon, in its own words. */
+function told(code: string, message: string): TriviumError {
+  const error = new TriviumError(isErrorCode(code) ? code : 'internal')
+  error.message = message
+  return error
 }
 
 function isErrorCode(code: string): code is ErrorCode {

@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isMissing, writeWhole } from '../lib/disk.ts'
 
 const daemonFileSchema = z.object({
   pid: z.int(),
@@ -14,47 +15,31 @@ const daemonFileSchema = z.object({
 export type DaemonFile = z.infer<typeof daemonFileSchema>
 
 /** Writes the file at once as a whole. */
-export function writeDaemonFile(dataDir: string, content: DaemonFile): void {
-  const path = pathOf(dataDir)
-  writeFileSync(`${path}.tmp`, `${JSON.stringify(content, null, 2)}\n`)
-  renameSync(`${path}.tmp`, path)
+export async function writeDaemonFile(dataDir: string, content: DaemonFile): Promise<void> {
+  await writeWhole(join(dataDir, 'daemon.json'), `${JSON.stringify(content, null, 2)}\n`)
 }
 
 /** Removes the file, but only that of this process. */
 export function removeDaemonFile(dataDir: string): void {
-  if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(pathOf(dataDir), { force: true })
+  if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(join(dataDir, 'daemon.json'), { force: true })
 }
 
-/** The file's content where the daemon that wrote it still runs. */
+/** The file's content where the daemon that wrote it still runs. A file that is no JSON names no daemon. */
 export function readDaemonFile(dataDir: string): DaemonFile | undefined {
-  let text: string
   try {
-    text = readFileSync(pathOf(dataDir), 'utf8')
+    const { data } = daemonFileSchema.safeParse(
+      JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')),
+    )
+    return data && isAlive(data.pid) ? data : undefined
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (isMissing(error) || error instanceof SyntaxError) return undefined
     throw error
   }
-  const parsed = daemonFileSchema.safeParse(asJson(text))
-  return parsed.success && isAlive(parsed.data.pid) ? parsed.data : undefined
-}
-
-/** A file that is no JSON (a full disk, an editor) names no daemon. */
-function asJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function pathOf(dataDir: string): string {
-  return join(dataDir, 'daemon.json')
 }
 
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0)
-    return true
+    return process.kill(pid, 0)
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }

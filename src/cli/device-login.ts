@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { pause } from '../lib/pause.ts'
 
 /** Where a provider lets people log in on another device, and what is asked for. */
 export type DeviceLogin = {
@@ -37,11 +37,7 @@ const TIMEOUT = 15_000
  * until they have done it. Resolves with the refresh token. Throws `login_failed` where the provider refuses, the
  * person does, or the time is over.
  */
-export async function deviceLogin(
-  login: DeviceLogin,
-  show: (prompt: DevicePrompt) => void,
-  signal?: AbortSignal,
-): Promise<string> {
+export async function deviceLogin(login: DeviceLogin, show: (prompt: DevicePrompt) => void): Promise<string> {
   const client = {
     client_id: login.clientId,
     ...(login.clientSecret ? { client_secret: login.clientSecret } : {}),
@@ -49,7 +45,7 @@ export async function deviceLogin(
   const asked = await ask(login, client)
   const prompt = promptSchema.parse(asked)
   const url = prompt.verification_uri ?? prompt.verification_url ?? ''
-  show({ url: printable(url), code: printable(prompt.user_code), seconds: prompt.expires_in })
+  show({ url: url, code: prompt.user_code, seconds: prompt.expires_in })
 
   const grant = {
     ...client,
@@ -58,7 +54,7 @@ export async function deviceLogin(
   }
   let interval = prompt.interval
   for (const end = performance.now() + prompt.expires_in * 1000; performance.now() < end; ) {
-    await pause(interval * 1000, undefined, signal ? { signal } : {})
+    await pause(interval * 1000)
     // While the person types, a lost connection or a server in trouble is no answer (RFC 8628, section 3.5).
     const answer = await post(login.tokenUrl, grant).catch(() => undefined)
     if (answer?.ok) return refreshTokenIn(answer.body)
@@ -80,11 +76,6 @@ async function ask(login: DeviceLogin, client: Record<string, string>): Promise<
   }
   if (answer.ok) return answer.body
   throw failed(answer.body)
-}
-
-/** What another writes to a terminal must not steer it. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{C}/gu, '')
 }
 
 function refreshTokenIn(body: unknown): string {
@@ -112,5 +103,5 @@ function failed(body: unknown): TriviumError {
   const { error = 'it answered with no reason', error_description: more } =
     refusalSchema.safeParse(body).data ?? {}
   const [line = ''] = (more ?? '').split(/\r?\n/)
-  return new TriviumError('login_failed', { reason: printable(line ? `${error}: ${line}` : error) })
+  return new TriviumError('login_failed', { reason: line ? `${error}: ${line}` : error })
 }

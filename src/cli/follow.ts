@@ -1,5 +1,5 @@
-import { TriviumError } from '../core/errors.ts'
 import type { Json, JsonObject } from '../core/json.ts'
+import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -16,33 +16,23 @@ export async function followEvents(
   terminal: Terminal,
 ): Promise<void> {
   if (args.ack === false && args.lease === undefined) {
-    throw new TriviumError('usage', {
-      details: '--follow consumes what it prints; with --no-ack the same events would come again and again.',
-    })
+    throw usage('--follow consumes what it prints; with --no-ack the same events would come again and again.')
   }
-  const topic = args.topic ?? null
-  const own = args.queue === undefined
-  const queue = args.queue ?? `follow-${process.pid}-${Date.now().toString(36)}`
+  const { topic = null, queue = `follow-${process.pid}-${Date.now().toString(36)}` } = args
   await connection.invoke('event-subscribe', { topic, queue })
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
-  process.once('SIGINT', interrupt)
-  process.once('SIGTERM', interrupt)
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupt)
   try {
     while (!interrupted.signal.aborted) {
       const wait = { timeout: ROUND, ...args, queue }
-      const events = await connection.invoke('event-wait', wait, interrupted.signal)
-      for (const event of Array.isArray(events) ? events : []) terminal.out(`${line(event)}\n`)
+      const events: Json = await connection.invoke('event-wait', wait, interrupted.signal)
+      for (const event of Array.isArray(events) ? events : []) terminal.out(`${JSON.stringify(event)}\n`)
     }
   } catch (error) {
     if (!interrupted.signal.aborted) throw error
   } finally {
-    process.off('SIGINT', interrupt)
-    process.off('SIGTERM', interrupt)
-    if (own) await connection.invoke('event-unsubscribe', { topic, queue })
+    for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupt)
+    if (args.queue === undefined) await connection.invoke('event-unsubscribe', { topic, queue })
   }
-}
-
-function line(event: Json): string {
-  return JSON.stringify(event)
 }

@@ -1,18 +1,26 @@
-import { Command } from 'commander'
-import { closest, distance } from 'fastest-levenshtein'
-import { TriviumError } from '../core/errors.ts'
+import { Command, Option } from 'commander'
+import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
-import { type CommandContext, EXIT_NOTHING } from './command.ts'
+import { nearest } from '../lib/nearest.ts'
+import { type CommandContext, EXIT_NOTHING, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen } from './connection.ts'
 import { loadFor } from './environs.ts'
 import { followEvents } from './follow.ts'
-import { pretty, show, usageOutput } from './terminal.ts'
+import { objectsIn, pretty, show, usageOutput } from './terminal.ts'
 
-/** Flags of the command itself. */
+/** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
 const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version'])
 
 /** Skills for which "nothing came in time" is an exit code of its own. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
+
+/** A skill as the daemon describes it: its arguments with their JSON Schemas, and which of them are required. */
+type Described = {
+  name: string
+  description: string
+  properties: [name: string, schema: JsonObject][]
+  required: string[]
+}
 
 /**
  * Runs `trivium <skill> --arg value`: the flags are made from the skill's schema, as the daemon tells it.
@@ -26,16 +34,22 @@ export async function invokeByName(
   const connection = await open(name, argv, context)
   try {
     const skill = await find(connection, name, context)
-    const command = commandFor(skill, name).configureOutput(usageOutput(context.terminal()))
+    const command = commandFor(skill).configureOutput(usageOutput(context.terminal()))
+    const options = skill.properties.map(([property, schema]) => {
+      const option = optionFor(property, schema, skill.required.includes(property))
+      command.addOption(option)
+      if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
+      return { property, key: option.attributeName() }
+    })
     command.action(async () => {
-      const { args: given, json: _json, config: _config, follow, ...flags } = command.opts<JsonObject>()
-      const named = { ...parseArgs(given), ...readFlags(flags, propertiesOf(skill)) }
+      const given = command.opts<JsonObject>()
+      const named = { ...parseArgs(given.args) }
+      for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
       const args = { ...named, ...readPositional(command.args, named, skill) }
-      if (follow === true) await followEvents(connection, args, context.terminal())
+      if (given.follow === true) await followEvents(connection, args, context.terminal())
       else await invokeAndShow(connection, name, args, context)
     })
-    const own = argv.toSpliced(argv.indexOf(name), 1)
-    await command.parseAsync(own, { from: 'user' })
+    await command.parseAsync(argv.toSpliced(argv.indexOf(name), 1), { from: 'user' })
   } finally {
     await connection.close()
   }
@@ -57,17 +71,14 @@ export async function invokeAndShow(
 /** Parses `--args`. Throws `usage`. */
 export function parseArgs(text: Json | undefined): JsonObject {
   if (text === undefined) return {}
+  let value: Json
   try {
-    const value: Json = JSON.parse(String(text))
-    if (isJsonObject(value)) return value
+    value = JSON.parse(String(text))
   } catch (cause) {
-    throw new TriviumError(
-      'usage',
-      { details: `--args is no JSON: ${cause instanceof Error ? cause.message : cause}` },
-      { cause },
-    )
+    throw usage(`--args is no JSON: ${reasonOf(cause)}`, cause)
   }
-  throw new TriviumError('usage', { details: '--args is a JSON object, such as {"topic":"jobs"}' })
+  if (isJsonObject(value)) return value
+  throw usage('--args is a JSON object, such as {"topic":"jobs"}')
 }
 
 /** Help needs no daemon; and without one a mistyped command must not be answered with "start a daemon". */
@@ -81,21 +92,32 @@ async function open(name: string, argv: readonly string[], context: CommandConte
     const { knownSkills, SHIPPED_SKILLS } = await import('../daemon/known-skills.ts')
     const { skills } = await loadFor(environs)()
     const known = (await knownSkills([...skills.folders, SHIPPED_SKILLS])).map((skill) => skill.name)
-    if (!known.includes(name)) throw unknownCommand(name, [...known, ...context.commands()])
-    throw error
+    throw known.includes(name) ? error : unknownCommand(name, known, context)
   }
 }
 
-async function find(connection: Connection, name: string, context: CommandContext): Promise<JsonObject> {
-  const skills = await connection.skills()
-  const known = Array.isArray(skills) ? skills.filter(isJsonObject) : []
-  const found = known.find((skill) => skill.name === name)
+async function find(connection: Connection, name: string, context: CommandContext): Promise<Described> {
+  const skills = objectsIn(await connection.skills())
+  const found = skills.find((skill) => skill.name === name)
   // The daemon knows more than the list: refs of callbacks, and skills that are broken.
-  if (found || isCallbackRef(name)) return found ?? { name, args: {} }
-  await connection.describe(name).catch((error: unknown) => {
-    if (error instanceof TriviumError && error.code === 'skill_broken') throw error
-  })
-  throw unknownCommand(name, [...known.map((skill) => String(skill.name)), ...context.commands()])
+  if (!found && !isCallbackRef(name)) {
+    await connection.describe(name).catch((error: unknown) => {
+      if (error instanceof TriviumError && error.code === 'skill_broken') throw error
+    })
+    const names = skills.map((skill) => String(skill.name))
+    throw unknownCommand(name, names, context)
+  }
+  const { properties = {}, required = [] } = isJsonObject(found?.args) ? found.args : {}
+  const schemas = Object.entries(isJsonObject(properties) ? properties : {}).map(
+    ([property, schema]): [string, JsonObject] => [property, isJsonObject(schema) ? schema : {}],
+  )
+  const isRequired = (property: string) => Array.isArray(required) && required.includes(property)
+  return {
+    name,
+    description: String(found?.description ?? ''),
+    properties: schemas,
+    required: schemas.map(([property]) => property).filter(isRequired),
+  }
 }
 
 /** `{label}-{8 hex digits}`. */
@@ -103,104 +125,66 @@ function isCallbackRef(name: string): boolean {
   return /-[0-9a-f]{8}$/.test(name)
 }
 
-function unknownCommand(name: string, known: readonly string[]): TriviumError {
-  const nearest = closest(name, known)
-  const hint = distance(name, nearest) <= Math.max(2, name.length / 3) ? ` Did you mean ${nearest}?` : ''
-  const details = `There is no command and no skill ${name}.${hint} \`trivium help\` and \`trivium skill list\` name them.`
-  return new TriviumError('usage', { details })
+function unknownCommand(name: string, skills: readonly string[], context: CommandContext): TriviumError {
+  const near = nearest(name, [...skills, ...context.commands()])
+  const hint = near === undefined ? '' : ` Did you mean ${near}?`
+  return usage(
+    `There is no command and no skill ${name}.${hint} \`trivium help\` and \`trivium skill list\` name them.`,
+  )
 }
 
-function commandFor(skill: JsonObject, name: string): Command {
+function commandFor({ name, description, required }: Described): Command {
+  const positional =
+    required.length === 0
+      ? 'none'
+      : `the required arguments may stand without their flags: ${required.join(', ')}`
   const command = new Command(`trivium ${name}`)
-    .description(String(skill.description ?? ''))
+    .description(description)
     .exitOverride()
     .showSuggestionAfterError()
     .option('--args <json>', 'all arguments as one JSON object')
     .option('--json', 'print JSON, for machines')
     .option('--config <file>', 'routes.yaml to use (TRIVIUM_CONFIG)')
-    .argument('[values...]', positionalHelp(skill))
-  const required = new Set(requiredOf(skill))
-  for (const [property, schema] of Object.entries(propertiesOf(skill))) {
-    const note = required.has(property) ? ' (required)' : ''
-    command.option(flagFor(property, schema), `${describe(schema)}${note}`)
-    if (isBoolean(schema)) command.option(`--no-${flagName(property)}`, `${property}: false`)
-  }
+    .argument('[values...]', positional)
   if (name === 'event-wait') command.option('--follow', 'go on until interrupted; one JSON line an event')
   return command
 }
 
-function flagFor(property: string, schema: JsonObject): string {
-  return isBoolean(schema) ? `--${flagName(property)}` : `--${flagName(property)} <${typeName(schema)}>`
-}
-
-/** A property named as a flag that every skill has stands behind a word of its own: `--skill-args`. */
-function flagName(property: string): string {
-  return RESERVED.has(property) ? `skill-${kebab(property)}` : kebab(property)
-}
-
-function propertiesOf(skill: JsonObject): Record<string, JsonObject> {
-  const properties = isJsonObject(skill.args) ? skill.args.properties : undefined
-  if (!isJsonObject(properties)) return {}
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, one]) => [name, isJsonObject(one) ? one : {}]),
-  )
-}
-
-/** The required arguments in schema order: those that may be given without their flag. */
-function requiredOf(skill: JsonObject): string[] {
-  const required = isJsonObject(skill.args) ? skill.args.required : undefined
-  if (!Array.isArray(required)) return []
-  return Object.keys(propertiesOf(skill)).filter((property) => required.includes(property))
-}
-
-function positionalHelp(skill: JsonObject): string {
-  const required = requiredOf(skill)
-  return required.length === 0
-    ? 'none'
-    : `the required arguments may stand without their flags: ${required.join(', ')}`
+function optionFor(property: string, schema: JsonObject, isRequired: boolean): Option {
+  const kebab = property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const flag = RESERVED.has(property) ? `--skill-${kebab}` : `--${kebab}`
+  const fallback = schema.default === undefined ? '' : ` (default ${JSON.stringify(schema.default)})`
+  const help = `${schema.description ?? ''}${fallback}${isRequired ? ' (required)' : ''}`
+  if (schema.type === 'boolean') return new Option(flag, help)
+  return new Option(`${flag} <${typeName(schema)}>`, help).argParser((text) => readValue(text, schema, flag))
 }
 
 /** Values without a flag fill the required arguments that no flag gave, in schema order; a list takes all that is left. */
-function readPositional(values: readonly string[], given: JsonObject, skill: JsonObject): JsonObject {
-  const properties = propertiesOf(skill)
+function readPositional(values: readonly string[], given: JsonObject, skill: Described): JsonObject {
+  const schemas = new Map(skill.properties)
   const args: JsonObject = {}
   let rest = values
-  for (const property of requiredOf(skill).filter((name) => given[name] === undefined)) {
+  for (const property of skill.required.filter((name) => given[name] === undefined)) {
     const [first, ...others] = rest
     if (first === undefined) return args
-    const schema = properties[property] ?? {}
+    const schema = schemas.get(property) ?? {}
     const takesAll = schema.type === 'array' && others.length > 0
     args[property] = takesAll ? [...rest] : readValue(first, schema, property)
     rest = takesAll ? [] : others
   }
   if (rest.length === 0) return args
-  throw new TriviumError('usage', {
-    details: `${JSON.stringify(rest[0])} belongs to no argument; give it with its flag (see --help).`,
-  })
+  throw usage(`${JSON.stringify(rest[0])} belongs to no argument; give it with its flag (see --help).`)
 }
 
 /** Text becomes what the schema says; what is no JSON stays text where the schema leaves it open. */
-function readFlags(flags: JsonObject, properties: Record<string, JsonObject>): JsonObject {
-  const args: JsonObject = {}
-  for (const [property, schema] of Object.entries(properties)) {
-    const value = flags[camel(flagName(property))]
-    if (value !== undefined)
-      args[property] = typeof value === 'string' ? readValue(value, schema, property) : value
-  }
-  return args
-}
-
-function readValue(text: string, schema: JsonObject, property: string): Json {
+function readValue(text: string, schema: JsonObject, name: string): Json {
   if (schema.type === 'string') return text
   const parsed = tryJson(text)
   if (schema.type === undefined) return parsed === undefined ? text : parsed
-  if (parsed === undefined && schema.type === 'array') return text.split(',')
-  if (parsed === undefined) {
-    throw new TriviumError('usage', {
-      details: `--${kebab(property)} is a ${typeName(schema)}, not ${JSON.stringify(text)}`,
-    })
-  }
-  return schema.type === 'array' && !Array.isArray(parsed) ? [text] : parsed
+  if (schema.type === 'array' && !Array.isArray(parsed))
+    return parsed === undefined ? text.split(',') : [text]
+  if (parsed === undefined) throw usage(`${name} is of type ${typeName(schema)}, not ${JSON.stringify(text)}`)
+  return parsed
 }
 
 function tryJson(text: string): Json | undefined {
@@ -211,24 +195,6 @@ function tryJson(text: string): Json | undefined {
   }
 }
 
-function describe(schema: JsonObject): string {
-  const text = typeof schema.description === 'string' ? schema.description : ''
-  return schema.default === undefined ? text : `${text} (default ${JSON.stringify(schema.default)})`
-}
-
 function typeName(schema: JsonObject): string {
   return typeof schema.type === 'string' ? schema.type : 'json'
-}
-
-function isBoolean(schema: JsonObject): boolean {
-  return schema.type === 'boolean'
-}
-
-function kebab(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-}
-
-/** commander's own spelling of a flag's value: `--if-version` is `ifVersion`. */
-function camel(name: string): string {
-  return kebab(name).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

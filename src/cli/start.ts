@@ -64,7 +64,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     // A skill may bring a route, and a route may wait for its skill.
     await daemon.manager.watch(() => void watcher?.reload())
     const store = daemon.store.kind
-    writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
+    await writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
     setFlagsFromString(HEAP_GROWTH)
     const took = Math.round(performance.now() - began)
     terminal.out(banner({ ...addresses, daemon, version: environs.version, took }))

@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import type { Json } from '../core/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
 
 /** Where a command writes. `json`: the user asked for machine-readable output. */
 export type Terminal = {
@@ -7,6 +7,20 @@ export type Terminal = {
   isTerminal: boolean
   out(text: string): void
   err(text: string): void
+}
+
+/** Writes to this process. What strangers wrote can not steer the terminal: control characters are left out, here alone. */
+export function createTerminal(json: boolean): Terminal {
+  const clean = (text: string) =>
+    text.replaceAll(/(?![\n\t])\p{Cc}/gu, (char) =>
+      json ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}` : '',
+    )
+  return {
+    json,
+    isTerminal: process.stdout.isTTY === true,
+    out: (text) => process.stdout.write(clean(text)),
+    err: (text) => process.stderr.write(clean(text)),
+  }
 }
 
 /** Where commander writes what is wrong with a command line: nowhere for machines, who get it as JSON. */
@@ -19,9 +33,12 @@ export function show(terminal: Terminal, value: unknown, human: () => string): v
   terminal.out(terminal.json ? `${JSON.stringify(value)}\n` : `${human()}\n`)
 }
 
+const BORDERS =
+  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
+
 /** A table with aligned columns and no lines: it survives copying, grep and narrow windows. */
 export function table(head: string[], rows: readonly (readonly unknown[])[]): string {
-  const none = Object.fromEntries(BORDERS.map((part) => [part, '']))
+  const none = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
   const made = new Table({
     head,
     chars: { ...none, middle: '  ' },
@@ -31,27 +48,14 @@ export function table(head: string[], rows: readonly (readonly unknown[])[]): st
   return made.toString().replaceAll(/ +$/gm, '')
 }
 
-const BORDERS = [
-  'top',
-  'top-mid',
-  'top-left',
-  'top-right',
-  'bottom',
-  'bottom-mid',
-  'bottom-left',
-  'bottom-right',
-  'left',
-  'left-mid',
-  'mid',
-  'mid-mid',
-  'right',
-  'right-mid',
-] as const
-
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '-'
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.replaceAll(/\s+/g, ' ')
+  return (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' ')
+}
+
+/** The objects of a list; none of what is no list. */
+export function objectsIn(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : []
 }
 
 /** Any value for people: text as it is, everything else as indented JSON. */
@@ -59,9 +63,9 @@ export function pretty(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 
-/** `3 s`, `12 min`, `4 h`, `2 d` ago. */
-export function age(at: number | undefined, now: number): string {
-  if (at === undefined) return '-'
+/** `3 s`, `12 min`, `4 h`, `2 d` ago; `-` for no time at all. */
+export function age(at: unknown, now = Date.now()): string {
+  if (typeof at !== 'number') return '-'
   const seconds = Math.max(0, Math.round((now - at) / 1000))
   if (seconds < 120) return `${seconds} s`
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`

@@ -51,7 +51,6 @@ describe('trivium mcp', { timeout: 90_000 }, () => {
     site.write('skills/late/index.ts', `export default { description: 'Late.', run: () => 'late' }`)
     await until(() => changes > 0, 'word of the new skill')
     assert.equal(await call('late', {}), 'late')
-    changes = 0
 
     const underWay = call('slow', {})
     await until(() => first.invoke('state-get', { key: 'under-way' }), 'the call to be under way')
@@ -61,7 +60,6 @@ describe('trivium mcp', { timeout: 90_000 }, () => {
 
     const second = await site.start()
     assert.equal(await call('echo', { text: 'two' }), 'You said: two')
-    assert.equal(changes, 1)
     const posted = await second.post('/hooks/demo', '{"text":"hello"}')
     const received = JSON.parse(await call('gateway-receive', { gateway: 'demo', timeout: 10_000 }))
     assert.equal(received.id, pathGet(posted.body, 'id'))

@@ -1,5 +1,4 @@
-import { TriviumError } from '../../core/errors.ts'
-import type { AddCommand } from '../command.ts'
+import { type AddCommand, usage } from '../command.ts'
 import { deviceLogin } from '../device-login.ts'
 import { show } from '../terminal.ts'
 
@@ -64,7 +63,7 @@ function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): { deviceUrl: str
     return { deviceUrl, tokenUrl }
   }
   if (deviceUrl || tokenUrl) {
-    throw new TriviumError('usage', { details: 'Give both --device-url and --token-url, or neither.' })
+    throw usage('Give both --device-url and --token-url, or neither.')
   }
   const base = `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0`
   return { deviceUrl: `${base}/devicecode`, tokenUrl: `${base}/token` }
@@ -74,5 +73,5 @@ function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): { deviceUrl: str
 function refusePlain(url: string): void {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
   if (protocol === 'https:' || (protocol === 'http:' && /^(127\.|\[::1\]$|localhost$)/.test(hostname))) return
-  throw new TriviumError('usage', { details: `${url} is no https:// address.` })
+  throw usage(`${url} is no https:// address.`)
 }

@@ -1,6 +1,6 @@
-import { TriviumError } from '../../core/errors.ts'
+import { defined } from '../../lib/defined.ts'
 import { createLogs, type LogQuery } from '../../state/logs.ts'
-import type { AddCommand } from '../command.ts'
+import { type AddCommand, wholeNumber } from '../command.ts'
 import { loadFor } from '../environs.ts'
 
 type Options = { channel?: string; grep?: string; events?: boolean; follow?: boolean; limit: string }
@@ -21,11 +21,9 @@ export const addHistory: AddCommand = (program, context) => {
       const interrupted = new AbortController()
       process.once('SIGINT', () => interrupted.abort())
       const query: LogQuery = {
-        limit: count(limit),
+        limit: wholeNumber('--limit', limit),
         signal: interrupted.signal,
-        ...(channel === undefined ? {} : { channel }),
-        ...(grep === undefined ? {} : { grep }),
-        ...(follow === undefined ? {} : { follow }),
+        ...defined({ channel, grep, follow }),
       }
       const terminal = context.terminal()
       for await (const entry of events ? logs.events(query) : logs.history(query)) {
@@ -33,12 +31,6 @@ export const addHistory: AddCommand = (program, context) => {
       }
       await logs.close()
     })
-}
-
-function count(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0) return value
-  throw new TriviumError('usage', { details: `--limit is a whole number above 0, not ${text}` })
 }
 
 function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {

@@ -2,7 +2,7 @@ import { constants, copyFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TriviumError } from '../../core/errors.ts'
-import type { AddCommand } from '../command.ts'
+import { type AddCommand, usage } from '../command.ts'
 import { show } from '../terminal.ts'
 
 /** `trivium init`. */
@@ -20,7 +20,7 @@ export const addInit: AddCommand = (program, context) => {
         const details = exists
           ? `${target} is there already; it was left alone.`
           : `${target} cannot be written: ${cause}`
-        throw new TriviumError('usage', { details }, { cause })
+        throw usage(details, cause)
       }
       show(context.terminal(), { path: target }, () =>
         [

@@ -1,14 +1,12 @@
-import { pathGet } from '../../core/json.ts'
-import type { AddCommand } from '../command.ts'
-import { EXIT_NOTHING } from '../command.ts'
-import { connectOrOpen } from '../connection.ts'
-import { wholeNumber } from '../flag-values.ts'
-import { showMessage } from '../message-view.ts'
-import { pretty, show } from '../terminal.ts'
+import { isJsonObject, type Json, pathGet } from '../../core/json.ts'
+import { defined } from '../../lib/defined.ts'
+import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
+import { ask, type Connection } from '../connection.ts'
+import { age, objectsIn, pretty, shorten, table } from '../terminal.ts'
 
 type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: string }
 
-/** `trivium message <gateway> <text>` and `trivium message show <id>`. */
+/** `trivium message <gateway> <text>`, `message show <id>` and `message list`. */
 export const addMessage: AddCommand = (program, context) => {
   const message = program
     .command('message')
@@ -26,41 +24,25 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--subject <text>', 'the subject')
     .option('--wait <ms>', 'how long to wait for the reply', '60000')
     .action(async (gateway: string, words: string[], options: SendOptions) => {
-      const { wait, ...rest } = options
-      const timeout = wholeNumber('--wait', wait)
-      const connection = await connectOrOpen(context.environs())
-      try {
-        const { conversation, from, key, subject } = rest
-        const result = await connection.submit({
-          gateway,
-          text: words.join(' '),
-          wait: timeout,
-          ...(conversation === undefined ? {} : { conversation }),
-          ...(from === undefined ? {} : { from }),
-          ...(key === undefined ? {} : { key }),
-          ...(subject === undefined ? {} : { subject }),
-        })
-        show(context.terminal(), result, () => replyText(result))
-        if (pathGet(result, 'outcome') === 'failed') context.exit(1)
-        else if (timeout > 0 && pathGet(result, 'outcome') === undefined) context.exit(EXIT_NOTHING)
-      } finally {
-        await connection.close()
+      const { conversation, from, key, subject } = options
+      const wait = wholeNumber('--wait', options.wait)
+      const more = defined({ conversation, from, key, subject })
+      const submission = { gateway, text: words.join(' '), wait, ...more }
+      const send = async (daemon: Connection) => {
+        const result = await daemon.submit(submission)
+        const outcome = pathGet(result, 'outcome')
+        if (outcome === 'failed') context.exit(1)
+        else if (wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
+        return result
       }
+      await ask(context, send, replyText)
     })
 
   message
     .command('show')
     .description('a message and what became of it on the three roads')
     .argument('<id>', 'the message id')
-    .action(async (id: string) => {
-      const connection = await connectOrOpen(context.environs())
-      try {
-        const found = await connection.invoke('message-show', { id })
-        show(context.terminal(), found, () => showMessage(found))
-      } finally {
-        await connection.close()
-      }
-    })
+    .action((id: string) => ask(context, (daemon) => daemon.invoke('message-show', { id }), showMessage))
 
   message
     .command('list')
@@ -68,27 +50,15 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--gateway <name>', 'only of this gateway')
     .option('--conversation <id>', 'only of this conversation')
     .option('--limit <n>', 'how many', '20')
-    .action(async (options: { gateway?: string; conversation?: string; limit: string }) => {
-      const connection = await connectOrOpen(context.environs())
-      try {
-        const found = await connection.invoke('message-list', {
-          ...options,
-          limit: wholeNumber('--limit', options.limit),
-        })
-        const { listMessages } = await import('../message-view.ts')
-        show(context.terminal(), found, () => listMessages(found))
-      } finally {
-        await connection.close()
-      }
+    .action((options: { gateway?: string; conversation?: string; limit: string }) => {
+      const args = { ...options, limit: wholeNumber('--limit', options.limit) }
+      return ask(context, (daemon) => daemon.invoke('message-list', args), listMessages)
     })
 }
 
 /** The replies as text; where there are none, what became of the message instead. */
-function replyText(result: unknown): string {
-  const replies = pathGet(result, 'replies')
-  const texts = Array.isArray(replies)
-    ? replies.map((reply) => String(pathGet(reply, 'text') ?? pretty(reply)))
-    : []
+function replyText(result: Json): string {
+  const texts = objectsIn(pathGet(result, 'replies')).map((reply) => String(reply.text ?? pretty(reply)))
   if (texts.length > 0) return texts.join('\n')
   const id = String(pathGet(result, 'id'))
   const why: Record<string, string> = {
@@ -98,4 +68,38 @@ function replyText(result: unknown): string {
   }
   const outcome = String(pathGet(result, 'outcome'))
   return `Accepted as ${id}. ${why[outcome] ?? 'No reply came in time.'}`
+}
+
+const FIELDS = ['id', 'gateway', 'transport', 'conversation', 'key', 'from', 'to', 'subject', 'trace']
+
+function showMessage(found: Json): string {
+  const message = Object(pathGet(found, 'message'))
+  const received = ['received', new Date(Number(message.receivedAt)).toISOString()]
+  const rows: string[][] = FIELDS.flatMap((name) =>
+    message[name] === undefined ? [] : [[name, plain(message[name])]],
+  )
+  const notes = objectsIn(pathGet(found, 'history')).map(({ at, road, what, detail }) => {
+    const time = new Date(Number(at)).toISOString().slice(11, 23)
+    return [time, road, what, detail]
+  })
+  return [
+    table(['', ''], rows.toSpliced(1, 0, received)).trimStart(),
+    '',
+    String(message.text ?? ''),
+    '',
+    notes.length === 0 ? 'Nothing has happened to it yet.' : table(['time', 'road', 'what', ''], notes),
+  ].join('\n')
+}
+
+function listMessages(found: Json): string {
+  const rows = objectsIn(found).map(({ id, receivedAt, gateway, from, subject, text }) => {
+    const about = shorten(String(subject ?? text ?? ''), 60)
+    return [id, age(receivedAt), gateway, shorten(plain(from), 30), about]
+  })
+  return rows.length === 0 ? 'No messages.' : table(['id', 'age', 'gateway', 'from', 'text'], rows)
+}
+
+function plain(value: Json | undefined): string {
+  if (isJsonObject(value)) return String(value.address ?? value.name ?? value.id ?? JSON.stringify(value))
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

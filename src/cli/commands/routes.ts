@@ -1,18 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { prettifyError, ZodError } from 'zod'
 import { transports } from '../../../transports/registry.ts'
+import { configJsonSchema } from '../../config/json-schema.ts'
 import { readConfig } from '../../config/load-config.ts'
 import { formatProblems, type Problem } from '../../config/problem.ts'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
+import { reasonOf } from '../../core/errors.ts'
+import { type Json, type JsonObject, toJson } from '../../core/json.ts'
 import { type Message, messageSchema } from '../../core/message.ts'
 import { isId } from '../../core/message-id.ts'
 import { knownSkills, SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../gateway/router.ts'
-import type { AddCommand } from '../command.ts'
-import { connectOrOpen } from '../connection.ts'
+import { type AddCommand, usage } from '../command.ts'
+import { ask } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
-import { show, table } from '../terminal.ts'
+import { objectsIn, show, table } from '../terminal.ts'
 
 /** `trivium routes check|explain`. */
 export const addRoutes: AddCommand = (program, context) => {
@@ -36,10 +37,23 @@ export const addRoutes: AddCommand = (program, context) => {
     .description('for each route, why it did or did not match')
     .argument('<message>', 'a message id, or a JSON file with a message')
     .action(async (target: string) => {
-      const explained = isId(target)
-        ? await explainId(context.environs(), target)
-        : await explainFile(context.environs(), target)
+      if (isId(target)) return ask(context, (daemon) => daemon.explain(target), humanExplanation)
+      const explained = await explainFile(context.environs(), target)
       show(context.terminal(), explained, () => humanExplanation(explained))
+    })
+}
+
+/** `trivium config schema`. */
+export const addConfig: AddCommand = (program, context) => {
+  program
+    .command('config')
+    .description('the configuration')
+    .command('schema', { isDefault: true })
+    .description(
+      'the JSON Schema of routes.yaml, for editors; the daemon writes it to <data dir>/routes.schema.json',
+    )
+    .action(() => {
+      context.terminal().out(`${JSON.stringify(configJsonSchema(transports), null, 2)}\n`)
     })
 }
 
@@ -52,15 +66,6 @@ async function problemsOf(environs: Environs): Promise<(Problem & { text: string
   return found.map((problem) => ({ ...problem, text: formatProblems([problem]) }))
 }
 
-async function explainId(environs: Environs, id: string): Promise<Json> {
-  const connection = await connectOrOpen(environs)
-  try {
-    return await connection.explain(id)
-  } finally {
-    await connection.close()
-  }
-}
-
 /** A message that may never come in; only what the file says of it is matched. */
 async function explainFile(environs: Environs, file: string): Promise<Json> {
   const config = await loadFor(environs)()
@@ -69,21 +74,17 @@ async function explainFile(environs: Environs, file: string): Promise<Json> {
     message = messageSchema.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (cause) {
     const reason = cause instanceof ZodError ? prettifyError(cause) : reasonOf(cause)
-    throw new TriviumError(
-      'usage',
-      { details: `${file} is neither a message id nor a file with a message: ${reason}` },
-      { cause },
-    )
+    throw usage(`${file} is neither a message id nor a file with a message: ${reason}`, cause)
   }
   return toJson(createRouter(config.routes).explain(message))
 }
 
 function humanExplanation(explained: Json): string {
-  const routes = Array.isArray(explained) ? explained.filter(isJsonObject) : []
+  const routes = objectsIn(explained)
   if (routes.length === 0) return 'There are no routes.'
   const rows = routes.flatMap((route) => {
     const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
-    const keys: JsonObject[] = Array.isArray(route.keys) ? route.keys.filter(isJsonObject) : []
+    const keys = objectsIn(route.keys)
     const first = [route.route, verdict, ...(keys[0] ? keyCells(keys[0]) : ['matches everything', '', ''])]
     return [first, ...keys.slice(1).map((key) => ['', '', ...keyCells(key)])]
   })

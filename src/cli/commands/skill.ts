@@ -1,9 +1,14 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import type { AddCommand } from '../command.ts'
-import { connect, connectOrOpen } from '../connection.ts'
-import { type NewSkill, newSkill } from '../new-skill.ts'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { reasonOf } from '../../core/errors.ts'
+import { type Json, pathGet } from '../../core/json.ts'
+import { SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
+import { discoverSkills } from '../../skills/discover.ts'
+import { type AddCommand, usage } from '../command.ts'
+import { ask, connect } from '../connection.ts'
+import { type Environs, loadFor } from '../environs.ts'
 import { invokeAndShow, parseArgs } from '../skill-command.ts'
-import { pretty, shorten, show, table } from '../terminal.ts'
+import { objectsIn, shorten, show, table } from '../terminal.ts'
 
 /** `trivium skill list|show|new|invoke`. */
 export const addSkill: AddCommand = (program, context) => {
@@ -13,32 +18,22 @@ export const addSkill: AddCommand = (program, context) => {
     .command('list', { isDefault: true })
     .description('every skill by name')
     .action(async () => {
-      const connection = await connectOrOpen(context.environs())
-      try {
-        const [skills, { broken }] = [await connection.skills(), Object(await connection.status())]
-        show(context.terminal(), skills, () => {
-          const list = table(['name', 'what it does'], rows(skills))
-          if (!Array.isArray(broken) || broken.length === 0) return list
-          return `${list}\n\n${table(['broken', 'path', 'why'], broken.map(brokenRow))}`
-        })
-      } finally {
-        await connection.close()
-      }
+      let broken: unknown
+      await ask(
+        context,
+        async (daemon) => {
+          broken = pathGet(await daemon.status(), 'broken')
+          return daemon.skills()
+        },
+        (skills) => listed(skills, broken),
+      )
     })
 
   command
     .command('show')
     .description('what a skill takes, and the layers around it')
     .argument('<name>')
-    .action(async (name: string) => {
-      const connection = await connectOrOpen(context.environs())
-      try {
-        const skill = await connection.describe(name)
-        show(context.terminal(), skill, () => pretty(skill))
-      } finally {
-        await connection.close()
-      }
-    })
+    .action((name: string) => ask(context, (daemon) => daemon.describe(name)))
 
   command
     .command('new')
@@ -46,9 +41,10 @@ export const addSkill: AddCommand = (program, context) => {
     .argument('<name>')
     .option('--markdown', 'a prompt for a model (SKILL.md) instead of code')
     .action(async (name: string, options: { markdown?: boolean }) => {
-      const kind = options.markdown ? 'markdown' : 'code'
-      const made = await newSkill(context.environs(), name, kind)
-      show(context.terminal(), made, () => describeNew(made, name))
+      const made = await newSkill(context.environs(), name, options.markdown ? 'markdown' : 'code')
+      const instead =
+        made.replaces === undefined ? '' : `\nIt takes the place of the ${name} in ${made.replaces}.`
+      show(context.terminal(), made, () => `Made ${made.path}. A daemon that runs has it already.${instead}`)
     })
 
   command
@@ -62,17 +58,73 @@ export const addSkill: AddCommand = (program, context) => {
     })
 }
 
-function describeNew({ path, replaces }: NewSkill, name: string): string {
-  const instead = replaces === undefined ? '' : `\nIt takes the place of the ${name} in ${replaces}.`
-  return `Made ${path}. A daemon that runs has it already.${instead}`
+function listed(skills: Json, broken: unknown): string {
+  const rows = objectsIn(skills).map(({ name, description }) => [
+    name,
+    shorten(String(description ?? ''), 90),
+  ])
+  const faults = objectsIn(broken).map(({ name, path, reason, kept }) => {
+    return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
+  })
+  const list = table(['name', 'what it does'], rows)
+  return faults.length === 0 ? list : `${list}\n\n${table(['broken', 'path', 'why'], faults)}`
 }
 
-function brokenRow(one: unknown): unknown[] {
-  const { name, path, reason, kept } = Object(one)
-  return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
+
+/** `replaces`: the file of the skill of that name, in a later folder, that no longer answers. */
+type NewSkill = { path: string; replaces?: string }
+
+/**
+ * Makes a skill's folder in the first skills folder of the configuration. Throws `usage` where that holds a skill of the
+ * name, of whichever kind, or the name is bad.
+ */
+async function newSkill(environs: Environs, name: string, kind: 'code' | 'markdown'): Promise<NewSkill> {
+  if (!NAME.test(name)) {
+    throw usage(`A skill's name has lower-case letters, digits and dashes: not ${name}.`)
+  }
+  const { folders } = (await loadFor(environs)()).skills
+  const parent = folders[0] ?? resolve(environs.cwd, 'skills')
+  const existing = (await discoverSkills([parent, ...folders, SHIPPED_SKILLS])).get(name)
+  if (existing?.folder === parent) {
+    throw usage(`There is a skill ${name} already: ${existing.path}`)
+  }
+  const [file, content] = kind === 'code' ? ['index.ts', codeSkill(name)] : ['SKILL.md', markdownSkill(name)]
+  const path = join(parent, name, file)
+  try {
+    await mkdir(join(parent, name), { recursive: true })
+    await writeFile(path, content, { flag: 'wx' })
+  } catch (cause) {
+    throw usage(`${path} cannot be made: ${reasonOf(cause)}`, cause)
+  }
+  return { path, ...(existing ? { replaces: existing.path } : {}) }
 }
 
-function rows(skills: Json): unknown[][] {
-  const list: JsonObject[] = Array.isArray(skills) ? skills.filter(isJsonObject) : []
-  return list.map(({ name, description }) => [name, shorten(String(description ?? ''), 90)])
+function codeSkill(name: string): string {
+  return `import { defineSkill, z } from 'trivium'
+
+export default defineSkill({
+  name: '${name}',
+  description: 'Says what it was told.',
+  args: z.object({ text: z.string().default('').describe('The text of the message') }),
+  async run(ctx) {
+    return \`You said: \${ctx.args.text}\`
+  },
+})
+`
+}
+
+function markdownSkill(name: string): string {
+  return `---
+name: ${name}
+description: Answers a message.
+metadata:
+  session: args.sessionId
+---
+You answer messages briefly and kindly.
+
+:session-history[]
+
+Answer this message: :arg[text]
+`
 }

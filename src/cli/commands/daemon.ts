@@ -1,0 +1,36 @@
+import type { AddCommand } from '../command.ts'
+import { ask, connect } from '../connection.ts'
+import { pretty } from '../terminal.ts'
+
+/** `trivium start`. */
+export const addStart: AddCommand = (program, context) => {
+  program
+    .command('start')
+    .description('run the daemon in the foreground; SIGTERM or Ctrl-C drains, SIGHUP reloads')
+    .action(async () => {
+      const { start } = await import('../start.ts')
+      // After the drain nothing may keep the process: not a watcher that was being set up when the signal came.
+      process.exit(await start(context.environs(), context.terminal()))
+    })
+}
+
+/** `trivium reload`. */
+export const addReload: AddCommand = (program, context) => {
+  program
+    .command('reload')
+    .description('make the running daemon read routes.yaml and the skills again; a bad file changes nothing')
+    .action(() => ask(context, (daemon) => daemon.reload(), pretty, connect))
+}
+
+/** `trivium mcp`. */
+export const addMcp: AddCommand = (program, context) => {
+  program
+    .command('mcp')
+    .description(
+      'serve the skills of the running daemon over MCP on stdin and stdout, for assistants and editors',
+    )
+    .action(async () => {
+      const { serveMcp } = await import('../mcp.ts')
+      await serveMcp(context.environs())
+    })
+}

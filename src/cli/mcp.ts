@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
+import { isJsonObject } from '../core/json.ts'
+import { createMcpServer } from '../skills/mcp/mcp-server.ts'
+import { connect } from './connection.ts'
+import type { Environs } from './environs.ts'
+import { objectsIn } from './terminal.ts'
+
+/** How often the daemon is asked whether it has other skills than before. */
+const LOOK_EVERY = 1_000
+
+/**
+ * Serves the skills of the running daemon over MCP on stdin and stdout. The daemon is looked for at each call, so that this
+ * outlives its restart. Resolves when the client closes stdin. Throws where no daemon runs.
+ */
+export async function serveMcp(environs: Environs): Promise<void> {
+  const rootId = `mcp-${randomUUID()}`
+  const daemon = () => connect(environs, rootId)
+  const list = async () =>
+    objectsIn(await (await daemon()).skills()).map(({ name, description, args }) => ({
+      name: String(name),
+      description: String(description),
+      args: isJsonObject(args) ? args : {},
+    }))
+  let known = JSON.stringify(await list())
+
+  const server = createMcpServer({
+    version: environs.version,
+    rootId,
+    manager: {
+      list,
+      async describe(name) {
+        const skill = await (await daemon()).describe(name)
+        return { args: isJsonObject(skill) && isJsonObject(skill.args) ? skill.args : {} }
+      },
+      invoke: async (name, args, { signal }) => (await daemon()).invoke(name, args, signal),
+      onChange(tell) {
+        const look = async () => {
+          const found = JSON.stringify(await list())
+          if (found !== known) tell()
+          known = found
+        }
+        // While no daemon runs there is nothing to tell.
+        const timer = setInterval(() => void look().catch(() => {}), LOOK_EVERY)
+        return () => clearInterval(timer)
+      },
+    },
+  })
+  const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve))
+  await server.connect(new StdioServerTransport())
+  await ended
+  await server.close()
+}
