@@ -16,29 +16,27 @@ const LOOK_EVERY = 1_000
 export async function serveMcp(environs: Environs): Promise<void> {
   const rootId = `mcp-${randomUUID()}`
   const daemon = () => connect(environs, rootId)
-  const list = async () =>
+  const fetchSkills = async () =>
     objectsIn(await (await daemon()).skills()).map(({ name, description, args }) => ({
       name: String(name),
       description: String(description),
       args: isJsonObject(args) ? args : {},
     }))
-  let known = JSON.stringify(await list())
+  let skills = await fetchSkills()
 
   const server = createMcpServer({
     version: environs.version,
     rootId,
     manager: {
-      list,
-      async describe(name) {
-        const skill = await (await daemon()).describe(name)
-        return { args: isJsonObject(skill) && isJsonObject(skill.args) ? skill.args : {} }
-      },
-      invoke: async (name, args, { signal }) => (await daemon()).invoke(name, args, signal),
+      list: () => skills,
+      // The ref of a callback is in no list.
+      describe: (name) => ({ args: skills.find((skill) => skill.name === name)?.args ?? {} }),
+      invoke: async (name, args, options) => (await daemon()).invoke(name, args, options?.signal),
       onChange(tell) {
         const look = async () => {
-          const found = JSON.stringify(await list())
-          if (found !== known) tell()
-          known = found
+          const before = JSON.stringify(skills)
+          skills = await fetchSkills()
+          if (JSON.stringify(skills) !== before) tell()
         }
         // While no daemon runs there is nothing to tell.
         const timer = setInterval(() => void look().catch(() => {}), LOOK_EVERY)

@@ -21,7 +21,7 @@ export function createNameMatcher(spec: string | readonly string[]): NameMatcher
   return {
     spec: names.join(' '),
     matches: (name) => patterns.some((pattern) => pattern.test(name)),
-    names: (name) => patterns.some((pattern) => pattern.kind !== 'any' && pattern.test(name)),
+    names: (name) => patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
   }
 }
 

@@ -6,13 +6,19 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
 import { reasonOf, toTriviumError } from '../../core/errors.ts'
-import { isJsonObject, toJson } from '../../core/json.ts'
+import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
 import { isCallbackName } from '../callback-skill.ts'
 import type { SkillManager } from '../manager.ts'
 import { toolSchema } from '../tool-schema.ts'
 
 export type McpOptions = {
-  manager: Pick<SkillManager, 'list' | 'describe' | 'invoke' | 'onChange'>
+  /** The skill manager, or what a client of a running daemon knows. */
+  manager: {
+    list(): readonly { name: string; description: string }[]
+    describe(name: string): { args: JsonObject }
+    invoke: SkillManager['invoke']
+    onChange: SkillManager['onChange']
+  }
   version: string
   /** Names the client's own consumer groups over all of its calls; one per connection. */
   rootId: string
