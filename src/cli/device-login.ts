@@ -15,18 +15,20 @@ export type DeviceLogin = {
 /** What the person has to do: open `url` on any device and type `code`, within `seconds`. */
 export type DevicePrompt = { url: string; code: string; seconds: number }
 
-const promptSchema = z.object({
-  device_code: z.string().min(1),
-  user_code: z.string().min(1),
-  /** Google calls it `verification_url`. */
-  verification_uri: z.url().optional(),
-  verification_url: z.url().optional(),
-  expires_in: z.coerce.number().positive(),
-  interval: z.coerce.number().min(0).default(5),
-})
+const promptSchema = z
+  .object({
+    device_code: z.string().min(1),
+    user_code: z.string().min(1),
+    verification_uri: z.url().exactOptional(),
+    /** Google's name for it. */
+    verification_url: z.url().default(''),
+    expires_in: z.coerce.number().positive(),
+    interval: z.coerce.number().min(0).default(5),
+  })
+  .transform(({ verification_url, ...rest }) => ({ verification_uri: verification_url, ...rest }))
 
 const grantSchema = z.object({ access_token: z.string(), refresh_token: z.string().min(1).optional() })
-const refusalSchema = z.object({ error: z.string(), error_description: z.string().optional() })
+const refusalSchema = z.object({ error: z.string(), error_description: z.string().default('') })
 
 /** The provider's words when it wants to be asked less often: 5 s more each time (RFC 8628, section 3.5). */
 const SLOWER = 5
@@ -38,56 +40,36 @@ const TIMEOUT = 15_000
  * person does, or the time is over.
  */
 export async function deviceLogin(login: DeviceLogin, show: (prompt: DevicePrompt) => void): Promise<string> {
-  const client = {
-    client_id: login.clientId,
-    ...(login.clientSecret ? { client_secret: login.clientSecret } : {}),
-  }
-  const asked = await ask(login, client)
-  const prompt = promptSchema.parse(asked)
-  const url = prompt.verification_uri ?? prompt.verification_url ?? ''
-  show({ url: url, code: prompt.user_code, seconds: prompt.expires_in })
+  const { deviceUrl, tokenUrl, clientId, clientSecret, scope } = login
+  const client = { client_id: clientId, ...(clientSecret ? { client_secret: clientSecret } : {}) }
+  const asked = await post(deviceUrl, { ...client, scope }).catch((cause) => {
+    throw failed(`${deviceUrl} cannot be reached: ${reasonOf(cause)}`, cause)
+  })
+  if (!asked.ok) throw refused(asked.body)
+  const prompt = promptSchema.parse(asked.body)
+  show({ url: prompt.verification_uri, code: prompt.user_code, seconds: prompt.expires_in })
 
-  const grant = {
-    ...client,
-    grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-    device_code: prompt.device_code,
-  }
-  let interval = prompt.interval
-  for (const end = performance.now() + prompt.expires_in * 1000; performance.now() < end; ) {
+  const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
+  const end = performance.now() + prompt.expires_in * 1000
+  for (let { interval } = prompt; performance.now() < end; ) {
     await pause(interval * 1000)
     // While the person types, a lost connection or a server in trouble is no answer (RFC 8628, section 3.5).
-    const answer = await post(login.tokenUrl, grant).catch(() => undefined)
-    if (answer?.ok) return refreshTokenIn(answer.body)
+    const form = { ...client, grant_type, device_code: prompt.device_code }
+    const answer = await post(tokenUrl, form).catch(() => undefined)
+    if (answer?.ok) {
+      const token = grantSchema.parse(answer.body).refresh_token
+      if (token) return token
+      throw failed('the provider gave no refresh token; the scope must have offline_access')
+    }
     const { error } = refusalSchema.safeParse(answer?.body).data ?? {}
     if (error === 'slow_down') interval += SLOWER
     else if (!answer || answer.status >= 500) interval += 1
-    else if (error !== 'authorization_pending') throw failed(answer.body)
+    else if (error !== 'authorization_pending') throw refused(answer.body)
   }
-  throw new TriviumError('login_failed', { reason: `nobody typed ${prompt.user_code} in time` })
+  throw failed(`nobody typed ${prompt.user_code} in time`)
 }
 
-async function ask(login: DeviceLogin, client: Record<string, string>): Promise<unknown> {
-  let answer: Awaited<ReturnType<typeof post>>
-  try {
-    answer = await post(login.deviceUrl, { ...client, scope: login.scope })
-  } catch (cause) {
-    const reason = `${login.deviceUrl} cannot be reached: ${reasonOf(cause)}`
-    throw new TriviumError('login_failed', { reason }, { cause })
-  }
-  if (answer.ok) return answer.body
-  throw failed(answer.body)
-}
-
-function refreshTokenIn(body: unknown): string {
-  const token = grantSchema.parse(body).refresh_token
-  if (token) return token
-  const reason = 'the provider gave no refresh token; the scope must have offline_access'
-  throw new TriviumError('login_failed', { reason })
-}
-
-type Answer = { ok: boolean; status: number; body: unknown }
-
-async function post(url: string, form: Record<string, string>): Promise<Answer> {
+async function post(url: string, form: Record<string, string>) {
   const response = await fetch(url, {
     method: 'POST',
     headers: { accept: 'application/json' },
@@ -95,13 +77,16 @@ async function post(url: string, form: Record<string, string>): Promise<Answer> 
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT),
   })
-  const { ok, status } = response
-  return { ok, status, body: await response.json().catch(() => undefined) }
+  const body: unknown = await response.json().catch(() => undefined)
+  return { ok: response.ok, status: response.status, body }
 }
 
-function failed(body: unknown): TriviumError {
-  const { error = 'it answered with no reason', error_description: more } =
-    refusalSchema.safeParse(body).data ?? {}
-  const [line = ''] = (more ?? '').split(/\r?\n/)
-  return new TriviumError('login_failed', { reason: line ? `${error}: ${line}` : error })
+function refused(body: unknown): TriviumError {
+  const { data } = refusalSchema.safeParse(body)
+  const [line] = (data?.error_description ?? '').split(/\r?\n/)
+  return failed([data?.error ?? 'it answered with no reason', line].filter(Boolean).join(': '))
+}
+
+function failed(reason: string, cause?: unknown): TriviumError {
+  return new TriviumError('login_failed', { reason }, { cause })
 }

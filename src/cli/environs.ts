@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Config } from '../config/load-config.ts'
 import type { RoutedSkill } from '../config/skill-routes.ts'
+import { TriviumError } from '../core/errors.ts'
+import { defined } from '../lib/defined.ts'
 
 /** Where a command runs. */
 export type Environs = {
@@ -11,16 +14,16 @@ export type Environs = {
   path?: string
 }
 
-/** The version in package.json, which lies above the sources and, in a package, above the built files. */
+/** A file of the repository or of the package; what is built lies one folder deeper. */
+export function ownFile(name: string): string {
+  const places = ['../../', '../../../'].map((root) => fileURLToPath(new URL(root + name, import.meta.url)))
+  const found = places.find((place) => existsSync(place))
+  if (found === undefined) throw new TriviumError('internal', { reason: `${name} of Trivium is missing` })
+  return found
+}
+
 export function ownVersion(): string {
-  for (const place of ['../../package.json', '../../../package.json']) {
-    try {
-      return String(JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')).version)
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-    }
-  }
-  return 'unknown'
+  return String(JSON.parse(readFileSync(ownFile('package.json'), 'utf8')).version)
 }
 
 /** Reads the configuration of these environs, again each time it is called. */
@@ -32,12 +35,6 @@ export function loadFor(environs: Environs): (skills?: readonly RoutedSkill[]) =
       import('../config/load-config.ts'),
       import('../../transports/registry.ts'),
     ])
-    return loadConfig({
-      env,
-      cwd,
-      transports,
-      ...(path === undefined ? {} : { path }),
-      ...(skills === undefined ? {} : { skills }),
-    })
+    return loadConfig({ env, cwd, transports, ...defined({ path, skills }) })
   }
 }

@@ -65,7 +65,7 @@ export async function main(argv: string[]): Promise<number> {
     const name = argv[at]
     if (name !== undefined && name !== 'help' && !Object.hasOwn(COMMANDS, name)) {
       const { invokeByName } = await import('./skill-command.ts')
-      await invokeByName(name, argv, context)
+      await invokeByName(name, argv.toSpliced(at, 1), context)
       return code
     }
     for (const load of loadersFor(name, argv.slice(0, at < 0 ? undefined : at))) {

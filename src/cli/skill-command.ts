@@ -24,7 +24,7 @@ type Described = {
 
 /**
  * Runs `trivium <skill> --arg value`: the flags are made from the skill's schema, as the daemon tells it.
- * `--args '{…}'` gives the arguments as JSON; single flags lie over it.
+ * `--args '{…}'` gives the arguments as JSON; single flags lie over it. `argv` is the command line without the name.
  */
 export async function invokeByName(
   name: string,
@@ -49,14 +49,13 @@ export async function invokeByName(
       if (given.follow === true) await followEvents(connection, args, context.terminal())
       else await invokeAndShow(connection, name, args, context)
     })
-    await command.parseAsync(argv.toSpliced(argv.indexOf(name), 1), { from: 'user' })
+    await command.parseAsync(argv, { from: 'user' })
   } finally {
     await connection.close()
   }
 }
 
-/** Invokes a skill and prints its result. */
-export async function invokeAndShow(
+async function invokeAndShow(
   connection: Connection,
   name: string,
   args: JsonObject,
@@ -68,8 +67,7 @@ export async function invokeAndShow(
   if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
 }
 
-/** Parses `--args`. Throws `usage`. */
-export function parseArgs(text: Json | undefined): JsonObject {
+function parseArgs(text: Json | undefined): JsonObject {
   if (text === undefined) return {}
   let value: Json
   try {
@@ -107,16 +105,15 @@ async function find(connection: Connection, name: string, context: CommandContex
     const names = skills.map((skill) => String(skill.name))
     throw unknownCommand(name, names, context)
   }
-  const { properties = {}, required = [] } = isJsonObject(found?.args) ? found.args : {}
-  const schemas = Object.entries(isJsonObject(properties) ? properties : {}).map(
-    ([property, schema]): [string, JsonObject] => [property, isJsonObject(schema) ? schema : {}],
-  )
-  const isRequired = (property: string) => Array.isArray(required) && required.includes(property)
+  const { properties, required } = isJsonObject(found?.args) ? found.args : {}
+  const schemas = isJsonObject(properties) ? Object.entries(properties) : []
   return {
     name,
     description: String(found?.description ?? ''),
-    properties: schemas,
-    required: schemas.map(([property]) => property).filter(isRequired),
+    properties: schemas.map(([property, schema]) => [property, isJsonObject(schema) ? schema : {}]),
+    required: schemas
+      .map(([property]) => property)
+      .filter((each) => Array.isArray(required) && required.includes(each)),
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { watch } from 'chokidar'
@@ -41,14 +41,14 @@ export async function watchConfig(options: WatchOptions): Promise<ConfigWatcher>
   const folders = [...new Set(files.map((file) => dirname(file)))]
   const names = new Set([...files.map((file) => basename(file)), CONFIG_MAP_LINK])
   let config = initial
-  let seen = await fingerprint(files)
+  let seen = await contentOf(files)
   let timer: NodeJS.Timeout | undefined
   let closed = false
-  let queue: Promise<unknown> = Promise.resolve()
+  let queue = Promise.resolve(initial)
 
   const reload = async (): Promise<Config> => {
     if (closed) return config
-    seen = await fingerprint(files)
+    seen = await contentOf(files)
     try {
       const next = await loadConfig({ ...options.load(), path: initial.file })
       await onChange(next)
@@ -59,15 +59,12 @@ export async function watchConfig(options: WatchOptions): Promise<ConfigWatcher>
     return config
   }
 
-  const reloadIfChanged = async () => {
-    if (!closed && (await fingerprint(files)) !== seen) await reload()
-  }
+  const reloadIfChanged = async () => ((await contentOf(files)) === seen ? config : reload())
 
   /** One at a time, in order. */
-  const enqueue = <T>(task: () => Promise<T>): Promise<T> => {
-    const run = queue.then(task)
-    queue = run.catch(() => undefined)
-    return run
+  const enqueue = (task: () => Promise<Config>): Promise<Config> => {
+    queue = queue.then(task)
+    return queue
   }
 
   const watcher = watch(folders, {
@@ -80,7 +77,7 @@ export async function watchConfig(options: WatchOptions): Promise<ConfigWatcher>
     timer = setTimeout(() => void enqueue(reloadIfChanged), debounce)
   })
   watcher.on('error', (error) => onError(toTriviumError(error)))
-  await new Promise<void>((resolve) => watcher.once('ready', () => resolve()))
+  await once(watcher, 'ready')
 
   return {
     current: () => config,
@@ -94,18 +91,8 @@ export async function watchConfig(options: WatchOptions): Promise<ConfigWatcher>
   }
 }
 
-/** What the files hold, so that a touch or a swap to the same content reloads nothing. */
-async function fingerprint(files: readonly string[]): Promise<string> {
-  const hash = createHash('sha256')
-  for (const file of files) hash.update(await contentOf(file)).update('\0')
-  return hash.digest('hex')
-}
-
-/** A file that cannot be read is told apart by its error; the reload then says what is wrong. */
-async function contentOf(file: string): Promise<Buffer | string> {
-  try {
-    return await readFile(file)
-  } catch (error) {
-    return reasonOf(error)
-  }
+/** What the files hold, or why they cannot be read: a touch or a swap to the same content reloads nothing. */
+async function contentOf(files: readonly string[]): Promise<string> {
+  const contents = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(reasonOf)))
+  return contents.join('\0')
 }

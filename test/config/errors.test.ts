@@ -129,7 +129,7 @@ describe('a file that cannot be read is told', () => {
     ['where it is not UTF-8', Buffer.from('daemon:\n  # caf\xe9\n', 'latin1'), /is not UTF-8/],
     ['where it is too large', '#'.repeat(MAX_FILE + 1), /the limit is/],
     ['where it is one key', `${'k'.repeat(MAX_FILE - 100)}: 1\n`, /at most 1024 chars/],
-    ['where it is many keys', 'kkk: 1\n'.repeat(10_000), /unique/],
+    ['where it is many keys', 'kkk: 1\n'.repeat(3_000), /unique/],
     ['where it is all variables', `model: "${`\${A}`.repeat(10_000)}"\n`, /A is not set/],
   ] as const) {
     test(what, async (t) => {
@@ -185,7 +185,12 @@ describe('whatever is given, it is read or refused with places inside of it, and
     fc.string(),
   )
   const { tree } = fc.letrec((tie) => ({
-    tree: fc.oneof({ maxDepth: 5 }, leaf, fc.array(tie('tree')), fc.dictionary(key, tie('tree'))),
+    tree: fc.oneof(
+      { maxDepth: 5 },
+      leaf,
+      fc.array(tie('tree'), { maxLength: 4 }),
+      fc.dictionary(key, tie('tree')),
+    ),
   }))
   const section = fc.constantFrom('daemon', 'gateways', 'routes', 'access', 'model', 'skills')
   const structure = fc.dictionary(section, tree).map((value) => JSON.stringify(value))
@@ -202,7 +207,7 @@ describe('whatever is given, it is read or refused with places inside of it, and
           }
           assert.equal(config === undefined, told(problems).length > 0)
         }),
-        { numRuns: 300 },
+        { numRuns: 150 },
       )
     })
   }

@@ -71,6 +71,7 @@ describe('a glob', () => {
         if (/^\/.*\/\w*$/s.test(escaped)) return
         assert.equal(fits(escaped, text), true)
       }),
+      { numRuns: 30 },
     )
   })
 })
@@ -93,7 +94,6 @@ describe('a regex', () => {
     ['/a/g', /has the unknown regex flag "g"/],
     ['/((a{100}){100}){10}/', /is no RE2 regex: .*repeat|too large/],
     ['/(([a-z]{30}){30}){1}([a-z]{30}){30}x([a-z]{50}){20}(abcdefgh){500}/', /too large/],
-    [`/${'('.repeat(480)}a${')'.repeat(480)}{1000}/`, /is no RE2 regex|too large/],
   ] as const) {
     test(`${source.slice(0, 40)} is refused`, () => assert.throws(() => compilePattern(source), message))
   }

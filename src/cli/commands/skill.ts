@@ -5,9 +5,9 @@ import { type Json, pathGet } from '../../core/json.ts'
 import { SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
 import { discoverSkills } from '../../skills/discover.ts'
 import { type AddCommand, usage } from '../command.ts'
-import { ask, connect } from '../connection.ts'
+import { ask } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
-import { invokeAndShow, parseArgs } from '../skill-command.ts'
+import { invokeByName } from '../skill-command.ts'
 import { objectsIn, shorten, show, table } from '../terminal.ts'
 
 /** `trivium skill list|show|new|invoke`. */
@@ -52,10 +52,9 @@ export const addSkill: AddCommand = (program, context) => {
     .description('run a skill; `trivium <name> --arg value` is shorter')
     .argument('<name>')
     .option('--args <json>', 'the arguments as a JSON object')
-    .action(async (name: string, options: { args?: string }) => {
-      const connection = await connect(context.environs())
-      await invokeAndShow(connection, name, parseArgs(options.args), context)
-    })
+    .action((name: string, { args }: { args?: string }) =>
+      invokeByName(name, args === undefined ? [] : ['--args', args], context),
+    )
 }
 
 function listed(skills: Json, broken: unknown): string {
