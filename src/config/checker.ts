@@ -1,8 +1,8 @@
 import type { z } from 'zod'
+import { isJsonObject } from '../core/json.ts'
 import { type Environment, interpolate, missingOf, type Variable } from './environment.ts'
-import type { Problem } from './problem.ts'
-import type { Path, YamlFile } from './yaml-file.ts'
-import { check, type Finding, findingsOf } from './zod-problems.ts'
+import type { Path, Problem, YamlFile } from './yaml-file.ts'
+import { check, findingsOf } from './zod-problems.ts'
 
 /** Checks parts of one file against schemas and collects what is wrong, each with its place. */
 export type Checker = {
@@ -17,17 +17,23 @@ export type Checker = {
   reportMissing(variables: readonly Variable[]): void
   /** Parses a filled value. Undefined where something was wrong, and reported. */
   parse<T>(schema: z.ZodType<T>, value: unknown, path: Path, options?: ParseOptions): T | undefined
-  /** `fill`, `reportMissing` and `parse` in one. */
-  section<T>(schema: z.ZodType<T>, value: unknown, path: Path): T | undefined
+  /**
+   * `fill`, `reportMissing` and `parse` in one. `overlay` names the variables of the environment that win over keys of
+   * the section; what is empty there is unset.
+   */
+  section<T>(schema: z.ZodType<T>, value: unknown, path: Path, overlay?: Overlay): T | undefined
 }
 
 export type ParseOptions = {
   variables?: readonly Variable[]
   /** Keys that may stand beside those of the schema. */
   alsoKnown?: readonly string[]
-  /** Takes a finding that has another place than the file; true where it did. */
-  take?: (finding: Finding) => boolean
+  /** The keys whose value came from the environment, with its variable. */
+  overlaid?: ReadonlyMap<PropertyKey | undefined, string>
 }
+
+/** Names of variables, and the keys that they set. */
+export type Overlay = Readonly<Record<string, string>>
 
 /** A checker for one parsed file. */
 export function createChecker(yaml: YamlFile, env: Environment): Checker {
@@ -58,7 +64,7 @@ export function createChecker(yaml: YamlFile, env: Environment): Checker {
     }
   }
 
-  const parse: Checker['parse'] = (schema, value, path, { variables = [], alsoKnown, take } = {}) => {
+  const parse: Checker['parse'] = (schema, value, path, { variables = [], alsoKnown, overlaid } = {}) => {
     const first = check(schema, value, alsoKnown)
     // Variables are texts; where the schema wants a number or true/false, they are read as that.
     const converted = first.issues.filter((issue) => convertVariable(value, issue, path, variables))
@@ -68,7 +74,10 @@ export function createChecker(yaml: YamlFile, env: Environment): Checker {
       const at = [...path, ...finding.path]
       // A missing variable explains what is wrong with its value and with everything around it.
       const explained = finding.what === 'value' && unset.some((variable) => isUnder(variable.path, at))
-      if (!explained && !take?.(finding)) report(at, finding.what, finding.message)
+      const variable = overlaid?.get(finding.path[0])
+      if (variable !== undefined) {
+        problems.push({ severity: 'error', file: 'environment', message: `${variable}: ${finding.message}` })
+      } else if (!explained) report(at, finding.what, finding.message)
     }
     return data
   }
@@ -81,10 +90,14 @@ export function createChecker(yaml: YamlFile, env: Environment): Checker {
     fill,
     reportMissing,
     parse,
-    section(schema, raw, path) {
+    section(schema, raw, path, overlay = {}) {
       const { value, variables } = fill(raw, path)
       reportMissing(variables)
-      return parse(schema, value, path, { variables })
+      const set = Object.entries(overlay).filter(([variable]) => env[variable])
+      const over = Object.fromEntries(set.map(([variable, key]) => [key, env[variable]]))
+      const whole = isJsonObject(value) ? { ...value, ...over } : value
+      const overlaid = new Map(set.map(([variable, key]) => [key, variable]))
+      return parse(schema, whole, path, { variables, overlaid })
     },
   }
 }

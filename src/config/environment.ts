@@ -98,18 +98,8 @@ export function secretsOf(
   if (token !== undefined) found.add(token)
   for (const [, password = ''] of redisUrl.matchAll(/\/\/[^/@\s]*:([^/@\s]+)@/g)) {
     found.add(password)
-    found.add(decoded(password))
   }
   return [...found]
     .filter((text) => text.length >= MIN_SECRET && !PLAIN.test(text) && !text.includes('${'))
     .toSorted((a, b) => b.length - a.length)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // A stray % is part of the password itself.
-    return text
-  }
 }

@@ -4,50 +4,48 @@ import { matchSchema, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
 import { accessSchema, daemonSchema, modelSchema, skillsSchema } from './sections.ts'
 
+const sections = z.strictObject({
+  daemon: daemonSchema.optional().describe('How the daemon runs. The environment wins over this.'),
+  routes: z.array(routeSchema).optional().describe('Who answers. The first match wins.'),
+  access: accessSchema.optional().describe('Roles: who may invoke which skills.'),
+  model: z
+    .union([z.string(), modelSchema])
+    .optional()
+    .describe('The model that markdown skills run on: its name alone, or a mapping.'),
+  skills: skillsSchema.optional().describe('Where skills are.'),
+})
+
 /**
  * The JSON Schema (2020-12) of routes.yaml for editors, with the keys of every given transport. The daemon
  * writes it to `<data dir>/routes.schema.json`; `trivium config schema` prints it.
  */
 export function configJsonSchema(transports: TransportSchemas): JsonObject {
-  const sections = z.strictObject({
-    daemon: daemonSchema.optional().describe('How the daemon runs. The environment wins over this.'),
-    routes: z.array(routeSchema).optional().describe('Who answers. The first match wins.'),
-    access: accessSchema.optional().describe('Roles: who may invoke which skills.'),
-    model: modelSchema.optional().describe('The model that markdown skills run on.'),
-    skills: skillsSchema.optional().describe('Where skills are.'),
-  })
   const root = toJson(sections)
-  const properties = objectAt(root, 'properties')
-  return {
-    ...root,
-    title: 'routes.yaml of Trivium',
-    properties: { gateways: gatewaysSchema(transports), ...properties },
-  }
-}
-
-/** Each gateway is checked by the schema that its `transport` names, which also gives better hints than `oneOf`. */
-function gatewaysSchema(transports: TransportSchemas): JsonObject {
-  const common = objectAt(toJson(gatewayCommon), 'properties')
-  const kinds = Object.keys(transports)
+  const common = propertiesOf(toJson(gatewayCommon))
+  // Each gateway is checked by the schema that its `transport` names, which also gives better hints than `oneOf`.
   const branches = Object.entries(transports).map(([kind, { options }]) => {
     const { $schema: _, ...own } = toJson(options)
-    const properties = { ...common, ...objectAt(own, 'properties'), transport: { const: kind } }
+    const transport = { const: kind }
     // Written as entries: an object literal with `then` looks like a promise.
     return Object.fromEntries<JsonObject>([
-      ['if', { properties: { transport: { const: kind } }, required: ['transport'] }],
-      ['then', { ...own, properties }],
+      ['if', { properties: { transport }, required: ['transport'] }],
+      ['then', { ...own, properties: { ...common, ...propertiesOf(own), transport } }],
     ])
   })
-  return {
+  const gateway = {
+    type: 'object',
+    properties: {
+      transport: { enum: Object.keys(transports), description: 'What kind of gateway this is.' },
+    },
+    required: ['transport'],
+    allOf: branches,
+  }
+  const gateways = {
     type: 'object',
     description: 'Who listens. The key is the name of the gateway.',
-    additionalProperties: {
-      type: 'object',
-      properties: { transport: { enum: kinds, description: 'What kind of gateway this is.' } },
-      required: ['transport'],
-      allOf: branches,
-    },
+    additionalProperties: gateway,
   }
+  return { ...root, title: 'routes.yaml of Trivium', properties: { gateways, ...propertiesOf(root) } }
 }
 
 function toJson(schema: z.core.$ZodType): JsonObject {
@@ -55,27 +53,25 @@ function toJson(schema: z.core.$ZodType): JsonObject {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      if (zodSchema === matchSchema) {
-        const rest = jsonSchema.additionalProperties
-        Object.assign(jsonSchema, { additionalProperties: false })
-        if (rest !== undefined) jsonSchema.patternProperties = { [OPEN_MATCH_KEY.source]: rest }
+      if (zodSchema === matchSchema && jsonSchema.additionalProperties !== undefined) {
+        jsonSchema.patternProperties = { [OPEN_MATCH_KEY.source]: jsonSchema.additionalProperties }
+        jsonSchema.additionalProperties = false
       }
-      allowVariable(jsonSchema)
+      // `${PORT}` is right wherever a number, a switch or one of several words is.
+      const { type, description: _, default: __, ...own } = jsonSchema
+      if (type !== 'number' && type !== 'integer' && type !== 'boolean' && !(own.enum && type === 'string'))
+        return
+      for (const key of Object.keys(own)) Reflect.deleteProperty(jsonSchema, key)
+      Reflect.deleteProperty(jsonSchema, 'type')
+      jsonSchema.anyOf = [
+        { type, ...own },
+        { type: 'string', pattern: '\\$\\{' },
+      ]
     },
   })
   return isJsonObject(made) ? made : {}
 }
 
-/** `${PORT}` is right wherever a number, a switch or one of several words is. */
-function allowVariable(schema: z.core.JSONSchema.BaseSchema): void {
-  const isFixed = schema.type === 'number' || schema.type === 'integer' || schema.type === 'boolean'
-  if (!isFixed && !(schema.enum && schema.type === 'string')) return
-  const { description, default: fallback, ...own } = schema
-  for (const key of Object.keys(own)) Reflect.deleteProperty(schema, key)
-  schema.anyOf = [own, { type: 'string', pattern: '\\$\\{' }]
-}
-
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const found = object[key]
-  return isJsonObject(found) ? found : {}
+function propertiesOf({ properties }: JsonObject): JsonObject {
+  return isJsonObject(properties) ? properties : {}
 }

@@ -1,11 +1,12 @@
 import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Route } from '../core/route.ts'
 import { hint, quote } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
 import { checkAnswers, type GatewayConfig, parseGateways, type TransportSchemas } from './gateways.ts'
-import { type Problem, throwErrors } from './problem.ts'
 import { parseRoutes } from './routes.ts'
 import {
   type AccessConfig,
@@ -18,7 +19,7 @@ import {
   skillsSchema,
 } from './sections.ts'
 import type { RoutedSkill } from './skill-routes.ts'
-import { readYaml } from './yaml-file.ts'
+import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
 /** Everything that routes.yaml and the environment say, checked, with defaults, and deeply frozen. */
 export type Config = {
@@ -51,14 +52,23 @@ export type LoadOptions = {
   skills?: readonly RoutedSkill[]
 }
 
-const SECTIONS: readonly string[] = ['daemon', 'gateways', 'routes', 'access', 'model', 'skills']
+/** The sections alone, each of which is parsed by itself, so that a mistake in one does not hide those in others. */
+const section = z.unknown().optional()
+const sectionsSchema = z.strictObject({
+  daemon: section,
+  gateways: section,
+  routes: section,
+  access: section,
+  model: section,
+  skills: section,
+})
 
 /** Reads the configuration, or throws `config_invalid` with every error in it, each with its place. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const { config, problems } = await readConfig(options)
-  throwErrors(problems)
-  if (!config) throw new Error('the configuration was refused without an error')
-  return config
+  if (config) return config
+  const errors = problems.filter((problem) => problem.severity === 'error')
+  throw new TriviumError('config_invalid', { details: formatProblems(errors) })
 }
 
 /** As `loadConfig`, but answers with the problems; `config` is there where none of them is an error. */
@@ -96,13 +106,7 @@ function assemble(
 ): Omit<Config, 'warnings'> {
   const { env, cwd, file, transports, skills } = options
   const sections = isJsonObject(value) ? value : {}
-  if (value !== null && !isJsonObject(value)) {
-    checker.report([], 'value', `expected a mapping with the sections ${SECTIONS.join(', ')}`)
-  }
-  for (const key of Object.keys(sections)) {
-    if (!SECTIONS.includes(key))
-      checker.report([key], 'key', `unknown key ${quote(key)}${hint(key, SECTIONS)}`)
-  }
+  checker.parse(sectionsSchema, value ?? {}, [])
   const daemon = parseDaemon(sections.daemon ?? {}, { env, cwd, file }, checker)
   const gateways = parseGateways(sections.gateways, transports, checker)
   const names = gateways.map((gateway) => gateway.name)
@@ -121,7 +125,7 @@ function assemble(
     checker.report(['routes'], 'key', message, 'warning')
   }
   const access = checker.section(accessSchema, sections.access ?? {}, ['access']) ?? { roles: {} }
-  const model = parseModel(sections.model, env, checker)
+  const model = parseModel(sections.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
   const folders = checker.section(skillsSchema, sections.skills ?? {}, ['skills'])?.folders ?? []
   return {
     file,
@@ -135,51 +139,26 @@ function assemble(
   }
 }
 
-/**
- * The section with the environment laid over it; what is empty there is unset. A relative data directory of the file is
- * relative to the file, one of the environment (and the default) to the working directory.
- */
+/** A relative data directory of the file is relative to the file, one of the environment (and the default) to `cwd`. */
 function parseDaemon(
   raw: unknown,
   { env, cwd, file }: { env: Environment; cwd: string; file: string },
   checker: Checker,
 ): DaemonConfig {
-  const path = ['daemon']
-  const set = Object.entries(DAEMON_VARIABLES).filter(([variable]) => env[variable])
-  const over = Object.fromEntries(set.map(([variable, key]) => [key, env[variable]]))
-  const { value, variables } = checker.fill(raw, path)
-  checker.reportMissing(variables)
-  const parsed = checker.parse(daemonSchema, isJsonObject(value) ? { ...value, ...over } : value, path, {
-    variables,
-    take({ path: [key], message }) {
-      const found = set.find((each) => each[1] === key)
-      if (found) reportVariable(found[0], message, checker)
-      return found !== undefined
-    },
-  })
+  const parsed = checker.section(daemonSchema, raw, ['daemon'], DAEMON_VARIABLES)
   const { config, ...daemon } = parsed ?? daemonSchema.parse({})
   if (config !== undefined && resolve(dirname(file), config) !== file) {
     const message = 'this can only name the file itself; set TRIVIUM_CONFIG to read another'
-    checker.report([...path, 'config'], 'value', message)
+    checker.report(['daemon', 'config'], 'value', message)
   }
-  const isOfFile = !('data-dir' in over) && isJsonObject(raw) && 'data-dir' in raw
+  const isOfFile = !env.TRIVIUM_DATA_DIR && isJsonObject(raw) && 'data-dir' in raw
   return { ...daemon, dataDir: resolve(isOfFile ? dirname(file) : cwd, daemon.dataDir) }
 }
 
-function parseModel(raw: unknown, env: Environment, checker: Checker): ModelConfig | undefined {
-  const model = raw === undefined || raw === null ? undefined : checker.section(modelSchema, raw, ['model'])
-  if (!env.TRIVIUM_MODEL) return model
-  checker.parse(modelSchema, env.TRIVIUM_MODEL, ['model'], {
-    take({ message }) {
-      reportVariable('TRIVIUM_MODEL', message, checker)
-      return true
-    },
-  })
-  return { ...model, name: env.TRIVIUM_MODEL }
-}
-
-function reportVariable(variable: string, message: string, checker: Checker): void {
-  checker.problems.push({ severity: 'error', file: 'environment', message: `${variable}: ${message}` })
+function parseModel(raw: unknown, checker: Checker): ModelConfig | undefined {
+  if (raw === null) return undefined
+  const named = typeof raw === 'string' ? { name: raw } : raw
+  return checker.section(modelSchema, named, ['model'], { TRIVIUM_MODEL: 'name' })
 }
 
 function deepFreeze<T>(value: T): T {

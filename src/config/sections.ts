@@ -114,13 +114,10 @@ export const accessSchema = z.looseObject({
 
 export type AccessConfig = z.output<typeof accessSchema>
 
-const modelName = z
-  .string()
-  .regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5')
-
-const modelObject = z
+/** The section `model:`, the model of markdown skills that name no other; a text alone is the name. */
+export const modelSchema = z
   .strictObject({
-    name: modelName,
+    name: z.string().regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5'),
     'base-url': z.url().exactOptional(),
     'api-key': z.string().min(1).exactOptional(),
     temperature: z.number().min(0).max(2).exactOptional(),
@@ -138,12 +135,7 @@ const modelObject = z
     }) => ({ ...rest, ...defined({ baseUrl, apiKey, maxSteps, maxOutputTokens }) }),
   )
 
-/** The section `model:`, the model of markdown skills that name no other: a name alone, or a mapping. */
-export const modelSchema = z.union([modelName.transform((name) => ({ name })), modelObject], {
-  error: 'expected provider:model or a mapping with a name',
-})
-
-export type ModelConfig = z.output<typeof modelObject>
+export type ModelConfig = z.output<typeof modelSchema>
 
 /** The section `skills:`. Folders are relative to the file. */
 export const skillsSchema = z.strictObject({ folders: names.default(['skills']) })

@@ -4,7 +4,18 @@ import { relative } from 'node:path'
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { reasonOf } from '../core/errors.ts'
 import { isMissing } from '../lib/disk.ts'
-import type { Problem } from './problem.ts'
+
+/** One thing wrong in the configuration. `line` and `column` count from 1; absent for the environment. */
+export type Problem = {
+  severity: 'error' | 'warning'
+  /** As shown to people: relative to the working directory, or `environment`. */
+  file: string
+  line?: number
+  column?: number
+  message: string
+  /** The source line with a caret under the place. */
+  excerpt?: string
+}
 
 export type Path = readonly PropertyKey[]
 
@@ -19,6 +30,7 @@ export type YamlFile = {
 /** Larger files are refused. */
 export const MAX_FILE = 256 * 1024
 const MAX_EXCERPT = 100
+const MAX_PROBLEMS = 20
 
 const MESSAGES: Record<string, string> = {
   TAB_AS_INDENT: 'tabs are not allowed as indentation; use spaces',
@@ -69,6 +81,17 @@ export async function readYaml(path: string, cwd: string): Promise<{ yaml?: Yaml
     // An alias without its anchor, a merge of what is no mapping, aliases that blow up.
     return { problems: [{ severity: 'error', file, message: reasonOf(error) }] }
   }
+}
+
+/** The problems as people read them: place and message first, the source line under it. */
+export function formatProblems(problems: readonly Problem[]): string {
+  const shown = problems.slice(0, MAX_PROBLEMS).map(({ file, line, column, message, excerpt, severity }) => {
+    const place = line === undefined ? file : `${file}:${line}:${column}`
+    const kind = severity === 'warning' ? 'warning: ' : ''
+    return `${place}  ${kind}${message}${excerpt === undefined ? '' : `\n${excerpt}`}`
+  })
+  const more = problems.length - shown.length
+  return [...shown, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n')
 }
 
 /** Where a path stands in the text, aliases followed. What a merge brought stands where the merge does. */

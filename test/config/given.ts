@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import { type LoadOptions, readConfig } from '../../src/config/load-config.ts'
-import type { Problem } from '../../src/config/problem.ts'
+import type { Problem } from '../../src/config/yaml-file.ts'
 import { rate, size } from '../../src/core/units.ts'
 
 const verify = z.discriminatedUnion('scheme', [
