@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, pathGet } from '../core/json.ts'
 import { nearest } from '../lib/nearest.ts'
 import { type CommandContext, EXIT_NOTHING, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen } from './connection.ts'
@@ -46,25 +46,16 @@ export async function invokeByName(
       const named = { ...parseArgs(given.args) }
       for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
       const args = { ...named, ...readPositional(command.args, named, skill) }
-      if (given.follow === true) await followEvents(connection, args, context.terminal())
-      else await invokeAndShow(connection, name, args, context)
+      if (given.follow === true) return followEvents(connection, args, context.terminal())
+      const result = await connection.invoke(name, args)
+      show(context.terminal(), result, () => pretty(result))
+      const isNothing = result === null || (Array.isArray(result) && result.length === 0)
+      if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
     })
     await command.parseAsync(argv, { from: 'user' })
   } finally {
     await connection.close()
   }
-}
-
-async function invokeAndShow(
-  connection: Connection,
-  name: string,
-  args: JsonObject,
-  context: CommandContext,
-): Promise<void> {
-  const result = await connection.invoke(name, args)
-  show(context.terminal(), result, () => pretty(result))
-  const isNothing = result === null || (Array.isArray(result) && result.length === 0)
-  if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
 }
 
 function parseArgs(text: Json | undefined): JsonObject {
@@ -95,21 +86,17 @@ async function open(name: string, argv: readonly string[], context: CommandConte
 }
 
 async function find(connection: Connection, name: string, context: CommandContext): Promise<Described> {
-  const skills = objectsIn(await connection.skills())
-  const found = skills.find((skill) => skill.name === name)
-  // The daemon knows more than the list: refs of callbacks, and skills that are broken.
-  if (!found && !isCallbackRef(name)) {
-    await connection.describe(name).catch((error: unknown) => {
-      if (error instanceof TriviumError && error.code === 'skill_broken') throw error
-    })
-    const names = skills.map((skill) => String(skill.name))
-    throw unknownCommand(name, names, context)
-  }
-  const { properties, required } = isJsonObject(found?.args) ? found.args : {}
+  const found = await connection.describe(name).catch(async (error: unknown) => {
+    if (!(error instanceof TriviumError) || error.code !== 'skill_not_found') throw error
+    if (isCallbackRef(name)) return {}
+    const known = objectsIn(await connection.skills()).map((skill) => String(skill.name))
+    throw unknownCommand(name, known, context)
+  })
+  const [properties, required] = [pathGet(found, 'args.properties'), pathGet(found, 'args.required')]
   const schemas = isJsonObject(properties) ? Object.entries(properties) : []
   return {
     name,
-    description: String(found?.description ?? ''),
+    description: String(pathGet(found, 'description') ?? ''),
     properties: schemas.map(([property, schema]) => [property, isJsonObject(schema) ? schema : {}]),
     required: schemas
       .map(([property]) => property)

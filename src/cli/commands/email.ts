@@ -58,20 +58,14 @@ export const addEmail: AddCommand = (program, context) => {
 }
 
 function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): { deviceUrl: string; tokenUrl: string } {
-  if (deviceUrl && tokenUrl) {
-    for (const url of [deviceUrl, tokenUrl]) refusePlain(url)
-    return { deviceUrl, tokenUrl }
-  }
-  if (deviceUrl || tokenUrl) {
-    throw usage('Give both --device-url and --token-url, or neither.')
-  }
   const base = `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0`
-  return { deviceUrl: `${base}/devicecode`, tokenUrl: `${base}/token` }
-}
-
-/** Tokens travel encrypted, or not off this machine. */
-function refusePlain(url: string): void {
-  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
-  if (protocol === 'https:' || (protocol === 'http:' && /^(127\.|\[::1\]$|localhost$)/.test(hostname))) return
-  throw usage(`${url} is no https:// address.`)
+  if (!deviceUrl && !tokenUrl) return { deviceUrl: `${base}/devicecode`, tokenUrl: `${base}/token` }
+  if (!deviceUrl || !tokenUrl) throw usage('Give both --device-url and --token-url, or neither.')
+  for (const url of [deviceUrl, tokenUrl]) {
+    // Tokens travel encrypted, or not off this machine.
+    const { protocol = '', hostname = '' } = URL.parse(url) ?? {}
+    const isLocal = protocol === 'http:' && /^(127\.[\d.]+|\[::1\]|localhost)$/.test(hostname)
+    if (protocol !== 'https:' && !isLocal) throw usage(`${url} is no https:// address.`)
+  }
+  return { deviceUrl, tokenUrl }
 }

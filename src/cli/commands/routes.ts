@@ -10,6 +10,7 @@ import { type Message, messageSchema } from '../../core/message.ts'
 import { isId } from '../../core/message-id.ts'
 import { knownSkills, SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../gateway/router.ts'
+import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
@@ -25,8 +26,7 @@ export const addRoutes: AddCommand = (program, context) => {
     .action(async () => {
       const problems = await problemsOf(context.environs())
       const errors = problems.filter(({ severity }) => severity === 'error').length
-      const shown = problems.map(({ text, ...rest }) => ({ ...rest, text }))
-      show(context.terminal(), { ok: errors === 0, problems: shown }, () =>
+      show(context.terminal(), { ok: errors === 0, problems }, () =>
         problems.length === 0 ? 'routes.yaml is fine.' : problems.map(({ text }) => text).join('\n\n'),
       )
       if (errors > 0) context.exit(2)
@@ -57,9 +57,8 @@ export const addConfig: AddCommand = (program, context) => {
     })
 }
 
-async function problemsOf(environs: Environs): Promise<(Problem & { text: string })[]> {
-  const { env, cwd, path } = environs
-  const base = { env, cwd, transports, ...(path === undefined ? {} : { path }) }
+async function problemsOf({ env, cwd, path }: Environs): Promise<(Problem & { text: string })[]> {
+  const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
   const skills = config && (await knownSkills([...config.skills.folders, SHIPPED_SKILLS]))
   const found = skills ? (await readConfig({ ...base, skills })).problems : problems

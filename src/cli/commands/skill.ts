@@ -58,18 +58,13 @@ export const addSkill: AddCommand = (program, context) => {
 }
 
 function listed(skills: Json, broken: unknown): string {
-  const rows = objectsIn(skills).map(({ name, description }) => [
-    name,
-    shorten(String(description ?? ''), 90),
-  ])
+  const rows = objectsIn(skills).map(({ name, description = '' }) => [name, shorten(String(description), 90)])
   const faults = objectsIn(broken).map(({ name, path, reason, kept }) => {
     return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
   })
   const list = table(['name', 'what it does'], rows)
   return faults.length === 0 ? list : `${list}\n\n${table(['broken', 'path', 'why'], faults)}`
 }
-
-const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 /** `replaces`: the file of the skill of that name, in a later folder, that no longer answers. */
 type NewSkill = { path: string; replaces?: string }
@@ -79,7 +74,7 @@ type NewSkill = { path: string; replaces?: string }
  * name, of whichever kind, or the name is bad.
  */
 async function newSkill(environs: Environs, name: string, kind: 'code' | 'markdown'): Promise<NewSkill> {
-  if (!NAME.test(name)) {
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) {
     throw usage(`A skill's name has lower-case letters, digits and dashes: not ${name}.`)
   }
   const { folders } = (await loadFor(environs)()).skills
