@@ -10,15 +10,8 @@ describe('the JSON Schema for editors', () => {
   const schema = configJsonSchema(transports)
 
   test('names the sections and refuses others', () => {
-    assert.equal(schema.$schema, 'https://json-schema.org/draft/2020-12/schema')
-    assert.deepEqual(Object.keys(Object(schema.properties)), [
-      'gateways',
-      'daemon',
-      'routes',
-      'access',
-      'model',
-      'skills',
-    ])
+    const names = ['gateways', 'daemon', 'routes', 'access', 'model', 'skills']
+    assert.deepEqual(Object.keys(Object(schema.properties)), names)
     assert.equal(schema.additionalProperties, false)
   })
 
@@ -27,14 +20,8 @@ describe('the JSON Schema for editors', () => {
     assert.deepEqual(pathGet(gateway, 'properties.transport.enum'), ['webhook', 'websocket', 'slack'])
     const slack = pathGet(gateway, 'allOf.2')
     assert.deepEqual(pathGet(slack, 'if.properties.transport'), { const: 'slack' })
-    assert.deepEqual(Object.keys(Object(pathGet(slack, 'then.properties'))), [
-      'transport',
-      'enabled',
-      'open',
-      'mode',
-      'botToken',
-      'answers',
-    ])
+    const keys = ['transport', 'enabled', 'open', 'mode', 'botToken', 'answers']
+    assert.deepEqual(Object.keys(Object(pathGet(slack, 'then.properties'))), keys)
     assert.equal(pathGet(slack, 'then.additionalProperties'), false)
     assert.deepEqual(pathGet(slack, 'then.required'), ['botToken'])
   })
