@@ -7,8 +7,8 @@ import { type Accepted, type Attachment, attachmentSchema, type Message, type Ne
 import type { KeyValues, Leases } from './store.ts'
 
 /**
- * A kind of transport: one folder in `transports/` and one line in its registry. `options` is the schema
- * of the keys that a gateway of this kind takes in routes.yaml, besides `transport` and `enabled`.
+ * A kind of transport: one folder in `transports/` and one line in its registry. `options` is the strict
+ * schema of the keys that a gateway of this kind takes in routes.yaml, besides `transport`, `enabled` and `open`.
  */
 export type TransportKind<Options = unknown> = {
   kind: string
