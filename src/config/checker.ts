@@ -4,27 +4,10 @@ import { type Environment, interpolate, missingOf, type Variable } from './envir
 import type { Path, Problem, YamlFile } from './yaml-file.ts'
 import { check, findingsOf } from './zod-problems.ts'
 
-/** Checks parts of one file against schemas and collects what is wrong, each with its place. */
-export type Checker = {
-  problems: Problem[]
-  /** The values of variables that were put in, for the redaction of logs. */
-  secrets: Set<string>
-  /** Reports at the key or the value of a path. */
-  report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void
-  lineOf(path: Path): number
-  /** Puts the variables into the value at a path; reports what is no variable. */
-  fill(value: unknown, path: Path): { value: unknown; variables: Variable[] }
-  reportMissing(variables: readonly Variable[]): void
-  /** Parses a filled value. Undefined where something was wrong, and reported. */
-  parse<T>(schema: z.ZodType<T>, value: unknown, path: Path, options?: ParseOptions): T | undefined
-  /**
-   * `fill`, `reportMissing` and `parse` in one. `overlay` names the variables of the environment that win over keys of
-   * the section; what is empty there is unset.
-   */
-  section<T>(schema: z.ZodType<T>, value: unknown, path: Path, overlay?: Overlay): T | undefined
-}
+/** Names of variables, and the keys that they set. */
+export type Overlay = Readonly<Record<string, string>>
 
-export type ParseOptions = {
+type ParseOptions = {
   variables?: readonly Variable[]
   /** Keys that may stand beside those of the schema. */
   alsoKnown?: readonly string[]
@@ -32,39 +15,40 @@ export type ParseOptions = {
   overlaid?: ReadonlyMap<PropertyKey | undefined, string>
 }
 
-/** Names of variables, and the keys that they set. */
-export type Overlay = Readonly<Record<string, string>>
+export type Checker = ReturnType<typeof createChecker>
 
-/** A checker for one parsed file. */
-export function createChecker(yaml: YamlFile, env: Environment): Checker {
+/** Checks parts of one file against schemas and collects what is wrong, each with its place. */
+export function createChecker(yaml: YamlFile, env: Environment) {
   const problems: Problem[] = []
+  /** The values of variables that were put in, for the redaction of logs. */
   const secrets = new Set<string>()
 
-  const report: Checker['report'] = (path, what, message, severity) => {
+  /** Reports at the key or the value of a path. */
+  function report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void {
     problems.push(yaml.problem(path, what, message, severity))
   }
 
-  const fill: Checker['fill'] = (value, base) => {
+  /** Puts the variables into the value at a path; reports what is no variable. */
+  function fill(value: unknown, base: Path): { value: unknown; variables: Variable[] } {
     const filled = interpolate(value, env, base, (path, token) => {
       const shown = token.length > 40 ? `${token.slice(0, 39)}…` : token
-      report(
-        path,
-        'value',
-        `${shown} is no variable; write \${NAME} or \${NAME:-default}, or $\${ for the text itself`,
-      )
+      const instead = `write \${NAME} or \${NAME:-default}, or $\${ for the text itself`
+      report(path, 'value', `${shown} is no variable; ${instead}`)
     })
     for (const { value: secret } of filled.variables) if (secret !== undefined) secrets.add(secret)
     return filled
   }
 
-  const reportMissing: Checker['reportMissing'] = (variables) => {
+  function reportMissing(variables: readonly Variable[]): void {
     const places = new Map(missingOf(variables).map((each) => [[each.name, ...each.path].join('\0'), each]))
     for (const { path, name } of places.values()) {
       report(path, 'value', `the variable ${name} is not set; set it, or write \${${name}:-default}`)
     }
   }
 
-  const parse: Checker['parse'] = (schema, value, path, { variables = [], alsoKnown, overlaid } = {}) => {
+  /** Parses a filled value. Undefined where something was wrong, and reported. */
+  function parse<T>(schema: z.ZodType<T>, value: unknown, path: Path, options: ParseOptions = {}) {
+    const { variables = [], alsoKnown, overlaid } = options
     const first = check(schema, value, alsoKnown)
     // Variables are texts; where the schema wants a number or true/false, they are read as that.
     const converted = first.issues.filter((issue) => convertVariable(value, issue, path, variables))
@@ -82,24 +66,21 @@ export function createChecker(yaml: YamlFile, env: Environment): Checker {
     return data
   }
 
-  return {
-    problems,
-    secrets,
-    report,
-    lineOf: yaml.lineOf,
-    fill,
-    reportMissing,
-    parse,
-    section(schema, raw, path, overlay = {}) {
-      const { value, variables } = fill(raw, path)
-      reportMissing(variables)
-      const set = Object.entries(overlay).filter(([variable]) => env[variable])
-      const over = Object.fromEntries(set.map(([variable, key]) => [key, env[variable]]))
-      const whole = isJsonObject(value) ? { ...value, ...over } : value
-      const overlaid = new Map(set.map(([variable, key]) => [key, variable]))
-      return parse(schema, whole, path, { variables, overlaid })
-    },
+  /**
+   * `fill`, `reportMissing` and `parse` in one. `overlay` names the variables of the environment that win over keys of
+   * the section; what is empty there is unset.
+   */
+  function section<T>(schema: z.ZodType<T>, raw: unknown, path: Path, overlay: Overlay = {}) {
+    const { value, variables } = fill(raw, path)
+    reportMissing(variables)
+    const set = Object.entries(overlay).filter(([variable]) => env[variable])
+    const over = Object.fromEntries(set.map(([variable, key]) => [key, env[variable]]))
+    const whole = isJsonObject(value) ? { ...value, ...over } : value
+    const overlaid = new Map(set.map(([variable, key]) => [key, variable]))
+    return parse(schema, whole, path, { variables, overlaid })
   }
+
+  return { problems, secrets, report, lineOf: yaml.lineOf, fill, reportMissing, parse, section }
 }
 
 function isUnder(path: Path, prefix: Path): boolean {

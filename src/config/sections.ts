@@ -94,7 +94,7 @@ export const daemonSchema = z
 export type DaemonConfig = Omit<z.output<typeof daemonSchema>, 'config'>
 
 /** The environment's names of the keys under `daemon:`. */
-export const DAEMON_VARIABLES: Readonly<Record<string, string>> = {
+export const DAEMON_VARIABLES = {
   TRIVIUM_DATA_DIR: 'data-dir',
   TRIVIUM_LISTEN: 'listen',
   TRIVIUM_CONTROL_LISTEN: 'control-listen',

