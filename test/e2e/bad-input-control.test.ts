@@ -60,22 +60,15 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
       `Bearer ${daemon.token}x`,
       'Bearer  ',
     ]
+    const paths = ['status', 'skills', 'doctor', 'nowhere', `status?token=${daemon.token}`]
     for (const authorization of wrong) {
-      for (const path of [
-        '/v1/status',
-        '/v1/skills',
-        '/v1/doctor',
-        '/v1/nowhere',
-        `/v1/status?token=${daemon.token}`,
-      ]) {
-        const { status, error } = await call('GET', path, undefined, { authorization })
+      for (const path of paths) {
+        const { status, error } = await call('GET', `/v1/${path}`, undefined, { authorization })
         assert.deepEqual([status, error], [401, 'unauthorized'], `${authorization} at ${path}`)
       }
       assert.equal((await call('POST', '/v1/skills/echo', '{}', { authorization })).status, 401)
-      assert.equal(
-        (await call('POST', '/v1/messages', '{"gateway":"demo","text":"a"}', { authorization })).status,
-        401,
-      )
+      const message = '{"gateway":"demo","text":"a"}'
+      assert.equal((await call('POST', '/v1/messages', message, { authorization })).status, 401)
       assert.equal((await call('POST', '/v1/reload', undefined, { authorization })).status, 401)
     }
   })
@@ -88,102 +81,35 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
     assert.deepEqual(statuses, [401])
   })
 
-  const refused: Record<
-    string,
-    [method: string, path: string, body: string | undefined, status: number, code: string]
-  > = {
-    'a skill that there is not': ['POST', '/v1/skills/nothing', '{}', 404, 'skill_not_found'],
-    'a skill by the name of a prototype': ['POST', '/v1/skills/__proto__', '{}', 404, 'skill_not_found'],
-    'a skill by the name of a method': ['POST', '/v1/skills/constructor', '{}', 404, 'skill_not_found'],
-    'the description of a prototype': ['GET', '/v1/skills/__proto__', undefined, 404, 'skill_not_found'],
-    'a skill by a path': ['POST', '/v1/skills/..%2f..%2fskills%2fecho', '{}', 404, 'skill_not_found'],
-    'a skill with a name of 10,000 characters': [
-      'POST',
-      `/v1/skills/${'a'.repeat(10_000)}`,
-      '{}',
-      404,
-      'skill_not_found',
-    ],
-    'a path that is badly encoded': ['POST', '/v1/skills/%E0%A4%A', '{}', 400, 'bad_request'],
-    'a path that there is not': ['GET', '/v1/nowhere', undefined, 404, 'not_found'],
-    'a method that there is not': ['DELETE', '/v1/status', undefined, 404, 'not_found'],
-    'arguments that are no JSON': ['POST', '/v1/skills/event-emit', '{"topic":', 400, 'bad_request'],
-    'arguments over 4 MB': [
-      'POST',
-      '/v1/skills/echo',
-      JSON.stringify({ text: 'a'.repeat(5_000_000) }),
-      413,
-      'bad_request',
-    ],
-    'arguments that are a list': ['POST', '/v1/skills/event-emit', '[1,2]', 422, 'skill_args_invalid'],
-    'arguments that are null': ['POST', '/v1/skills/event-emit', 'null', 422, 'skill_args_invalid'],
-    'arguments of the wrong type': [
-      'POST',
-      '/v1/skills/event-wait',
-      '{"topic":{"a":1}}',
-      422,
-      'skill_args_invalid',
-    ],
-    'a limit beyond all limits': [
-      'POST',
-      '/v1/skills/event-wait',
-      '{"topic":"a","max":1e9}',
-      422,
-      'skill_args_invalid',
-    ],
-    'a time that is negative': [
-      'POST',
-      '/v1/skills/gateway-receive',
-      '{"timeout":-1}',
-      422,
-      'skill_args_invalid',
-    ],
-    'an argument that there is not': [
-      'POST',
-      '/v1/skills/gateway-receive',
-      '{"nothing":1}',
-      422,
-      'skill_args_invalid',
-    ],
-    'a message that there is not': [
-      'GET',
-      '/v1/messages/..%2f..%2fetc/explain',
-      undefined,
-      404,
-      'message_not_found',
-    ],
-    'a message for a gateway that there is not': [
-      'POST',
-      '/v1/messages',
-      '{"gateway":"__proto__","text":"a"}',
-      404,
-      'gateway_not_found',
-    ],
-    'a message without its fields': ['POST', '/v1/messages', '{}', 400, 'bad_request'],
-    'a dead letter that there is not': [
-      'POST',
-      '/v1/skills/dead-letter-show',
-      '{"id":"../../etc/passwd"}',
-      404,
-      'dead_letter_not_found',
-    ],
-    'a group that there is not': [
-      'POST',
-      '/v1/skills/event-ack',
-      '{"topic":"a","queue":"b","ids":["c"]}',
-      404,
-      'group_not_found',
-    ],
-    'an event on the reserved topic': [
-      'POST',
-      '/v1/skills/event-emit',
-      '{"topic":"gateway-message","data":1}',
-      422,
-      'topic_reserved',
-    ],
-  }
-  for (const [what, [method, path, body, status, code]] of Object.entries(refused)) {
-    test(`${what} is refused as ${code}`, async () => {
+  const invoke = 'POST /v1/skills'
+  const refused: [request: string, body: string | undefined, status: number, code: string][] = [
+    [`${invoke}/nothing`, '{}', 404, 'skill_not_found'],
+    [`${invoke}/__proto__`, '{}', 404, 'skill_not_found'],
+    [`${invoke}/constructor`, '{}', 404, 'skill_not_found'],
+    ['GET /v1/skills/__proto__', undefined, 404, 'skill_not_found'],
+    [`${invoke}/..%2f..%2fskills%2fecho`, '{}', 404, 'skill_not_found'],
+    [`${invoke}/${'a'.repeat(10_000)}`, '{}', 404, 'skill_not_found'],
+    [`${invoke}/%E0%A4%A`, '{}', 400, 'bad_request'],
+    ['GET /v1/nowhere', undefined, 404, 'not_found'],
+    ['DELETE /v1/status', undefined, 404, 'not_found'],
+    [`${invoke}/event-emit`, '{"topic":', 400, 'bad_request'],
+    [`${invoke}/echo`, JSON.stringify({ text: 'a'.repeat(5_000_000) }), 413, 'bad_request'],
+    [`${invoke}/event-emit`, '[1,2]', 422, 'skill_args_invalid'],
+    [`${invoke}/event-emit`, 'null', 422, 'skill_args_invalid'],
+    [`${invoke}/event-wait`, '{"topic":{"a":1}}', 422, 'skill_args_invalid'],
+    [`${invoke}/event-wait`, '{"topic":"a","max":1e9}', 422, 'skill_args_invalid'],
+    [`${invoke}/gateway-receive`, '{"timeout":-1}', 422, 'skill_args_invalid'],
+    [`${invoke}/gateway-receive`, '{"nothing":1}', 422, 'skill_args_invalid'],
+    ['GET /v1/messages/..%2f..%2fetc/explain', undefined, 404, 'message_not_found'],
+    ['POST /v1/messages', '{"gateway":"__proto__","text":"a"}', 404, 'gateway_not_found'],
+    ['POST /v1/messages', '{}', 400, 'bad_request'],
+    [`${invoke}/dead-letter-show`, '{"id":"../../etc/passwd"}', 404, 'dead_letter_not_found'],
+    [`${invoke}/event-ack`, '{"topic":"a","queue":"b","ids":["c"]}', 404, 'group_not_found'],
+    [`${invoke}/event-emit`, '{"topic":"gateway-message","data":1}', 422, 'topic_reserved'],
+  ]
+  for (const [what, body, status, code] of refused) {
+    test(`${what.slice(0, 60)} with ${body?.slice(0, 40) ?? 'nothing'} is refused as ${code}`, async () => {
+      const [method = '', path = ''] = what.split(' ')
       const answer = await call(method, path, body)
       assert.deepEqual([answer.status, answer.error], [status, code], answer.text.slice(0, 300))
       assert.doesNotMatch(answer.text, /\n\s+at |node_modules/, 'it shows a stack')
@@ -191,14 +117,15 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
   }
 
   test('files outside the console are not served', async () => {
-    for (const path of [
+    const paths = [
       '/../package.json',
       '/..%2f..%2fpackage.json',
       '/%2e%2e/api.ts',
       '/.env',
       '//etc/passwd',
       '/%00',
-    ]) {
+    ]
+    for (const path of paths) {
       const { statuses, text } = await sendRaw(daemon.control, request(`GET ${path}`))
       assert.ok([400, 401, 403, 404].includes(statuses[0] ?? 0), `${path}: ${statuses}`)
       assert.doesNotMatch(text, /"name":\s*"trivium"|root:/)
@@ -237,35 +164,17 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
       String(Object(skill).name),
     )
     assert.ok(names.length > 20)
+    const keys = 'topic queue key value text id ids ref receipt gateway store label data to'.split(' ')
+    const leaf = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 20 }),
+      fc.integer(),
+      fc.constantFrom<unknown>(null, ['a']),
+    )
+    const given = fc.dictionary(fc.constantFrom(...keys), leaf)
     // What reads waits no longer than it must.
     const args = fc.oneof(
       fc.json({ maxDepth: 3 }),
-      fc
-        .dictionary(
-          fc.constantFrom(
-            'topic',
-            'queue',
-            'key',
-            'value',
-            'text',
-            'id',
-            'ids',
-            'ref',
-            'receipt',
-            'gateway',
-            'store',
-            'label',
-            'data',
-            'to',
-          ),
-          fc.oneof(
-            fc.string({ unit: 'binary', maxLength: 20 }),
-            fc.integer(),
-            fc.constant(null),
-            fc.constant(['a']),
-          ),
-        )
-        .map((given) => JSON.stringify({ ...given, timeout: 1 })),
+      given.map((each) => JSON.stringify({ ...each, timeout: 1 })),
     )
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...names), args, async (name, body) => {
