@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
@@ -171,11 +171,9 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
     await until(async () => (await groups()).includes('follow-'), 'its consumer group')
     for (const n of [1, 2]) await daemon.invoke('event-emit', { topic: 'live', data: n })
     await until(() => out.split('\n').length === 3, 'two lines')
+    const lines = out.trim().split('\n')
     assert.deepEqual(
-      out
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).data),
+      lines.map((line) => JSON.parse(line).data),
       [1, 2],
     )
     const exit = once(child, 'exit')
@@ -268,33 +266,17 @@ describe('trivium, without a daemon', { timeout: 120_000 }, () => {
   })
 
   test('finds a daemon whose token was given only with that token', async () => {
-    const daemon = await startWith({ TRIVIUM_TOKEN: 'given-token-given-token', TRIVIUM_DATA_DIR: 'other' })
-    try {
-      const env = { TRIVIUM_DATA_DIR: 'other' }
-      const without = await site.run(['status'], env)
-      assert.equal(without.code, 1)
-      assert.match(without.err, /TRIVIUM_TOKEN/)
-      const given = await site.run(['status', '--json'], { ...env, TRIVIUM_TOKEN: 'given-token-given-token' })
-      assert.equal(JSON.parse(given.out).running, true)
-    } finally {
-      daemon.kill('SIGTERM')
-      await once(daemon, 'exit')
-    }
+    const env = { TRIVIUM_DATA_DIR: 'other' }
+    const token = { TRIVIUM_TOKEN: 'given-token-given-token' }
+    // The fixture reads the file; this daemon, whose token was given, does not write it.
+    site.write('other/control-token', token.TRIVIUM_TOKEN)
+    const daemon = await site.start({ ...env, ...token })
+    rmSync(join(site.dir, 'other', 'control-token'))
+    const without = await site.run(['status'], env)
+    assert.equal(without.code, 1)
+    assert.match(without.err, /TRIVIUM_TOKEN/)
+    const given = await site.run(['status', '--json'], { ...env, ...token })
+    assert.equal(JSON.parse(given.out).running, true)
+    await daemon.end()
   })
-
-  /** The fixture reads the token file, which this daemon does not write. */
-  async function startWith(env: Record<string, string>) {
-    const child = spawn(process.execPath, [BIN, 'start'], {
-      cwd: site.dir,
-      env: {
-        PATH: process.env.PATH ?? '',
-        HOME: site.dir,
-        TRIVIUM_LISTEN: '127.0.0.1:0',
-        TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
-        ...env,
-      },
-    })
-    await until(() => existsSync(join(site.dir, 'other', 'daemon.json')), 'a daemon that is ready', 30_000)
-    return child
-  }
 })
