@@ -8,25 +8,14 @@ import { configPath } from '../config/load-config.ts'
 import type { Submission } from '../control/api.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
+import { defined } from '../lib/defined.ts'
 import type { CommandContext } from './command.ts'
 import { readDaemonFile } from './daemon-file.ts'
 import { type Environs, loadFor } from './environs.ts'
 import { pretty, show } from './terminal.ts'
 
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
-export type Connection = {
-  running: boolean
-  /** `signal` ends the call, and what it waits for on the daemon. */
-  invoke(name: string, args: unknown, signal?: AbortSignal): Promise<Json>
-  skills(): Promise<Json>
-  describe(name: string): Promise<Json>
-  status(): Promise<Json>
-  doctor(): Promise<Json>
-  submit(submission: Submission): Promise<Json>
-  explain(messageId: string): Promise<Json>
-  reload(): Promise<Json>
-  close(): Promise<void>
-}
+export type Connection = ReturnType<typeof remote>
 
 type Connect = (environs: Environs) => Promise<Connection>
 
@@ -88,24 +77,22 @@ function readToken(dataDir: string): string {
   }
 }
 
-function remote(control: string, token: string, client = clientName()): Connection {
+function remote(control: string, token: string, client = clientName()) {
   const headers = { authorization: `Bearer ${token}`, 'x-trivium-client': client }
   const get = (path: string) => fetchJson(`http://${control}/v1/${path}`, { headers })
   const post = (path: string, body: unknown, signal?: AbortSignal) =>
-    fetchJson(
-      `http://${control}/v1/${path}`,
-      { method: 'POST', headers, ...(signal ? { signal } : {}) },
-      body,
-    )
+    fetchJson(`http://${control}/v1/${path}`, { method: 'POST', headers, ...defined({ signal }) }, body)
   return {
     running: true,
-    invoke: (name, args, signal) => post(`skills/${encodeURIComponent(name)}`, args, signal),
+    /** `signal` ends the call, and what it waits for on the daemon. */
+    invoke: (name: string, args: unknown, signal?: AbortSignal) =>
+      post(`skills/${encodeURIComponent(name)}`, args, signal),
     skills: () => get('skills'),
-    describe: (name) => get(`skills/${encodeURIComponent(name)}`),
+    describe: (name: string) => get(`skills/${encodeURIComponent(name)}`),
     status: () => get('status'),
     doctor: () => get('doctor'),
-    submit: (submission) => post('messages', submission),
-    explain: (id) => get(`messages/${encodeURIComponent(id)}/explain`),
+    submit: (submission: Submission) => post('messages', submission),
+    explain: (messageId: string) => get(`messages/${encodeURIComponent(messageId)}/explain`),
     reload: () => post('reload', {}),
     close: async () => {},
   }
