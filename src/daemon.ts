@@ -37,8 +37,8 @@ import { createSkillManager, type SkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
 import { createRuntimeServices } from './skills/services.ts'
-import { createArtifacts } from './state/artifacts.ts'
-import { createLogs } from './state/logs.ts'
+import { createArtifacts } from './state/artifacts/artifacts.ts'
+import { createLogs } from './state/logs/logs.ts'
 
 /** Where a running daemon is reached, as `host:port`. */
 export type Addresses = { listen: string; control: string }
@@ -160,6 +160,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     dataDir,
     workbenchDir: workbenchDirOf(config.file),
     logs,
+    artifacts,
     owner,
     concurrency: CONCURRENCY,
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),

@@ -22,6 +22,7 @@ const layers: { part: RegExp; may: RegExp[] }[] = [
   { part: /^transports\/[^/]+\//, may: [/^src\/core\//, /^transports\/(?!registry)[^/]+\.ts$/] },
   { part: /^skills\/[^/]+\//, may: [/^src\/core\//] },
   { part: /^src\/daemon(\/|[^/]*\.ts$)/, may: [/^src\/(?!cli\/|main\.ts)/, /^transports\/registry\.ts$/] },
+  { part: /^src\/public\.ts$/, may: [/^src\/(core|state)\//] },
   { part: /^src\/cli\//, may: [/^src\/(?!main\.ts)/, /^transports\/registry\.ts$/] },
   { part: /^src\/main\.ts$/, may: [/^src\//, /^transports\/registry\.ts$/] },
   { part: /^(test|ops)\//, may: [/^/] },

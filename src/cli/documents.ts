@@ -7,8 +7,8 @@ import { openStore } from '../daemon/open-store.ts'
 import { createStateDocuments } from '../daemon/state-documents.ts'
 import { workbenchDirOf } from '../daemon/workbench-service.ts'
 import { createToEvent } from '../gateway/gateways.ts'
-import type { StateManager } from '../state/manager.ts'
-import { openWorkbench } from '../state/workbench-project.ts'
+import type { StateManager } from '../state/documents/manager.ts'
+import { openWorkbench } from '../state/workbench/project.ts'
 import { type Environs, loadFor } from './environs.ts'
 
 /** The documents of a site, opened one manager at a time: what is wrong with one does not stop work on another. */

@@ -1,145 +1,162 @@
-import type { Json, JsonObject } from './json.ts'
+import { z } from 'zod'
+import type { Json } from './json.ts'
 import type { Call } from './skill.ts'
+
+const time = z.string().meta({ format: 'date-time' })
+const named = z.string().min(1)
 
 /**
  * A note, `memory-1` and so on. `channel`: the gateway where it was given (with the conversation, where the
  * sender is not verified), or `cli`, `http`, `mcp`. Times are ISO 8601.
  */
-export type RememberedNote = { id: string; text: string; channel: string; time: string }
+export const noteSchema = z.strictObject({ id: z.string(), text: z.string(), channel: z.string(), time })
+export type Note = z.infer<typeof noteSchema>
 
 /** One search that was made, kept under `searches`. `ref` names the note, or when and who of the transcript. */
-export type RecordedSearch = {
-  id: string
-  query: string
-  channel: string
-  time: string
-  results: { source: 'note' | 'message'; ref: string; text: string; channel: string; score: number }[]
+export const searchSchema = z.strictObject({
+  id: z.string(),
+  query: z.string(),
+  channel: z.string(),
+  time,
+  results: z.array(
+    z.strictObject({
+      source: z.enum(['note', 'message']),
+      ref: z.string(),
+      text: z.string(),
+      channel: z.string(),
+      /** Higher is better, comparable within one search. */
+      score: z.number(),
+    }),
+  ),
+})
+export type Search = z.infer<typeof searchSchema>
+
+/** Work given to a worker. `digest`: a summary that the worker writes. */
+export const delegationSchema = z.strictObject({
+  id: z.string(),
+  kind: z.enum(['task', 'digest']),
+  worker: named,
+  task: z.string(),
+  channel: z.string(),
+  status: z.enum(['queued', 'working', 'done', 'failed']),
+  time,
+  takenBy: z.string().exactOptional(),
+  finished: time.exactOptional(),
+  result: z.json().exactOptional(),
+})
+export type Delegation = z.infer<typeof delegationSchema>
+
+/** A stored schedule: cron (5 or 6 fields) in `timezone`, or `every` so many ms from `created`. */
+export const scheduleSchema = z.strictObject({
+  id: z.string(),
+  name: named,
+  cron: z.string().exactOptional(),
+  every: z.int().min(1000).exactOptional(),
+  timezone: z.string(),
+  /** `skip`: what was missed is gone. `once`: the newest missed time fires. `within` (ms): only while it is that young. */
+  misfire: z.union([z.enum(['skip', 'once']), z.strictObject({ within: z.int().min(0) })]),
+  skill: named,
+  args: z.record(z.string(), z.json()),
+  channel: z.string(),
+  created: time,
+  /** Who made it by a message, with the roles of then: the skill runs with their rights. Absent: an operator. */
+  by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
+})
+export type Schedule = z.infer<typeof scheduleSchema>
+
+const lines = z.array(z.string())
+
+/** What the next session at the workbench needs to go on; see docs/state.md. */
+export const workbenchStateSchema = z.strictObject({
+  active_task_id: z.string().nullable(),
+  touched_files: lines.meta({ uniqueItems: true }),
+  assumptions: lines,
+  risks: lines,
+  next_action: z.string(),
+})
+export type WorkbenchState = z.infer<typeof workbenchStateSchema>
+
+const taskFields = {
+  id: named,
+  title: named,
+  status: z.enum(['open', 'claimed', 'done']),
+  owner: named.exactOptional(),
+  result: z.string().exactOptional(),
 }
 
-/** Work given to a worker. */
-export type DelegatedWork = {
-  id: string
-  kind: 'task' | 'digest'
-  worker: string
-  task: string
-  channel: string
-  status: 'queued' | 'working' | 'done' | 'failed'
-  time: string
-  takenBy?: string
-  finished?: string
-  result?: Json
-}
+/** A task of the board: something to make, with how to see that it is made, or something to look at. */
+export const taskSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ ...taskFields, kind: z.literal('build'), acceptance: lines.min(1) }),
+  z.strictObject({
+    ...taskFields,
+    kind: z.literal('review'),
+    target: named,
+    reviewer: named.exactOptional(),
+  }),
+])
+export type WorkbenchTask = z.infer<typeof taskSchema>
 
 /**
  * The assistant's durable state. What a method did is durable when it resolves, and in events.jsonl; what adds to it
- * throws `limit_reached` at its bound. A call
- * that began with a message of which the transport cannot tell the sender reaches the notes of its own
- * conversation and no others.
+ * throws `limit_reached` at its bound. A call that began with a message of which the transport cannot tell the sender
+ * reaches the notes of its own conversation and no others.
  */
 export type AssistantService = {
-  remember(args: { text: string }, call: Call): Promise<RememberedNote>
+  /** The same text again is another note. */
+  remember(args: { text: string }, call: Call): Promise<Note>
   /** Oldest first; with `query` the notes that contain each of its words; with `limit` the newest so many. */
-  recall(args: { query?: string; limit?: number }, call: Call): Promise<RememberedNote[]>
+  recall(args: { query?: string; limit?: number }, call: Call): Promise<Note[]>
   /** Throws `not_found`. */
-  forget(args: { id: string }, call: Call): Promise<RememberedNote>
-  /** Full text over notes and transcripts; `in` is one channel. */
-  search(args: { query: string; in?: string; limit: number }, call: Call): Promise<RecordedSearch>
-  delegate(args: { worker: string; task: string }, call: Call): Promise<DelegatedWork>
+  forget(args: { id: string }, call: Call): Promise<Note>
+  /** The best of the notes and of the newest messages in the transcript; `in` is one channel. */
+  search(args: { query: string; in?: string; limit: number }, call: Call): Promise<Search>
+  delegate(args: { worker: string; task: string }, call: Call): Promise<Delegation>
   /** For the worker `digest`; one about the same that waits already is returned instead. */
-  queueDigest(args: { topic?: string }, call: Call): Promise<DelegatedWork>
+  queueDigest(args: { topic?: string }, call: Call): Promise<Delegation>
   /** The oldest queued work of a worker, for nobody else; null where there is none. */
-  take(args: { worker: string; by?: string }, call: Call): Promise<DelegatedWork | null>
+  take(args: { worker: string; by?: string }, call: Call): Promise<Delegation | null>
   /** Accepts a worker's result, once; a repeated one returns what stands. Throws `not_found`. */
-  accept(args: { id: string; result: Json; failed: boolean }): Promise<DelegatedWork>
-  delegations(args: { status?: DelegatedWork['status']; worker?: string }): Promise<DelegatedWork[]>
-}
-
-/** A stored schedule. `every` in ms; `next`: the next planned time, Unix ms. */
-export type ScheduleInfo = {
-  id: string
-  name: string
-  cron?: string
-  every?: number
-  timezone: string
-  misfire: 'skip' | 'once' | { within: number }
-  skill: string
-  args: JsonObject
-  channel: string
-  created: string
-  next?: number
-  /** Who made it by a message: the skill runs with their rights. Absent: an operator. */
-  by?: { id: string; roles: string[] }
+  accept(args: { id: string; result: Json; failed: boolean }): Promise<Delegation>
+  delegations(args: { status?: Delegation['status']; worker?: string }): Promise<Delegation[]>
 }
 
 export type ScheduleService = {
   /**
-   * Stores a schedule, due from now on: cron in a time zone, or `every` ms. Its runs have the rights of who made it.
-   * Throws `usage` for what cannot be read, `skill_not_found`, `limit_reached`, and `forbidden` for a message whose
-   * sender is not verified.
+   * Stores a schedule, due from now on. Its runs have the rights of who made it. `misfire`: `skip`, `once` or
+   * `within: 5m`. Throws `usage` for what cannot be read, `skill_not_found`, `limit_reached`, and `forbidden` for a
+   * message whose sender is not verified.
    */
   create(
-    args: {
-      name?: string
-      skill: string
-      cron?: string
-      every?: number
-      timezone?: string
-      /** `skip`, `once` or `within: 5m`. */
-      misfire: string
-      args: JsonObject
-    },
+    args: Pick<Schedule, 'skill' | 'args'> &
+      Partial<Pick<Schedule, 'name' | 'cron' | 'every' | 'timezone'>> & { misfire: string },
     call: Call,
-  ): Promise<ScheduleInfo>
-  list(): Promise<ScheduleInfo[]>
+  ): Promise<Schedule>
+  /** `next`: the next planned time, Unix ms. */
+  list(): Promise<(Schedule & { next?: number })[]>
   delete(args: { id: string }): Promise<{ ok: boolean; existed: boolean }>
-}
-
-/** What the next session needs to go on; see docs/state.md. */
-export type WorkbenchState = {
-  active_task_id: string | null
-  touched_files: string[]
-  assumptions: string[]
-  risks: string[]
-  next_action: string
-}
-
-/** A task of the board: `build` has `acceptance`, `review` has `target` and perhaps `reviewer`. */
-export type WorkbenchTask = {
-  id: string
-  kind: 'build' | 'review'
-  title: string
-  status: 'open' | 'claimed' | 'done'
-  owner?: string
-  result?: string
 }
 
 export type NewWorkbenchTask =
   | { kind: 'build'; title: string; acceptance: string[] }
-  | { kind: 'review'; title: string; target: string }
-  | { kind: 'review'; title: string; target: string; reviewer: string }
+  | { kind: 'review'; title: string; target: string; reviewer?: string }
+
+export type WorkbenchUpdate = {
+  set?: Partial<WorkbenchState>
+  add?: Partial<Pick<WorkbenchState, 'touched_files' | 'assumptions' | 'risks'>>
+  expect?: number
+}
 
 /** The workbench of the project. Writes throw `state_human_touch` (retryable) within 5 s of a person's edit. */
 export type WorkbenchService = {
-  get(): Promise<WorkbenchView>
-  /** `set` replaces fields, `add` appends to lists what is not in them; `expect` as `document_conflict` says. */
-  update(
-    args: {
-      set?: Partial<WorkbenchState>
-      add?: Partial<Pick<WorkbenchState, 'touched_files' | 'assumptions' | 'risks'>>
-      expect?: number
-    },
-    call: Call,
-  ): Promise<WorkbenchView['state']>
+  /** Both documents, each with its revision. */
+  get(): Promise<{ dir: string; state: object; board: object }>
+  /** `set` replaces fields, `add` appends to lists what is not in them; with `expect` only at that revision. */
+  update(args: WorkbenchUpdate, call: Call): Promise<{ revision: number; document: WorkbenchState }>
   addTask(args: NewWorkbenchTask, call: Call): Promise<WorkbenchTask>
-  /** The oldest open task without `id`; null where none is open. Throws `not_found`, `forbidden`. */
+  /** The oldest open task without `id`; null where none is open. Throws `not_found`, `forbidden` where another has it. */
   claim(args: { id?: string; owner?: string }, call: Call): Promise<WorkbenchTask | null>
+  /** Ends a task of its owner. The same again changes nothing. Throws `not_found`, `forbidden`. */
   finish(args: { id: string; owner?: string; result?: string }, call: Call): Promise<WorkbenchTask>
-}
-
-export type WorkbenchView = {
-  dir: string
-  state: { revision: number; document: JsonObject }
-  board: { revision: number; document: JsonObject }
 }
 
 /** Calls with effects outside, each made once: what `ctx.once` works on. */
@@ -153,3 +170,13 @@ export type CallService = {
 }
 
 export type CallInfo = { key: string; time: string; by: string; state: string; error?: string }
+
+/** Where something was asked for: the gateway of the message that it began with, else `cli`, `http`, `mcp`, `code`. */
+export function channelOf({ message, caller }: Call): string {
+  return message?.gateway ?? caller.kind
+}
+
+/** The channel to which somebody of whom there is no proof is confined: their own conversation. */
+export function confinedTo({ message }: Call): string | undefined {
+  return message && !message.from.verified ? `${message.gateway}/${message.conversation}` : undefined
+}

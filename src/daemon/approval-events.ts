@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
-import type { ActivityEntry, Logs } from '../state/logs.ts'
+import type { ActivityEntry, Logs } from '../state/logs/logs.ts'
 
 /** What ended longer ago (ms) was noted before a restart: the sweep ends it and has it asked for again at once. */
 const RECENT = 600_000

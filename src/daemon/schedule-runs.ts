@@ -5,8 +5,8 @@ import type { Log } from '../core/log.ts'
 import type { InvokeOptions } from '../core/skill.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
 import { attemptError, createWorker, type RunOutcome, type Worker } from '../gateway/worker.ts'
-import type { ActivityEntry } from '../state/logs.ts'
-import type { Occasion } from '../state/scheduler.ts'
+import type { ActivityEntry } from '../state/logs/logs.ts'
+import type { Occasion } from '../state/schedules/schedules.ts'
 
 /** The queue of what schedules have fired; its dead letters are listed with all others. */
 const SCHEDULES_QUEUE = 'schedules'

@@ -1,13 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
-import { type AssistantState, assistantDocument } from '../state/assistant-state.ts'
-import { type DocumentSpec, parseDocument } from '../state/document.ts'
-import { createStateManager, type StateManager } from '../state/manager.ts'
-import { migrationOf } from '../state/migration.ts'
-import { createSharedBackend } from '../state/shared-backend.ts'
+import { writeWhole } from '../lib/disk.ts'
+import { type AssistantState, assistantDocument } from '../state/assistant/assistant-state.ts'
+import type { StateDocument } from '../state/documents/document.ts'
+import { createStateManager, type StateManager } from '../state/documents/manager.ts'
+import {
+  type DocumentSpec,
+  formatDocument,
+  migrationOf,
+  parseDocument,
+  stampOf,
+} from '../state/documents/spec.ts'
+import { createStoreBackend } from '../state/documents/store-backend.ts'
+import { fullFiles } from '../state/files/line-file.ts'
 
 /**
  * The documents of the assistant: `state.json` in the data dir, or on Redis, where all daemons share one memory.
@@ -26,7 +34,7 @@ export function createStateDocuments(deps: {
     return createStateManager({ dir: dataDir, documents: [assistantDocument], ...rest })
   }
   return createStateManager({
-    backend: createSharedBackend({ kv: store.kv, onSignal: store.onSignal, address: store.address }),
+    backend: createStoreBackend({ values: store.kv, onSignal: store.onSignal, address: store.address }),
     documents: [startingFrom(join(dataDir, 'state.json'))],
     ...rest,
   })
@@ -50,5 +58,53 @@ function readState(path: string) {
   } catch (cause) {
     if (cause instanceof TriviumError) throw cause
     throw new TriviumError('state_corrupt', { path, name: 'state', reason: reasonOf(cause) }, { cause })
+  }
+}
+
+/**
+ * Keeps `state.json` a copy of the state on Redis: to read, to back up, and to begin with where Redis is given up. A
+ * state that was in the data dir before is put aside first. Returns what ends it.
+ */
+export function keepStateCopy(deps: {
+  state: Pick<StateDocument<AssistantState>, 'watch'>
+  dataDir: string
+  log: Log
+  now(): number
+}): () => Promise<void> {
+  const { state, dataDir, log } = deps
+  const path = join(dataDir, `${assistantDocument.name}.json`)
+  let writing = Promise.resolve()
+  let latest: AssistantState | undefined
+
+  const write = async () => {
+    // Several changes at once are one write, of the last of them.
+    if (!latest) return
+    const text = formatDocument(latest)
+    latest = undefined
+    try {
+      await writeWhole(path, text)
+    } catch (err) {
+      log.warn({ err, path }, 'the copy of the state could not be written; the state itself is on Redis')
+    }
+  }
+
+  putAside(dataDir, stampOf(deps.now()))
+  const stop = state.watch(({ document }) => {
+    latest = document
+    writing = writing.then(write)
+  })
+  return async () => {
+    stop()
+    await writing
+  }
+}
+
+/** The event log tells that the files are a state of their own, not a copy. */
+function putAside(dataDir: string, label: string): void {
+  const path = join(dataDir, `${assistantDocument.name}.json`)
+  const events = join(dataDir, `${assistantDocument.name}.events.jsonl`)
+  if (!existsSync(events)) return
+  for (const file of [path, events, ...fullFiles(events)]) {
+    if (existsSync(file)) renameSync(file, `${file}.${label}.backup`)
   }
 }

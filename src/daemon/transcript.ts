@@ -2,7 +2,7 @@ import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { Reply } from '../core/transport.ts'
-import type { Logs } from '../state/logs.ts'
+import type { Logs } from '../state/logs/logs.ts'
 
 /** Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) for every chat-like gateway. */
 export type Transcript = {

@@ -1,23 +1,13 @@
 import { dirname, join } from 'node:path'
 import type { WorkbenchService } from '../core/assistant-services.ts'
 import type { Call } from '../core/skill.ts'
-import type { Actor } from '../state/document.ts'
-import type { Workbench } from '../state/workbench.ts'
-import { openWorkbench } from '../state/workbench-project.ts'
+import type { Actor } from '../state/documents/spec.ts'
+import { atWorkbench } from '../state/workbench/project.ts'
+import type { Workbench } from '../state/workbench/workbench.ts'
 
-/**
- * The workbench of a project as skills see it: they write as agents. It is opened for each call and closed after,
- * so that schemas and migrations that somebody changes in the folder count at once, and nothing is kept open.
- */
+/** The workbench of a project as skills see it: they write as agents. */
 export function createWorkbenchService(dir: string, now?: () => number): WorkbenchService {
-  const using = async <T>(work: (workbench: Workbench) => Promise<T>): Promise<T> => {
-    const { workbench, manager } = await openWorkbench({ dir, ...(now ? { now } : {}) })
-    try {
-      return await work(workbench)
-    } finally {
-      await manager.close()
-    }
-  }
+  const using = <T>(work: (workbench: Workbench) => Promise<T>): Promise<T> => atWorkbench({ dir, now }, work)
 
   return {
     get: () => using(async (workbench) => ({ dir, ...(await workbench.get()) })),

@@ -14,17 +14,18 @@ export type Disk = {
   chmod(fd: number, mode: number): void
   close(fd: number): void
   rename(from: string, to: string): void
-  /** Gives a file a second name. */
-  link(from: string, to: string): void
   remove(path: string): void
   makeDir(path: string): void
 }
+
+/** What `open` gives a new file: nobody but its owner reads it. */
+const OWN_MODE = 0o600
 
 const fsync = promisify(fs.fsync)
 
 /** The real disk. */
 export const disk: Disk = {
-  open: (path, flags) => fs.openSync(path, flags, 0o600),
+  open: (path, flags) => fs.openSync(path, flags, OWN_MODE),
   write(fd, bytes) {
     for (let written = 0; written < bytes.length; ) written += fs.writeSync(fd, bytes, written)
   },
@@ -33,7 +34,6 @@ export const disk: Disk = {
   chmod: (fd, mode) => fs.fchmodSync(fd, mode & 0o777),
   close: (fd) => fs.closeSync(fd),
   rename: (from, to) => fs.renameSync(from, to),
-  link: (from, to) => fs.linkSync(from, to),
   remove: (path) => fs.rmSync(path, { force: true }),
   makeDir: (path) => {
     fs.mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -52,26 +52,34 @@ export async function syncDir(path: string, target: Disk = disk): Promise<void> 
 
 /**
  * Writes a whole file so that a crash at any moment leaves the old or the new one: a temporary file in the
- * same directory, fsync, rename, fsync of the directory.
+ * same directory, fsync, rename, fsync of the directory. `mode`: its permissions, where others than the owner have
+ * some. `onlyIf` is asked right before the rename: false leaves the old file, and is the answer.
  */
 export async function writeWhole(
   path: string,
   content: Uint8Array | string,
   target: Disk = disk,
-): Promise<void> {
+  { mode = OWN_MODE, onlyIf = () => true }: { mode?: number | undefined; onlyIf?: () => boolean } = {},
+): Promise<boolean> {
   const temporary = temporaryName(path)
-  const fd = target.open(temporary, 'w')
+  let isRenamed = false
   try {
-    target.write(fd, Buffer.from(content))
-    await target.fsync(fd)
-  } catch (error) {
-    target.close(fd)
-    target.remove(temporary)
-    throw error
+    const fd = target.open(temporary, 'w')
+    try {
+      if ((mode & 0o777) !== OWN_MODE) target.chmod(fd, mode)
+      target.write(fd, Buffer.from(content))
+      await target.fsync(fd)
+    } finally {
+      target.close(fd)
+    }
+    if (!onlyIf()) return false
+    target.rename(temporary, path)
+    isRenamed = true
+  } finally {
+    if (!isRenamed) target.remove(temporary)
   }
-  target.close(fd)
-  target.rename(temporary, path)
   await syncDir(dirname(path), target)
+  return true
 }
 
 /** Removes a file for good. False: there was none. */

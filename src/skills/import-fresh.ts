@@ -14,7 +14,7 @@ export type FreshImporter = {
 
 /** Bare names that a skill may import although its own project has not installed them. */
 const PROVIDED: Record<string, string> = {
-  trivium: new URL(`./public${extname(import.meta.filename)}`, import.meta.url).href,
+  trivium: new URL(`../public${extname(import.meta.filename)}`, import.meta.url).href,
   zod: import.meta.resolve('zod'),
 }
 

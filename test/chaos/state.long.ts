@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createStateManager } from '../../src/state/manager.ts'
+import { createStateManager } from '../../src/state/documents/manager.ts'
 import { crashRounds } from '../state/crash-rounds.ts'
+import { temporaryDir } from '../state/kit.ts'
 import { notes } from '../state/manager.contract.ts'
-import { temporaryDir } from '../state/temporary.ts'
 
 const writer = fileURLToPath(import.meta.resolve('../state/race-writer.ts'))
 const WRITES = 4

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFileBackend } from '../../src/state/file-backend.ts'
-import { createStateManager } from '../../src/state/manager.ts'
+import { createFileBackend } from '../../src/state/documents/file-backend.ts'
+import { createStateManager } from '../../src/state/documents/manager.ts'
 import { createFaultDisk, seeded } from './fault-disk.ts'
 import { notes } from './manager.contract.ts'
 
@@ -18,8 +18,7 @@ export async function crashRounds(
   let least = 0
   for (let round = 0; round < options.rounds; round += 1) {
     const where = `round ${round} of seed ${options.seed}`
-    // Far enough to leave as many unsynced renames as there may be.
-    const disk = createFaultDisk(1 + Math.floor(random() * 150), 'crash')
+    const disk = createFaultDisk(1 + Math.floor(random() * 60), 'crash')
     const attempted =
       least +
       (await writeUntilCrash(dir, disk, random, (count) => {

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createFileBackend } from '../../src/state/file-backend.ts'
-import { createStateManager } from '../../src/state/manager.ts'
+import { createFileBackend } from '../../src/state/documents/file-backend.ts'
+import { createStateManager } from '../../src/state/documents/manager.ts'
 import { crashRounds } from './crash-rounds.ts'
 import { createFaultDisk } from './fault-disk.ts'
+import { memoryDir } from './kit.ts'
 import { notes } from './manager.contract.ts'
-import { temporaryDir } from './temporary.ts'
 
 describe('State writes survive partial failures', () => {
   test('a writer killed at any step leaves the old or the new document and loses nothing acknowledged', async (t) => {
-    assert.ok((await crashRounds(temporaryDir(t), { rounds: 150, seed: 1, powerLoss: false })) > 100)
+    assert.ok((await crashRounds(memoryDir(t), { rounds: 50, seed: 1, powerLoss: false })) > 25)
   })
 
   test('a loss of power at any step loses nothing acknowledged', async (t) => {
-    assert.ok((await crashRounds(temporaryDir(t), { rounds: 150, seed: 2, powerLoss: true })) > 100)
+    assert.ok((await crashRounds(memoryDir(t), { rounds: 50, seed: 2, powerLoss: true })) > 25)
   })
 
   test('a step that fails fails the update, changes nothing, and the next one succeeds', async (t) => {
     for (let at = 1; at < 40; at += 1) {
-      const dir = temporaryDir(t)
+      const dir = memoryDir(t)
       const disk = createFaultDisk(at, 'error')
       const manager = createStateManager({ backend: createFileBackend({ dir, disk }), documents: [notes] })
       let done = 0
@@ -34,7 +34,10 @@ describe('State writes survive partial failures', () => {
         )
       }
       const again = createStateManager({ dir, documents: [notes] })
-      assert.equal((await again.load('notes')).document.count, done, `step ${at}`)
+      // After the rename the text is there, though nobody can say whether a loss of power would take it.
+      const most = done + Number(disk.failedAtDir())
+      const { count } = (await again.load('notes')).document
+      assert.ok(Number(count) >= done && Number(count) <= most, `step ${at}: ${count} of ${done}`)
       assert.deepEqual(
         await again.replay('notes', Date.now() + 1000),
         await again.load('notes'),

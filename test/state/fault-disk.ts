@@ -2,8 +2,9 @@ import * as fs from 'node:fs'
 import { type Disk, disk } from '../../src/lib/disk.ts'
 
 export type FaultDisk = Disk & {
-  steps(): number
   isDown(): boolean
+  /** Whether the step that failed was of the sync of a directory. */
+  failedAtDir(): boolean
   /** After a crash: takes away what was never synced, as a loss of power may. */
   losePower(random: () => number): void
 }
@@ -17,6 +18,7 @@ class Crash extends Error {}
 export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk {
   let count = 0
   let isDown = false
+  let failedAtDir = false
   const paths = new Map<number, string>()
   const synced = new Map<string, number>()
   let renames: { to: string; old: string | undefined }[] = []
@@ -33,10 +35,12 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
   }
 
   return {
-    steps: () => count,
     isDown: () => isDown,
+    failedAtDir: () => failedAtDir,
     open(path, flags) {
-      step()
+      step(() => {
+        failedAtDir = isDirectory(path)
+      })
       const fd = disk.open(path, flags)
       paths.set(fd, path)
       if (!synced.has(path)) synced.set(path, fs.fstatSync(fd).size)
@@ -47,14 +51,17 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
       disk.write(fd, bytes)
     },
     async fsync(fd) {
-      step()
       const path = paths.get(fd) ?? ''
+      const isDir = isDirectory(path)
+      step(() => {
+        failedAtDir = isDir
+      })
       const before = renames.length
       const { size } = fs.fstatSync(fd)
       await disk.fsync(fd)
       if (isDown) throw new Crash('the process is dead')
       synced.set(path, size)
-      if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      if (isDir) {
         for (const { old } of renames.splice(0, before)) if (old) fs.rmSync(old)
       }
     },
@@ -81,10 +88,6 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
       renames.push({ to, old })
       disk.rename(from, to)
     },
-    link(from, to) {
-      step()
-      disk.link(from, to)
-    },
     remove(path) {
       step()
       disk.remove(path)
@@ -107,6 +110,10 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
       renames = []
     },
   }
+}
+
+function isDirectory(path: string): boolean {
+  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /** Random numbers from a seed (mulberry32), so that a failing round can be run again. */

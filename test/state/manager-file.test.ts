@@ -1,8 +1,8 @@
-import { createFileBackend } from '../../src/state/file-backend.ts'
+import { createFileBackend } from '../../src/state/documents/file-backend.ts'
+import { memoryDir } from './kit.ts'
 import { describeManager } from './manager.contract.ts'
-import { temporaryDir } from './temporary.ts'
 
 describeManager('files', async (t) => {
-  const dir = temporaryDir(t)
+  const dir = memoryDir(t)
   return () => createFileBackend({ dir })
 })

@@ -1,18 +1,17 @@
 import { after, before, type TestContext } from 'node:test'
-import { createSharedBackend } from '../../src/state/shared-backend.ts'
+import { createStoreBackend } from '../../src/state/documents/store-backend.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { openStore } from '../stores/redis/kit.ts'
+import { quiet, temporaryDir, toEvent } from './kit.ts'
 import { describeLogLimits } from './log-limits.contract.ts'
 import { describeManager } from './manager.contract.ts'
-import { quiet, toEvent } from './store-parts.ts'
-import { temporaryDir } from './temporary.ts'
 
 describeManager('the embedded store', async (t) => {
   const store = await createEmbeddedStore({ dir: temporaryDir(t), log: quiet, toEvent })
   t.after(() => store.close())
   return () =>
-    createSharedBackend({ kv: store.kv, onSignal: (name, listener) => store.onSignal(name, listener) })
+    createStoreBackend({ values: store.kv, onSignal: (name, listener) => store.onSignal(name, listener) })
 })
 
 let server: RedisServer
@@ -27,15 +26,15 @@ describeManager('Redis', async (t: TestContext) => {
   const store = await openStore(server.url, { prefix: `documents-${serial++}`, toEvent })
   t.after(() => store.close())
   return () =>
-    createSharedBackend({ kv: store.kv, onSignal: (name, listener) => store.onSignal(name, listener) })
+    createStoreBackend({ values: store.kv, onSignal: (name, listener) => store.onSignal(name, listener) })
 })
 
 describeLogLimits('Redis', async (t, limits) => {
   const store = await openStore(server.url, { prefix: `documents-${serial++}`, toEvent })
   t.after(() => store.close())
   return () =>
-    createSharedBackend({
-      kv: store.kv,
+    createStoreBackend({
+      values: store.kv,
       onSignal: (name, listener) => store.onSignal(name, listener),
       limits,
     })

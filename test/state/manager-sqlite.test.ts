@@ -1,15 +1,14 @@
 import { join } from 'node:path'
-import { createSqliteBackend } from '../../src/state/sqlite-backend.ts'
+import { createSqliteValues } from '../../src/state/documents/sqlite-values.ts'
+import { createStoreBackend, type EventLimits } from '../../src/state/documents/store-backend.ts'
+import { temporaryDir } from './kit.ts'
 import { describeLogLimits } from './log-limits.contract.ts'
 import { describeManager } from './manager.contract.ts'
-import { temporaryDir } from './temporary.ts'
 
-describeManager('SQLite', async (t) => {
-  const path = join(temporaryDir(t), 'documents.db')
-  return () => createSqliteBackend({ path, watchInterval: 20 })
-})
+const open = (path: string, limits?: EventLimits) => () => {
+  const values = createSqliteValues(path)
+  return createStoreBackend({ values, close: values.close, ...(limits && { limits }) })
+}
 
-describeLogLimits('SQLite', async (t, limits) => {
-  const path = join(temporaryDir(t), 'documents.db')
-  return () => createSqliteBackend({ path, limits })
-})
+describeManager('SQLite', async (t) => open(join(temporaryDir(t), 'documents.db')))
+describeLogLimits('SQLite', async (t, limits) => open(join(temporaryDir(t), 'documents.db'), limits))

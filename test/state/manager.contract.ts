@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { DocumentBackend } from '../../src/state/backend.ts'
-import type { DocumentSpec } from '../../src/state/document.ts'
-import { createStateManager, type StateManager } from '../../src/state/manager.ts'
-import { until } from './until.ts'
+import type { DocumentBackend } from '../../src/state/documents/backend.ts'
+import { createStateManager, type StateManager } from '../../src/state/documents/manager.ts'
+import type { DocumentSpec } from '../../src/state/documents/spec.ts'
+import { until } from '../fixtures/until.ts'
 
 type Note = { id: string; text: string }
 type Notes = { schema_version: number; count: number; notes: Note[] }
@@ -225,7 +225,7 @@ export function describeManager(
       assert.deepEqual(await manager().load('notes'), migrated)
       const before = await manager().replay('notes', { revision: 1 })
       assert.deepEqual(before?.document, { schema_version: 1, total: 7, notes: [] })
-      assert.ok((await open().backup('notes', 'again')).includes('again'))
+      assert.ok((await open().keep('notes', 'again'))?.includes('again'))
     })
 
     test('the manager refuses a version from the future, with its number and what to do', async (t) => {
@@ -268,9 +268,9 @@ export function describeManager(
       const counts: unknown[] = []
       const stop = watching.watch('notes', ({ document }) => counts.push(document.count))
       t.after(stop)
-      await until(() => counts.length === 1)
+      await until(() => counts.length === 1, 'the first')
       await writing.update('notes', increment)
-      await until(() => counts.includes(1))
+      await until(() => counts.includes(1), 'the change')
       stop()
     })
 
@@ -281,7 +281,12 @@ export function describeManager(
         schema: { type: 'object' },
         initial: () => ({ schema_version: 2 }),
       }
-      await manager(open).update('notes', () => JSON.parse('{"schema_version":2,"__proto__":{"a":1}}'))
+      const odd = JSON.parse('{"__proto__":{"a":1}}')
+      await manager(open).update('notes', (draft) =>
+        Object.defineProperty(draft, '__proto__', {
+          ...Object.getOwnPropertyDescriptor(odd, '__proto__'),
+        }),
+      )
       const { document } = await manager(open).load('notes')
       assert.deepEqual(Object.keys(document).sort(), ['__proto__', 'schema_version'])
       assert.deepEqual(Object.getOwnPropertyDescriptor(document, '__proto__')?.value, { a: 1 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import patches from 'fast-json-patch'
 import type { Json } from '../../src/core/json.ts'
-import { applyPatch, diff, type Operation } from '../../src/state/patch.ts'
+import { applyPatch, diff, type Operation } from '../../src/state/documents/patch.ts'
 import fc from '../fixtures/fast-check.ts'
 
 const json = fc.jsonValue({ maxDepth: 4 }).map((value): Json => JSON.parse(JSON.stringify(value)))

@@ -1,4 +1,4 @@
-import { createStateManager } from '../../src/state/manager.ts'
+import { createStateManager } from '../../src/state/documents/manager.ts'
 import { notes } from './manager.contract.ts'
 
 /** A process of its own: adds 1 `times` times and prints each count that was acknowledged, until it is killed. */

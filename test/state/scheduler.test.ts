@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { parseDuration } from '../../src/core/units.ts'
-import { assistantDocument } from '../../src/state/assistant-state.ts'
-import type { ActivityEntry } from '../../src/state/logs.ts'
-import { createStateManager } from '../../src/state/manager.ts'
-import { plannedTimes } from '../../src/state/planned-times.ts'
-import { createScheduler, type NewSchedule, type Occasion, parseMisfire } from '../../src/state/scheduler.ts'
+import { assistantDocument } from '../../src/state/assistant/assistant-state.ts'
+import { createStateManager } from '../../src/state/documents/manager.ts'
+import type { ActivityEntry } from '../../src/state/logs/logs.ts'
+import { plannedTimes } from '../../src/state/schedules/planned-times.ts'
+import { createSchedules, type Occasion } from '../../src/state/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
-import { quiet, toEvent } from './store-parts.ts'
-import { temporaryDir } from './temporary.ts'
-import { until } from './until.ts'
+import { until } from '../fixtures/until.ts'
+import { callFrom, memoryDir, quiet, toEvent } from './kit.ts'
 
 const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 1, 12)
-const hourly: NewSchedule = { name: 'hourly', cron: '0 * * * *', skill: 'digest', channel: 'cli' }
+const hourly = { name: 'hourly', cron: '0 * * * *', skill: 'digest', args: {}, misfire: 'once' }
+const cli = callFrom()
 
 async function make(t: TestContext) {
-  const dir = temporaryDir(t)
+  const dir = memoryDir(t)
   let time = START
   const now = () => time
   const store = await createEmbeddedStore({ dir, log: quiet, toEvent, now })
@@ -31,11 +30,12 @@ async function make(t: TestContext) {
     owner = 'a',
     fire: (occasion: Occasion) => Promise<void> = async (one) => void fired.push(one),
   ) =>
-    createScheduler({
+    createSchedules({
       store,
       state: manager.document(assistantDocument),
       fire,
       record: async (entry) => void events.push(entry),
+      requireSkill: () => {},
       owner,
       log: quiet,
       now,
@@ -56,7 +56,7 @@ describe('schedules', () => {
   test('fire once per planned time', async (t) => {
     const { scheduler, pass, times, events } = await make(t)
     const one = scheduler()
-    await one.create(hourly)
+    await one.create(hourly, cli)
     for (let i = 0; i < 3 * 4; i += 1) {
       pass(15 * MINUTE)
       await one.tick()
@@ -76,7 +76,7 @@ describe('schedules', () => {
   test('of several processes one fires, and another goes on when it stops', async (t) => {
     const { scheduler, pass, times } = await make(t)
     const [one, two] = [scheduler('one'), scheduler('two')]
-    await one.create(hourly)
+    await one.create(hourly, cli)
     pass(60 * MINUTE)
     await Promise.all([one.tick(), two.tick()])
     assert.equal(times().length, 1)
@@ -89,7 +89,7 @@ describe('schedules', () => {
   test('when the holder of the lease dies, another fires what is due, in seconds', async (t) => {
     const { scheduler, pass, times } = await make(t)
     const [one, two] = [scheduler('one'), scheduler('two')]
-    await one.create(hourly)
+    await one.create(hourly, cli)
     pass(60 * MINUTE - 1000)
     await one.tick()
     pass(1000)
@@ -109,7 +109,7 @@ describe('schedules', () => {
       calls += 1
       if (calls === 1) throw new Error('killed')
     })
-    await dying.create(hourly)
+    await dying.create(hourly, cli)
     pass(60 * MINUTE)
     await dying.tick()
     await dying.tick()
@@ -122,14 +122,13 @@ describe('schedules', () => {
   for (const [misfire, minutes, count, missed] of [
     ['skip', 190, 0, 3],
     ['once', 190, 1, 2],
-    [{ within: 5 * MINUTE }, 190, 0, 3],
-    [{ within: 5 * MINUTE }, 184, 1, 2],
+    ['within: 5m', 190, 0, 3],
+    ['within: 5m', 184, 1, 2],
   ] as const) {
-    const policy = typeof misfire === 'string' ? misfire : `within ${misfire.within / MINUTE} minutes`
-    test(`after a pause of ${minutes} minutes, "${policy}" fires ${count} and notes ${missed} as missed`, async (t) => {
+    test(`after a pause of ${minutes} minutes, "${misfire}" fires ${count} and notes ${missed} as missed`, async (t) => {
       const { scheduler, pass, fired, events } = await make(t)
       const one = scheduler()
-      await one.create({ ...hourly, misfire })
+      await one.create({ ...hourly, misfire }, cli)
       pass(minutes * MINUTE)
       await one.tick()
       await one.tick()
@@ -143,7 +142,7 @@ describe('schedules', () => {
 
   test('an interval counts from its creation and survives a restart', async (t) => {
     const { scheduler, pass, times } = await make(t)
-    await scheduler().create({ name: 'often', every: 10 * MINUTE, skill: 'digest', channel: 'cli' })
+    await scheduler().create({ skill: 'digest', args: {}, misfire: 'once', every: 10 * MINUTE }, cli)
     for (let i = 0; i < 5; i += 1) {
       pass(5 * MINUTE)
       await scheduler().tick()
@@ -154,13 +153,13 @@ describe('schedules', () => {
   test('can be listed with their next time, and deleted', async (t) => {
     const { scheduler, pass, fired } = await make(t)
     const one = scheduler()
-    const { id } = await one.create({ ...hourly, timezone: 'Europe/Berlin' })
+    const { id } = await one.create({ ...hourly, timezone: 'Europe/Berlin' }, cli)
     assert.deepEqual(
       (await one.list()).map(({ id, next }) => [id, next]),
       [['schedule-1', START + 60 * MINUTE]],
     )
-    assert.equal(await one.delete(id), true)
-    assert.equal(await one.delete(id), false)
+    assert.equal((await one.delete({ id })).existed, true)
+    assert.equal((await one.delete({ id })).existed, false)
     pass(120 * MINUTE)
     await one.tick()
     assert.deepEqual([await one.list(), fired], [[], []])
@@ -168,20 +167,22 @@ describe('schedules', () => {
 
   test('an expression or time zone that cannot be read is refused with its reason', async (t) => {
     const one = (await make(t)).scheduler()
-    await assert.rejects(one.create({ ...hourly, cron: '61 * * * *' }), { code: 'usage' })
-    await assert.rejects(one.create({ ...hourly, timezone: 'Mars/Base' }), { code: 'usage' })
-    await assert.rejects(one.create({ ...hourly, every: 5000 }), /either/)
-    assert.throws(() => parseMisfire('never', parseDuration), /skip, once or within/)
-    assert.deepEqual(parseMisfire('within: 5m', parseDuration), { within: 300_000 })
+    for (const wrong of [
+      { cron: '61 * * * *' },
+      { timezone: 'Mars/Base' },
+      { every: 5000 },
+      { misfire: 'never' },
+    ])
+      await assert.rejects(one.create({ ...hourly, ...wrong }, cli), { code: 'usage' })
   })
 
   test('a running scheduler fires by itself and stops', async (t) => {
     const { scheduler, pass, times } = await make(t)
     const one = scheduler()
-    await one.create(hourly)
+    await one.create(hourly, cli)
     one.start()
     pass(60 * MINUTE)
-    await until(() => times().length === 1)
+    await until(() => times().length === 1, 'it to fire')
     await one.stop()
   })
 })

@@ -2,16 +2,15 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import type { Actor } from '../../src/state/document.ts'
-import { createStateManager } from '../../src/state/manager.ts'
-import { createSqliteBackend } from '../../src/state/sqlite-backend.ts'
-import { createWorkbench, workbenchDocuments } from '../../src/state/workbench.ts'
-import { initWorkbench } from '../../src/state/workbench-init.ts'
-import { openWorkbench } from '../../src/state/workbench-project.ts'
-import { temporaryDir } from './temporary.ts'
+import { createStateManager } from '../../src/state/documents/manager.ts'
+import type { Actor } from '../../src/state/documents/spec.ts'
+import { agentStateDocument, taskBoardDocument } from '../../src/state/workbench/documents.ts'
+import { initWorkbench } from '../../src/state/workbench/init.ts'
+import { openWorkbench } from '../../src/state/workbench/project.ts'
+import { createWorkbench } from '../../src/state/workbench/workbench.ts'
+import { temporaryDir } from './kit.ts'
 
 const agent: Actor = { kind: 'agent', name: 'builder' }
-const person: Actor = { kind: 'human', name: 'ada' }
 
 async function make(t: TestContext, dir = temporaryDir(t)) {
   // Ahead of the disk's clock until a test edits a file.
@@ -24,8 +23,6 @@ async function make(t: TestContext, dir = temporaryDir(t)) {
   }
   return { dir, workbench, manager, read, setShift }
 }
-
-const withCode = (code: string) => (error: Error & { code?: string }) => error.code === code
 
 describe('Repo memory: the workbench stores agent state in versioned files', () => {
   test('the next session reads what the last one wrote', async (t) => {
@@ -50,28 +47,6 @@ describe('Repo memory: the workbench stores agent state in versioned files', () 
       last_human_touch: null,
     })
   })
-
-  test('a bad write is a refused write', async (t) => {
-    const { workbench, read } = await make(t)
-    await workbench.get()
-    const before = read('agent_state.json')
-    const drift = JSON.parse('{"mood":"The user seemed frustrated"}')
-    await assert.rejects(
-      workbench.update({ set: drift }, agent),
-      /\/mood must NOT have additional properties/,
-    )
-    assert.equal(read('agent_state.json'), before)
-  })
-
-  test('two turns against a revision that has passed do not overwrite each other', async (t) => {
-    const { workbench } = await make(t)
-    const { state } = await workbench.get()
-    await workbench.update({ set: { next_action: 'one' }, expect: state.revision }, agent)
-    await assert.rejects(
-      workbench.update({ set: { next_action: 'two' }, expect: state.revision }, agent),
-      withCode('document_conflict'),
-    )
-  })
 })
 
 describe('Exercise 1: last_human_touch', () => {
@@ -81,27 +56,14 @@ describe('Exercise 1: last_human_touch', () => {
     setShift(0)
     const edited = read('agent_state.json').replace('"next_action": ""', '"next_action": "wait for me"')
     writeFileSync(join(dir, 'agent_state.json'), edited)
-    await assert.rejects(
-      workbench.update({ set: { next_action: 'mine' } }, agent),
-      withCode('state_human_touch'),
-    )
+    await assert.rejects(workbench.update({ set: { next_action: 'mine' } }, agent), {
+      code: 'state_human_touch',
+    })
     assert.equal(read('agent_state.json'), edited)
     setShift(5001)
     const { document } = await workbench.update({ add: { risks: ['late'] } }, agent)
     assert.equal(document.next_action, 'wait for me')
     assert.ok(Math.abs(Date.parse(document.last_human_touch ?? '') - Date.now()) < 60_000)
-  })
-
-  test('an agent’s write within five seconds of a person’s command is refused, another person’s is not', async (t) => {
-    const { workbench, setShift } = await make(t)
-    await workbench.update({ set: { next_action: 'person' } }, person)
-    await assert.rejects(
-      workbench.update({ set: { next_action: 'agent' } }, agent),
-      /edited by a person .* agents wait 5 s/,
-    )
-    await workbench.update({ set: { next_action: 'person again' } }, { kind: 'human', name: 'bob' })
-    setShift(3_600_000 + 6000)
-    await workbench.update({ set: { next_action: 'agent' } }, agent)
   })
 
   test('an agent’s own writes hold up no agent', async (t) => {
@@ -117,10 +79,9 @@ describe('Exercise 2: oneOf, a task is either a build task or a review task', ()
     await workbench.addTask({ kind: 'build', title: 'Make it', acceptance: ['it runs'] }, agent)
     await workbench.addTask({ kind: 'review', title: 'Look', target: 'src/', reviewer: 'ada' }, agent)
     const broken = (task: object) =>
-      manager.update('task_board', (draft) => ({
-        ...draft,
-        tasks: [{ id: 'x', title: 'x', status: 'open', ...task }],
-      }))
+      manager.update('task_board', (draft) => {
+        draft.tasks = [{ id: 'x', title: 'x', status: 'open', ...task }]
+      })
     await assert.rejects(
       broken({ kind: 'build', target: 'src/' }),
       /\/tasks\/0\/acceptance must have required/,
@@ -131,22 +92,6 @@ describe('Exercise 2: oneOf, a task is either a build task or a review task', ()
     )
     await assert.rejects(broken({ kind: 'party' }), /\/tasks\/0 value of tag "kind" must be in oneOf/)
     assert.equal((await workbench.get()).board.document.tasks.length, 2)
-  })
-
-  test('a task is claimed by one and finished by that one', async (t) => {
-    const { workbench } = await make(t)
-    await workbench.addTask({ kind: 'build', title: 'One', acceptance: ['a'] }, agent)
-    const claims = await Promise.all(['a', 'b'].map((owner) => workbench.claim({ owner }, agent)))
-    assert.deepEqual(
-      claims.map((task) => task?.owner),
-      ['a', undefined],
-    )
-    await assert.rejects(workbench.claim({ id: 'task-1', owner: 'b' }, agent), /a has it/)
-    await assert.rejects(workbench.finish({ id: 'task-1', owner: 'b' }, agent), withCode('forbidden'))
-    await workbench.finish({ id: 'task-1', owner: 'a', result: 'done' }, agent)
-    const again = await workbench.finish({ id: 'task-1', owner: 'a', result: 'other' }, agent)
-    assert.deepEqual([again.status, again.result], ['done', 'done'])
-    await assert.rejects(workbench.claim({ id: 'task-7', owner: 'a' }, agent), withCode('not_found'))
   })
 })
 
@@ -174,11 +119,12 @@ describe('Exercise 3: migration from v1 to v2', () => {
 
 describe('Exercise 4: the storage backend moves to SQLite and the API stays', () => {
   test('the same workbench runs over SQLite', async (t) => {
-    const backend = createSqliteBackend({ path: join(temporaryDir(t), 'workbench.db') })
-    const { agentState, taskBoard } = workbenchDocuments
-    const manager = createStateManager({ backend, documents: [agentState, taskBoard] })
+    const sqlite = join(temporaryDir(t), 'workbench.db')
+    const manager = createStateManager({ sqlite, documents: [agentStateDocument, taskBoardDocument] })
     t.after(() => manager.close())
-    const workbench = createWorkbench(manager)
+    const state = manager.document(agentStateDocument)
+    const board = manager.document(taskBoardDocument)
+    const workbench = createWorkbench({ state, board, now: Date.now })
     await workbench.addTask({ kind: 'build', title: 'One', acceptance: ['a'] }, agent)
     assert.equal((await workbench.claim({ owner: 'a' }, agent))?.id, 'task-1')
   })
@@ -208,25 +154,5 @@ describe('state init', () => {
     const { workbench, setShift } = await make(t, dir)
     setShift(0)
     await workbench.update({ set: { next_action: 'go' } }, agent)
-  })
-
-  test('a project’s next schema bump does not break the workbench', async (t) => {
-    const dir = temporaryDir(t)
-    await initWorkbench(dir)
-    const before = await make(t, dir)
-    await before.workbench.update({ set: { next_action: 'kept' } }, agent)
-    const path = join(dir, 'agent_state.schema.json')
-    const schema = JSON.parse(readFileSync(path, 'utf8'))
-    schema.properties.schema_version.const = 3
-    schema.properties.branch = { type: 'string' }
-    schema.required.push('branch')
-    writeFileSync(path, JSON.stringify(schema))
-    const migration = 'export default (document) => ({ ...document, branch: "main" })'
-    writeFileSync(join(dir, 'migrations/agent_state.v2-to-v3.mjs'), migration)
-    const { manager, workbench } = await make(t, dir)
-    assert.deepEqual(await manager.migrate(), [{ name: 'agent_state', from: 2, to: 3 }])
-    const { document } = await manager.load('agent_state')
-    assert.deepEqual([document.branch, document.next_action], ['main', 'kept'])
-    await workbench.update({ set: { next_action: 'on' } }, agent)
   })
 })

@@ -1,5 +1,5 @@
 import { defined } from '../../lib/defined.ts'
-import { createLogs, type LogQuery } from '../../state/logs.ts'
+import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
 import { type AddCommand, wholeNumber } from '../command.ts'
 import { loadFor } from '../environs.ts'
 

@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os'
+import type { NewWorkbenchTask, WorkbenchTask, WorkbenchUpdate } from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
-import type { Actor } from '../../state/document.ts'
-import type { NewTask, Workbench } from '../../state/workbench.ts'
-import { openWorkbench } from '../../state/workbench-project.ts'
+import type { Actor } from '../../state/documents/spec.ts'
+import { atWorkbench } from '../../state/workbench/project.ts'
+import type { Workbench } from '../../state/workbench/workbench.ts'
 import type { AddCommand } from '../command.ts'
 import { workbenchDir } from '../documents.ts'
 import { show } from '../terminal.ts'
-import { taskLine, workbenchText } from '../workbench-view.ts'
 
 type Common = { dir?: string; agent?: string }
 type UpdateOptions = {
@@ -30,15 +30,11 @@ export const addWorkbench: AddCommand = (program, context) => {
     human: (made: T) => string,
   ) => {
     const { dir, agent }: Common = Object.assign({}, ...command.commands.map((nested) => nested.opts()))
-    const { workbench, manager } = await openWorkbench({ dir: await workbenchDir(context.environs(), dir) })
     const actor: Actor =
       agent === undefined ? { kind: 'human', name: userInfo().username } : { kind: 'agent', name: agent }
-    try {
-      const made = await work(workbench, actor)
-      show(context.terminal(), made, () => human(made))
-    } finally {
-      await manager.close()
-    }
+    const options = { dir: await workbenchDir(context.environs(), dir) }
+    const made = await atWorkbench(options, (workbench) => work(workbench, actor))
+    show(context.terminal(), made, () => human(made))
   }
 
   command
@@ -101,7 +97,7 @@ export const addWorkbench: AddCommand = (program, context) => {
   }
 }
 
-function changesOf(options: UpdateOptions): Parameters<Workbench['update']>[0] {
+function changesOf(options: UpdateOptions): WorkbenchUpdate {
   const { activeTask, nextAction, touched, assumption, risk, expect } = options
   return {
     set: {
@@ -117,7 +113,7 @@ function changesOf(options: UpdateOptions): Parameters<Workbench['update']>[0] {
   }
 }
 
-function taskOf(title: string, { acceptance, review, reviewer }: AddOptions): NewTask {
+function taskOf(title: string, { acceptance, review, reviewer }: AddOptions): NewWorkbenchTask {
   if (review !== undefined) {
     const task = { kind: 'review', title, target: review } as const
     return reviewer === undefined ? task : { ...task, reviewer }
@@ -131,4 +127,34 @@ function revisionOf(text: string): number {
   const revision = Number(text)
   if (Number.isInteger(revision) && revision >= 0) return revision
   throw new TriviumError('usage', { details: `--expect is a revision, a whole number, not ${text}` })
+}
+
+/** The workbench for people: the state, then the tasks that are not done. */
+function workbenchText({ state, board }: Awaited<ReturnType<Workbench['get']>>): string {
+  const { active_task_id, next_action, touched_files, assumptions, risks, last_human_touch } = state.document
+  const { tasks } = board.document
+  const open = tasks.filter(({ status }) => status !== 'done')
+  return [
+    `active task   ${active_task_id ?? '-'}`,
+    `next action   ${next_action || '-'}`,
+    ...list('touched files', touched_files),
+    ...list('assumptions', assumptions),
+    ...list('risks', risks),
+    ...(last_human_touch === null ? [] : [`human touch   ${last_human_touch}`]),
+    '',
+    `Tasks: ${open.length} open, ${tasks.length - open.length} done`,
+    ...open.map((task) => `  ${taskLine(task)}`),
+  ].join('\n')
+}
+
+/** One task in a line. */
+function taskLine(task: WorkbenchTask): string {
+  const { id, status, title, owner, result } = task
+  const about = task.kind === 'review' ? `review of ${task.target}` : 'build'
+  const by = owner === undefined ? '' : ` by ${owner}`
+  return `${id}  ${status}${by}  ${title} (${about})${result === undefined ? '' : `: ${result}`}`
+}
+
+function list(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  - ${line}`)]
 }

@@ -1,0 +1,8 @@
+/** What `import … from 'trivium'` gives to a skill, and to a program that keeps documents of its own. */
+export { z } from 'zod'
+export { TriviumError } from './core/errors.ts'
+export type { Message } from './core/message.ts'
+export type { Middleware, Skill, SkillContext } from './core/skill.ts'
+export { defineMiddleware, defineSkill } from './core/skill.ts'
+export { createStateManager, type StateManager } from './state/documents/manager.ts'
+export type { DocumentSpec } from './state/documents/spec.ts'

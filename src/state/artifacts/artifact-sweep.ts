@@ -1,0 +1,73 @@
+import { createReadStream } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Log } from '../../core/log.ts'
+import type { Store } from '../../core/store.ts'
+import type { ArtifactStore } from './artifacts.ts'
+
+/** A message is accepted soon after its parts were saved; this is far longer. */
+const MARGIN = 86_400_000
+const MOST_KEYS = 100_000
+const MOST_DEAD = 10_000
+const HASH = /\b[0-9a-f]{64}\b/g
+/** Documents, values, sessions, and the calls that are kept with their results; logs tell what was, and keep nothing. */
+const NAMING = '{*.json,pending_calls.jsonl,state/**/*.json,sessions/**/*.json}'
+
+/**
+ * Makes the sweep that removes large things which nothing names any more. What was saved (or saved again) since a
+ * day before the oldest retained message is kept, because a message may name it. Of the rest stays what is named by a
+ * dead letter, by a value on the store, or by a file of the state: there a hash in any place counts. Where not
+ * everything could be looked at, nothing is removed. Call it now and then; it costs little while nothing is old.
+ */
+export function createArtifactSweep(deps: {
+  artifacts: Pick<ArtifactStore, 'olderThan' | 'remove'>
+  store: Pick<Store, 'stats'> & {
+    kv: Pick<Store['kv'], 'list' | 'get'>
+    jobs: { deadLetters: Pick<Store['jobs']['deadLetters'], 'list'> }
+  }
+  dataDir: string
+  workbenchDir: string
+  log: Log
+  now(): number
+}): () => Promise<void> {
+  const { artifacts, store, log, now } = deps
+
+  return async () => {
+    const { journal } = await store.stats()
+    const before = Math.min(journal.oldestAt ?? now(), now()) - MARGIN
+    const old = await artifacts.olderThan(before)
+    const named = old.length > 0 ? await everythingNamed() : undefined
+    if (!named) return
+    const forgotten = old.filter((sha256) => !named.has(sha256))
+    const bytes = forgotten.reduce((sum, sha256) => sum + artifacts.remove(sha256, before), 0)
+    if (bytes > 0) log.info({ removed: forgotten.length, bytes }, 'artifacts that nothing names were removed')
+  }
+
+  /** Undefined: there is more than can be looked at. */
+  async function everythingNamed(): Promise<Set<string> | undefined> {
+    const found = new Set<string>()
+    const take = (text: string) => {
+      for (const [sha256] of text.matchAll(HASH)) found.add(sha256)
+    }
+    const letters = await store.jobs.deadLetters.list({ limit: MOST_DEAD })
+    const keys = await store.kv.list('', MOST_KEYS)
+    if (letters.length >= MOST_DEAD || keys.length >= MOST_KEYS) {
+      const counts = { keys: keys.length, deadLetters: letters.length }
+      log.warn(counts, 'artifacts are not swept: too much may name them')
+      return undefined
+    }
+    for (const letter of letters) take(JSON.stringify(letter))
+    for (const key of keys) take(JSON.stringify((await store.kv.get(key))?.value ?? null))
+    for (const [folder, pattern] of [
+      [deps.dataDir, NAMING],
+      [deps.workbenchDir, '**/*.json'],
+    ] as const) {
+      for await (const file of glob(pattern, { cwd: folder })) {
+        for await (const line of createInterface({ input: createReadStream(join(folder, file), 'utf8') }))
+          take(line)
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,292 @@
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import { createCommitQueue } from '../files/commit-queue.ts'
+import type { Commit, DocumentBackend, Stored } from './backend.ts'
+import { replay, rescue } from './past.ts'
+import { diff } from './patch.ts'
+import { compileSchema } from './schema.ts'
+import {
+  type Actor,
+  type Change,
+  copyOf,
+  type DocumentSpec,
+  migrationOf,
+  parseDocument,
+  type Snapshot,
+  stampOf,
+  versionOf,
+} from './spec.ts'
+
+/** One document of a manager, with its type. Every method throws what `StateManager` says. */
+export type StateDocument<T extends JsonObject = JsonObject> = {
+  /** The document, valid and of the current version; made, migrated or adopted first where needed. Yours to keep. */
+  load(): Promise<Snapshot<T>>
+  /**
+   * Changes the document by a function of what is there, so that no update of another is lost. Resolves when it is
+   * durable. `mutate` may run again on newer content. Throws `state_invalid` with the paths that are wrong,
+   * `document_conflict`, what the document's guard throws, and what `mutate` throws; then nothing changes.
+   */
+  update<R>(mutate: (draft: T) => R, options?: UpdateOptions): Promise<Updated<T, R>>
+  /** Calls `listener` with what is there, now and after each change by whatever process. Returns the end of it. */
+  watch(listener: (snapshot: Snapshot<T>) => void): () => void
+  /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
+  replay(until: number | { revision: number }): Promise<Snapshot | undefined>
+  /** The event log after a revision, oldest first. */
+  history(after?: number): AsyncIterable<Change>
+  /** Brings it to the current version; tells what it was where that was another. */
+  migrate(): Promise<{ from: number; to: number } | undefined>
+  /**
+   * Makes an unreadable document usable again: from its text where that is right, otherwise from its events as far
+   * as they are whole. What it replaces is kept.
+   */
+  repair(): Promise<Repaired>
+  /** Resolves when what is being written is written. */
+  idle(): Promise<void>
+}
+
+export type UpdateOptions = {
+  /** Who writes; it stands in the event log. Default: the system. */
+  actor?: Actor
+  /** Only where the document is at this revision; otherwise `document_conflict`. */
+  expect?: number | undefined
+}
+
+/** `changed: false`: everything was left as it was, and nothing was written. `made`: what `mutate` returned. */
+export type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { changed: boolean; made: R }
+
+export type Repaired = { revision: number; from: 'text' | 'events' | 'initial'; kept: string[] }
+
+export type DocumentDeps = { backend: DocumentBackend; now(): number; log?: Log | undefined }
+
+const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
+const EDITOR: Actor = { kind: 'human', name: 'editor' }
+/** How often (ms) a document is looked at for who watches it, where its back end cannot tell. */
+const WATCH_EVERY = 200
+
+/** The life of one document in this process: made, adopted, migrated, checked, and changed in batches. */
+export function createDocument<T extends JsonObject>(
+  spec: DocumentSpec<T>,
+  { backend, now, log }: DocumentDeps,
+): StateDocument<T> {
+  const { name } = spec
+  const check = compileSchema<T>(spec)
+  const known = new WeakMap<JsonObject, T>()
+  const queue = createCommitQueue<(current: Snapshot<T>) => Step | undefined>(commitAll)
+
+  type Step = { next: Snapshot<T>; change: Change }
+
+  return {
+    async load() {
+      const { document, revision } = await ready()
+      return { document: copyOf(document), revision }
+    },
+    async update<R>(mutate: (draft: T) => R, { actor = SYSTEM, expect }: UpdateOptions = {}) {
+      const job: { outcome?: { updated: Updated<T, R> } | { error: unknown } } = {}
+      await queue.push((current) => {
+        try {
+          if (expect !== undefined && expect !== current.revision)
+            throw new TriviumError('document_conflict', { name, found: current.revision, expected: expect })
+          spec.guard?.(current.document, { actor, now: now() })
+          const draft = copyOf(current.document)
+          const made = mutate(draft)
+          const document = checked(copyOf(draft), invalid)
+          const patch = diff(current.document, document)
+          const changed = patch.length > 0
+          const revision = current.revision + Number(changed)
+          job.outcome = { updated: { document: draft, revision, changed, made } }
+          if (!changed) return undefined
+          return { next: { document, revision }, change: changeOf(revision, 'update', actor, { patch }) }
+        } catch (error) {
+          // It changes nothing, and holds up no other of its batch.
+          job.outcome = { error }
+          return undefined
+        }
+      })
+      if (!job.outcome) throw new TriviumError('internal', { reason: `an update of ${name} did not run` })
+      if ('error' in job.outcome) throw job.outcome.error
+      return job.outcome.updated
+    },
+    watch,
+    replay: (until) => replay(backend.changes(name, 0), until),
+    history: (after = 0) => backend.changes(name, after),
+    async migrate() {
+      const from = statedVersion(await backend.read(name))
+      await ready()
+      return from === undefined || from === spec.version ? undefined : { from, to: spec.version }
+    },
+    repair,
+    idle: () => queue.idle(),
+  }
+
+  /** Brings the document into a state in which it can be read and changed. */
+  async function ready(): Promise<Snapshot<T>> {
+    for (;;) {
+      const stored = await backend.read(name)
+      if (isCurrent(stored)) return currentOf(stored)
+      const from = statedVersion(stored)
+      if (from !== undefined && from < spec.version) {
+        const kept = await backend.keep(name, `v${from}.${stampOf(now())}`)
+        log?.info({ document: name, from, to: spec.version, kept }, 'a document is migrated')
+      }
+      await backend.transact(name, madeReady)
+    }
+  }
+
+  async function commitAll(jobs: ((current: Snapshot<T>) => Step | undefined)[]): Promise<void> {
+    for (let isDone = false; !isDone; ) {
+      await ready()
+      await backend.transact(name, (stored) => {
+        isDone = isCurrent(stored)
+        if (!isCurrent(stored)) return undefined
+        let current = currentOf(stored)
+        const changes: Change[] = []
+        for (const job of jobs) {
+          const step = job(current)
+          if (!step) continue
+          changes.push(step.change)
+          current = step.next
+        }
+        return changes.length > 0 ? { changes, document: current.document } : undefined
+      })
+    }
+  }
+
+  function isCurrent(stored: Stored): stored is Snapshot {
+    return 'document' in stored && versionOf(stored.document) === spec.version
+  }
+
+  function currentOf({ document, revision }: Snapshot): Snapshot<T> {
+    return { document: checked(document, brokenSchema), revision }
+  }
+
+  function madeReady(stored: Stored): Commit | undefined {
+    if ('missing' in stored) return whole(stored.revision, 'bootstrap', spec.initial())
+    const found = 'edited' in stored ? parsed(stored.edited.text) : stored.document
+    const current = upToDate(found)
+    const isMigrated = current !== found
+    if ('document' in stored && !isMigrated) return undefined
+    const document = checked(current, brokenSchema)
+    if ('edited' in stored) {
+      spec.adopt?.(document, stored.edited.at)
+      if (stored.revision > 0) log?.info({ document: name }, 'a change from outside was adopted')
+    }
+    if (isMigrated) return whole(stored.revision, 'migration', document)
+    return { ...whole(stored.revision, 'outside', document, EDITOR), keepText: true }
+  }
+
+  /** The same object where it has the current version. One that states no version but fits has it too. */
+  function upToDate(found: JsonObject): JsonObject {
+    if (versionOf(found) === spec.version) return found
+    const stated = { ...found, schema_version: spec.version }
+    if (found.schema_version === undefined && check(stated).ok) return stated
+    return migrationOf(spec, found, backend.locate(name))
+  }
+
+  function watch(listener: (snapshot: Snapshot<T>) => void): () => void {
+    let seen = 0
+    let isOver = false
+    let looking = Promise.resolve()
+    const look = async () => {
+      try {
+        const { document, revision } = await ready()
+        if (revision <= seen || isOver) return
+        seen = revision
+        listener({ document: copyOf(document), revision })
+      } catch (error) {
+        log?.warn({ document: name, error: reasonOf(error) }, 'a watched document cannot be read')
+      }
+    }
+    const trigger = () => {
+      looking = looking.then(look)
+    }
+    const timer = backend.watch ? undefined : setInterval(trigger, WATCH_EVERY).unref()
+    const stop = backend.watch?.(name, trigger)
+    trigger()
+    return () => {
+      isOver = true
+      clearInterval(timer)
+      stop?.()
+    }
+  }
+
+  async function repair(): Promise<Repaired> {
+    const label = `broken-${stampOf(now())}`
+    const kept: string[] = []
+    const past = await rescue(backend.changes(name, 0), (document) => check(document).ok)
+    if (!past.isWhole) kept.push(await backend.putEventsAside(name, label))
+    const text = usable(await backend.read(name))
+    if (!text) kept.push(...[await backend.keep(name, label)].filter((path) => path !== undefined))
+    let revision = 0
+    await backend.transact(name, (current) => {
+      revision = current.revision + 1
+      return whole(current.revision, 'repair', text ?? past.document ?? spec.initial())
+    })
+    log?.warn({ document: name, revision, kept }, 'a document was repaired')
+    return { revision, from: text ? 'text' : past.document ? 'events' : 'initial', kept }
+  }
+
+  function usable(stored: Stored): JsonObject | undefined {
+    if ('missing' in stored) return undefined
+    try {
+      const found = 'edited' in stored ? parsed(stored.edited.text) : stored.document
+      return checked(upToDate(found), brokenSchema)
+    } catch {
+      return undefined
+    }
+  }
+
+  function checked(document: JsonObject, refusal: (details: string) => TriviumError): T {
+    const earlier = known.get(document)
+    if (earlier) return earlier
+    const found = check(document)
+    if (!found.ok) throw refusal(found.details)
+    known.set(document, found.document)
+    return found.document
+  }
+
+  function whole(revision: number, event: Change['event'], document: JsonObject, actor = SYSTEM): Commit {
+    const copy = copyOf(document)
+    return { changes: [changeOf(revision + 1, event, actor, { document: copy })], document: copy }
+  }
+
+  function changeOf(
+    seq: number,
+    event: Change['event'],
+    { kind, name: who }: Actor,
+    content: Pick<Change, 'patch' | 'document'>,
+  ): Change {
+    return { seq, time: new Date(now()).toISOString(), event, actor: `${kind}:${who}`, ...content }
+  }
+
+  function parsed(text: string): JsonObject {
+    try {
+      return parseDocument(text)
+    } catch (error) {
+      throw unreadable(reasonOf(error), error)
+    }
+  }
+
+  function invalid(details: string): TriviumError {
+    return new TriviumError('state_invalid', { name, details })
+  }
+
+  function brokenSchema(details: string): TriviumError {
+    return unreadable(`it breaks its schema: ${details}`)
+  }
+
+  function unreadable(reason: string, cause?: unknown): TriviumError {
+    return new TriviumError('state_corrupt', { path: backend.locate(name), name, reason }, { cause })
+  }
+}
+
+/** The version that the stored text states. Undefined: there is no text that states one. */
+function statedVersion(stored: Stored): number | undefined {
+  if ('missing' in stored) return undefined
+  if ('document' in stored) return versionOf(stored.document)
+  try {
+    return versionOf(parseDocument(stored.edited.text))
+  } catch {
+    return undefined
+  }
+}

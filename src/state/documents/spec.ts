@@ -1,0 +1,106 @@
+import { hash } from 'node:crypto'
+import { TriviumError } from '../../core/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import type { Operation } from './patch.ts'
+
+/**
+ * What a named document is. `schema` is a JSON Schema (2020-12) of `version`; the document carries that
+ * version in `schema_version`. `migrations[n]` turns a document of version n into one of n + 1.
+ */
+export type DocumentSpec<T extends JsonObject = JsonObject> = {
+  /** Lower-case letters, digits, `_` and `-`: the file is `<name>.json`. */
+  name: string
+  version: number
+  readonly schema: JsonObject
+  migrations?: Record<number, (document: JsonObject) => JsonObject>
+  /** What a missing file is made of. Called for each bootstrap. */
+  initial(): T
+  /** Called when a person changed the file beside the manager; may note that in the document. */
+  adopt?(document: T, at: number): void
+  /** Called before each write with what is there; throws to refuse it. */
+  guard?(document: T, write: { actor: Actor; now: number }): void
+}
+
+/** Who writes. `human` and `agent` differ where a document protects a person's edits from agents. */
+export type Actor = { kind: 'human' | 'agent' | 'system'; name: string }
+
+/** One line of the event log: what changed; with `document` all of it as it is then. */
+export type Change = {
+  seq: number
+  /** ISO 8601, UTC. */
+  time: string
+  /** `bootstrap`: a missing document was made. `outside`: a person edited the file, or a crash cut off an update. */
+  event: 'update' | 'bootstrap' | 'outside' | 'migration' | 'repair'
+  actor: string
+  patch?: Operation[]
+  document?: JsonObject
+}
+
+/** A document and its revision: the number of its last event. */
+export type Snapshot<T extends JsonObject = JsonObject> = { document: T; revision: number }
+
+/** The text of a document: sorted keys, one value a line, so that a change is one line in a review. */
+export function formatDocument(document: JsonObject): string {
+  return `${JSON.stringify(sorted(document), null, 2)}\n`
+}
+
+/** The fingerprint by which the event log recognises a written text. */
+export function fingerprint(text: string | Uint8Array): string {
+  return hash('sha256', text, 'hex').slice(0, 32)
+}
+
+/** Parses text that must be a JSON object; throws a SyntaxError with the position otherwise. */
+export function parseDocument(text: string): JsonObject {
+  const parsed: unknown = JSON.parse(text)
+  if (!isJsonObject(parsed)) throw new SyntaxError('it is not a JSON object')
+  return parsed
+}
+
+/** The version a document says it has; 0 where it says none. */
+export function versionOf(document: JsonObject): number {
+  const found = document.schema_version
+  return typeof found === 'number' && Number.isInteger(found) ? found : 0
+}
+
+/**
+ * Takes a document through every migration up to the current version, on a copy. Throws `state_version` for a newer
+ * one, and where a step is missing.
+ */
+export function migrationOf(spec: DocumentSpec, document: JsonObject, path: string): JsonObject {
+  const found = versionOf(document)
+  const refused = (what: string) =>
+    new TriviumError('state_version', { path, found, known: spec.version, what })
+  if (found > spec.version)
+    throw refused('Install a newer Trivium, or put a backup of the older version in its place.')
+  let current = copyOf(document)
+  for (let version = found; version < spec.version; version += 1) {
+    const step = spec.migrations?.[version]
+    if (!step) {
+      throw refused(
+        `There is no migration from version ${version}: add one beside its schema, then run \`trivium state migrate ${spec.name}\`.`,
+      )
+    }
+    current = { ...step(current), schema_version: version + 1 }
+  }
+  return current
+}
+
+/** What JSON makes of it: dates as text, undefined left out. */
+export function copyOf<T extends JsonObject>(document: T): T {
+  return JSON.parse(JSON.stringify(document))
+}
+
+/** A time (Unix ms) as it stands in names of files. */
+export function stampOf(time: number): string {
+  return new Date(time).toISOString().replaceAll(/[-:.]/g, '')
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isJsonObject(value)) return value
+  // fromEntries defines its keys, so that one named __proto__ stays data.
+  const keys = Object.keys(value).sort()
+  return Object.fromEntries(
+    keys.flatMap((key) => (value[key] === undefined ? [] : [[key, sorted(value[key])]])),
+  )
+}

@@ -1,0 +1,87 @@
+import { existsSync, fstatSync, readdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { type Disk, disk, isMissing, syncDir } from '../../lib/disk.ts'
+import { endOfLines } from './lines.ts'
+
+/**
+ * Appends lines to a file, made where there is none, and syncs them; returns where they begin. What a crash cut off
+ * before them is removed. Where it fails, the file stays as it was. Only for one writer at a time.
+ */
+export async function appendLines(
+  path: string,
+  lines: readonly string[],
+  target: Disk = disk,
+): Promise<number> {
+  const fd = target.open(path, 'a+')
+  try {
+    const { size } = fstatSync(fd)
+    const end = endOfLines(fd, size)
+    if (end < size) target.truncate(fd, end)
+    try {
+      target.write(fd, Buffer.from(lines.map((line) => `${line}\n`).join('')))
+      await target.fsync(fd)
+      if (size === 0) await syncDir(dirname(path), target)
+    } catch (error) {
+      target.truncate(fd, end)
+      throw error
+    }
+    return end
+  } finally {
+    target.close(fd)
+  }
+}
+
+/** Takes back what was appended after `end`. */
+export async function takeBack(path: string, end: number, target: Disk = disk): Promise<void> {
+  const fd = target.open(path, 'a')
+  try {
+    target.truncate(fd, end)
+    await target.fsync(fd)
+  } finally {
+    target.close(fd)
+  }
+}
+
+/** What a failed write is told as; errors of this program stay as they are. */
+export function unwritable(path: string, error: unknown): TriviumError {
+  if (error instanceof TriviumError) return error
+  return new TriviumError('state_unwritable', { path, reason: reasonOf(error) }, { cause: error })
+}
+
+/** Full files of a log that stay. */
+const KEPT = 20
+
+/** Puts a full log away as `<stem>.<time>.jsonl`; the newest `keep` of those stay. */
+export async function rotate(
+  path: string,
+  { keep = KEPT, target = disk }: { keep?: number | undefined; target?: Disk } = {},
+): Promise<void> {
+  let full: string
+  for (let time = Date.now(); ; time += 1) {
+    full = path.replace(/jsonl$/, `${new Date(time).toISOString().replaceAll(/[-:.]/g, '')}.jsonl`)
+    if (!existsSync(full)) break
+  }
+  target.rename(path, full)
+  await syncDir(dirname(path), target)
+  for (const old of fullFiles(path).slice(0, -keep)) target.remove(old)
+}
+
+/** The full files of a log, oldest first. */
+export function fullFiles(path: string): string[] {
+  const dir = dirname(path)
+  const stem = basename(path, 'jsonl')
+  // Older versions wrote a number behind the time.
+  const isFull = (name: string) =>
+    name.startsWith(stem) && /^\d{8}T\d{9}Z(-\d+)?\.jsonl$/.test(name.slice(stem.length))
+  const byTime = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true })
+  try {
+    return readdirSync(dir)
+      .filter(isFull)
+      .sort(byTime)
+      .map((name) => join(dir, name))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}

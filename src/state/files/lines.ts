@@ -1,0 +1,68 @@
+import { readSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { isMissing } from '../../lib/disk.ts'
+
+const CHUNK = 128 * 1024
+const NEWLINE = 10
+
+/** The whole lines of an open file from `place.offset` on, which moves behind them. Holds one chunk in memory. */
+export async function* linesAfter(handle: FileHandle, place: { offset: number }): AsyncGenerator<string> {
+  for (let size = CHUNK; ; ) {
+    const buffer = Buffer.allocUnsafe(size)
+    const { bytesRead } = await handle.read(buffer, 0, size, place.offset)
+    const end = buffer.subarray(0, bytesRead).lastIndexOf(NEWLINE)
+    if (end < 0 && bytesRead < size) return
+    if (end < 0) {
+      // One line is longer than the chunk.
+      size *= 2
+      continue
+    }
+    place.offset += end + 1
+    yield* buffer.toString('utf8', 0, end).split('\n')
+    size = CHUNK
+  }
+}
+
+/** The lines of an open file before `end`, newest first. A line ends at `end`; see `endOfLines`. */
+export async function* linesBefore(handle: FileHandle, end: number): AsyncGenerator<string> {
+  let rest = Buffer.alloc(0)
+  for (let left = end; left > 0; ) {
+    const start = Math.max(0, left - CHUNK)
+    const chunk = Buffer.alloc(left - start)
+    await handle.read(chunk, 0, chunk.length, start)
+    const bytes = Buffer.concat([chunk, rest])
+    // The first line of the chunk may begin before it.
+    const first = start === 0 ? 0 : bytes.indexOf(NEWLINE) + 1
+    rest = bytes.subarray(0, first)
+    if (first < bytes.length) {
+      yield* bytes
+        .toString('utf8', first, bytes.length - 1)
+        .split('\n')
+        .reverse()
+    }
+    left = start
+  }
+}
+
+/** Where the last whole line of an open file of that size ends. What stands behind it was cut off by a crash. */
+export function endOfLines(fd: number, size: number): number {
+  const chunk = Buffer.alloc(Math.min(size, CHUNK))
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - chunk.length)
+    readSync(fd, chunk, 0, end - start, start)
+    const newline = chunk.subarray(0, end - start).lastIndexOf(NEWLINE)
+    if (newline >= 0) return start + newline + 1
+    end = start
+  }
+  return 0
+}
+
+/** Opens a file for reading; undefined where there is none. */
+export async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r')
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}

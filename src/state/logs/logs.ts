@@ -1,0 +1,134 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileFailure } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { compilePattern } from '../../core/pattern.ts'
+import { disk } from '../../lib/disk.ts'
+import { createFileLock } from '../../lib/file-lock.ts'
+import { createCommitQueue } from '../files/commit-queue.ts'
+import { appendLines, rotate, unwritable } from '../files/line-file.ts'
+import { type LogEntry, newestFirst, readLog } from './log-reader.ts'
+
+/** One line of the conversation: what a user or the assistant said, on which channel. */
+export type TranscriptEntry = {
+  channel: string
+  role: 'user' | 'assistant'
+  content: string
+  meta?: JsonObject
+  /** Unix ms; default: now. */
+  time?: number
+}
+
+/** One line of the operational trace: what happened (`message_processed`, `schedule_fired`, …). */
+export type ActivityEntry = { event: string; channel?: string; time?: number } & JsonObject
+
+export type LogQuery = {
+  /** A glob over the channel. */
+  channel?: string
+  /** Text to find, case aside, or `/regex/` (RE2). For messages in the content, for events in the whole line. */
+  grep?: string
+  role?: string
+  event?: string
+  limit?: number
+  follow?: boolean
+  signal?: AbortSignal
+}
+
+export type Logs = {
+  /** Appends to messages.jsonl; durable when it resolves. */
+  message(entry: TranscriptEntry): Promise<void>
+  /** Appends to events.jsonl; durable when it resolves. */
+  event(entry: ActivityEntry): Promise<void>
+  /** Messages oldest first, over rotated files too; with `limit` the newest so many. Throws for a bad pattern. */
+  history(query?: LogQuery): AsyncIterable<LogEntry>
+  events(query?: LogQuery): AsyncIterable<LogEntry>
+  /** Messages newest first. */
+  newestMessages(): AsyncIterable<LogEntry>
+  close(): Promise<void>
+}
+
+type LogsOptions = {
+  dir: string
+  now?: () => number
+  /** Bytes from which a new file is begun (default 32 MB), and how many full ones stay. */
+  maxSize?: number
+  keep?: number
+}
+
+const FULL = 32 * 1024 * 1024
+
+/** The transcript and the trace of a data dir: `messages.jsonl` and `events.jsonl`. Any number of processes may append. */
+export function createLogs(options: LogsOptions): Logs {
+  const now = options.now ?? Date.now
+  const messages = createLog('messages.jsonl', options)
+  const events = createLog('events.jsonl', options)
+  const iso = (time: number | undefined) => new Date(time ?? now()).toISOString()
+
+  return {
+    message: ({ channel, role, content, meta = {}, time }) =>
+      messages.append({ time: iso(time), channel, role, content, meta }),
+    event: ({ event, channel, time, ...fields }) =>
+      events.append({ time: iso(time), event, ...(channel === undefined ? {} : { channel }), ...fields }),
+    history: (query = {}) => messages.read(query, (entry) => String(entry.content ?? '')),
+    events: (query = {}) => events.read(query, (entry) => JSON.stringify(entry)),
+    newestMessages: () => newestFirst(messages.path),
+    async close() {
+      await Promise.all([messages.close(), events.close()])
+    },
+  }
+}
+
+/** One append-only file. Entries of the same moment share one sync. */
+function createLog(name: string, { dir, maxSize = FULL, keep }: LogsOptions) {
+  const path = join(dir, name)
+  const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
+  const queue = createCommitQueue<LogEntry>(async (entries) => {
+    let release: (() => void) | undefined
+    try {
+      disk.makeDir(dir)
+      release = await lock.acquire()
+      if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= maxSize) await rotate(path, { keep })
+      await appendLines(
+        path,
+        entries.map((entry) => JSON.stringify(entry)),
+      )
+    } catch (error) {
+      throw unwritable(path, error)
+    } finally {
+      release?.()
+    }
+  })
+
+  return {
+    path,
+    append: (entry: LogEntry) => queue.push(entry),
+    read(query: LogQuery, textOf: (entry: LogEntry) => string): AsyncIterable<LogEntry> {
+      const { limit, follow, signal } = query
+      return readLog(path, { accept: filterOf(query, textOf), limit, follow, signal })
+    },
+    async close() {
+      await queue.idle()
+      lock.close()
+    },
+  }
+}
+
+function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry: LogEntry) => boolean {
+  const channel = query.channel === undefined ? undefined : compilePattern(query.channel)
+  const grep = query.grep === undefined ? undefined : finder(query.grep)
+  return (entry) => {
+    if (channel && !channel.test(String(entry.channel ?? ''))) return false
+    if (query.role !== undefined && entry.role !== query.role) return false
+    if (query.event !== undefined && entry.event !== query.event) return false
+    return grep === undefined || grep(textOf(entry))
+  }
+}
+
+function finder(source: string): (text: string) => boolean {
+  if (/^\/.*\/\w*$/.test(source)) {
+    const pattern = compilePattern(source)
+    return (text) => pattern.test(text)
+  }
+  const wanted = source.toLowerCase()
+  return (text) => text.toLowerCase().includes(wanted)
+}

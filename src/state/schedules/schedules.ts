@@ -1,0 +1,218 @@
+import { channelOf, type Schedule, type ScheduleService } from '../../core/assistant-services.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { Call } from '../../core/skill.ts'
+import type { KeyValues, Leases } from '../../core/store.ts'
+import { parseDuration } from '../../core/units.ts'
+import { pause } from '../../lib/pause.ts'
+import { type AssistantState, nextId } from '../assistant/assistant-state.ts'
+import { LIMITS, requireLength, requireRoom } from '../assistant/limits.ts'
+import type { StateDocument } from '../documents/document.ts'
+import type { ActivityEntry } from '../logs/logs.ts'
+import { plannedTimes } from './planned-times.ts'
+
+/** One firing. `key` is the same however often it is given, and other for every planned time. */
+export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
+
+export type Schedules = ScheduleService & {
+  /**
+   * One round: fires what is due, where this process holds the lease. Returns when the next round makes sense
+   * (Unix ms). `start` calls it; tests do with a clock of their own.
+   */
+  tick(): Promise<number>
+  start(): void
+  /** Resolves when nothing fires any more, and lets another process go on at once. */
+  stop(): Promise<void>
+}
+
+export type SchedulesDeps = {
+  store: { kv: KeyValues; leases: Leases }
+  state: StateDocument<AssistantState>
+  /**
+   * Makes the occasion durable (a job with `key` as its id). May be called again with the same key after a crash; a
+   * throw means that it will be.
+   */
+  fire(occasion: Occasion): Promise<void>
+  /** Notes `schedule_fired`, `schedule_missed`, `schedule_created` and `schedule_deleted`. */
+  record(entry: ActivityEntry): Promise<void>
+  /** Throws `skill_not_found` for a skill that there is not. */
+  requireSkill(name: string): void
+  /** Names this process in the lease. */
+  owner: string
+  log: Log
+  now?: () => number
+}
+
+/** How long a dead holder is waited for. A living one renews at each round. */
+const LEASE = 8_000
+/** Later than this a firing counts as missed, and the misfire policy decides. */
+const LATE = 30_000
+const LONGEST_SLEEP = 2_500
+
+/**
+ * Fires schedules, each once per planned time, by whichever process holds the lease. What was handled last is on the
+ * store, and is moved after `fire`: a crash between the two repeats a key and nothing else.
+ */
+export function createSchedules(deps: SchedulesDeps): Schedules {
+  const { store, state, record, log, owner } = deps
+  const now = deps.now ?? Date.now
+  let stopping: AbortController | undefined
+  let loop = Promise.resolve()
+
+  return {
+    async create({ name, misfire, timezone = 'UTC', args, ...rest }, call) {
+      deps.requireSkill(rest.skill)
+      const by = makerOf(call)
+      const schedule = {
+        ...rest,
+        ...(by ? { by } : {}),
+        name: name ?? rest.skill,
+        misfire: misfireOf(misfire),
+        timezone,
+        args,
+        channel: channelOf(call),
+        created: new Date(now()).toISOString(),
+      }
+      plannedTimes(schedule)
+      const text = JSON.stringify({ name: schedule.name, args })
+      const todo = 'Keep what is large in a file, and name it.'
+      requireLength('The arguments of a schedule', text, LIMITS.scheduleArgs, todo)
+      const { made } = await state.update((draft): Schedule => {
+        const count = draft.schedules.length
+        requireRoom('Schedules', count, LIMITS.schedules, 'Remove some with `schedule-delete`.')
+        const one = { id: nextId(draft, 'schedule'), ...schedule }
+        draft.schedules.push(one)
+        return one
+      })
+      await record({ event: 'schedule_created', ...about(made) })
+      return made
+    },
+    async list() {
+      const { document } = await state.load()
+      return document.schedules.map((schedule) => {
+        const next = plannedTimes(schedule).next(now())
+        return next === undefined ? schedule : { ...schedule, next }
+      })
+    },
+    async delete({ id }) {
+      const { made: gone } = await state.update((draft) => {
+        const place = draft.schedules.findIndex((one) => one.id === id)
+        return place < 0 ? undefined : draft.schedules.splice(place, 1)[0]
+      })
+      if (gone) {
+        await store.kv.delete(cursorKey(gone))
+        await record({ event: 'schedule_deleted', ...about(gone) })
+      }
+      return { ok: true, existed: gone !== undefined }
+    },
+    tick,
+    start() {
+      if (stopping) return
+      stopping = new AbortController()
+      loop = run(stopping.signal)
+    },
+    async stop() {
+      stopping?.abort()
+      await loop
+      stopping = undefined
+      try {
+        await store.leases.release('scheduler', owner)
+      } catch (error) {
+        log.warn(
+          { error: reasonOf(error) },
+          'the scheduler could not give its lease back; it runs out in seconds',
+        )
+      }
+    },
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      let wake = now() + LONGEST_SLEEP
+      try {
+        wake = Math.min(wake, await tick())
+      } catch (error) {
+        log.warn({ error: reasonOf(error) }, 'the scheduler could not do a round; it tries again')
+      }
+      await pause(Math.max(20, wake - now()), signal)
+    }
+  }
+
+  async function tick(): Promise<number> {
+    const later = now() + LONGEST_SLEEP
+    if (!(await store.leases.acquire('scheduler', owner, LEASE))) return later
+    const { document } = await state.load()
+    let next = later
+    for (const schedule of document.schedules) {
+      try {
+        await handle(schedule)
+        next = Math.min(next, plannedTimes(schedule).next(now()) ?? later)
+      } catch (error) {
+        log.warn(
+          { schedule: schedule.id, error: reasonOf(error) },
+          'a schedule could not fire; it is tried again',
+        )
+      }
+    }
+    return next
+  }
+
+  async function handle(schedule: Schedule): Promise<void> {
+    const cursor = await store.kv.get(cursorKey(schedule))
+    const after = typeof cursor?.value === 'number' ? cursor.value : Date.parse(schedule.created)
+    const due = plannedTimes(schedule).due(after, now())
+    if (!due) return
+    const lateness = now() - due.newest
+    const fires = lateness <= graceOf(schedule)
+    const missed = fires ? due.count - 1 : due.count
+    if (fires) {
+      const key = `${schedule.id}:${schedule.created}:${due.newest}`
+      await deps.fire({ key, schedule, planned: due.newest, missed })
+    }
+    const moved = await store.kv.set(cursorKey(schedule), due.newest, { ifVersion: cursor?.version ?? 0 })
+    // Another holder of the lease was here meanwhile: it fired the same key, and it notes it.
+    if (moved === undefined) return
+    const planned = new Date(due.newest).toISOString()
+    if (missed > 0)
+      await record({ event: 'schedule_missed', ...about(schedule), count: missed, until: planned })
+    if (fires) await record({ event: 'schedule_fired', ...about(schedule), planned, late: lateness })
+  }
+}
+
+/** How late the newest due time may be and still fire. */
+function graceOf({ misfire }: Schedule): number {
+  if (misfire === 'skip') return LATE
+  return misfire === 'once' ? Number.POSITIVE_INFINITY : Math.max(LATE, misfire.within)
+}
+
+function cursorKey(schedule: Schedule): string {
+  return `schedule-cursor:${schedule.id}:${schedule.created}`
+}
+
+function about({ channel, id, name }: Schedule) {
+  return { channel, schedule: id, name }
+}
+
+/** Reads `skip`, `once` or `within: 5m` as people write it. */
+function misfireOf(text: string): Schedule['misfire'] {
+  if (text === 'skip' || text === 'once') return text
+  const within = parseDuration(/^within\s*:?\s*(\S+)$/.exec(text)?.[1] ?? '')
+  if (within !== undefined) return { within }
+  throw new TriviumError('usage', {
+    details: `The misfire policy is skip, once or within: 5m, not "${text}".`,
+  })
+}
+
+/**
+ * For whom a schedule runs its skill. Undefined for operators, as the access rules know them: who holds the control
+ * token, the command line, code of the daemon.
+ */
+function makerOf({ caller, message }: Call): Schedule['by'] {
+  const { id, roles = [] } = caller
+  if (caller.kind !== 'route' || roles.includes('operator')) return undefined
+  if (id !== undefined && message?.from.verified) return { id, roles: [...roles] }
+  throw new TriviumError('forbidden', {
+    what: 'A schedule',
+    reason: 'it runs with the rights of who made it, and there is no proof who sent this message',
+  })
+}

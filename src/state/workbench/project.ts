@@ -1,0 +1,99 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
+import { createStateManager, type StateManager } from '../documents/manager.ts'
+import { type DocumentSpec, parseDocument } from '../documents/spec.ts'
+import { agentStateDocument, taskBoardDocument } from './documents.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+/**
+ * Opens the workbench of a project: `<dir>/agent_state.json` and `task_board.json`, under the project's own
+ * `*.schema.json` and `migrations/<name>.v<n>-to-v<n+1>.mjs` where those are there (see `initWorkbench`).
+ * Throws `state_corrupt` for a schema or a migration that cannot be used.
+ */
+export async function openWorkbench(options: {
+  dir: string
+  now?: () => number
+}): Promise<{ workbench: Workbench; manager: StateManager }> {
+  const { dir, now = Date.now } = options
+  const agentState = await asProject(dir, agentStateDocument)
+  const taskBoard = await asProject(dir, taskBoardDocument)
+  const manager = createStateManager({ dir, documents: [agentState, taskBoard], now })
+  const state = manager.document(agentState)
+  const board = manager.document(taskBoard)
+  return { workbench: createWorkbench({ state, board, now }), manager }
+}
+
+/** Opens the workbench for one piece of work, so that schemas and migrations that somebody changes count at once. */
+export async function atWorkbench<T>(
+  options: { dir: string; now?: (() => number) | undefined },
+  work: (workbench: Workbench) => Promise<T>,
+): Promise<T> {
+  const { dir, now } = options
+  const { workbench, manager } = await openWorkbench({ dir, ...(now && { now }) })
+  try {
+    return await work(workbench)
+  } finally {
+    await manager.close()
+  }
+}
+
+async function asProject<T extends JsonObject>(
+  dir: string,
+  shipped: DocumentSpec<T>,
+): Promise<DocumentSpec<T>> {
+  const path = join(dir, `${shipped.name}.schema.json`)
+  if (!existsSync(path)) return shipped
+  const schema = readSchema(path, shipped.name)
+  const version = pathGet(schema, 'properties.schema_version.const')
+  if (typeof version !== 'number') {
+    throw unusable(path, shipped.name, 'properties.schema_version.const must be the version')
+  }
+  const migrations = { ...shipped.migrations, ...(await migrationsIn(join(dir, 'migrations'), shipped.name)) }
+  return {
+    ...shipped,
+    schema,
+    version,
+    migrations,
+    initial: () => ({ ...shipped.initial(), schema_version: version }),
+  }
+}
+
+function readSchema(path: string, name: string): JsonObject {
+  try {
+    return parseDocument(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw unusable(path, name, reasonOf(error), error)
+  }
+}
+
+async function migrationsIn(
+  dir: string,
+  name: string,
+): Promise<Record<number, (old: JsonObject) => JsonObject>> {
+  const found: Record<number, (old: JsonObject) => JsonObject> = {}
+  for (const file of existsSync(dir) ? readdirSync(dir) : []) {
+    const version = new RegExp(`^${name}\\.v(\\d+)-to-v\\d+\\.m?js$`).exec(file)?.[1]
+    if (version === undefined) continue
+    const path = join(dir, file)
+    // A module is loaded once per address, and a daemon may see it change.
+    const module: { default?: unknown } = await import(
+      `${pathToFileURL(path).href}?changed=${statSync(path).mtimeMs}`
+    )
+    const migrate = module.default
+    if (typeof migrate !== 'function')
+      throw unusable(path, name, 'it has no default export that is a function')
+    found[Number(version)] = (old) => {
+      const migrated: unknown = migrate(old)
+      if (isJsonObject(migrated)) return migrated
+      throw unusable(path, name, 'it did not return the document')
+    }
+  }
+  return found
+}
+
+function unusable(path: string, name: string, reason: string, cause?: unknown): TriviumError {
+  return new TriviumError('state_corrupt', { path, name, reason }, { cause })
+}

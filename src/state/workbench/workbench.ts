@@ -1,0 +1,91 @@
+import type { NewWorkbenchTask, WorkbenchTask, WorkbenchUpdate } from '../../core/assistant-services.ts'
+import { TriviumError } from '../../core/errors.ts'
+import type { StateDocument } from '../documents/document.ts'
+import type { Actor, Snapshot } from '../documents/spec.ts'
+import type { AgentState, TaskBoard } from './documents.ts'
+
+/**
+ * The state that agents and people share in a repository; `WorkbenchService` says what each method does. Agents'
+ * writes throw `state_human_touch` after a person's.
+ */
+export type Workbench = {
+  get(): Promise<{ state: Snapshot<AgentState>; board: Snapshot<TaskBoard> }>
+  update(args: WorkbenchUpdate, actor: Actor): Promise<Snapshot<AgentState>>
+  addTask(args: NewWorkbenchTask, actor: Actor): Promise<WorkbenchTask>
+  claim(args: { id?: string; owner: string }, actor: Actor): Promise<WorkbenchTask | null>
+  finish(args: { id: string; owner: string; result?: string }, actor: Actor): Promise<WorkbenchTask>
+}
+
+/** Makes the workbench over its two documents. `now` is Unix ms. */
+export function createWorkbench(deps: {
+  state: StateDocument<AgentState>
+  board: StateDocument<TaskBoard>
+  now(): number
+}): Workbench {
+  const { state, board, now } = deps
+  const touch = (document: { last_human_touch: string | null }, actor: Actor) => {
+    if (actor.kind === 'human') document.last_human_touch = new Date(now()).toISOString()
+  }
+  const onBoard = async <T>(actor: Actor, change: (draft: TaskBoard) => T): Promise<T> => {
+    const mutate = (draft: TaskBoard) => {
+      touch(draft, actor)
+      return change(draft)
+    }
+    return (await board.update(mutate, { actor })).made
+  }
+
+  return {
+    async get() {
+      const [agent, tasks] = await Promise.all([state.load(), board.load()])
+      return { state: agent, board: tasks }
+    },
+    async update({ set = {}, add = {}, expect }, actor) {
+      const { document, revision } = await state.update(
+        (draft) => {
+          Object.assign(draft, set)
+          for (const key of ['touched_files', 'assumptions', 'risks'] as const) {
+            draft[key] = [...new Set([...draft[key], ...(add[key] ?? [])])]
+          }
+          touch(draft, actor)
+        },
+        { actor, expect },
+      )
+      return { document, revision }
+    },
+    addTask: (args, actor) =>
+      onBoard(actor, (draft) => {
+        const task: WorkbenchTask = { id: `task-${draft.next_id}`, status: 'open', ...args }
+        draft.next_id += 1
+        draft.tasks.push(task)
+        return task
+      }),
+    claim: ({ id, owner }, actor) =>
+      onBoard(actor, (draft) => {
+        const task =
+          id === undefined ? draft.tasks.find(({ status }) => status === 'open') : taskOf(draft, id)
+        if (!task) return null
+        if (task.status !== 'open' && task.owner !== owner) throw notYours(task)
+        if (task.status === 'open') Object.assign(task, { status: 'claimed', owner })
+        return task
+      }),
+    finish: ({ id, owner, result }, actor) =>
+      onBoard(actor, (draft) => {
+        const task = taskOf(draft, id)
+        if (task.status === 'open' || task.owner !== owner) throw notYours(task)
+        if (task.status === 'claimed')
+          Object.assign(task, { status: 'done', ...(result === undefined ? {} : { result }) })
+        return task
+      }),
+  }
+}
+
+function taskOf(board: TaskBoard, id: string): WorkbenchTask {
+  const task = board.tasks.find((one) => one.id === id)
+  if (!task) throw new TriviumError('not_found', { path: id })
+  return task
+}
+
+function notYours(task: WorkbenchTask): TriviumError {
+  const reason = task.owner === undefined ? 'claim it first' : `${task.owner} has it (${task.status})`
+  return new TriviumError('forbidden', { what: `changing ${task.id}`, reason })
+}

@@ -1,0 +1,60 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Event } from '../../src/core/event.ts'
+import type { Log } from '../../src/core/log.ts'
+import type { Message } from '../../src/core/message.ts'
+import type { Call } from '../../src/core/skill.ts'
+
+/** A fresh directory that goes when the test ends. */
+export function temporaryDir(t: Pick<TestContext, 'after'>, parent = tmpdir()): string {
+  const dir = mkdtempSync(join(parent, 'trivium-state-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }))
+  return dir
+}
+
+/** The same in memory, where the system has such a place: for tests that sync a thousand times. */
+export function memoryDir(t: Pick<TestContext, 'after'>): string {
+  return temporaryDir(t, existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
+}
+
+/** A log for tests that look at none. */
+export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
+
+/** What a store needs to open; the tests of state accept no messages. */
+export const toEvent = (message: Message): Event => ({
+  id: message.id,
+  topic: 'gateway-message',
+  type: message.transport,
+  source: message.gateway,
+  data: {},
+  timestamp: message.receivedAt,
+})
+
+/** A call on the command line, or with a message that came on this gateway. */
+export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1' } = {}): Call {
+  const message: Message = {
+    id: 'm-1',
+    gateway: channel,
+    transport: 'websocket',
+    conversation,
+    key: 'k',
+    receivedAt: 0,
+    from: { id: 'ada', ...(verified && { verified }) },
+    text: '',
+    data: {},
+    attachments: [],
+    trace: 't',
+  }
+  return {
+    rootId: 'root',
+    trace: 't',
+    caller: { kind: channel === 'cli' ? 'cli' : 'route' },
+    ...(channel !== 'cli' && { message }),
+    sends: { next: () => 0, count: 0 },
+    skill: 'test',
+    depth: 0,
+    signal: new AbortController().signal,
+  }
+}
