@@ -16,6 +16,7 @@ import {
 } from '../state/documents/spec.ts'
 import { createStoreBackend } from '../state/documents/store-backend.ts'
 import { fullFiles } from '../state/files/line-file.ts'
+import { repeat } from './housekeeping.ts'
 
 /**
  * The documents of the assistant: `state.json` in the data dir, or on Redis, where all daemons share one memory.
@@ -24,7 +25,7 @@ import { fullFiles } from '../state/files/line-file.ts'
 export function createStateDocuments(deps: {
   dataDir: string
   /** Absent: files, whatever the store; they are safe beside a running daemon. */
-  store?: Pick<Store, 'kind' | 'kv' | 'onSignal' | 'address'>
+  store?: Pick<Store, 'kind' | 'kv' | 'address'>
   log: Log
   now?: () => number
 }): StateManager {
@@ -34,7 +35,7 @@ export function createStateDocuments(deps: {
     return createStateManager({ dir: dataDir, documents: [assistantDocument], ...rest })
   }
   return createStateManager({
-    backend: createStoreBackend({ values: store.kv, onSignal: store.onSignal, address: store.address }),
+    backend: createStoreBackend({ values: store.kv, address: store.address }),
     documents: [startingFrom(join(dataDir, 'state.json'))],
     ...rest,
   })
@@ -61,41 +62,35 @@ function readState(path: string) {
   }
 }
 
+/** How often (ms) the copy is brought up to date. */
+const COPY_EVERY = 2_000
+
 /**
  * Keeps `state.json` a copy of the state on Redis: to read, to back up, and to begin with where Redis is given up. A
- * state that was in the data dir before is put aside first. Returns what ends it.
+ * state that was in the data dir before is put aside first. Returns what ends it, with a last copy.
  */
 export function keepStateCopy(deps: {
-  state: Pick<StateDocument<AssistantState>, 'watch'>
+  state: Pick<StateDocument<AssistantState>, 'load'>
   dataDir: string
   log: Log
   now(): number
 }): () => Promise<void> {
   const { state, dataDir, log } = deps
-  const path = join(dataDir, `${assistantDocument.name}.json`)
-  let writing = Promise.resolve()
-  let latest: AssistantState | undefined
-
-  const write = async () => {
-    // Several changes at once are one write, of the last of them.
-    if (!latest) return
-    const text = formatDocument(latest)
-    latest = undefined
-    try {
-      await writeWhole(path, text)
-    } catch (err) {
-      log.warn({ err, path }, 'the copy of the state could not be written; the state itself is on Redis')
-    }
+  let copied = 0
+  const copy = async () => {
+    const { document, revision } = await state.load()
+    if (revision === copied) return
+    await writeWhole(join(dataDir, `${assistantDocument.name}.json`), formatDocument(document))
+    copied = revision
   }
-
   putAside(dataDir, stampOf(deps.now()))
-  const stop = state.watch(({ document }) => {
-    latest = document
-    writing = writing.then(write)
-  })
+  const copying = repeat(copy, COPY_EVERY, 'copy of the state', log)
+  copying.begin()
   return async () => {
-    stop()
-    await writing
+    await copying.end()
+    await copy().catch((err) =>
+      log.warn({ err }, 'state.json is not up to date; the state itself is on Redis'),
+    )
   }
 }
 

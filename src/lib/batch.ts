@@ -16,22 +16,37 @@ type Waiting<Item, Result> = {
 
 /**
  * Makes a batcher: everything added in one turn goes to `run` in one call (of at most `max` items), and the
- * answers of a batch are released together. `run` answers in the order of the items.
+ * answers of a batch are released together. `run` answers in the order of the items. `serial`: one batch runs at a
+ * time, and what is added meanwhile goes into the next one together.
  */
 export function createBatcher<Item, Result>(options: {
   max: number
+  serial?: boolean
   run(items: Item[]): Promise<readonly Result[]>
 }): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = []
   let pending = 0
+  let isRunning = false
   let idlers: (() => void)[] = []
 
   const flush = () => {
+    if (options.serial) return void next()
     const all = waiting
     waiting = []
     for (let start = 0; start < all.length; start += options.max) {
       void runBatch(all.slice(start, start + options.max))
     }
+  }
+
+  const next = async () => {
+    if (isRunning) return
+    isRunning = true
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, options.max)
+      waiting = waiting.slice(options.max)
+      await runBatch(batch)
+    }
+    isRunning = false
   }
 
   const runBatch = async (batch: Waiting<Item, Result>[]) => {

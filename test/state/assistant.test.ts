@@ -7,10 +7,10 @@ import { assistantDocument } from '../../src/state/assistant/assistant-state.ts'
 import { LIMITS } from '../../src/state/assistant/limits.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { createLogs } from '../../src/state/logs/logs.ts'
-import { callFrom, temporaryDir } from './kit.ts'
+import { callFrom, memoryDir } from './kit.ts'
 
 /** One run of the assistant over a data dir, as the command line makes it. */
-function run(t: TestContext, dir = temporaryDir(t)) {
+function run(t: TestContext, dir = memoryDir(t)) {
   const now = () => Date.UTC(2026, 4, 6, 12)
   const manager = createStateManager({ dir, documents: [assistantDocument], now })
   const logs = createLogs({ dir, now })
@@ -38,26 +38,26 @@ describe('what the state holds is bounded', () => {
   })
 
   test('a note too many is refused with what to do, and there is room again after a forgotten one', async (t) => {
-    const { assistant, stateOf } = await full(t, notes(LIMITS.notes, 'cli'))
+    const { assistant, stateOf } = await full(t, notes(LIMITS.notes.most, 'cli'))
     await assert.rejects(assistant.remember({ text: 'one more' }, cli), { code: 'limit_reached' })
-    assert.equal(stateOf().memory.length, LIMITS.notes)
+    assert.equal(stateOf().memory.length, LIMITS.notes.most)
     await assistant.forget({ id: 'memory-1' }, cli)
     assert.equal((await assistant.remember({ text: 'one more' }, cli)).id, 'memory-10001')
   })
 
   test('senders without proof leave room for the others', async (t) => {
-    const { assistant } = await full(t, notes(LIMITS.unprovenNotes, 'open/1'))
+    const { assistant } = await full(t, notes(LIMITS.unprovenNotes.most, 'open/1'))
     const unproven = callFrom('open', { verified: false, conversation: '2' })
     await assert.rejects(assistant.remember({ text: 'one more' }, unproven), /senders without proof/)
     assert.equal((await assistant.remember({ text: 'one more' }, callFrom('open'))).channel, 'open')
   })
 
   test('open work too much is refused, until some of it is finished', async (t) => {
-    const delegations = Array.from({ length: LIMITS.openWork }, (_, index) => ({
+    const delegations = Array.from({ length: LIMITS.openWork.most }, (_, index) => ({
       ...{ id: `delegation-${index + 1}`, kind: 'task', worker: 'ada', task: 'dig', channel: 'cli', time },
       status: 'queued',
     }))
-    const { assistant } = await full(t, { delegations, next_ids: { delegation: LIMITS.openWork + 1 } })
+    const { assistant } = await full(t, { delegations, next_ids: { delegation: LIMITS.openWork.most + 1 } })
     const more = { worker: 'ada', task: 'dig' }
     await assert.rejects(assistant.delegate(more, cli), { code: 'limit_reached' })
     await assistant.accept({ id: 'delegation-1', result: 'dug', failed: false })
@@ -67,35 +67,37 @@ describe('what the state holds is bounded', () => {
   test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {
     const { assistant, stateOf } = run(t)
     const { id } = await assistant.delegate({ worker: 'ada', task: 'dig' }, cli)
-    await assistant.remember({ text: `needle ${'x'.repeat(LIMITS.note - 10)}` }, cli)
+    await assistant.remember({ text: `needle ${'x'.repeat(LIMITS.note.most - 10)}` }, cli)
     await assistant.search(search('needle'), cli)
     const before = stateOf()
-    assert.equal(before.searches[0].results[0].text.length, LIMITS.found)
+    assert.equal(before.searches[0].results[0].text.length, 500)
     const long = (length: number) => 'x'.repeat(length + 1)
     for (const attempt of [
-      () => assistant.remember({ text: long(LIMITS.note) }, cli),
-      () => assistant.search(search(long(LIMITS.query)), cli),
-      () => assistant.delegate({ worker: 'ada', task: long(LIMITS.task) }, cli),
-      () => assistant.accept({ id, result: long(LIMITS.result), failed: false }),
+      () => assistant.remember({ text: long(LIMITS.note.most) }, cli),
+      () => assistant.search(search(long(LIMITS.query.most)), cli),
+      () => assistant.delegate({ worker: 'ada', task: long(LIMITS.task.most) }, cli),
+      () => assistant.accept({ id, result: long(LIMITS.result.most), failed: false }),
     ])
       await assert.rejects(attempt, { code: 'limit_reached' })
     assert.deepEqual(stateOf(), before)
   })
 })
 
-test('a state.json of another program is taken over, and nothing of it is lost', async (t) => {
+test('a state.json of another program is taken over, or refused and left as it is', async (t) => {
   const { assistant, manager, dir } = run(t)
   const old = {
     assistant_name: 'toy-platform',
     memory: [{ id: 'memory-1', text: 'old note', channel: 'cli' }],
-    searches: [{ query: 'x' }],
     schedules: [],
     next_ids: { memory: 2 },
   }
   writeFileSync(join(dir, 'state.json'), JSON.stringify(old))
   assert.equal((await assistant.recall({ query: 'OLD' }, cli))[0]?.id, 'memory-1')
   assert.equal((await assistant.remember({ text: 'new' }, cli)).id, 'memory-2')
-  assert.deepEqual((await manager.load('state')).document.extra, { searches: [{ query: 'x' }] })
+  const odd = JSON.stringify({ ...old, searches: [{ query: 'x' }] })
+  writeFileSync(join(dir, 'state.json'), odd)
+  await assert.rejects(manager.load('state'), { code: 'state_corrupt' })
+  assert.equal(readFileSync(join(dir, 'state.json'), 'utf8'), odd)
 })
 
 describe('the assistant', () => {

@@ -10,8 +10,7 @@ import { describeManager } from './manager.contract.ts'
 describeManager('the embedded store', async (t) => {
   const store = await createEmbeddedStore({ dir: temporaryDir(t), log: quiet, toEvent })
   t.after(() => store.close())
-  return () =>
-    createStoreBackend({ values: store.kv, onSignal: (name, listener) => store.onSignal(name, listener) })
+  return () => createStoreBackend({ values: store.kv })
 })
 
 let server: RedisServer
@@ -25,8 +24,7 @@ after(() => server.stop())
 describeManager('Redis', async (t: TestContext) => {
   const store = await openStore(server.url, { prefix: `documents-${serial++}`, toEvent })
   t.after(() => store.close())
-  return () =>
-    createStoreBackend({ values: store.kv, onSignal: (name, listener) => store.onSignal(name, listener) })
+  return () => createStoreBackend({ values: store.kv })
 })
 
 describeLogLimits('Redis', async (t, limits) => {
@@ -35,7 +33,6 @@ describeLogLimits('Redis', async (t, limits) => {
   return () =>
     createStoreBackend({
       values: store.kv,
-      onSignal: (name, listener) => store.onSignal(name, listener),
       limits,
     })
 })

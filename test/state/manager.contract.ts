@@ -4,7 +4,6 @@ import type { JsonObject } from '../../src/core/json.ts'
 import type { DocumentBackend } from '../../src/state/documents/backend.ts'
 import { createStateManager, type StateManager } from '../../src/state/documents/manager.ts'
 import type { DocumentSpec } from '../../src/state/documents/spec.ts'
-import { until } from '../fixtures/until.ts'
 
 type Note = { id: string; text: string }
 type Notes = { schema_version: number; count: number; notes: Note[] }
@@ -260,18 +259,6 @@ export function describeManager(
       }
       await assert.rejects(manager(broken).load('notes'), { code: 'state_corrupt' })
       assert.equal((await manager(notesV1).load('notes')).document.total, 7)
-    })
-
-    test('a watcher hears of changes by others', async (t) => {
-      const { manager } = await make(t)
-      const [watching, writing] = [manager(), manager()]
-      const counts: unknown[] = []
-      const stop = watching.watch('notes', ({ document }) => counts.push(document.count))
-      t.after(stop)
-      await until(() => counts.length === 1, 'the first')
-      await writing.update('notes', increment)
-      await until(() => counts.includes(1), 'the change')
-      stop()
     })
 
     test('a key named __proto__ is data', async (t) => {

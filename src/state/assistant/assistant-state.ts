@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { delegationSchema, noteSchema, scheduleSchema, searchSchema } from '../../core/assistant-services.ts'
-import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
+import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import { jsonSchemaOf } from '../documents/schema.ts'
 import type { DocumentSpec } from '../documents/spec.ts'
 
@@ -46,27 +46,13 @@ export function nextId(state: AssistantState, kind: string): string {
   return `${kind}-${number}`
 }
 
-/** Notes are taken over; what has another shape is kept under `extra`, so that nothing is lost. */
-function fromUnversioned(old: JsonObject): JsonObject {
-  const { assistant_name, memory, next_ids, ...rest } = old
-  const notes = Array.isArray(memory) ? memory : []
-  const isEmpty = (value: Json) => Array.isArray(value) && value.length === 0
-  const extra = Object.fromEntries(Object.entries(rest).filter(([, value]) => !isEmpty(value)))
+/** Its notes may have no times. */
+function fromUnversioned({ memory, ...rest }: JsonObject): JsonObject {
+  const notes = Array.isArray(memory) ? memory.filter(isJsonObject) : []
+  const time = new Date(0).toISOString()
   return {
     ...assistantDocument.initial(),
-    assistant_name: typeof assistant_name === 'string' ? assistant_name : 'trivium',
-    memory: notes.map(asNote),
-    next_ids: isJsonObject(next_ids) ? next_ids : {},
-    ...(Object.keys(extra).length > 0 ? { extra } : {}),
-  }
-}
-
-function asNote(note: Json, index: number): JsonObject {
-  const found = isJsonObject(note) ? note : { text: note }
-  return {
-    id: String(found.id ?? `memory-${index + 1}`),
-    text: String(found.text ?? ''),
-    channel: String(found.channel ?? 'cli'),
-    time: typeof found.time === 'string' ? found.time : new Date(0).toISOString(),
+    ...rest,
+    memory: notes.map((note) => ({ channel: 'cli', time, ...note })),
   }
 }

@@ -9,7 +9,7 @@ import { TriviumError } from '../../core/errors.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { ActivityEntry, Logs } from '../logs/logs.ts'
 import { type AssistantState, nextId } from './assistant-state.ts'
-import { LIMITS, requireLength, requireRoom } from './limits.ts'
+import { LIMITS, requireRoom } from './limits.ts'
 import { searchTexts } from './search.ts'
 
 export type Assistant = AssistantService & {
@@ -28,6 +28,8 @@ export type Overview = {
 
 const KEPT_SEARCHES = 100
 const KEPT_FINISHED = 500
+/** Characters that a recorded search shows of each thing found. */
+const SHOWN = 500
 
 /** Makes the assistant over `state.json` and the logs. `now` is Unix ms. */
 export function createAssistant(deps: {
@@ -35,8 +37,7 @@ export function createAssistant(deps: {
   logs: Pick<Logs, 'event' | 'newestMessages'>
   now?: () => number
 }): Assistant {
-  const { state, logs } = deps
-  const now = deps.now ?? Date.now
+  const { state, logs, now = Date.now } = deps
   const time = () => new Date(now()).toISOString()
 
   /** Changes the state, then notes it; the entry says only what has become durable. */
@@ -50,33 +51,26 @@ export function createAssistant(deps: {
     return made
   }
 
-  const queue = (draft: AssistantState, kind: Delegation['kind'], args: Omit<Asked, 'kind'>): Delegation => {
-    const open = draft.delegations.filter(({ status }) => status === 'queued' || status === 'working')
-    requireRoom(
-      'Work for others',
-      open.length,
-      LIMITS.openWork,
-      'Finish some of it with `delegation-accept`.',
-    )
-    requireLength('A task', args.task, LIMITS.task, 'Put the details into a file, and name it.')
-    const made: Delegation = {
-      id: nextId(draft, 'delegation'),
-      kind,
-      ...args,
-      status: 'queued',
-      time: time(),
-    }
+  const queue = (draft: AssistantState, work: Pick<Delegation, 'kind' | 'worker' | 'task' | 'channel'>) => {
+    requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
+    requireRoom(LIMITS.task, work.task)
+    const made: Delegation = { id: nextId(draft, 'delegation'), ...work, status: 'queued', time: time() }
     draft.delegations.push(made)
     return made
   }
 
   return {
-    async remember({ text }, call) {
+    remember({ text }, call) {
       const channel = confinedTo(call) ?? channelOf(call)
-      requireLength('A note', text, LIMITS.note, 'Keep a long text in a file, and remember where it is.')
-      return await change(
+      return change(
         (draft) => {
-          requireRoomForNote(draft.memory, channel)
+          requireRoom(LIMITS.note, text)
+          requireRoom(LIMITS.notes, draft.memory.length)
+          if (confinedTo(call)) {
+            // Their channel is a conversation: `gateway/conversation`.
+            const unproven = draft.memory.filter((note) => note.channel.includes('/'))
+            requireRoom(LIMITS.unprovenNotes, unproven.length)
+          }
           const note = { id: nextId(draft, 'memory'), text, channel, time: time() }
           draft.memory.push(note)
           return note
@@ -84,36 +78,34 @@ export function createAssistant(deps: {
         ({ id }) => ({ event: 'note_stored', channel, id }),
       )
     },
-    async recall({ query, limit }, call) {
+    async recall({ query = '', limit }, call) {
       const channel = confinedTo(call)
-      const { document } = await state.load()
-      const words = query?.toLowerCase().split(/\s+/).filter(Boolean) ?? []
-      const found = document.memory.filter(
+      const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+      const { memory } = (await state.load()).document
+      const found = memory.filter(
         (note) =>
           (channel === undefined || note.channel === channel) &&
           words.every((word) => note.text.toLowerCase().includes(word)),
       )
-      return limit === undefined ? found : found.slice(Math.max(0, found.length - limit))
+      return limit === undefined ? found : found.slice(-limit)
     },
     forget({ id }, call) {
-      const within = confinedTo(call)
+      const channel = confinedTo(call)
       return change(
         (draft) => {
-          const place = draft.memory.findIndex(
-            (note) => note.id === id && (within === undefined || note.channel === within),
-          )
-          const [note] = place < 0 ? [] : draft.memory.splice(place, 1)
-          return found(note, id)
+          const isMeant = (one: Note) => one.id === id && (channel === undefined || one.channel === channel)
+          const note = found(draft.memory.find(isMeant), id)
+          draft.memory = draft.memory.filter((one) => one !== note)
+          return note
         },
         () => ({ event: 'note_forgotten', channel: channelOf(call), id }),
       )
     },
     async search({ query, in: within, limit }, call) {
-      requireLength('A search', query, LIMITS.query, 'Search for fewer words.')
-      const { document } = await state.load()
-      const from = { notes: document.memory, logs }
-      const found = await searchTexts(query, from, { channel: confinedTo(call) ?? within, limit })
-      const results = found.map((one) => ({ ...one, text: shortened(one.text) }))
+      requireRoom(LIMITS.query, query)
+      const from = { notes: (await state.load()).document.memory, logs }
+      const whole = await searchTexts(query, from, { channel: confinedTo(call) ?? within, limit })
+      const results = whole.map((one) => ({ ...one, text: shortened(one.text) }))
       const channel = channelOf(call)
       return await change(
         (draft) => {
@@ -127,110 +119,92 @@ export function createAssistant(deps: {
     delegate({ worker, task }, call) {
       const channel = channelOf(call)
       return change(
-        (draft) => queue(draft, 'task', { worker, task, channel }),
+        (draft) => queue(draft, { kind: 'task', worker, task, channel }),
         ({ id }) => ({ event: 'work_delegated', channel, id, worker }),
       )
     },
-    async queueDigest({ topic = 'what happened since the last digest' }, call) {
+    async queueDigest({ topic: task = 'what happened since the last digest' }, call) {
       const channel = channelOf(call)
-      const made = await change(
+      const { digest } = await change(
         (draft) => {
           const waiting = draft.delegations.find(
             (one) =>
               one.kind === 'digest' &&
               one.status === 'queued' &&
-              one.task === topic &&
+              one.task === task &&
               one.channel === channel,
           )
-          return {
-            digest: waiting ?? queue(draft, 'digest', { worker: 'digest', task: topic, channel }),
-            isNew: !waiting,
-          }
+          if (waiting) return { digest: waiting, isNew: false }
+          return { digest: queue(draft, { kind: 'digest', worker: 'digest', task, channel }), isNew: true }
         },
-        ({ digest, isNew }) => (isNew ? { event: 'digest_queued', channel, id: digest.id } : undefined),
+        (made) => (made.isNew ? { event: 'digest_queued', channel, id: made.digest.id } : undefined),
       )
-      return made.digest
+      return digest
     },
     take({ worker, by: name }, call) {
       const by = name ?? call.caller.id ?? worker
       return change(
         (draft) => {
           const next = draft.delegations.find((one) => one.worker === worker && one.status === 'queued')
-          if (!next) return null
-          return Object.assign(next, { status: 'working' as const, takenBy: by })
+          return next ? Object.assign(next, { status: 'working' as const, takenBy: by }) : null
         },
         (next) =>
           next ? { event: 'work_taken', channel: next.channel, id: next.id, worker, by } : undefined,
       )
     },
     async accept({ id, result, failed }) {
-      const todo = 'Keep what is large in a file, and give its path as the result.'
-      requireLength('A result', JSON.stringify(result), LIMITS.result, todo)
-      const accepted = await change(
+      requireRoom(LIMITS.result, JSON.stringify(result))
+      const { one } = await change(
         (draft) => {
           const one = found(
             draft.delegations.find((delegation) => delegation.id === id),
             id,
           )
-          const isNew = one.status === 'queued' || one.status === 'working'
+          const isNew = isOpen(one)
           if (isNew) Object.assign(one, { status: failed ? 'failed' : 'done', finished: time(), result })
-          draft.delegations = withoutOldest(draft.delegations)
+          // What is dropped stays in the event log.
+          const finished = draft.delegations.filter((delegation) => !isOpen(delegation))
+          const dropped = new Set(finished.slice(0, -KEPT_FINISHED))
+          draft.delegations = draft.delegations.filter((delegation) => !dropped.has(delegation))
           return { one, isNew }
         },
-        ({ one, isNew }) =>
-          isNew
-            ? { event: 'result_accepted', channel: one.channel, id, worker: one.worker, ok: !failed }
-            : undefined,
+        (made) => {
+          const { channel, worker } = made.one
+          return made.isNew ? { event: 'result_accepted', channel, id, worker, ok: !failed } : undefined
+        },
       )
-      return accepted.one
+      return one
     },
     async delegations({ status, worker }) {
-      const { document } = await state.load()
-      return document.delegations.filter(
+      const { delegations } = (await state.load()).document
+      return delegations.filter(
         (one) =>
           (status === undefined || one.status === status) && (worker === undefined || one.worker === worker),
       )
     },
     async overview() {
       const { document, revision } = await state.load()
+      const { assistant_name, memory, searches, schedules } = document
       const delegations: Record<string, number> = {}
       for (const { status } of document.delegations) delegations[status] = (delegations[status] ?? 0) + 1
       return {
-        assistant_name: document.assistant_name,
+        assistant_name,
         revision,
-        memory: document.memory.length,
-        searches: document.searches.length,
+        memory: memory.length,
+        searches: searches.length,
         delegations,
-        schedules: document.schedules.length,
+        schedules: schedules.length,
       }
     },
   }
 }
 
-type Asked = Pick<Delegation, 'kind' | 'worker' | 'task' | 'channel'>
-
-/** The channel of a sender without proof is a conversation, `gateway/conversation`. */
-function requireRoomForNote(notes: readonly Note[], channel: string): void {
-  requireRoom('Notes', notes.length, LIMITS.notes, 'Remove some with `forget`.')
-  if (!channel.includes('/')) return
-  const unproven = notes.filter((note) => note.channel.includes('/'))
-  requireRoom(
-    'Notes of senders without proof',
-    unproven.length,
-    LIMITS.unprovenNotes,
-    'Remove some with `forget`.',
-  )
+function isOpen({ status }: Delegation): boolean {
+  return status === 'queued' || status === 'working'
 }
 
 function shortened(text: string): string {
-  return text.length <= LIMITS.found ? text : `${text.slice(0, LIMITS.found - 1)}…`
-}
-
-/** Finished work stays in the event log; the state keeps the newest of it. */
-function withoutOldest(delegations: Delegation[]): Delegation[] {
-  const finished = delegations.filter(({ status }) => status === 'done' || status === 'failed')
-  const dropped = new Set(finished.slice(0, Math.max(0, finished.length - KEPT_FINISHED)))
-  return delegations.filter((one) => !dropped.has(one))
+  return text.length <= SHOWN ? text : `${text.slice(0, SHOWN - 1)}…`
 }
 
 function found<T>(value: T | undefined, id: string): T {

@@ -22,8 +22,6 @@ export type DocumentBackend = {
   keep(name: string, label: string): Promise<string | undefined>
   /** Puts an unreadable event log away, so that a new one begins; returns where it is kept. */
   putEventsAside(name: string, label: string): Promise<string>
-  /** Calls `listener` after the document may have changed. Absent: it has to be looked at now and then. */
-  watch?(name: string, listener: () => void): () => void
   close(): Promise<void>
 }
 

@@ -1,7 +1,6 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import { createCommitQueue } from '../files/commit-queue.ts'
 import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { replay, rescue } from './past.ts'
 import { diff } from './patch.ts'
@@ -28,8 +27,6 @@ export type StateDocument<T extends JsonObject = JsonObject> = {
    * `document_conflict`, what the document's guard throws, and what `mutate` throws; then nothing changes.
    */
   update<R>(mutate: (draft: T) => R, options?: UpdateOptions): Promise<Updated<T, R>>
-  /** Calls `listener` with what is there, now and after each change by whatever process. Returns the end of it. */
-  watch(listener: (snapshot: Snapshot<T>) => void): () => void
   /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
   replay(until: number | { revision: number }): Promise<Snapshot | undefined>
   /** The event log after a revision, oldest first. */
@@ -61,8 +58,6 @@ export type DocumentDeps = { backend: DocumentBackend; now(): number; log?: Log 
 
 const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
-/** How often (ms) a document is looked at for who watches it, where its back end cannot tell. */
-const WATCH_EVERY = 200
 
 /** The life of one document in this process: made, adopted, migrated, checked, and changed in batches. */
 export function createDocument<T extends JsonObject>(
@@ -71,43 +66,22 @@ export function createDocument<T extends JsonObject>(
 ): StateDocument<T> {
   const { name } = spec
   const check = compileSchema<T>(spec)
+  /** What was checked; a back end gives the same object while nothing changed. */
   const known = new WeakMap<JsonObject, T>()
-  const queue = createCommitQueue<(current: Snapshot<T>) => Step | undefined>(commitAll)
-
-  type Step = { next: Snapshot<T>; change: Change }
+  let last: Promise<unknown> = Promise.resolve()
+  /** One after the other in this process; others are kept out by the back end. */
+  const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
+    const done = last.then(work)
+    last = done.catch(() => undefined)
+    return done
+  }
 
   return {
     async load() {
       const { document, revision } = await ready()
       return { document: copyOf(document), revision }
     },
-    async update<R>(mutate: (draft: T) => R, { actor = SYSTEM, expect }: UpdateOptions = {}) {
-      const job: { outcome?: { updated: Updated<T, R> } | { error: unknown } } = {}
-      await queue.push((current) => {
-        try {
-          if (expect !== undefined && expect !== current.revision)
-            throw new TriviumError('document_conflict', { name, found: current.revision, expected: expect })
-          spec.guard?.(current.document, { actor, now: now() })
-          const draft = copyOf(current.document)
-          const made = mutate(draft)
-          const document = checked(copyOf(draft), invalid)
-          const patch = diff(current.document, document)
-          const changed = patch.length > 0
-          const revision = current.revision + Number(changed)
-          job.outcome = { updated: { document: draft, revision, changed, made } }
-          if (!changed) return undefined
-          return { next: { document, revision }, change: changeOf(revision, 'update', actor, { patch }) }
-        } catch (error) {
-          // It changes nothing, and holds up no other of its batch.
-          job.outcome = { error }
-          return undefined
-        }
-      })
-      if (!job.outcome) throw new TriviumError('internal', { reason: `an update of ${name} did not run` })
-      if ('error' in job.outcome) throw job.outcome.error
-      return job.outcome.updated
-    },
-    watch,
+    update: (mutate, options) => inTurn(() => update(mutate, options)),
     replay: (until) => replay(backend.changes(name, 0), until),
     history: (after = 0) => backend.changes(name, after),
     async migrate() {
@@ -115,8 +89,10 @@ export function createDocument<T extends JsonObject>(
       await ready()
       return from === undefined || from === spec.version ? undefined : { from, to: spec.version }
     },
-    repair,
-    idle: () => queue.idle(),
+    repair: () => inTurn(repair),
+    async idle() {
+      await last
+    },
   }
 
   /** Brings the document into a state in which it can be read and changed. */
@@ -133,22 +109,31 @@ export function createDocument<T extends JsonObject>(
     }
   }
 
-  async function commitAll(jobs: ((current: Snapshot<T>) => Step | undefined)[]): Promise<void> {
-    for (let isDone = false; !isDone; ) {
+  async function update<R>(
+    mutate: (draft: T) => R,
+    { actor = SYSTEM, expect }: UpdateOptions = {},
+  ): Promise<Updated<T, R>> {
+    for (;;) {
       await ready()
+      const job: { updated?: Updated<T, R> } = {}
       await backend.transact(name, (stored) => {
-        isDone = isCurrent(stored)
+        delete job.updated
         if (!isCurrent(stored)) return undefined
-        let current = currentOf(stored)
-        const changes: Change[] = []
-        for (const job of jobs) {
-          const step = job(current)
-          if (!step) continue
-          changes.push(step.change)
-          current = step.next
-        }
-        return changes.length > 0 ? { changes, document: current.document } : undefined
+        const { document: before, revision } = currentOf(stored)
+        if (expect !== undefined && expect !== revision)
+          throw new TriviumError('document_conflict', { name, found: revision, expected: expect })
+        spec.guard?.(before, { actor, now: now() })
+        const draft = copyOf(before)
+        const made = mutate(draft)
+        const document = checked(copyOf(draft), invalid)
+        const patch = diff(before, document)
+        const changed = patch.length > 0
+        job.updated = { document: draft, revision: revision + Number(changed), changed, made }
+        return changed
+          ? { changes: [changeOf(revision + 1, 'update', actor, { patch })], document }
+          : undefined
       })
+      if (job.updated) return job.updated
     }
   }
 
@@ -181,33 +166,6 @@ export function createDocument<T extends JsonObject>(
     const stated = { ...found, schema_version: spec.version }
     if (found.schema_version === undefined && check(stated).ok) return stated
     return migrationOf(spec, found, backend.locate(name))
-  }
-
-  function watch(listener: (snapshot: Snapshot<T>) => void): () => void {
-    let seen = 0
-    let isOver = false
-    let looking = Promise.resolve()
-    const look = async () => {
-      try {
-        const { document, revision } = await ready()
-        if (revision <= seen || isOver) return
-        seen = revision
-        listener({ document: copyOf(document), revision })
-      } catch (error) {
-        log?.warn({ document: name, error: reasonOf(error) }, 'a watched document cannot be read')
-      }
-    }
-    const trigger = () => {
-      looking = looking.then(look)
-    }
-    const timer = backend.watch ? undefined : setInterval(trigger, WATCH_EVERY).unref()
-    const stop = backend.watch?.(name, trigger)
-    trigger()
-    return () => {
-      isOver = true
-      clearInterval(timer)
-      stop?.()
-    }
   }
 
   async function repair(): Promise<Repaired> {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileFailure, TriviumError } from '../../core/errors.ts'
+import { fileFailure } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
 import { appendLines, fullFiles, rotate, takeBack, unwritable } from '../files/line-file.ts'
@@ -15,8 +16,8 @@ type Files = {
   lock: FileLock
   /** What was there when we last looked; files that are the same have the same content. */
   seen?: Seen
-  /** The document that this process wrote last: parsed and checked already. */
-  written?: { sha: string; document: Commit['document'] }
+  /** What this process wrote last, so that it is not parsed again. */
+  written?: { sha: string; document: JsonObject }
 }
 
 type Seen = { marks: Marks; text: string; stored: Stored }
@@ -71,18 +72,8 @@ export function createFileBackend(options: {
 
   return {
     locate: (name) => join(dir, `${name}.json`),
-    async read(name) {
-      const files = filesOf(name)
-      if (files.seen && isUnchanged(files.seen.marks, marksOf(files))) return files.seen.stored
-      try {
-        return await locked(name, async () => (await look(files)).stored)
-      } catch (error) {
-        // Where nothing can be written, nobody writes: then reading needs no lock.
-        if (error instanceof TriviumError && error.code === 'state_unwritable')
-          return (await look(files)).stored
-        throw error
-      }
-    },
+    // Without the lock: what was read in the middle of a commit is looked at again before anybody acts on it.
+    read: async (name) => (await look(filesOf(name))).stored,
     transact: (name, work) =>
       locked(name, async (files) => {
         for (;;) {

@@ -27,7 +27,6 @@ export type StateManager = {
     mutate: (draft: JsonObject) => R,
     options?: UpdateOptions,
   ): Promise<Updated<JsonObject, R>>
-  watch(name: string, listener: (snapshot: Snapshot) => void): () => void
   replay(name: string, until: number | { revision: number }): Promise<Snapshot | undefined>
   history(name: string, after?: number): AsyncIterable<Change>
   repair(name: string): Promise<Repaired>
@@ -68,7 +67,6 @@ export function createStateManager(options: Options): StateManager {
     names: () => [...documents.keys()],
     load: async (name) => await named(name).load(),
     update: async (name, mutate, how) => await named(name).update(mutate, how),
-    watch: (name, listener) => named(name).watch(listener),
     replay: async (name, until) => await named(name).replay(until),
     history: (name, after) => named(name).history(after),
     repair: async (name) => await named(name).repair(),

@@ -20,16 +20,15 @@ type Head = { revision: number; document: JsonObject; changes: Change[]; before:
 /**
  * Documents as keys and values: on the message store, shared by all its daemons, or in a SQLite file. A commit is one
  * compare-and-set; before the next one its events move to a key of their own, so no event is ever without its
- * mutation or the reverse. `address` names the store for people; `onSignal` is the store's.
+ * mutation or the reverse. `address` names the store for people.
  */
 export function createStoreBackend(options: {
   values: Values
   address?: string | undefined
-  onSignal?: (name: `kv:${string}`, listener: () => void) => () => void
   limits?: EventLimits
   close?: () => void
 }): DocumentBackend {
-  const { values, onSignal, limits = LIMITS } = options
+  const { values, limits = LIMITS } = options
   const headKey = (name: string) => `document:${name}`
   const eventsOf = (name: string) => `document-events:${name}:`
   const eventKey = (name: string, seq: number) => `${eventsOf(name)}${String(seq).padStart(12, '0')}`
@@ -120,7 +119,6 @@ export function createStoreBackend(options: {
       }
       return kept
     },
-    ...(onSignal && { watch: (name, listener) => onSignal(`kv:${headKey(name)}`, listener) }),
     async close() {
       cache.clear()
       options.close?.()

@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
+import { createBatcher } from '../../lib/batch.ts'
 import { type Disk, disk, writeWhole } from '../../lib/disk.ts'
-import { createCommitQueue } from '../files/commit-queue.ts'
 import { appendLines, unwritable } from '../files/line-file.ts'
 import { linesAfter, openIfThere } from '../files/lines.ts'
 import { type CallJournal, type CallRecord, isUnfinished } from './ledger.ts'
@@ -19,6 +19,9 @@ type Options = {
   disk?: Disk
 }
 
+/** Looks at what is known, and may add a record. */
+type Step = (calls: Calls) => CallRecord | undefined
+
 type Calls = Map<string, CallRecord>
 
 const DAY = 86_400_000
@@ -32,20 +35,20 @@ export function createFileCallJournal(options: Options): CallJournal {
   const target = options.disk ?? disk
   const by = `pid:${process.pid}`
   let read: Promise<{ calls: Calls; size: number }> | undefined
-  const queue = createCommitQueue<(calls: Calls) => CallRecord | undefined>(commit)
+  const queue = createBatcher<Step, void>({ max: 1000, serial: true, run: commit })
   const time = () => new Date(now()).toISOString()
 
   return {
     async begin(key) {
       let earlier: CallRecord | undefined
-      await queue.push((calls) => {
+      await queue.add((calls) => {
         earlier = calls.get(key)
         if (earlier?.state === 'failed') earlier = undefined
         return earlier ? undefined : { key, state: 'started', time: time(), by }
       })
       return earlier
     },
-    end: (key, outcome) => queue.push(() => ({ key, time: time(), by, ...outcome })),
+    end: (key, outcome) => queue.add(() => ({ key, time: time(), by, ...outcome })),
     get: async (key) => (await known()).calls.get(key),
     unfinished: async () => [...(await known()).calls.values()].filter(isUnfinished),
     close: () => queue.idle(),
@@ -60,22 +63,23 @@ export function createFileCallJournal(options: Options): CallJournal {
     return read
   }
 
-  async function commit(jobs: ((calls: Calls) => CallRecord | undefined)[]): Promise<void> {
+  async function commit(steps: Step[]): Promise<[]> {
     const found = await known()
-    const lines = jobs.flatMap((job) => {
-      const record = job(found.calls)
+    const lines = steps.flatMap((step) => {
+      const record = step(found.calls)
       if (!record) return []
       // Seen at once by the next job of the batch: the same key begins once.
       found.calls.delete(record.key)
       found.calls.set(record.key, record)
       return JSON.stringify(record)
     })
-    if (lines.length === 0) return
+    if (lines.length === 0) return []
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       const begin = await appendLines(path, lines, target)
       found.size = begin + Buffer.byteLength(lines.join('\n')) + 1
       if (found.size > compactAt) await compact(found)
+      return []
     } catch (error) {
       // What the file says counts.
       read = undefined

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { fileFailure } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { compilePattern } from '../../core/pattern.ts'
+import { createBatcher } from '../../lib/batch.ts'
 import { disk } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
-import { createCommitQueue } from '../files/commit-queue.ts'
 import { appendLines, rotate, unwritable } from '../files/line-file.ts'
 import { type LogEntry, newestFirst, readLog } from './log-reader.ts'
 
@@ -27,8 +27,6 @@ export type LogQuery = {
   channel?: string
   /** Text to find, case aside, or `/regex/` (RE2). For messages in the content, for events in the whole line. */
   grep?: string
-  role?: string
-  event?: string
   limit?: number
   follow?: boolean
   signal?: AbortSignal
@@ -55,6 +53,7 @@ type LogsOptions = {
   keep?: number
 }
 
+const BATCH = 1000
 const FULL = 32 * 1024 * 1024
 
 /** The transcript and the trace of a data dir: `messages.jsonl` and `events.jsonl`. Any number of processes may append. */
@@ -82,7 +81,7 @@ export function createLogs(options: LogsOptions): Logs {
 function createLog(name: string, { dir, maxSize = FULL, keep }: LogsOptions) {
   const path = join(dir, name)
   const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
-  const queue = createCommitQueue<LogEntry>(async (entries) => {
+  const write = async (entries: LogEntry[]) => {
     let release: (() => void) | undefined
     try {
       disk.makeDir(dir)
@@ -92,16 +91,18 @@ function createLog(name: string, { dir, maxSize = FULL, keep }: LogsOptions) {
         path,
         entries.map((entry) => JSON.stringify(entry)),
       )
+      return []
     } catch (error) {
       throw unwritable(path, error)
     } finally {
       release?.()
     }
-  })
+  }
+  const queue = createBatcher<LogEntry, void>({ max: BATCH, serial: true, run: write })
 
   return {
     path,
-    append: (entry: LogEntry) => queue.push(entry),
+    append: (entry: LogEntry) => queue.add(entry),
     read(query: LogQuery, textOf: (entry: LogEntry) => string): AsyncIterable<LogEntry> {
       const { limit, follow, signal } = query
       return readLog(path, { accept: filterOf(query, textOf), limit, follow, signal })
@@ -118,8 +119,6 @@ function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry:
   const grep = query.grep === undefined ? undefined : finder(query.grep)
   return (entry) => {
     if (channel && !channel.test(String(entry.channel ?? ''))) return false
-    if (query.role !== undefined && entry.role !== query.role) return false
-    if (query.event !== undefined && entry.event !== query.event) return false
     return grep === undefined || grep(textOf(entry))
   }
 }

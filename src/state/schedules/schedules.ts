@@ -6,7 +6,7 @@ import type { KeyValues, Leases } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AssistantState, nextId } from '../assistant/assistant-state.ts'
-import { LIMITS, requireLength, requireRoom } from '../assistant/limits.ts'
+import { LIMITS, requireRoom } from '../assistant/limits.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { ActivityEntry } from '../logs/logs.ts'
 import { plannedTimes } from './planned-times.ts'
@@ -75,11 +75,9 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       }
       plannedTimes(schedule)
       const text = JSON.stringify({ name: schedule.name, args })
-      const todo = 'Keep what is large in a file, and name it.'
-      requireLength('The arguments of a schedule', text, LIMITS.scheduleArgs, todo)
+      requireRoom(LIMITS.scheduleArgs, text)
       const { made } = await state.update((draft): Schedule => {
-        const count = draft.schedules.length
-        requireRoom('Schedules', count, LIMITS.schedules, 'Remove some with `schedule-delete`.')
+        requireRoom(LIMITS.schedules, draft.schedules.length)
         const one = { id: nextId(draft, 'schedule'), ...schedule }
         draft.schedules.push(one)
         return one
