@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { transports } from '../../transports/registry.ts'
 import { readEnvironment } from '../config/environment.ts'
@@ -11,69 +10,39 @@ import type { StateManager } from '../state/documents/manager.ts'
 import { openWorkbench } from '../state/workbench/project.ts'
 import { type Environs, loadFor } from './environs.ts'
 
-/** The documents of a site, opened one manager at a time: what is wrong with one does not stop work on another. */
-export type Documents = {
-  /** The manager that knows a document: `state` is the assistant's, every other name the workbench's. */
-  managerOf(name: string): Promise<StateManager>
-  /** The managers of all documents that there are. */
-  all(): Promise<StateManager[]>
-  close(): Promise<void>
+/**
+ * Runs `work` on the manager that knows a document, where it is: `state` is the assistant's, every other name the
+ * workbench's. Beside a running daemon too: documents are safe between processes.
+ */
+export async function withManager<T>(
+  environs: Environs,
+  { name, dir }: { name: string; dir?: string },
+  work: (manager: StateManager) => Promise<T>,
+): Promise<T> {
+  const { manager, close } = name === 'state' ? await openAssistant(environs) : await openBoard(environs, dir)
+  try {
+    return await work(manager)
+  } finally {
+    await manager.close()
+    await close?.()
+  }
 }
 
-/** Opens documents where they are, beside a running daemon too: they are safe between processes. */
-export function openDocuments(environs: Environs, options: { dir?: string }): Documents {
-  const closers: (() => Promise<void>)[] = []
-  let assistant: Promise<StateManager> | undefined
-  let workbench: Promise<StateManager> | undefined
+async function openBoard(environs: Environs, dir?: string): Promise<Opened> {
+  return await openWorkbench({ dir: await workbenchDir(environs, dir) })
+}
 
-  const openAssistant = async () => {
-    const { daemon } = await loadFor(environs)()
-    const log = createLogger({
-      level: 'warn',
-      secrets: () => [],
-      destination: process.stderr,
-      pretty: true,
-    })
-    // The embedded store has one owner, but the state beside it is a file.
-    if (daemon.redisUrl === undefined) {
-      return keep(createStateDocuments({ dataDir: daemon.dataDir, log }))
-    }
-    const store = await openStore({
-      daemon,
-      toEvent: createToEvent(new Map(Object.entries(transports))),
-      log,
-    })
-    closers.unshift(() => store.close())
-    return keep(createStateDocuments({ dataDir: daemon.dataDir, store, log }))
-  }
-  const openBoard = async () => {
-    const { manager } = await openWorkbench({ dir: await workbenchDir(environs, options.dir) })
-    return keep(manager)
-  }
-  const keep = (manager: StateManager) => {
-    closers.unshift(() => manager.close())
-    return manager
-  }
-  const managerOf = (name: string) => {
-    if (name === 'state') {
-      assistant ??= openAssistant()
-      return assistant
-    }
-    workbench ??= openBoard()
-    return workbench
-  }
+type Opened = { manager: StateManager; close?: () => Promise<void> }
 
-  return {
-    managerOf,
-    async all() {
-      const found = [await managerOf('state')]
-      if (existsSync(await workbenchDir(environs, options.dir))) found.push(await managerOf('task_board'))
-      return found
-    },
-    async close() {
-      for (const close of closers) await close()
-    },
-  }
+async function openAssistant(environs: Environs): Promise<Opened> {
+  const { daemon } = await loadFor(environs)()
+  const { dataDir } = daemon
+  const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
+  // The embedded store has one owner, but the state beside it is a file.
+  if (daemon.redisUrl === undefined) return { manager: createStateDocuments({ dataDir, log }) }
+  const toEvent = createToEvent(new Map(Object.entries(transports)))
+  const store = await openStore({ daemon, toEvent, log })
+  return { manager: createStateDocuments({ dataDir, store, log }), close: () => store.close() }
 }
 
 /** The folder of the workbench: as given, else beside routes.yaml, which need not be there or be right. */

@@ -27,7 +27,8 @@ export function createTranscript(
   /** The skill whose reply it is, where that is known. */
   skillOf: (reply: Reply) => string | undefined = () => undefined,
 ): Transcript {
-  const attempt = async (write: () => Promise<void>) => {
+  const attempt = async (write: () => Promise<void>, about?: Message) => {
+    if (about?.transport === 'webhook') return
     try {
       await write()
     } catch (err) {
@@ -36,51 +37,27 @@ export function createTranscript(
   }
 
   return {
-    received: (message) =>
-      attempt(async () => {
-        if (!isConversation(message)) return
-        await logs.message({
-          channel: message.gateway,
-          role: 'user',
-          content: message.text,
-          time: message.receivedAt,
-          meta: {
-            messageId: message.id,
-            conversation: message.conversation,
-            from: message.from.address ?? message.from.id,
-          },
-        })
-      }),
-    processed: (message, { skill, ok, error, approvalRequired }) =>
-      attempt(async () => {
-        if (!isConversation(message)) return
-        await logs.event({
-          event: 'message_processed',
-          channel: message.gateway,
-          text: message.text,
-          skill,
-          ok,
-          approval_required: approvalRequired,
-          messageId: message.id,
-          ...(error === undefined ? {} : { error }),
-        })
-      }),
-    replied: (reply) => {
-      const { gateway, text, inReplyTo, conversation, to } = reply
+    received(message) {
+      const { id: messageId, conversation, from, gateway: channel, text: content, receivedAt: time } = message
+      const meta = { messageId, conversation, from: from.address ?? from.id }
+      return attempt(() => logs.message({ channel, role: 'user', content, time, meta }), message)
+    },
+    processed(message, { approvalRequired, ...result }) {
+      const { id: messageId, gateway: channel, text } = message
+      const event = 'message_processed'
+      const entry = { event, channel, text, ...result, approval_required: approvalRequired, messageId }
+      return attempt(() => logs.event(entry), message)
+    },
+    replied(reply) {
+      const { gateway: channel, text: content, inReplyTo, conversation, to } = reply
       const skill = skillOf(reply)
-      return attempt(() =>
-        logs.message({
-          channel: gateway,
-          role: 'assistant',
-          content: text,
-          meta: {
-            ...(skill === undefined ? {} : { skill }),
-            conversation,
-            ...(inReplyTo === undefined ? {} : { inReplyTo }),
-            ...(to === undefined ? {} : { to }),
-          },
-        }),
-      )
+      const meta = {
+        ...(skill === undefined ? {} : { skill }),
+        conversation,
+        ...(inReplyTo === undefined ? {} : { inReplyTo }),
+        ...(to === undefined ? {} : { to }),
+      }
+      return attempt(() => logs.message({ channel, role: 'assistant', content, meta }))
     },
   }
 }
@@ -93,8 +70,4 @@ export function skillOfReply(
   if (inReplyTo === undefined || !key.startsWith(`${inReplyTo}:`)) return undefined
   const name = key.slice(inReplyTo.length + 1, key.lastIndexOf(':'))
   return routes.find((route) => route.name === name)?.skill
-}
-
-function isConversation(message: Message): boolean {
-  return message.transport !== 'webhook'
 }

@@ -124,20 +124,6 @@ describe('the workbench of a project', { timeout: 120_000 }, () => {
     assert.equal(json('agent_state.json').next_action, 'later')
   })
 
-  test('an edit made in an editor counts as a person, and is kept', async () => {
-    const edited = readFileSync(path('agent_state.json'), 'utf8').replace('UTF-8 only', 'UTF-8 and Latin-1')
-    writeFileSync(path('agent_state.json'), edited)
-    await assert.rejects(
-      daemon.invoke('workbench-update', { set: { next_action: 'over it' } }),
-      /state_human_touch/,
-    )
-    assert.deepEqual(json('agent_state.json').assumptions, ['UTF-8 and Latin-1'])
-    await asAgent('workbench-update', { set: { next_action: 'after it' } })
-    const { assumptions, next_action, last_human_touch } = json('agent_state.json')
-    assert.deepEqual([assumptions, next_action], [['UTF-8 and Latin-1'], 'after it'])
-    assert.ok(Math.abs(Date.parse(last_human_touch) - Date.now()) < 60_000)
-  })
-
   test('a past moment of the board can be seen', async () => {
     const { code, out } = await site.run(['state', 'replay', 'task_board', '--revision', '2', '--json'])
     assert.equal(code, 0)

@@ -103,17 +103,6 @@ describe('Documents in files', () => {
     )
   })
 
-  test('an older text that a person puts back stays', async (t) => {
-    const { path, open } = make(t)
-    const manager = open()
-    await manager.update('notes', increment)
-    cpSync(path, `${path}.old`)
-    await manager.update('notes', increment)
-    writeFileSync(path, readFileSync(`${path}.old`))
-    assert.equal((await open().load('notes')).document.count, 1)
-    assert.equal((await manager.load('notes')).document.count, 1)
-  })
-
   test('a document from elsewhere without events is adopted, and migrated where it is older', async (t) => {
     const { path, dir, open } = make(t)
     writeFileSync(path, '{"schema_version":1,"total":3,"notes":[]}')

@@ -24,31 +24,6 @@ async function make(t: TestContext, dir = temporaryDir(t)) {
   return { dir, workbench, manager, read, setShift }
 }
 
-describe('Repo memory: the workbench stores agent state in versioned files', () => {
-  test('the next session reads what the last one wrote', async (t) => {
-    const { dir, workbench } = await make(t)
-    await workbench.update(
-      {
-        set: { active_task_id: 'task-1', next_action: 'run the tests' },
-        add: { touched_files: ['a.ts', 'a.ts'], assumptions: ['Node 26'], risks: ['slow disk'] },
-      },
-      agent,
-    )
-    await workbench.update({ add: { touched_files: ['b.ts', 'a.ts'] } }, agent)
-    const next = await make(t, dir)
-    const { state } = await next.workbench.get()
-    assert.deepEqual(state.document, {
-      schema_version: 2,
-      active_task_id: 'task-1',
-      touched_files: ['a.ts', 'b.ts'],
-      assumptions: ['Node 26'],
-      risks: ['slow disk'],
-      next_action: 'run the tests',
-      last_human_touch: null,
-    })
-  })
-})
-
 describe('Exercise 1: last_human_touch', () => {
   test('an agent’s write within five seconds of a person’s edit in an editor is refused', async (t) => {
     const { dir, workbench, read, setShift } = await make(t)

@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import { TriviumError } from '../../core/errors.ts'
 import { parseDuration } from '../../core/units.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench } from '../../state/workbench/init.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
-import { type Documents, openDocuments, workbenchDir } from '../documents.ts'
+import { withManager, workbenchDir } from '../documents.ts'
 import { show } from '../terminal.ts'
 
 type DirOption = { dir?: string }
@@ -24,9 +25,9 @@ export const addState: AddCommand = (program, context) => {
     .argument('[name]', NAME, 'state')
     .option('--dir <folder>', DIR)
     .action((name: string, options: DirOption) =>
-      using(context, options, async (documents) => {
-        showDocument(context, name, await (await documents.managerOf(name)).load(name))
-      }),
+      withManager(context.environs(), { name, ...options }, async (manager) =>
+        showDocument(context, name, await manager.load(name)),
+      ),
     )
   command
     .command('replay')
@@ -36,9 +37,8 @@ export const addState: AddCommand = (program, context) => {
     .option('--revision <n>', 'or after so many changes')
     .option('--dir <folder>', DIR)
     .action((name: string, options: ReplayOptions) =>
-      using(context, options, async (documents) => {
-        const until = momentOf(options)
-        const found = await (await documents.managerOf(name)).replay(name, until)
+      withManager(context.environs(), { name, ...options }, async (manager) => {
+        const found = await manager.replay(name, momentOf(options))
         const hint = ' It was not there yet at that time.'
         if (!found) throw new TriviumError('document_not_found', { name, hint })
         showDocument(context, name, found)
@@ -49,28 +49,35 @@ export const addState: AddCommand = (program, context) => {
     .description('bring documents to the current version; the old ones are kept beside them')
     .argument('[name]', NAME)
     .option('--dir <folder>', DIR)
-    .action((name: string | undefined, options: DirOption) =>
-      using(context, options, async (documents) => {
-        const managers = name === undefined ? await documents.all() : [await documents.managerOf(name)]
-        const done = (await Promise.all(managers.map((manager) => manager.migrate(name)))).flat()
-        show(context.terminal(), done, () =>
-          done.length === 0
-            ? 'Every document has the current version.'
-            : done.map(({ name: each, from, to }) => `${each}: version ${from} → ${to}`).join('\n'),
-        )
-      }),
-    )
+    .action(async (only: string | undefined, { dir }: DirOption) => {
+      const environs = context.environs()
+      const hasBoard = only === undefined && existsSync(await workbenchDir(environs, dir))
+      const names = only === undefined ? ['state', ...(hasBoard ? ['task_board'] : [])] : [only]
+      const done: { name: string; from: number; to: number }[] = []
+      for (const name of names) {
+        const one = { name, ...(dir === undefined ? {} : { dir }) }
+        done.push(...(await withManager(environs, one, (manager) => manager.migrate(only))))
+      }
+      show(context.terminal(), done, () =>
+        done.length === 0
+          ? 'Every document has the current version.'
+          : done.map(({ name, from, to }) => `${name}: version ${from} → ${to}`).join('\n'),
+      )
+    })
   command
     .command('repair')
     .description('make an unreadable document usable again; what was broken is kept beside it')
     .argument('<name>', NAME)
     .option('--dir <folder>', DIR)
     .action((name: string, options: DirOption) =>
-      using(context, options, async (documents) => {
-        const repaired = await (await documents.managerOf(name)).repair(name)
+      withManager(context.environs(), { name, ...options }, async (manager) => {
+        const repaired = await manager.repair(name)
         const { revision, from, kept } = repaired
         show(context.terminal(), repaired, () =>
-          [`${name} is usable, at revision ${revision} (from its ${from}).`, ...kept.map(keptAt)].join('\n'),
+          [
+            `${name} is usable, at revision ${revision} (from its ${from}).`,
+            ...kept.map((path) => `kept: ${path}`),
+          ].join('\n'),
         )
       }),
     )
@@ -89,25 +96,8 @@ export const addState: AddCommand = (program, context) => {
     })
 }
 
-async function using(
-  context: CommandContext,
-  options: DirOption,
-  work: (documents: Documents) => Promise<void>,
-): Promise<void> {
-  const documents = openDocuments(context.environs(), options)
-  try {
-    await work(documents)
-  } finally {
-    await documents.close()
-  }
-}
-
 function showDocument(context: CommandContext, name: string, { document, revision }: Snapshot): void {
   show(context.terminal(), { name, revision, document }, () => formatDocument(document).trimEnd())
-}
-
-function keptAt(path: string): string {
-  return `kept: ${path}`
 }
 
 function momentOf({ until, revision }: ReplayOptions): number | { revision: number } {
