@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { scheduleSchema } from '../core/assistant-services.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -24,17 +25,7 @@ const LONGEST_DELAY = 60_000
 const CLAIM_LEASE = 10_000
 const LONGEST_RESULT = 2_000
 
-const runSchema = z.object({
-  schedule: z.string(),
-  created: z.string(),
-  name: z.string(),
-  skill: z.string(),
-  args: z.record(z.string(), z.json()),
-  channel: z.string(),
-  planned: z.string(),
-  missed: z.number(),
-  by: z.object({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
-})
+const runSchema = z.object({ schedule: scheduleSchema, planned: z.string(), missed: z.number() })
 
 export function createScheduleRuns(deps: {
   store: Pick<Store, 'jobs' | 'onSignal'>
@@ -51,19 +42,20 @@ export function createScheduleRuns(deps: {
   const { store, record, log, now } = deps
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const { schedule, created, name, skill, args, channel, planned, missed, by } = runSchema.parse(job.data)
-    if (!(await deps.exists({ id: schedule, created }))) return { outcome: 'done' }
+    const { schedule, planned, missed } = runSchema.parse(job.data)
+    const { id, name, skill, channel, by } = schedule
+    if (!(await deps.exists(schedule))) return { outcome: 'done' }
     const attempt = job.failures + job.lost + 1
-    const about = { channel, schedule, name, skill, planned, attempt }
+    const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
       if (attempt > ATTEMPTS) throw new TriviumError('skill_failed', { name: skill, reason: lastReason(job) })
-      const result = await deps.invoke(skill, args, {
+      const result = await deps.invoke(skill, schedule.args, {
         signal,
         // The same over attempts, so that sends and approvals of a repeated run are recognised.
         rootId: `schedule:${job.id}`,
         // As if they had asked for it now: the access rules of now decide.
-        caller: by ? { kind: 'route', ...by } : { kind: 'code', id: `schedule:${schedule}` },
-        nonlocals: { schedule: { id: schedule, name, planned, missed } },
+        caller: by ? { kind: 'route', ...by } : { kind: 'code', id: `schedule:${id}` },
+        nonlocals: { schedule: { id, name, planned, missed } },
       })
       await record({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
       return { outcome: 'done' }
@@ -74,7 +66,10 @@ export function createScheduleRuns(deps: {
       const isLast = permanent || attempt >= ATTEMPTS
       await record({ event: 'schedule_failed', ...about, ok: false, error: error.message, again: !isLast })
       if (isLast) {
-        log.error({ schedule, skill, err: thrown }, 'a scheduled skill failed for good and is a dead letter')
+        log.error(
+          { schedule: id, skill, err: thrown },
+          'a scheduled skill failed for good and is a dead letter',
+        )
         return { outcome: 'dead', error, reason: permanent ? 'permanent' : 'attempts' }
       }
       return { outcome: 'retry', delay: Math.min(LONGEST_DELAY, FIRST_DELAY * 4 ** (attempt - 1)), error }
@@ -83,14 +78,9 @@ export function createScheduleRuns(deps: {
 
   return {
     async add({ key, schedule, planned, missed }) {
-      const { id, created, name, skill, args, channel, by } = schedule
-      const data = { schedule: id, created, name, skill, args, channel, missed, ...(by ? { by } : {}) }
-      const job = {
-        id: key,
-        lane: `${id}:${created}`,
-        group: skill,
-        data: { ...data, planned: new Date(planned).toISOString() },
-      }
+      const { id, created, skill } = schedule
+      const data = { schedule, planned: new Date(planned).toISOString(), missed }
+      const job = { id: key, lane: `${id}:${created}`, group: skill, data }
       await store.jobs.add(SCHEDULES_QUEUE, [job])
     },
     worker: createWorker({

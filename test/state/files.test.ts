@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
-  cpSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
