@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { crashRounds } from '../state/crash-rounds.ts'
-import { temporaryDir } from '../state/kit.ts'
+import { memoryDir } from '../state/kit.ts'
 import { notes } from '../state/manager.contract.ts'
 
 const writer = fileURLToPath(import.meta.resolve('../state/race-writer.ts'))
@@ -16,7 +16,7 @@ describe('documents under thousands of crashes', () => {
     const what = powerLoss ? 'the loss of power' : 'the death of the writer'
     test(`${what} at any step loses nothing acknowledged`, { timeout: 600_000 }, async (t) => {
       for (let seed = 10; seed < 15; seed += 1) {
-        await crashRounds(temporaryDir(t), { rounds: 400, seed, powerLoss })
+        await crashRounds(memoryDir(t), { rounds: 400, seed, powerLoss })
       }
     })
   }
@@ -27,7 +27,7 @@ describe('documents under thousands of crashes', () => {
     if (spawnSync(STRACE, ['-V']).status !== 0) return t.skip('strace is not installed')
     for (const call of ['fsync', 'rename', 'pwrite64', 'write', 'ftruncate']) {
       for (let when = 1; when <= 24; when += 1) {
-        const dir = temporaryDir(t)
+        const dir = memoryDir(t)
         const inject = `inject=${call}:signal=SIGKILL:when=${when}`
         const options = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${call}`, '-e', inject]
         const command = [process.execPath, writer, dir, String(WRITES)]

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { createBatcher } from '../../lib/batch.ts'
-import { type Disk, disk, writeWhole } from '../../lib/disk.ts'
+import { writeWhole } from '../../lib/disk.ts'
 import { appendLines, unwritable } from '../files/line-file.ts'
 import { linesAfter, openIfThere } from '../files/lines.ts'
 import { type CallJournal, type CallRecord, isUnfinished } from './ledger.ts'
@@ -16,7 +16,6 @@ type Options = {
   /** Size in bytes from which the file is compacted; default 8 MB. */
   compactAt?: number
   now?: () => number
-  disk?: Disk
 }
 
 /** Looks at what is known, and may add a record. */
@@ -32,7 +31,6 @@ const DAY = 86_400_000
  */
 export function createFileCallJournal(options: Options): CallJournal {
   const { path, keep = 7 * DAY, compactAt = 8 * 1024 * 1024, now = Date.now } = options
-  const target = options.disk ?? disk
   const by = `pid:${process.pid}`
   let read: Promise<{ calls: Calls; size: number }> | undefined
   const queue = createBatcher<Step, void>({ max: 1000, serial: true, run: commit })
@@ -76,7 +74,7 @@ export function createFileCallJournal(options: Options): CallJournal {
     if (lines.length === 0) return []
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      const begin = await appendLines(path, lines, target)
+      const begin = await appendLines(path, lines)
       found.size = begin + Buffer.byteLength(lines.join('\n')) + 1
       if (found.size > compactAt) await compact(found)
       return []
@@ -96,7 +94,7 @@ export function createFileCallJournal(options: Options): CallJournal {
     const text = kept.map(([, record]) => `${JSON.stringify(record)}\n`).join('')
     // Where nearly all is still needed, writing it again would only be repeated with every call.
     if (text.length > found.size / 2) return
-    await writeWhole(path, text, target)
+    await writeWhole(path, text)
     read = Promise.resolve({ calls: new Map(kept), size: text.length })
   }
 }
