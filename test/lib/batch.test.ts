@@ -74,4 +74,29 @@ describe('a batcher', () => {
     assert.equal(batcher.pending(), 0)
     await batcher.idle()
   })
+
+  test('serial: one batch runs at a time, and what is added meanwhile goes into the next one together', async () => {
+    const batches: number[][] = []
+    const gates: (() => void)[] = []
+    const batcher = createBatcher<number, number>({
+      max: 10,
+      serial: true,
+      async run(items) {
+        batches.push(items)
+        await new Promise<void>((resolve) => gates.push(resolve))
+        return items
+      },
+    })
+    const first = batcher.add(1)
+    while (gates.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    const rest = [batcher.add(2), batcher.add(3)]
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(batches, [[1]])
+    gates[0]?.()
+    await first
+    while (gates.length === 1) await new Promise((resolve) => setImmediate(resolve))
+    gates[1]?.()
+    assert.deepEqual(await Promise.all(rest), [2, 3])
+    assert.deepEqual(batches, [[1], [2, 3]])
+  })
 })

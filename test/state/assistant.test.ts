@@ -127,18 +127,6 @@ describe('the assistant', () => {
     assert.deepEqual((await assistant.search(search('"AND ( NEAR *'), cli)).results, [])
   })
 
-  test('work is taken by one, and its result accepted once', async (t) => {
-    const { assistant } = run(t)
-    const { id } = await assistant.delegate({ worker: 'research', task: 'dig' }, cli)
-    const take = (by: string) => assistant.take({ worker: 'research', by }, cli)
-    const taken = await Promise.all(['a', 'b'].map(take))
-    assert.equal(taken.filter(Boolean).length, 1)
-    await assistant.accept({ id, result: { price: 3 }, failed: false })
-    assert.deepEqual((await assistant.accept({ id, result: 'late', failed: false })).result, { price: 3 })
-    const unknown = assistant.accept({ id: 'delegation-9', result: 1, failed: false })
-    await assert.rejects(unknown, { code: 'not_found' })
-  })
-
   test('keeps the newest 500 finished, and all that is open', async (t) => {
     const { assistant } = run(t)
     const asked = await Promise.all(
