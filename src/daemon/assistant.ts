@@ -124,9 +124,7 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
     },
     async prepare() {
       try {
-        for (const { name, from, to } of await documents.migrate()) {
-          log.info({ document: name, from, to }, 'a document was migrated; a backup is beside it')
-        }
+        await documents.migrate()
         isReadable = true
       } catch (err) {
         log.error({ err }, 'the state of the assistant cannot be used; its skills will say so')

@@ -174,6 +174,11 @@ describe('Documents in files', () => {
     assert.equal((await open().load('notes')).document.count, 1)
     writeFileSync(path, '{"schema_version":2,"count":"one","notes":[{}]}')
     await assert.rejects(open().load('notes'), /\/count must be integer; \/notes\/0\/id/)
+    const newer = '{"schema_version":9,"count":0,"notes":[]}'
+    writeFileSync(path, newer)
+    for (const attempt of [() => open().load('notes'), () => open().repair('notes')])
+      await assert.rejects(attempt, { code: 'state_version' })
+    assert.equal(readFileSync(path, 'utf8'), newer)
   })
 
   test('a corrupted byte in the event log is found, and repair keeps the document', async (t) => {

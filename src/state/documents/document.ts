@@ -59,7 +59,7 @@ export type DocumentDeps = { backend: DocumentBackend; now(): number; log?: Log 
 const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
 
-/** The life of one document in this process: made, adopted, migrated, checked, and changed in batches. */
+/** The life of one document in this process: made, adopted, migrated, checked, changed. */
 export function createDocument<T extends JsonObject>(
   spec: DocumentSpec<T>,
   { backend, now, log }: DocumentDeps,
@@ -173,7 +173,10 @@ export function createDocument<T extends JsonObject>(
     const kept: string[] = []
     const past = await rescue(backend.changes(name, 0), (document) => check(document).ok)
     if (!past.isWhole) kept.push(await backend.putEventsAside(name, label))
-    const text = usable(await backend.read(name))
+    const stored = await backend.read(name)
+    // One of a newer version is not broken: this refuses it.
+    if ((statedVersion(stored) ?? 0) > spec.version) await ready()
+    const text = usable(stored)
     if (!text) kept.push(...[await backend.keep(name, label)].filter((path) => path !== undefined))
     let revision = 0
     await backend.transact(name, (current) => {
