@@ -1,11 +1,10 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Log } from '../../src/core/log.ts'
 import type { Check, Health } from '../../src/core/transport.ts'
-import { createAppClient } from './app-client.ts'
-import { slackFailure } from './failure.ts'
+import { createWebClient } from './api.ts'
+import { slackFailure, tokenFault } from './failure.ts'
 import type { SlackOptions, SocketOptions } from './options.ts'
-import { tokenFault } from './token-fault.ts'
-import { type Workspace, type Workspaces, withSlash } from './workspaces.ts'
+import type { Workspace, Workspaces } from './workspaces.ts'
 
 /** What the bot needs for what; `ops/slack-manifest.yaml` asks for all of them. */
 const SCOPES: Record<string, string> = {
@@ -65,7 +64,7 @@ async function checkToken(options: SlackOptions, workspace: Workspace): Promise<
   const name = `Slack bot token of ${workspace.name}`
   try {
     const who = await api.call('auth.test', (web) => web.auth.test())
-    const scopes = who.response_metadata?.scopes ?? workspace.scopes
+    const scopes = who.response_metadata?.scopes ?? []
     const detail = `${botUser} in ${workspace.name} (${team})`
     return [{ name, ok: true, detail }, ...checkScopes(options, workspace.name, scopes)]
   } catch (error) {
@@ -92,7 +91,7 @@ function checkScopes(options: SlackOptions, workspace: string, scopes: readonly 
 async function checkAppToken(options: SocketOptions, log: Log): Promise<Check> {
   const name = 'Slack app token'
   const { appToken, 'send-timeout': timeout } = options
-  const web = createAppClient({ appToken, apiUrl: withSlash(options.apiUrl), timeout, log })
+  const web = createWebClient({ token: appToken, apiUrl: options.apiUrl, timeout, log })
   try {
     await web.apps.connections.open({})
     return { name, ok: true, detail: 'Slack gives out sockets for it' }

@@ -1,5 +1,6 @@
 import type { WebClient } from '@slack/web-api'
 import type { Log } from '../../src/core/log.ts'
+import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import type { SlackApi } from './api.ts'
 import { slackFailure } from './failure.ts'
@@ -14,7 +15,7 @@ export type Directory = {
   user(id: string, late: AbortSignal): Promise<Known | undefined>
   channel(id: string, late: AbortSignal): Promise<Known | undefined>
   /** What is known of a user or channel without waiting; undefined: it has to be asked for. */
-  known(kind: Kind, id: string): Known | undefined
+  known(kind: 'user' | 'channel', id: string): Known | undefined
   /** The thread that a message is part of; no name where it is in none. */
   threadOf(channel: string, ts: string, late: AbortSignal): Promise<Known | undefined>
 }
@@ -22,21 +23,16 @@ export type Directory = {
 /** What Slack answered: a name, or that it has none for us. */
 export type Known = { name: string | undefined }
 
-type Kind = 'user' | 'channel'
+/** `asked` ends after the pause that follows a failure: so many who wait ask once. */
+type Entry = { known?: Known; until: number; failures: number; asked?: Promise<void> }
 
-/** `known` is there once Slack has answered, so that a known name costs neither a timer nor a turn. */
-type Entry = { known?: Known; until: number; asked?: Promise<void> }
-
-/** How Slack is asked: the method, under whose rate limit it counts, and its call. Undefined: over that limit. */
+/** How Slack is asked: the method, under whose rate limit it counts, and its call. */
 type Question = { method: string; ask(web: WebClient): Promise<string | undefined> }
 
 const KNOWN_FOR = 3_600_000
 /** What Slack would not tell is asked for again soon, but not for every message. */
 const UNKNOWN_FOR = 60_000
-/** While Slack is in trouble a flood of messages must not become a flood of calls. */
-const REST = { first: 250, longest: 4000 }
-const MAX_ASKING = 20
-const NEXT = 100
+const BACKOFF = { first: 250, longest: 4000 }
 
 export function createDirectory(options: {
   api: SlackApi
@@ -44,107 +40,85 @@ export function createDirectory(options: {
   now(): number
   log: Log
 }): Directory {
-  const { api, now } = options
+  const { api, now, log } = options
   const entries = new Map<string, Entry>()
-  /** The methods that failed last, how often in a row, and until when they are left alone. */
-  const troubled = new Map<string, { failures: number; until: number }>()
-  let asking = 0
 
   const lookUp = async (key: string, question: Question, late: AbortSignal): Promise<Known | undefined> => {
-    const entry = entries.get(key) ?? { until: 0 }
-    keep(key, entry)
-    for (;;) {
-      const found = usable(key, entry, () => question)
-      if (found || late.aborted) return found
-      const wait = restOf(question.method)
-      await (wait > 0 ? pause(wait, late) : inTime(ask(key, entry, question), late))
-    }
-  }
-
-  /** What may be said at once. An old name is: it is asked for anew meanwhile. */
-  const usable = (key: string, entry: Entry, question: () => Question): Known | undefined => {
-    const { known, until } = entry
-    if (!known || until > now()) return known
-    if (known.name === undefined) return undefined
-    const asked = question()
-    if (restOf(asked.method) === 0) void ask(key, entry, asked)
-    return known
-  }
-
-  const keep = (key: string, entry: Entry) => {
+    const entry = entries.get(key) ?? { until: 0, failures: 0 }
+    // The longest unused goes first.
     entries.delete(key)
     entries.set(key, entry)
     const [oldest] = entries.keys()
     if (entries.size > options.limit && oldest !== undefined) entries.delete(oldest)
+    for (;;) {
+      const found = usable(entry, question)
+      if (found || late.aborted) return found
+      await inTime(ask(entry, question), late)
+    }
   }
 
-  /** Never rejects. One call answers all who ask meanwhile. */
-  const ask = (key: string, entry: Entry, question: Question): Promise<void> => {
-    entry.asked ??= put(key, entry, question).finally(() => {
-      asking--
+  /** What may be said at once. An old name is: it is asked for anew meanwhile. */
+  const usable = (entry: Entry, question: Question): Known | undefined => {
+    const { known, until } = entry
+    if (!known || until > now()) return known
+    if (known.name === undefined) return undefined
+    void ask(entry, question)
+    return known
+  }
+
+  const ask = (entry: Entry, question: Question): Promise<void> => {
+    entry.asked ??= askOnce(entry, question).finally(() => {
       delete entry.asked
     })
     return entry.asked
   }
 
-  const put = async (key: string, entry: Entry, { method, ask }: Question): Promise<void> => {
-    asking++
+  const askOnce = async (entry: Entry, { method, ask }: Question): Promise<void> => {
     try {
-      const answer = await api.tryCall(method, async (web) => ({ name: await ask(web) }))
-      if (!answer) return trouble(method)
-      troubled.delete(method)
-      learn(entry, answer)
+      learn(entry, await api.call(method, ask))
     } catch (error) {
-      const failure = slackFailure(error)
-      options.log.debug({ key, reason: failure.reason }, 'a name could not be looked up')
-      if (failure.kind === 'rejected') learn(entry, { name: undefined })
-      else trouble(method)
+      const { kind, reason } = slackFailure(error)
+      log.debug({ method, reason }, 'a name could not be looked up')
+      if (kind === 'rejected') return learn(entry, undefined)
+      await pause(backoff(++entry.failures, BACKOFF))
     }
   }
 
-  const learn = (entry: Entry, known: Known) => {
-    entry.known = known
-    entry.until = now() + (known.name === undefined ? UNKNOWN_FOR : KNOWN_FOR)
-  }
-
-  const trouble = (method: string) => {
-    const failures = (troubled.get(method)?.failures ?? 0) + 1
-    const wait = Math.min(REST.longest, REST.first * 2 ** (failures - 1))
-    troubled.set(method, { failures, until: now() + wait })
-  }
-
-  const restOf = (method: string): number => {
-    const wait = Math.max(0, (troubled.get(method)?.until ?? 0) - now())
-    return wait === 0 && asking >= MAX_ASKING ? NEXT : wait
+  const learn = (entry: Entry, name: string | undefined) => {
+    entry.known = { name }
+    entry.until = now() + (name === undefined ? UNKNOWN_FOR : KNOWN_FOR)
+    entry.failures = 0
   }
 
   return {
     known(kind, id) {
-      const key = `${kind}/${id}`
-      const entry = entries.get(key)
-      return entry && usable(key, entry, () => QUESTIONS[kind](id))
+      const entry = entries.get(`${kind}/${id}`)
+      return entry && usable(entry, kind === 'user' ? user(id) : channel(id))
     },
-    user: (id, late) => lookUp(`user/${id}`, QUESTIONS.user(id), late),
-    channel: (id, late) => lookUp(`channel/${id}`, QUESTIONS.channel(id), late),
-    threadOf: (channel, ts, late) => lookUp(`thread/${channel}/${ts}`, threadQuestion(channel, ts), late),
+    user: (id, late) => lookUp(`user/${id}`, user(id), late),
+    channel: (id, late) => lookUp(`channel/${id}`, channel(id), late),
+    threadOf: (channel, ts, late) => lookUp(`thread/${channel}/${ts}`, thread(channel, ts), late),
   }
 }
 
-const QUESTIONS: Record<Kind, (id: string) => Question> = {
-  user: (id) => ({
+function user(id: string): Question {
+  return {
     method: 'users.info',
     async ask(web) {
       const { profile, real_name, name } = (await web.users.info({ user: id })).user ?? {}
       return profile?.display_name || profile?.real_name || real_name || name
     },
-  }),
-  channel: (id) => ({
-    method: 'conversations.info',
-    ask: async (web) => (await web.conversations.info({ channel: id })).channel?.name,
-  }),
+  }
 }
 
-function threadQuestion(channel: string, ts: string): Question {
+function channel(id: string): Question {
+  return {
+    method: 'conversations.info',
+    ask: async (web) => (await web.conversations.info({ channel: id })).channel?.name,
+  }
+}
+
+function thread(channel: string, ts: string): Question {
   return {
     method: 'conversations.replies',
     async ask(web) {

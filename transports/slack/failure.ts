@@ -49,11 +49,8 @@ const ADVICE: Record<string, string> = {
 /** Classifies what a call of the Web API threw. */
 export function slackFailure(error: unknown): SlackFailure {
   if (error instanceof WebAPIRateLimitedError) {
-    return {
-      kind: 'rate-limited',
-      seconds: error.retryAfter,
-      reason: `rate limited for ${error.retryAfter} s`,
-    }
+    const { retryAfter: seconds } = error
+    return { kind: 'rate-limited', seconds, reason: `rate limited for ${seconds} s` }
   }
   if (error instanceof SendPostponed) {
     return { kind: 'rate-limited', seconds: error.delay / 1000, reason: error.message }
@@ -72,17 +69,24 @@ export function slackFailure(error: unknown): SlackFailure {
   return { kind: 'unknown', reason: reasonOf(error) }
 }
 
+/** https://docs.slack.dev/reference/methods/auth.test/#errors: nothing works with such a token until somebody mends it. */
+const TOKEN_FAULT = /^(account_inactive|invalid_auth|not_authed|token_expired|token_revoked)$/
+
+/** Why Slack does not accept the token any more; undefined where a call failed for another reason. */
+export function tokenFault(error: unknown): string | undefined {
+  const failure = slackFailure(error)
+  return failure.kind === 'rejected' && TOKEN_FAULT.test(failure.code) ? failure.reason : undefined
+}
+
 /** A failed write as the outbox wants it: try again, give up, look first, or come again when it is time. */
 export function sendError(gateway: string, key: string, error: unknown): TriviumError | SendPostponed {
   if (error instanceof TriviumError) return error
   const failure = slackFailure(error)
-  const options = { cause: error }
   if (failure.kind === 'rate-limited') return new SendPostponed(failure.seconds * 1000)
-  if (failure.kind === 'rejected') return new TriviumError('send_rejected', { gateway, ...failure }, options)
-  if (failure.kind === 'unknown')
-    return new TriviumError('send_ambiguous', { gateway, key, ...failure }, options)
-  return new TriviumError('send_failed', { gateway, ...failure }, options)
+  return new TriviumError(SEND_ERRORS[failure.kind], { gateway, key, ...failure }, { cause: error })
 }
+
+const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unsent: 'send_failed' } as const
 
 /** Whether a write that failed may have happened all the same, so that it must be looked for. */
 export function mayHaveArrived(error: unknown): boolean {

@@ -2,29 +2,26 @@ import { isJsonObject, type Json, type JsonObject, pathGet } from '../../src/cor
 
 /** The text at a dotted path; undefined where there is none, or something else. */
 export function textAt(value: unknown, path: string): string | undefined {
-  const found = valueAt(value, path)
+  const found = pathGet(value, path)
   return typeof found === 'string' && found !== '' ? found : undefined
 }
 
 /** The object at a dotted path, or an empty one. */
 export function objectAt(value: unknown, path: string): JsonObject {
-  const found = valueAt(value, path)
+  const found = pathGet(value, path)
   return isJsonObject(found) ? found : {}
 }
 
 /** The objects in the list at a dotted path; none where there is no list. */
 export function objectsAt(value: unknown, path: string): JsonObject[] {
-  const found = valueAt(value, path)
+  const found = pathGet(value, path)
   return Array.isArray(found) ? found.filter(isJsonObject) : []
 }
 
 /** The object without the keys that are undefined. */
 export function defined(fields: Record<string, Json | undefined>): JsonObject {
   const present: JsonObject = {}
-  for (const key in fields) {
-    const value = fields[key]
-    if (value !== undefined) present[key] = value
-  }
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) present[key] = value
   return present
 }
 
@@ -35,10 +32,4 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** Most paths are one key, and splitting them, twenty times an event, was a tenth of the work. */
-function valueAt(value: unknown, path: string): unknown {
-  if (path.includes('.')) return pathGet(value, path)
-  return isJsonObject(value) && Object.hasOwn(value, path) ? value[path] : undefined
 }

@@ -1,33 +1,26 @@
-import { reasonOf } from '../../src/core/errors.ts'
+import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
+import { createTokenBucket, type TokenBucket } from '../../src/lib/token-bucket.ts'
+import { slackFailure, tokenFault } from './failure.ts'
 import { objectAt, textAt } from './fields.ts'
-import { createChannelFill } from './gap-channel.ts'
-import { createMarks, KEPT, rememberThread, TICK } from './gap-marks.ts'
-import { createGapReader } from './gap-read.ts'
-import { BACKOFF, createRounds, LATELY } from './gap-rounds.ts'
-import { workspaceOf } from './inbound/delivery.ts'
-import type { Standing } from './inbound/draft.ts'
+import { type Channel, createGapMemory, KEPT, lastActive, type Written } from './gap-memory.ts'
+import { readBack, TICK } from './gap-read.ts'
+import type { Taken } from './inbound/answers.ts'
+import { isIncomplete, LAST_RETRY, SLACK_IS_DONE, workspaceOf } from './inbound/delivery.ts'
 import type { PayloadKind, SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces.ts'
 
 /** What was missed while no socket was open, or the store was away, read back from Slack. */
 export type GapFill = {
-  /** Goes through `take` unchanged, and notes what is under way and what was refused. */
-  watch<T>(kind: PayloadKind, payload: JsonObject, take: () => Promise<T>): Promise<T>
-  /** Remembers how far a channel was read. */
-  seen(where: Standing): void
+  /** Goes through `take` unchanged; remembers where somebody wrote, and has read back what was refused. */
+  watch(kind: PayloadKind, payload: JsonObject, take: () => Promise<Taken>): Promise<Taken>
   /** What is written from now on comes live; what was written before is read back. */
   connected(): void
-  /**
-   * Nothing comes live any more; what came until `since` (Unix ms) came whole. `announced`: it was Slack that renews the
-   * connection.
-   */
-  lost(since: number, how: 'announced' | 'broken'): void
   /** For health: what is being read back; undefined where nothing is missing. */
   status(): Health | undefined
   /** Keeps what is remembered. */
@@ -35,23 +28,45 @@ export type GapFill = {
 }
 
 /**
- * Slack renews a socket every few hours, and delivers again after a minute what it could not meanwhile. A renewal that
- * took no longer than this (ms) is no gap: a look at the most active channels is enough.
+ * Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). What
+ * is known is recognised by its key.
  */
-const RENEWAL = 30_000
-const MAX_RENEWED = 20
-/** A channel that cannot be read for so long (ms) makes the gateway red. */
+const OVERLAP = 60
+/**
+ * https://docs.slack.dev/apis/web-api/rate-limits: what is read here is of tier 3, 50 calls a minute in each workspace.
+ * After a first burst half of it is left to others.
+ */
+const CALLS = { count: 20, per: 50_000 }
+const BACKOFF = { first: 500, longest: 60_000 }
+/** A token that Slack does not accept is tried again so soon (ms). */
+const TOKEN = 60_000
+/** How soon is looked whether there is something to read (ms). */
+const LOOK = 500
+/** How many messages are taken at once: one of which something is missing takes 2 s. */
+const AT_ONCE = 50
+/** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
 const STUCK = 300_000
-const MAX_TYPES = 10_000
+const LONGEST = 86_400_000
 
-/** A message on its way in. `all`: Slack tells of all messages of its channel. */
-type Spot = { team: string | undefined; channel: string; ts: number; all: boolean }
+/** A channel in which something may be missing. */
+type Gap = {
+  /** Everything before was taken (Slack's seconds). */
+  since: number
+  /** Since when the gap can be read (Unix ms): from here is counted how far back `fill-gaps` reaches. */
+  opened: number
+  /** Not read again before (Unix ms), after so many attempts. */
+  due: number
+  attempts: number
+  /** When Slack first told what was written. */
+  readAt?: number
+  failing?: { since: number; reason: string }
+}
 
 /**
- * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away for longer. So each
- * channel has a mark on the store: every message up to it was taken. What comes live moves the mark only while nothing
- * is missing. A lost connection, a start or a refused message opens the channel: it is read from its mark on, at most
- * `fill-gaps` back and the newest 500 messages, again and again until that succeeds; only then the mark moves on.
+ * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away. So it is noted on
+ * the store until when everything was taken. With each connection every known channel is read from there on, with a
+ * refused message its channel: at most `fill-gaps` back and the newest 500 messages, again and again until that succeeds.
+ * What was taken before is recognised by its key.
  */
 export function createGapFill(
   options: SlackOptions,
@@ -62,171 +77,206 @@ export function createGapFill(
   const { now, log } = deps
   if (options['fill-gaps'] === 'off') return NOTHING
   const reach = Math.min(options['fill-gaps'], KEPT)
-  const underWay = new Set<Spot>()
-  const marks = createMarks(deps, { reach, underWay: oldestUnderWay })
-  /** Kinds of channels, which only events tell. */
-  const types = new Map<string, string>()
-  let live = false
-  let isStopped = false
-  /** The store has to be asked what it knows. */
-  let isNew = false
-  let connections = 0
-  let isPreparing = false
-  let isWanted = false
-  let renewedAt: number | undefined
-  let change = new AbortController()
+  const memory = createGapMemory(deps, wholeUntil)
+  const gaps = new Map<Channel, Gap>()
+  const underWay = new Set<Written>()
+  const paces = new Map<string, TokenBucket>()
+  const running = new Set<string>()
+  /** Workspaces of which nothing can be read (Unix ms). */
+  const barredUntil = new Map<string, number>()
+  const stopping = new AbortController()
+  /** Until when everything was taken, and the newest that came live, or when it last began to; Slack's seconds. */
+  let whole: number | undefined
+  let newest = 0
+  /** What the store knows is not known since the last connection. */
+  let isNew = true
+  let isLoading = false
 
-  const stopped = () => isStopped
-  const mayRead = () => live && !isNew && !isStopped
-  const wait = (ms: number) => pause(ms, change.signal)
-  const reader = createGapReader({ wait, stopped, now, log })
-  const fill = createChannelFill({
-    ...{ marks, workspaces, reader, inbound, reach, stopped, now, log },
-    isLive: () => live,
-  })
-  const rounds = createRounds({ marks, fill, mayRead, wait, settle, reach, deps })
-
-  function oldestUnderWay(): Map<string, number> {
-    const oldest = new Map<string, number>()
-    for (const { channel, ts } of underWay) oldest.set(channel, Math.min(ts, oldest.get(channel) ?? ts))
-    return oldest
+  function wholeUntil(): number | undefined {
+    if (isNew || whole === undefined || gaps.size > 0) return whole
+    let until = newest
+    for (const { ts } of underWay) until = Math.min(until, ts - TICK)
+    whole = Math.max(whole, until)
+    return whole
   }
 
-  /** Whoever waits looks again. */
-  function wake() {
-    change.abort()
-    if (!isStopped) change = new AbortController()
-  }
-
-  function refused({ team, channel: id, ts, all }: Spot) {
-    if (team === undefined) return
-    const since = ts - TICK
-    const channel = marks.channel(team, id, since)
-    const wasOpen = channel.open !== undefined
-    channel.all ||= all
-    marks.reopen(since, channel)
-    rounds.startLater(channel)
-    if (!wasOpen) wake()
-    // Before anything is read the store is told of the gap, also while nothing can be read.
-    if (!mayRead()) void prepare()
-  }
-
-  /** Tells the store of the gap, asks it what it knows, and begins to read. Never rejects. */
-  async function prepare(): Promise<void> {
-    isWanted = true
-    if (isPreparing) return
-    isPreparing = true
-    for (let failures = 0; isWanted && !isStopped; ) {
-      isWanted = false
+  /** Never rejects. */
+  async function load(): Promise<void> {
+    isLoading = true
+    for (let failures = 0; isNew && !stopping.signal.aborted; ) {
       try {
-        await marks.persistGap()
-        if (live && isNew) await load()
-        if (mayRead()) await settle()
-        failures = 0
+        const others = await memory.load()
+        const since = Math.min(whole ?? others, others)
+        whole = Number.isFinite(since) ? since : 0
+        for (const channel of memory.channels()) open(channel, whole, now())
+        isNew = false
+        start()
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
-        isWanted = true
-        await wait(backoff(failures++, BACKOFF))
+        await pause(backoff(++failures, BACKOFF), stopping.signal)
       }
     }
-    isPreparing = false
-    rounds.start()
+    isLoading = false
+    memory.saveSoon()
   }
 
-  /** What the store knows is asked for anew where the next connection came meanwhile. */
-  async function load(): Promise<void> {
-    const connection = connections
-    await marks.load()
-    if (connection === connections) isNew = false
+  function open(channel: Channel, since: number, due: number) {
+    const gap = gaps.get(channel) ?? { since, opened: now(), due, attempts: 0 }
+    // Another object: a reading that has begun is no longer enough.
+    gaps.set(channel, { ...gap, since: Math.min(gap.since, since), due: Math.min(gap.due, due) })
+    // What is refused may be older than what was taken meanwhile.
+    if (whole !== undefined) whole = Math.min(whole, since)
   }
 
-  async function settle(): Promise<void> {
-    if (marks.open().length === 0) await marks.settle()
+  function start() {
+    for (const { team } of gaps.keys()) if (!running.has(team)) void run(team)
+  }
+
+  /** Reads one channel of a workspace after another until nothing is missing. Never rejects. */
+  async function run(team: string): Promise<void> {
+    running.add(team)
+    while (!stopping.signal.aborted) {
+      const waiting = [...gaps].filter(([channel]) => channel.team === team)
+      if (waiting.length === 0) break
+      const ready = waiting.filter(([, gap]) => Math.max(gap.due, barredUntil.get(team) ?? 0) <= now())
+      const [next] = ready.sort(([a], [b]) => lastActive(b) - lastActive(a))
+      await (next ? fill(...next) : pause(LOOK, stopping.signal))
+    }
+    running.delete(team)
+    memory.saveSoon()
+  }
+
+  /** Never rejects. */
+  async function fill(channel: Channel, gap: Gap): Promise<void> {
+    const { team, id, first } = channel
+    const workspace = workspaces.find(team)
+    const isHopeless = gap.opened < now() - LONGEST
+    if (isHopeless) log.error({ channel: id }, 'what was missed in Slack is too long ago to be read')
+    if (!workspace || isHopeless) return void gaps.delete(channel)
+    try {
+      const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
+      const events = await readBack(channel, from, workspace, { pace: () => pace(team), log })
+      gap.readAt ??= now()
+      const isWhole = await takeAll(channel, gap.readAt, events)
+      delete gap.failing
+      if (!isWhole) again(gap)
+      else if (gaps.get(channel) === gap) gaps.delete(channel)
+    } catch (error) {
+      if (!stopping.signal.aborted) failed(channel, gap, error)
+    }
+  }
+
+  function failed(channel: Channel, gap: Gap, error: unknown) {
+    const { team, id } = channel
+    const failure = slackFailure(error)
+    const { kind, reason } = failure
+    const bar = (ms: number) => void barredUntil.set(team, now() + ms)
+    if (kind === 'rate-limited') return bar(failure.seconds * 1000)
+    if (tokenFault(error) !== undefined) return bar(TOKEN)
+    if (kind === 'rejected') {
+      log.debug({ channel: id, reason }, 'a channel of Slack cannot be read')
+      return void gaps.delete(channel)
+    }
+    if (!gap.failing) log.warn({ channel: id, reason }, 'what was missed in Slack could not be read yet')
+    gap.failing = { since: gap.failing?.since ?? now(), reason }
+    again(gap)
+  }
+
+  function again(gap: Gap) {
+    gap.due = now() + backoff(++gap.attempts, BACKOFF)
+  }
+
+  async function pace(team: string): Promise<void> {
+    const bucket = paces.get(team) ?? createTokenBucket(CALLS, now)
+    paces.set(team, bucket)
+    for (let wait = bucket(); wait > 0; wait = bucket()) await pause(wait, stopping.signal)
+    stopping.signal.throwIfAborted()
+  }
+
+  /** False: of some something is missing that may come yet. Rejects with what kept one from being taken. */
+  async function takeAll(channel: Channel, readAt: number, events: JsonObject[]): Promise<boolean> {
+    let isWhole = true
+    for (let from = 0; from < events.length; from += AT_ONCE) {
+      const takes = events.slice(from, from + AT_ONCE).map(async (event) => {
+        const payload = { type: 'event_callback', team_id: channel.team, event }
+        const isLast = now() - Math.max(readAt, Number(event.ts) * 1000) > SLACK_IS_DONE
+        const taken = await inbound.take(
+          'event',
+          isLast ? { ...payload, retry_attempt: LAST_RETRY } : payload,
+        )
+        const written = writtenIn(payload, workspaces)
+        if (taken && written) memory.note({ ...written, all: channel.all })
+      })
+      for (const outcome of await Promise.allSettled(takes)) {
+        if (outcome.status === 'fulfilled') continue
+        const { reason: error } = outcome
+        if (isIncomplete(error)) isWhole = false
+        else if (!(error instanceof TriviumError) || error.retryable) throw error
+        else log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
+      }
+    }
+    return isWhole
   }
 
   return {
     watch(kind, payload, take) {
-      const spot = kind === 'event' ? spotOf(payload, workspaces) : undefined
-      if (!spot) return take()
-      underWay.add(spot)
-      const type = textAt(objectAt(payload, 'event'), 'channel_type')
-      if (type !== undefined) types.set(spot.channel, type)
-      if (types.size > MAX_TYPES) types.clear()
+      const written = kind === 'event' ? writtenIn(payload, workspaces) : undefined
+      if (!written) return take()
+      underWay.add(written)
       // Nothing of the payload is kept while the store takes its time: thousands may wait for it.
       const taking = take()
       taking.then(
-        () => underWay.delete(spot),
+        (taken) => {
+          underWay.delete(written)
+          newest = Math.max(newest, written.ts)
+          if (taken) memory.note(written)
+        },
         () => {
-          underWay.delete(spot)
-          refused(spot)
+          open(memory.note(written), written.ts - TICK, now() + BACKOFF.first)
+          underWay.delete(written)
+          start()
         },
       )
       return taking
     },
-    seen({ channel: id, team, ts, thread, source }) {
-      if (source === undefined || !id || !ts) return
-      const at = Number(ts)
-      const channel = marks.channel(team, id, at)
-      if (at > channel.newest) channel.newest = at
-      if (source === 'message') channel.all = true
-      const type = types.get(id)
-      if (type !== undefined) channel.type = type
-      if (thread !== undefined) rememberThread(channel, thread, at)
-      marks.touch(channel)
-    },
     connected() {
-      const isBrief = renewedAt !== undefined && now() - renewedAt <= RENEWAL
-      if (renewedAt !== undefined && !isBrief) marks.reopen(renewedAt / 1000)
-      renewedAt = undefined
-      connections++
-      isNew ||= !isBrief
-      live = true
-      wake()
-      void prepare()
-    },
-    lost(since, how) {
-      if (!live) return
-      live = false
-      if (how === 'announced') {
-        renewedAt = since
-        const active = marks.active(now() - LATELY).slice(0, MAX_RENEWED)
-        for (const channel of active) marks.reopen(since / 1000, channel)
-      } else marks.reopen(since / 1000)
-      void prepare()
+      // What came before, and nothing after, is known to have been taken.
+      wholeUntil()
+      isNew = true
+      newest = Math.max(newest, now() / 1000)
+      if (!isLoading) void load()
     },
     status() {
-      const open = marks.open().length
-      if (open === 0) return undefined
-      const detail = `catching up: ${open} ${open === 1 ? 'channel' : 'channels'}`
-      const { since = now(), reason = '' } = rounds.failing() ?? {}
-      const failing = now() - since
-      if (failing < STUCK) return { ok: true, detail }
-      return { ok: false, detail: `${detail}, failing for ${formatDuration(failing)}: ${reason}` }
+      if (gaps.size === 0) return undefined
+      const detail = `catching up: ${gaps.size} ${gaps.size === 1 ? 'channel' : 'channels'}`
+      const failing = [...gaps.values()].flatMap((gap) => gap.failing ?? [])
+      const [worst] = failing.sort((a, b) => a.since - b.since)
+      const ms = now() - (worst?.since ?? now())
+      if (!worst || ms < STUCK) return { ok: true, detail }
+      return { ok: false, detail: `${detail}, failing for ${formatDuration(ms)}: ${worst.reason}` }
     },
     async stop() {
-      isStopped = true
-      wake()
-      await marks.stop()
+      stopping.abort()
+      await memory.stop()
     },
   }
 }
 
 const NOTHING: GapFill = {
   watch: (_kind, _payload, take) => take(),
-  seen: () => {},
   connected: () => {},
-  lost: () => {},
   status: () => undefined,
   stop: async () => {},
 }
 
-/** Only what people write can be read back. */
-function spotOf(payload: JsonObject, workspaces: Workspaces): Spot | undefined {
+/** Where a message stands; undefined for all but what people write: only that can be read back. */
+function writtenIn(payload: JsonObject, workspaces: Workspaces): Written | undefined {
   const event = objectAt(payload, 'event')
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
-  const channel = textAt(event, 'channel')
-  const ts = Number(textAt(event, 'ts') ?? Number.NaN)
-  if (channel === undefined || Number.isNaN(ts)) return undefined
-  return { team: workspaceOf(payload, workspaces)?.team, channel, ts, all: event.type === 'message' }
+  const team = workspaceOf(payload, workspaces)?.team
+  const [id, ts, root, type] = ['channel', 'ts', 'thread_ts', 'channel_type'].map((key) => textAt(event, key))
+  if (team === undefined || id === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
+  const all = event.type === 'message'
+  return { team, id, all, ts: Number(ts), thread: root ?? ts, ...(type === undefined ? {} : { type }) }
 }

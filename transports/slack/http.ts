@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
-import type { Health, TransportDeps } from '../../src/core/transport.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
 import { readBody } from '../../src/lib/read-body.ts'
 import { createSignatureCheck } from '../../src/lib/signatures.ts'
-import { textAt } from './fields.ts'
-import type { Taken } from './inbound/answers.ts'
+import { parsed, textAt } from './fields.ts'
 import type { PayloadKind } from './inbound/inbound.ts'
 import type { HttpOptions } from './options.ts'
+import type { Listener, Listening } from './socket.ts'
 
 /** Slack's requests are far smaller; a stranger's need not be read on. */
 const MAX_BODY = 2 * 1024 * 1024
@@ -15,13 +15,11 @@ const MAX_BODY = 2 * 1024 * 1024
 const MAX_AGE = 5 * 60_000
 
 /** HTTP mode: events, interactions and commands on one path, each proved by its signature over the raw body. */
-export type HttpListener = { start(): void; stop(): Promise<void>; health(): Health }
-
 export function createHttpListener(
   options: HttpOptions,
   deps: TransportDeps,
-  take: (kind: PayloadKind, payload: JsonObject) => Promise<Taken>,
-): HttpListener {
+  { take, connected }: Listening,
+): Listener {
   const { gateway } = deps
   const signature = createSignatureCheck(
     { scheme: 'slack', secret: options.signingSecret, tolerance: MAX_AGE },
@@ -46,7 +44,8 @@ export function createHttpListener(
       const { method = '' } = request
       throw new TriviumError('method_not_allowed', { method, path: options.path, allowed: 'POST' })
     }
-    const raw = await readRaw(request, gateway)
+    const raw = await new Promise<Buffer | 'too-large'>((done) => readBody(request, MAX_BODY, done))
+    if (raw === 'too-large') throw new TriviumError('body_too_large', { limit: MAX_BODY, gateway })
     const forged = signature.head(request.headers) ?? signature.body(request.headers, raw)
     if (forged !== undefined) {
       deps.refused('signature_invalid')
@@ -68,6 +67,7 @@ export function createHttpListener(
   return {
     start() {
       unmount = deps.http.mount(options.path, handle)
+      connected()
     },
     async stop() {
       unmount?.()
@@ -92,20 +92,9 @@ function readPayload(type: string, raw: string): { kind: PayloadKind; payload: J
 }
 
 function parse(text: string): JsonObject {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new TriviumError('bad_request', { reason: 'its body is not JSON' }, { cause })
-  }
+  const value = parsed(text)
   if (isJsonObject(value)) return value
   throw new TriviumError('bad_request', { reason: 'its body is no JSON object' })
-}
-
-async function readRaw(request: IncomingMessage, gateway: string): Promise<Buffer> {
-  const body = await new Promise<Buffer | 'too-large'>((done) => readBody(request, MAX_BODY, done))
-  if (body === 'too-large') throw new TriviumError('body_too_large', { limit: MAX_BODY, gateway })
-  return body
 }
 
 function answer(response: ServerResponse, status: number, body: string, retry = false) {

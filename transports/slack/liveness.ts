@@ -28,46 +28,40 @@ export function watchLiveness(options: {
 }): Liveness {
   const { socket, ping, maxSilence, now } = options
   const startedAt = now()
-  let greeted = false
-  let lastHeard = now()
-  let lastEvent = now()
-  let lastServerPing: number | undefined
+  let isGreeted = false
+  let heardAt = startedAt
+  let eventAt = startedAt
+  let pingedAt: number | undefined
 
-  const heard = () => {
-    lastHeard = now()
+  for (const sign of ['pong', 'message', 'ping']) {
+    socket.on(sign, () => {
+      heardAt = now()
+      if (sign === 'ping') pingedAt = heardAt
+    })
   }
-  socket.on('pong', heard)
-  socket.on('message', heard)
-  socket.on('ping', () => {
-    heard()
-    lastServerPing = now()
-  })
 
   const timer = setInterval(() => {
-    const why = reason()
+    const why = reason(now())
     if (why === undefined) return void (socket.readyState === socket.OPEN && socket.ping())
     clearInterval(timer)
     options.dead(why)
   }, ping)
 
-  function reason(): string | undefined {
-    const time = now()
-    if (!greeted) return time - startedAt > options.helloWithin ? 'Slack did not say hello' : undefined
-    if (time - lastHeard > ping * MISSED_PONGS)
-      return `the socket was silent for ${formatDuration(time - lastHeard)}`
-    if (lastServerPing !== undefined && time - lastServerPing > ping * MISSED_PINGS) {
-      return `Slack has not pinged for ${formatDuration(time - lastServerPing)}`
-    }
-    return time - lastEvent > maxSilence ? `no event came for ${formatDuration(maxSilence)}` : undefined
+  function reason(time: number): string | undefined {
+    const since = (at: number) => formatDuration(time - at)
+    if (!isGreeted) return time - startedAt > options.helloWithin ? 'Slack did not say hello' : undefined
+    if (time - heardAt > ping * MISSED_PONGS) return `the socket was silent for ${since(heardAt)}`
+    if (pingedAt !== undefined && time - pingedAt > ping * MISSED_PINGS)
+      return `Slack has not pinged for ${since(pingedAt)}`
+    return time - eventAt > maxSilence ? `no event came for ${formatDuration(maxSilence)}` : undefined
   }
 
   return {
     hello() {
-      greeted = true
-      heard()
+      isGreeted = true
     },
     event() {
-      lastEvent = now()
+      eventAt = now()
     },
     stop: () => clearInterval(timer),
   }

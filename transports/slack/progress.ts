@@ -36,7 +36,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps):
   const react = async ({ api }: Workspace, verb: 'add' | 'remove', name: string, place: Place) => {
     try {
       const { channel, ts: timestamp } = place
-      await api.tryCall(`reactions.${verb}`, (web) => web.reactions[verb]({ channel, name, timestamp }))
+      await api.call(`reactions.${verb}`, (web) => web.reactions[verb]({ channel, name, timestamp }))
     } catch (error) {
       const failure = slackFailure(error)
       if (failure.kind === 'rejected' && failure.code === 'missing_scope') {

@@ -1,40 +1,32 @@
-import { type RawData, WebSocket } from 'ws'
-import { reasonOf } from '../../src/core/errors.ts'
-import type { Log } from '../../src/core/log.ts'
-import type { Health } from '../../src/core/transport.ts'
+import { WebSocket } from 'ws'
+import { z } from 'zod'
+import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
-import { createAcks } from './acks.ts'
-import { createAppClient } from './app-client.ts'
+import { inTime, pause } from '../../src/lib/pause.ts'
+import { createWebClient } from './api.ts'
 import { slackFailure } from './failure.ts'
-import { type Envelope, readFrame } from './frames.ts'
+import { parsed } from './fields.ts'
 import type { Taken } from './inbound/answers.ts'
+import type { PayloadKind } from './inbound/inbound.ts'
 import { watchLiveness } from './liveness.ts'
+import type { SocketOptions } from './options.ts'
 
-export type SocketModeOptions = {
-  appToken: string
-  apiUrl: string
-  /** How often the peer is pinged, and how long no event may come before the socket is replaced; in ms. */
-  ping: number
-  maxSilence: number
-  /** Resolves once the envelope is durable; rejects: it is not acknowledged. */
-  take(envelope: Envelope): Promise<Taken>
-  /** Called each time a socket is ready. */
-  connected(): void
-  /**
-   * Called when a socket that was ready ended: until `since` (Unix ms) it certainly brought what there was. `announced`:
-   * Slack said that it would, and keeps what is written until the next.
-   */
-  lost(since: number, how: 'announced' | 'broken'): void
-  log: Log
-  now(): number
+/** What brings payloads in: a socket, or a path on the public listener. */
+export type Listener = {
+  start(): void
+  /** Ends once what was taken is acknowledged. */
+  stop(): Promise<void>
+  health(): Required<Health>
 }
 
-export type SocketMode = {
-  start(): void
-  /** Ends the connection once what was taken is acknowledged. */
-  stop(): Promise<void>
-  health(): Health
+/** Who is told of what comes in. */
+export type Listening = {
+  /** Resolves once the payload is durable; rejects: it is not acknowledged. */
+  take(kind: PayloadKind, payload: JsonObject): Promise<Taken>
+  /** Called each time that what is written begins to come. */
+  connected(): void
 }
 
 const HANDSHAKE = 10_000
@@ -45,11 +37,36 @@ const BACKOFF = { first: 250, longest: 30_000 }
 /** With wrong credentials, or Slack's ten sockets in use, asking often helps nobody. */
 const HOPELESS = 30_000
 const MAX_FRAME = 16 * 1024 * 1024
-
 /** A socket has proven itself once it brought an event, or lived for so long. */
 const PROVEN = 10_000
-/** With so many sockets in a row that ended sooner, health is red, though each of them began well. */
+/** After so many in a row that did not, health is red until one has, though each of them may have begun well. */
 const FLAPPING = 3
+
+/** What Slack sends: something to acknowledge, or word of the connection itself. */
+const frameSchema = z.union([
+  z.object({
+    envelope_id: z.string(),
+    type: z.string(),
+    payload: z.custom<JsonObject>(isJsonObject),
+    retry_attempt: z.number().optional(),
+  }),
+  z.object({ type: z.literal('hello'), num_connections: z.number().default(1) }),
+  z.object({ type: z.literal('disconnect'), reason: z.string().default('unknown') }),
+])
+
+const KINDS: Record<string, PayloadKind> = {
+  events_api: 'event',
+  slash_commands: 'command',
+  interactive: 'interaction',
+}
+
+type Envelope = Extract<z.infer<typeof frameSchema>, { envelope_id: string }>
+
+/** Reasons to disconnect that somebody has to do something about. */
+const FAULTS: Record<string, string> = {
+  link_disabled: 'Socket Mode is switched off in the settings of the app',
+  too_many_websockets: 'the app has all of its 10 sockets open (too_many_websockets)',
+}
 
 /**
  * Why a connection ended, and how long to wait before the next (ms); without `wait`, as failures add up. `end`: it never
@@ -62,75 +79,54 @@ type Ending = { why: string; wait?: number; end: 'failed' | 'brief' | 'proven'; 
  * one is asked for only after the last has gone. An envelope is acknowledged over the socket it came from, and
  * only when it is durable; Slack delivers again whatever was not acknowledged.
  */
-export function createSocketMode(options: SocketModeOptions): SocketMode {
-  const { log, now } = options
-  const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '', brief: 0 }
+export function createSocketMode(
+  options: SocketOptions,
+  { take, connected, log, now }: Listening & Pick<TransportDeps, 'log' | 'now'>,
+): Listener {
+  const { appToken, apiUrl, ping, 'max-silence': maxSilence } = options
+  /** `failures`: how many sockets in a row did not prove themselves. */
+  const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '', failures: 0 }
   const stopping = new AbortController()
-  const { appToken, apiUrl } = options
-  const web = createAppClient({ appToken, apiUrl, timeout: HANDSHAKE, log, signal: stopping.signal })
+  const web = createWebClient({ token: appToken, apiUrl, timeout: HANDSHAKE, log })
   let running: Promise<void> | undefined
 
   const run = async () => {
-    let failures = 0
     while (!stopping.signal.aborted) {
-      const ending = await connectOnce()
+      const { why, end, fault, wait } = await connectOnce()
       if (stopping.signal.aborted) return
-      const { why, end } = ending
-      failures = end === 'proven' ? 0 : failures + 1
-      state.brief = end === 'brief' ? state.brief + 1 : end === 'proven' ? 0 : state.brief
-      state.fault = ending.fault ?? (end === 'failed' || state.brief >= FLAPPING ? why : '')
+      const failures = end === 'proven' ? 0 : state.failures + 1
+      state.failures = failures
+      state.fault = fault ?? (end === 'failed' || failures >= FLAPPING ? why : '')
       // What Slack renews it wants back at once; but not again and again.
-      const wait =
-        ending.wait === 0 && failures > 1
-          ? backoff(failures, BACKOFF)
-          : (ending.wait ?? backoff(failures, BACKOFF))
-      log[failures === 0 ? 'info' : 'warn']({ why, wait }, 'the Slack socket ended; connecting anew')
-      await sleep(wait)
+      const rest = wait === 0 && failures <= 1 ? 0 : wait || backoff(failures, BACKOFF)
+      log[failures === 0 ? 'info' : 'warn']({ why, wait: rest }, 'the Slack socket ended; connecting anew')
+      await pause(rest, stopping.signal)
     }
   }
 
   const connectOnce = async (): Promise<Ending> => {
-    let url: string
     try {
-      url = (await web.apps.connections.open({})).url ?? ''
+      const opened = await inTime(web.apps.connections.open({}), stopping.signal)
+      return opened ? await serve(opened.url ?? '') : { why: 'stopped', end: 'failed' }
     } catch (error) {
       const failure = slackFailure(error)
       const why = `apps.connections.open failed: ${failure.reason}`
       if (failure.kind === 'rate-limited') return { why, wait: failure.seconds * 1000, end: 'failed' }
       return failure.kind === 'rejected' ? { why, wait: HOPELESS, end: 'failed' } : { why, end: 'failed' }
     }
-    if (stopping.signal.aborted) return { why: 'stopped', end: 'failed' }
-    try {
-      return await serve(url)
-    } catch (error) {
-      return { why: reasonOf(error), end: 'failed' }
-    }
-  }
-
-  /** `at`: until when the socket certainly brought what there was. */
-  const lost: SocketModeOptions['lost'] = (at, how) => {
-    if (!state.ready) return
-    state.since = now()
-    state.ready = false
-    if (!stopping.signal.aborted) options.lost(at, how)
   }
 
   /** Resolves when the socket is closed, or given up where it does not close. */
   const serve = (url: string) =>
     new Promise<Ending>((resolve) => {
       const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
-      const acks = createAcks(socket)
-      const underWay = createUnderWay()
+      const taking = new Set<Promise<void>>()
       let ending: Omit<Ending, 'end'> | undefined
       let end: Ending['end'] = 'failed'
-      let lastGood = now()
       let proving: NodeJS.Timeout | undefined
       const liveness = watchLiveness({
-        socket,
-        ping: options.ping,
-        maxSilence: options.maxSilence,
+        ...{ socket, ping, maxSilence, now },
         helloWithin: HANDSHAKE,
-        now,
         dead: (why) => {
           ending ??= { why, fault: why }
           socket.terminate()
@@ -138,83 +134,77 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
       })
 
       const prove = () => {
-        if (end === 'proven') return
         end = 'proven'
-        state.brief = 0
+        state.failures = 0
         state.fault = ''
       }
-      const leave = (why: string, more: Partial<Ending> = {}) => {
-        if (ending) return
-        ending = { why, wait: 0, ...more }
-        // Slack says so over this very socket.
-        lost(now(), 'announced')
-        void underWay.drained(DRAIN).then(() => {
-          acks.flush()
-          socket.close(1000)
-          setTimeout(() => socket.terminate(), CLOSE).unref()
-        })
+      const unready = () => {
+        if (state.ready) state.since = now()
+        state.ready = false
       }
-      const onStop = () => leave('stopped')
+      const leave = async (because: Omit<Ending, 'end'>) => {
+        if (ending) return
+        ending = because
+        unready()
+        await inTime(Promise.all(taking), AbortSignal.timeout(DRAIN))
+        socket.close(1000)
+        setTimeout(() => socket.terminate(), CLOSE).unref()
+      }
+      const onStop = () => void leave({ why: 'stopped' })
       stopping.signal.addEventListener('abort', onStop)
 
-      socket.on('error', (error) => {
-        ending ??= { why: error.message, fault: error.message }
+      const acknowledge = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
+        try {
+          const kind = KINDS[type]
+          // A payload that comes again says for which time.
+          const again = retry_attempt ? { ...payload, retry_attempt } : payload
+          const taken = kind && (await take(kind, again))
+          if (socket.readyState !== WebSocket.OPEN) return
+          // Without an answer JSON leaves `payload` out.
+          const answer = taken && 'response' in taken ? taken.response : undefined
+          socket.send(JSON.stringify({ envelope_id, payload: answer }))
+        } catch (error) {
+          // Not acknowledged, so Slack delivers it again.
+          log.debug({ err: error, type }, 'an envelope was refused')
+        }
+      }
+      const receive = (envelope: Envelope) => {
+        liveness.event()
+        state.lastEvent = now()
+        prove()
+        // Slack delivers again what a daemon that stops did not acknowledge.
+        if (stopping.signal.aborted) return
+        const taken = acknowledge(envelope).finally(() => taking.delete(taken))
+        taking.add(taken)
+      }
+
+      socket.on('message', (raw) => {
+        const frame = frameSchema.safeParse(parsed(String(raw))).data
+        if (!frame) return log.warn({}, 'a frame of Slack could not be read')
+        if ('envelope_id' in frame) return receive(frame)
+        if (frame.type === 'disconnect') {
+          const fault = FAULTS[frame.reason]
+          const why = `Slack said disconnect: ${frame.reason}`
+          return void leave(fault === undefined ? { why, wait: 0 } : { why, wait: HOPELESS, fault })
+        }
+        if (end === 'failed') end = 'brief'
+        proving = setTimeout(prove, PROVEN)
+        liveness.hello()
+        state.ready = true
+        state.connections = frame.num_connections
+        log.info({ connections: state.connections }, 'the Slack socket is ready')
+        connected()
+      })
+      socket.on('error', ({ message }) => {
+        ending ??= { why: message, fault: message }
       })
       socket.on('close', (code) => {
         liveness.stop()
         clearTimeout(proving)
         stopping.signal.removeEventListener('abort', onStop)
-        lost(lastGood, 'broken')
+        unready()
         resolve({ end, ...(ending ?? { why: `Slack closed it (${code})` }) })
       })
-      // Keeps nothing of an envelope but its id: thousands may wait for the store, and what is alive is copied about.
-      const receive = (envelope: Envelope) => {
-        const { id, type } = envelope
-        liveness.event()
-        lastGood = now()
-        state.lastEvent = lastGood
-        prove()
-        // Slack delivers again what a daemon that stops did not acknowledge.
-        if (stopping.signal.aborted) return
-        underWay.begin()
-        options.take(envelope).then(
-          (taken) => {
-            acks.add(id, taken && 'response' in taken ? taken.response : undefined)
-            underWay.end()
-          },
-          (error: unknown) => {
-            // Not acknowledged, so Slack delivers it again.
-            log.debug({ err: error, type }, 'an envelope was refused')
-            underWay.end()
-          },
-        )
-      }
-      socket.on('message', (raw: RawData) => {
-        const frame = readFrame(raw)
-        if (!frame) return log.warn({}, 'a frame of Slack could not be read')
-        if ('payload' in frame) return receive(frame)
-        if (frame.type === 'disconnect') return disconnect(frame.reason ?? 'unknown', leave)
-        if (end === 'failed') end = 'brief'
-        lastGood = now()
-        proving = setTimeout(prove, PROVEN)
-        liveness.hello()
-        state.ready = true
-        state.connections = frame.num_connections ?? 1
-        if (state.brief < FLAPPING) state.fault = ''
-        log.info({ connections: state.connections }, 'the Slack socket is ready')
-        options.connected()
-      })
-    })
-
-  const sleep = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(done, ms)
-      stopping.signal.addEventListener('abort', done)
-      function done() {
-        clearTimeout(timer)
-        stopping.signal.removeEventListener('abort', done)
-        resolve()
-      }
     })
 
   return {
@@ -226,62 +216,17 @@ export function createSocketMode(options: SocketModeOptions): SocketMode {
       await running
     },
     health() {
+      const { ready, connections, failures, fault } = state
       const silence = now() - state.lastEvent
-      const gauges = { connections: state.ready ? state.connections : 0, secondsSinceEvent: silence / 1000 }
-      const { connections, brief, fault } = state
-      if (brief >= FLAPPING) {
-        return {
-          ok: false,
-          detail: `not connected for long: ${brief} sockets ended at once (${fault})`,
-          gauges,
-        }
-      }
-      if (state.ready) {
+      const gauges = { connections: ready ? connections : 0, secondsSinceEvent: silence / 1000 }
+      if (ready && failures < FLAPPING) {
         const detail = `connected (${connections} of at most 10 sockets of this app), last event ${formatDuration(silence)} ago`
         return { ok: true, detail, gauges }
       }
       // Slack renews sockets every few hours; the moment between two is no fault.
-      const away = now() - state.since
-      if (state.fault === '' && away < HANDSHAKE) return { ok: true, detail: 'connecting', gauges }
-      return { ok: false, detail: `not connected: ${state.fault || 'no answer from Slack'}`, gauges }
+      if (fault === '' && now() - state.since < HANDSHAKE) return { ok: true, detail: 'connecting', gauges }
+      const often = failures < FLAPPING ? '' : ` (${failures} sockets in a row)`
+      return { ok: false, detail: `not connected: ${fault || 'no answer from Slack'}${often}`, gauges }
     },
-  }
-}
-
-function disconnect(reason: string, leave: (why: string, more?: Partial<Ending>) => void) {
-  const why = `Slack said disconnect: ${reason}`
-  if (reason === 'link_disabled') {
-    const fault = 'Socket Mode is switched off in the settings of the app'
-    return leave(why, { wait: HOPELESS, fault })
-  }
-  if (reason === 'too_many_websockets') {
-    return leave(why, {
-      wait: HOPELESS,
-      fault: 'the app has all of its 10 sockets open (too_many_websockets)',
-    })
-  }
-  leave(why)
-}
-
-/** Counts what is being taken; `drained` resolves when that is none, or after so many ms. */
-function createUnderWay() {
-  let count = 0
-  let empty: (() => void) | undefined
-  return {
-    begin() {
-      count++
-    },
-    end() {
-      if (--count === 0) empty?.()
-    },
-    drained: (patience: number) =>
-      new Promise<void>((resolve) => {
-        if (count === 0) return resolve()
-        const timer = setTimeout(resolve, patience)
-        empty = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      }),
   }
 }

@@ -10,12 +10,9 @@ export type Workspace = {
   team: string
   name: string
   botUser: string
-  botId: string
   token: string
   api: SlackApi
   directory: Directory
-  /** The scopes of the token, where Slack told them. */
-  scopes: string[]
 }
 
 export type Workspaces = {
@@ -37,51 +34,35 @@ export type Workspaces = {
 
 /** Makes the workspaces of a gateway, one a bot token. Does no I/O before `ready`. */
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Workspaces {
-  const apis = options.botToken.map((token) => ({
-    token,
-    api: createSlackApi({
-      token,
-      apiUrl: withSlash(options.apiUrl),
-      timeout: options['send-timeout'],
-      log: deps.log,
-      now: deps.now,
-    }),
-  }))
+  const { log, now, gateway } = deps
+  const apis = options.botToken.map((token) => {
+    const client = { token, apiUrl: options.apiUrl, timeout: options['send-timeout'] }
+    return { token, api: createSlackApi({ ...client, log, now }) }
+  })
   const found = new Map<string, Workspace>()
   const bots = new Set<string>()
-  let faults: string[] = []
+  let refused: string[] = []
   let asking: Promise<readonly Workspace[]> | undefined
 
-  const identify = async ({ token, api }: { token: string; api: SlackApi }): Promise<Workspace> => {
+  const identify = async ({ token, api }: { token: string; api: SlackApi }): Promise<void> => {
     const who = await api.call('auth.test', (web) => web.auth.test())
-    const workspace: Workspace = {
-      team: who.team_id ?? '',
-      name: who.team ?? who.team_id ?? '',
-      botUser: who.user_id ?? '',
-      botId: who.bot_id ?? '',
-      token,
-      api,
-      directory: createDirectory({ api, limit: options['name-cache'], now: deps.now, log: deps.log }),
-      scopes: who.response_metadata?.scopes ?? [],
-    }
-    found.set(workspace.team, workspace)
-    for (const id of [workspace.botUser, workspace.botId]) if (id !== '') bots.add(id)
-    return workspace
+    const { team_id: team = '', user_id: botUser = '', bot_id: botId = '' } = who
+    const directory = createDirectory({ api, limit: options['name-cache'], now, log })
+    found.set(team, { team, name: who.team ?? team, botUser, token, api, directory })
+    for (const id of [botUser, botId]) if (id !== '') bots.add(id)
   }
 
   const identifyAll = async (): Promise<readonly Workspace[]> => {
     const answers = await Promise.allSettled(apis.map(identify))
     const errors = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
-    const [first] = errors.map(slackFailure)
-    const isBearable = errors.length < apis.length && errors.every(isForGood)
+    const failures = errors.map(slackFailure)
+    const isBearable = errors.length < apis.length && failures.every(({ kind }) => kind === 'rejected')
+    const [first] = failures
     if (first && !isBearable) {
-      const { reason } = first
-      throw new TriviumError('send_failed', { gateway: deps.gateway, reason }, { cause: errors[0] })
+      throw new TriviumError('send_failed', { gateway, reason: first.reason }, { cause: errors[0] })
     }
-    faults = errors.map(
-      (error) => `one of ${apis.length} bot tokens does not work: ${slackFailure(error).reason}`,
-    )
-    for (const fault of faults) deps.log.error({}, fault)
+    refused = failures.map(({ reason }) => `one of ${apis.length} bot tokens does not work: ${reason}`)
+    for (const fault of refused) log.error({}, fault)
     return [...found.values()]
   }
 
@@ -93,7 +74,11 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
       })
       return asking
     },
-    faults: () => [...faults, ...[...found.values()].flatMap(faultOf)],
+    faults() {
+      const faulty = [...found.values()].filter(({ api }) => api.fault() !== undefined)
+      const faults = faulty.map(({ name, api }) => `the bot token of ${name} does not work: ${api.fault()}`)
+      return [...refused, ...faults]
+    },
     find: (team) => found.get(team),
     isOwnBot: (id) => bots.has(id),
     only: () => (apis.length === 1 ? found.values().next().value : undefined),
@@ -101,17 +86,4 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
       for (const { api } of apis) api.close()
     },
   }
-}
-
-function faultOf({ name, api }: Workspace): string[] {
-  const fault = api.fault()
-  return fault === undefined ? [] : [`the bot token of ${name} does not work: ${fault}`]
-}
-
-function isForGood(error: unknown): boolean {
-  return slackFailure(error).kind === 'rejected'
-}
-
-export function withSlash(url: string): string {
-  return url.endsWith('/') ? url : `${url}/`
 }

@@ -1,180 +1,157 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
-import type { Posted } from '../../fixtures/slack-server.ts'
+import { TriviumError } from '../../../src/core/errors.ts'
+import { slack } from '../../../transports/slack/index.ts'
+import { slackOptions } from '../../../transports/slack/options.ts'
+import { type Posted, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, deliverEvent, startWorld, type World } from './harness.ts'
+import { callback, startWorld, type World } from './harness.ts'
 
+const UNAVAILABLE = Array.from({ length: 50 }, () => ({ status: 500, body: {} }))
 let world: World
 afterEach(() => world.close())
 
+const open = async (more: object = {}, how: Parameters<typeof startWorld>[2] = {}) => {
+  world = await startWorld({ ping: 60, ...more }, undefined, how)
+  return world
+}
 /** Timestamps of now: a gap is only filled as far back as the options say. */
 let count = 0
-const ts = () => `${Math.floor(Date.now() / 1000)}.${String(++count).padStart(6, '0')}`
+const ts = (age = 0) => `${Math.floor(Date.now() / 1000) - age}.${String(++count).padStart(6, '0')}`
 const texts = () => world.fixture.store.messages.map((message) => message.text)
+const asked = (method = 'conversations.history') =>
+  world.server.calls.filter((call) => call.method === method)
+const health = () => world.transport.health().detail ?? ''
 
-function written(text: string, more: Partial<Posted> = {}): Posted {
+function written(text: string, more: Partial<Posted> & object = {}): Posted {
   const message = { ts: ts(), channel: 'C0GEN', user: 'U1ANN', text, ...more }
   world.server.write(message)
   return message
 }
 
+const deliver = (message: Posted, more: object = {}) =>
+  world.server.sockets.deliver('events_api', callback({ ...message, ...more }), { within: 3000 })
+
 describe('what was written while no socket was open', () => {
   test('is taken in order after the next connection, in channels and in threads, and once', async () => {
-    world = await startWorld({ ping: 60 })
+    const { server } = await open()
+    written('none of our business, as we were not there yet')
     const first = written('first')
-    await deliverEvent(world, { ...first })
-    world.server.fail('apps.connections.open', {})
-    world.server.sockets.cut()
-    written('missed in the channel')
+    await deliver(first)
+    server.sockets.cut()
+    const missed = Array.from({ length: 120 }, (_, index) => written(`missed ${index}`).text)
     written('missed in the thread', { thread_ts: first.ts })
     const late = written('missed, and delivered late')
-    await until(() => texts().includes(late.text), 'what was missed')
-    await world.server.sockets.deliver('events_api', callback({ ...late }))
-    assert.deepEqual(texts(), ['first', 'missed in the channel', 'missed in the thread', late.text])
-  })
-
-  test('is taken in order though it is more than one page', async () => {
-    world = await startWorld({ ping: 60 })
-    await deliverEvent(world, { ...written('first') })
-    world.server.sockets.cut()
-    const missed = Array.from({ length: 150 }, (_, index) => written(`missed ${index}`).text)
-    await until(() => texts().length > missed.length, 'what was missed', 30_000)
-    assert.deepEqual(texts(), ['first', ...missed])
-  })
-
-  test('is read again and again until Slack answers, though others are heard meanwhile, and health says so', async () => {
-    world = await startWorld({ ping: 60 })
-    await deliverEvent(world, { ...written('first') })
-    const { server, transport, fixture } = world
-    server.fail('conversations.history', { status: 500, body: {} }, { status: 500, body: {} })
-    server.sockets.cut()
-    written('missed')
-    await until(() => /catching up: 1 channel$/.test(transport.health().detail ?? ''), 'health that says so')
-    await server.sockets.deliver('events_api', callback({ ...written('live') }))
-    await until(() => texts().includes('missed'), 'what was missed')
-    assert.deepEqual(texts(), ['first', 'live', 'missed'])
-    await until(() => !/catching up/.test(transport.health().detail ?? ''), 'health that is quiet again')
-    const warnings = fixture.logs.filter(
-      ({ level, message }) => level === 'warn' && /could not be read/.test(message),
-    )
-    assert.equal(warnings.length, 1)
-  })
-
-  test('is taken once the store is back, where that was away as well', async () => {
-    world = await startWorld({ ping: 60 })
-    const { server, fixture } = world
-    await deliverEvent(world, { ...written('first') })
-    fixture.store.fail()
-    server.sockets.cut()
-    written('missed')
-    await until(() => fixture.store.calls >= 2, 'a message that is refused')
-    fixture.store.recover()
-    await until(() => texts().includes('missed'), 'what was missed')
-  })
-
-  test('is found after a restart, though others were heard before it could be read', async () => {
-    world = await startWorld({ ping: 60 })
-    const { server, transport } = world
-    await deliverEvent(world, { ...written('first') })
-    const outage = Array.from({ length: 50 }, () => ({ status: 500, body: {} }))
-    server.fail('conversations.history', ...outage)
-    server.sockets.cut()
-    written('missed')
-    await server.sockets.deliver('events_api', callback({ ...written('live') }))
-    await transport.stop()
-    server.heal('conversations.history')
-    await world.another()
-    await until(() => texts().includes('missed'), 'what was missed')
-  })
-
-  test('is found though the next message comes before a slow store has said how far was read', async () => {
-    world = await startWorld({ ping: 60 })
-    const { server, transport, fixture } = world
-    const channels = Array.from({ length: 10 }, (_, index) => `C${index}`)
-    for (const channel of channels) await deliverEvent(world, { ...written(`first ${channel}`, { channel }) })
-    await transport.stop()
-    for (const channel of channels) written(`missed ${channel}`, { channel })
-    const { get } = fixture.store.kv
-    const { promise: isOpen, resolve: open } = Promise.withResolvers<void>()
-    fixture.store.kv.get = async (key) => {
-      await isOpen
-      return get(key)
-    }
-    await world.another()
-    for (const channel of channels) {
-      await server.sockets.deliver('events_api', callback({ ...written(`live ${channel}`, { channel }) }))
-    }
-    open()
-    const missed = () => texts().filter((text) => text.startsWith('missed'))
-    await until(() => missed().length === channels.length, 'what was missed')
+    await until(() => texts().includes(late.text), 'what was missed', 30_000)
+    await deliver(late)
+    assert.deepEqual(texts(), ['first', ...missed, 'missed in the thread', late.text])
   })
 
   test('may be a whole thread, or an answer in an old one', async () => {
-    world = await startWorld({ ping: 60 })
-    const { server } = world
+    const { server } = await open()
     const old = Array.from({ length: 8 }, (_, index) => written(`old ${index}`))
-    for (const message of old) await deliverEvent(world, { ...message })
+    for (const message of old) await deliver(message)
     server.sockets.cut()
     const root = written('missed root')
     written('missed answer', { thread_ts: root.ts })
     written('missed answer to an old one', { thread_ts: old[0]?.ts ?? '' })
-    await until(() => texts().includes('missed answer to an old one'), 'what was missed')
-    assert.deepEqual(texts().slice(8), ['missed root', 'missed answer', 'missed answer to an old one'])
-    // One look at the history tells which of the old ones were answered.
-    const asked = server.calls.filter(({ method }) => method === 'conversations.replies')
-    assert.deepEqual(new Set(asked.map(({ args }) => args.ts)), new Set([root.ts, old[0]?.ts]))
+    await until(() => texts().length === 11, 'what was missed')
+    const missed = texts().slice(8)
+    assert.ok(missed.includes('missed answer to an old one'))
+    assert.ok(missed.indexOf('missed root') < missed.indexOf('missed answer'))
+    // The history tells which of the old ones were answered.
+    const threads = asked('conversations.replies').map(({ args }) => args.ts)
+    assert.deepEqual(new Set(threads), new Set([root.ts, old[0]?.ts]))
+    // A thread that was itself missed is remembered for the next time.
+    server.sockets.cut()
+    written('later answer', { thread_ts: root.ts })
+    await until(() => texts().includes('later answer'), 'what was missed again')
+  })
+
+  test('is read again and again until Slack answers, though others are heard meanwhile, and health says so', async () => {
+    const { server, fixture } = await open()
+    await deliver(written('first'))
+    server.fail('conversations.history', ...UNAVAILABLE.slice(0, 2))
+    server.sockets.cut()
+    written('missed')
+    await until(() => /catching up: 1 channel$/.test(health()), 'health that says so')
+    await deliver(written('live'))
+    await until(() => texts().includes('missed'), 'what was missed')
+    assert.deepEqual(texts(), ['first', 'live', 'missed'])
+    await until(() => !/catching up/.test(health()), 'health that is quiet again')
+    const warned = fixture.logs.filter(({ message }) => /could not be read/.test(message))
+    assert.equal(warned.length, 1)
+  })
+
+  test('is found after a restart, though others were heard before it could be read', async () => {
+    let ahead = -600_000
+    const { server, transport, another } = await open({}, { now: () => Date.now() + ahead })
+    await deliver(written('first', { ts: ts(600) }))
+    server.fail('conversations.history', ...UNAVAILABLE)
+    server.sockets.cut()
+    written('missed', { ts: ts(300) })
+    ahead = 0
+    await deliver(written('live'))
+    await transport.stop()
+    server.heal('conversations.history')
+    await another()
+    await until(() => texts().includes('missed'), 'what was missed')
+  })
+
+  test('is found though the next message comes before a slow store has said how far was read', async () => {
+    const { transport, fixture, another } = await open()
+    const channels = Array.from({ length: 10 }, (_, index) => `C${index}`)
+    for (const channel of channels) await deliver(written('first', { channel }))
+    await transport.stop()
+    for (const channel of channels) written('missed', { channel })
+    const { get } = fixture.store.kv
+    const { promise: isOpen, resolve: answer } = Promise.withResolvers<void>()
+    fixture.store.kv.get = async (key) => isOpen.then(() => get(key))
+    await another()
+    for (const channel of channels) await deliver(written('live', { channel }))
+    answer()
+    const missed = () => texts().filter((text) => text === 'missed')
+    await until(() => missed().length === channels.length, 'what was missed')
+  })
+
+  test('is read after a start in HTTP mode', async () => {
+    const { server, transport, fixture } = await open()
+    await deliver(written('first'))
+    await transport.stop()
+    written('missed')
+    const { apiUrl } = server
+    const options = { mode: 'http', botToken: 'xoxb-test', signingSecret: 'shhh', apiUrl, progress: 'off' }
+    const http = slack.create(slackOptions.parse(options), fixture.deps)
+    await http.start()
+    await until(() => texts().includes('missed'), 'what was missed')
+    await http.stop()
+    await http.close()
   })
 
   test("in many channels is read at a pace that stays below Slack's limits, and health counts what is left", async () => {
-    world = await startWorld({ ping: 60 })
-    const { server, transport } = world
-    for (let index = 0; index < 25; index++) {
-      const channel = `C${index}`
-      await deliverEvent(world, { ...written(`first ${channel}`, { channel }) })
-    }
+    const { server } = await open()
+    for (let index = 0; index < 25; index++) await deliver(written('first', { channel: `C${index}` }))
     server.sockets.cut()
-    await until(() => /catching up: 5 channels$/.test(transport.health().detail ?? ''), 'a pause')
-    const read = server.calls.filter(({ method }) => method === 'conversations.history').length
-    assert.ok(read <= 21, `${read} calls`)
+    await until(() => /catching up: 5 channels$/.test(health()), 'a pause')
+    assert.ok(asked().length <= 21, `${asked().length} calls`)
   })
 
-  test('keeps the kind of its channel', async () => {
-    world = await startWorld({ ping: 60 })
-    const channel = 'G0GROUP'
-    await deliverEvent(world, { ...written('first', { channel }), channel_type: 'mpim' })
-    world.server.sockets.cut()
-    written('missed', { channel })
+  test('keeps the kind of its channel, and is read though a thread was deleted', async () => {
+    const { server, fixture } = await open()
+    const place = { channel: 'G0GROUP', channel_type: 'mpim' }
+    await deliver(written('first', place))
+    await deliver(written('answer', { ...place, thread_ts: '1.1' }))
+    server.fail('conversations.replies', { body: { ok: false, error: 'thread_not_found' } })
+    server.sockets.cut()
+    written('missed', { channel: 'G0GROUP' })
     await until(() => texts().includes('missed'), 'what was missed')
-    const types = world.fixture.store.messages.map(({ data }) => data.channelType)
-    assert.deepEqual(types, ['mpim', 'mpim'])
-  })
-
-  test('is read though a thread that was remembered has been deleted', async () => {
-    world = await startWorld({ ping: 60 })
-    const first = written('first')
-    await deliverEvent(world, { ...first })
-    world.server.fail('conversations.replies', { body: { ok: false, error: 'thread_not_found' } })
-    world.server.sockets.cut()
-    written('missed')
-    await until(() => texts().includes('missed'), 'what was missed')
-  })
-
-  test('is left to Slack where the bot may not read the channel, and the others are read', async () => {
-    world = await startWorld({ ping: 60 })
-    await deliverEvent(world, { ...written('first', { channel: 'C0A' }), channel: 'C0A' })
-    await deliverEvent(world, { ...written('second', { channel: 'C0B' }), channel: 'C0B' })
-    world.server.fail('conversations.history', { body: { ok: false, error: 'missing_scope' } })
-    world.server.sockets.cut()
-    written('missed', { channel: 'C0A' })
-    await until(() => texts().includes('missed'), 'what was missed')
-    assert.doesNotMatch(world.transport.health().detail ?? '', /catching up/)
+    assert.ok(fixture.store.messages.every(({ data }) => data.channelType === 'mpim'))
   })
 
   test('without a mention is left alone where Slack delivers only mentions', async () => {
-    world = await startWorld({ ping: 60 })
-    const first = written('<@U0BOT> first')
-    await deliverEvent(world, { ...first, type: 'app_mention' })
-    world.server.sockets.cut()
+    const { server } = await open()
+    await deliver(written('<@U0BOT> first'), { type: 'app_mention' })
+    server.sockets.cut()
     written('none of our business')
     written('<@U0BOT> second')
     await until(() => texts().length === 2, 'what was missed')
@@ -182,39 +159,137 @@ describe('what was written while no socket was open', () => {
   })
 })
 
-test('progress is shown with reactions on what a route wants, and on nothing else', async () => {
-  world = await startWorld({ progress: {} })
-  const { store } = world.fixture
-  const wanted = await deliverEvent(world, { text: 'please', ts: ts() })
-  const unwanted = await deliverEvent(world, { text: 'chatter', ts: ts() })
-  store.settle(unwanted.id, 'unrouted')
-  await until(() => world.server.reactions.length === 1, 'a reaction')
-  store.settle(wanted.id, 'done')
-  await until(() => world.server.reactions.length === 3, 'all reactions')
-  assert.deepEqual(world.server.reactions, [
-    { verb: 'add', name: 'eyes', ts: wanted.data.ts },
-    { verb: 'remove', name: 'eyes', ts: wanted.data.ts },
-    { verb: 'add', name: 'white_check_mark', ts: wanted.data.ts },
-  ])
+describe('a channel that Slack cannot read', () => {
+  for (const error of ['fatal_error', 'missing_scope']) {
+    test(`(${error}) does not keep the others waiting, however many there are`, async () => {
+      const { server } = await open()
+      const broken = ['C0X1', 'C0X2', 'C0X3', 'C0X4']
+      for (const channel of ['C0OK', ...broken]) await deliver(written('first', { channel }))
+      for (const channel of broken) server.failFor(channel, error)
+      server.sockets.cut()
+      written('missed', { channel: 'C0OK' })
+      await until(() => texts().includes('missed'), 'what was missed')
+      const channels = asked().map(({ args }) => String(args.channel))
+      assert.ok(channels.indexOf('C0OK') > channels.indexOf('C0X4'), 'the broken ones came first')
+      // What will never be told is not waited for.
+      if (error === 'missing_scope') await until(() => !/catching up/.test(health()), 'quiet health')
+    })
+  }
+
+  test('since the token of its workspace was revoked keeps no other workspace waiting', async () => {
+    const server = await startSlackServer()
+    const who = (team: string) => ({
+      body: { ok: true, team, team_id: team, user_id: 'U0BOT', bot_id: 'B0BOT' },
+    })
+    server.fail('auth.test', who('T1'), who('T2'))
+    await open({ botToken: ['xoxb-one', 'xoxb-two'] }, { server })
+    const first = async (team: string, channel: string) => {
+      const event = { ...callback({ ...written('first', { channel }) }), team_id: team, authorizations: [] }
+      assert.ok((await server.sockets.deliver('events_api', event)).acked)
+    }
+    await first('T2', 'C2A')
+    const revoked = ['C1A', 'C1B', 'C1C']
+    for (const channel of revoked) {
+      await first('T1', channel)
+      server.failFor(channel, 'token_revoked')
+    }
+    server.sockets.cut()
+    written('missed', { channel: 'C2A' })
+    await until(() => texts().includes('missed'), 'what was missed')
+    const tries = asked().filter(({ args }) => revoked.includes(String(args.channel))).length
+    assert.ok(tries <= 1, `${tries} calls with a token that does not work`)
+  })
+
+  test('makes the gateway red after minutes, until it can be read', async () => {
+    let ahead = 0
+    const { server, transport } = await open({}, { now: () => Date.now() + ahead })
+    await deliver(written('first'))
+    server.fail('conversations.history', ...UNAVAILABLE)
+    server.sockets.cut()
+    written('missed')
+    await until(() => asked().length >= 2, 'two attempts')
+    await until(() => transport.health().ok, 'a connection')
+    ahead = 6 * 60_000
+    assert.equal(transport.health().ok, false)
+    assert.match(health(), /catching up: 1 channel, failing for 6.*: Slack answered 500/)
+    server.heal('conversations.history')
+    await until(() => texts().includes('missed') && transport.health().ok, 'green health', 20_000)
+  })
 })
 
-test('progress that a daemon left behind when it ended is brought to its end by the next, and by one only', async () => {
-  world = await startWorld({ progress: {} })
-  const { server, fixture, transport } = world
-  const message = await deliverEvent(world, { text: 'please', ts: ts() })
-  await until(() => server.reactions.length === 1, 'eyes')
-  await transport.stop()
-  await world.another()
-  const third = await world.another()
-  const kept = () => fixture.store.kv.list('slack/team/working/', 10)
-  assert.equal((await kept()).length, 1)
-  fixture.store.settle(message.id, 'failed')
-  await until(() => server.reactions.length === 3, 'all reactions')
-  assert.deepEqual(
-    server.reactions.map(({ verb, name }) => `${verb} ${name}`),
-    ['add eyes', 'remove eyes', 'add warning'],
-  )
-  assert.deepEqual(await kept(), [])
-  await third.transport.stop()
-  assert.equal(server.reactions.length, 3)
+describe('a message that is refused', () => {
+  test('since the store is away is read once that is back, in channels that nobody knew as well', async () => {
+    const { fixture } = await open()
+    fixture.store.fail()
+    for (const channel of ['C0A', 'C0B']) {
+      const sent = callback({ ...written('refused', { channel }) })
+      const { acked } = await world.server.sockets.deliver('events_api', sent, { within: 200 })
+      assert.equal(acked, false)
+    }
+    fixture.store.recover()
+    await until(() => texts().length === 2, 'what was refused')
+  })
+
+  test('is read after a restart, though others were heard in between', async () => {
+    const { server, fixture, transport, another } = await open()
+    await deliver(written('first', { ts: ts(600) }))
+    server.fail('conversations.history', ...UNAVAILABLE)
+    fixture.store.fail()
+    const refused = callback({ ...written('refused', { ts: ts(300) }) })
+    await world.server.sockets.deliver('events_api', refused, { within: 200 })
+    fixture.store.recover()
+    await deliver(written('next'))
+    await transport.stop()
+    server.heal('conversations.history')
+    await another()
+    await until(() => texts().length === 3, 'what was refused')
+    assert.deepEqual(texts(), ['first', 'next', 'refused'])
+  })
+
+  test('by a daemon that ended is read by the next, though others took what came after it', async () => {
+    const { server, fixture, transport, another } = await open()
+    await deliver(written('first', { ts: ts(600) }))
+    const { transport: other } = await another()
+    server.fail('conversations.history', ...UNAVAILABLE)
+    fixture.deps.accept = async () => {
+      throw new TriviumError('store_unavailable', { store: 'test', reason: 'away' })
+    }
+    const refused: string[] = []
+    for (let each = 0; each < 4; each++) {
+      const message = callback({ ...written(`message ${each}`, { ts: ts(300) }) })
+      const { acked } = await server.sockets.deliver('events_api', message, { within: 300 })
+      if (!acked) refused.push(`message ${each}`)
+    }
+    assert.equal(refused.length, 2)
+    await other.stop()
+    await transport.stop()
+    server.heal('conversations.history')
+    await another()
+    await until(() => refused.every((text) => texts().includes(text)), 'what was refused')
+  })
+
+  test('because of a slow file keeps no other waiting, and is taken once, with its file', async () => {
+    const { server, fixture, transport } = await open()
+    const { artifacts } = fixture.deps
+    const { save } = artifacts
+    const { promise: isThere, resolve: arrive } = Promise.withResolvers<void>()
+    artifacts.save = async (...args) => isThere.then(() => save(...args))
+    const file = { id: 'F9', name: 'notes.txt', mimetype: 'text/plain', url_private: server.file('f', 'top') }
+    await deliver(written('first', { channel: 'C0B' }))
+    const slow = written('slow', { channel: 'C0A', ...{ subtype: 'file_share', files: [file] } })
+    assert.equal((await deliver(slow)).acked, false)
+    await until(() => asked().length > 0, 'a fill that waits for the file')
+    server.sockets.cut()
+    written('missed', { channel: 'C0B' })
+    written('quick', { channel: 'C0A' })
+    await until(() => texts().includes('missed') && texts().includes('quick'), 'what was missed')
+    assert.ok(!texts().includes('slow'))
+    arrive()
+    await until(() => !/catching up/.test(transport.health().detail ?? ''), 'the end', 20_000)
+    const found = fixture.store.messages.filter(({ text }) => text === 'slow')
+    assert.deepEqual(
+      found.map(({ attachments }) => attachments.length),
+      [1],
+    )
+  })
 })

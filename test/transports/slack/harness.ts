@@ -31,10 +31,15 @@ export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object 
   })
 }
 
-/** Starts a Slack and a gateway on it, connected. */
-export async function startWorld(more: object = {}, ask?: TransportDeps['ask']): Promise<World> {
-  const server = await startSlackServer()
-  const fixture = await startTransportFixture({ gateway: 'team', ...(ask ? { ask } : {}) })
+/** Starts a Slack, where none is given, and a gateway on it, connected. */
+export async function startWorld(
+  more: object = {},
+  ask?: TransportDeps['ask'],
+  { server: given, now }: { server?: SlackServer; now?: () => number } = {},
+): Promise<World> {
+  const server = given ?? (await startSlackServer())
+  const known = { ...(ask ? { ask } : {}), ...(now ? { now } : {}) }
+  const fixture = await startTransportFixture({ gateway: 'team', ...known })
   const transport = slack.create(socketOptions(server, more), fixture.deps)
   await transport.start()
   const closing = [async () => end(transport), () => fixture.close()]

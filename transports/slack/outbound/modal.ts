@@ -29,7 +29,7 @@ export async function openModal(given: ModalView, sending: Sending): Promise<voi
   await save()
   const verb = target.inModal ? 'push' : 'open'
   try {
-    const answer = await workspace.api.write(`views.${verb}`, (web) =>
+    const answer = await workspace.api.call(`views.${verb}`, (web) =>
       web.views[verb]({ trigger_id: triggerId, view }),
     )
     sent.view = answer.view?.id ?? ''

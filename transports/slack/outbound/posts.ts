@@ -26,7 +26,7 @@ export async function post(
   mark: { key: string; part: number; parts: number },
 ): Promise<Posted> {
   await api.pace(channel, mark.key)
-  const answer = await api.write(`chat.postMessage/${channel}`, (web) =>
+  const answer = await api.call(`chat.postMessage/${channel}`, (web) =>
     web.chat.postMessage({
       channel,
       ...shown,
@@ -77,7 +77,7 @@ export async function replaceAll(sending: Sending, log: SentLog): Promise<void> 
     try {
       await workspace.api.pace(`update/${place.channel}`, reply.key)
       const { channel } = place
-      await workspace.api.write('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
+      await workspace.api.call('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
     } catch (error) {
       if (!isRefused(error, GONE)) throw error
       sent.replaces = { ...replaces, posts: part }
@@ -95,7 +95,7 @@ async function handOver(key: string, { workspace, sent }: Sending, channel: stri
   const earlier = await log.read(key)
   for (const ts of earlier.posted.filter((each) => !sent.posted.includes(each))) {
     try {
-      await workspace.api.write('chat.delete', (web) => web.chat.delete({ channel, ts }))
+      await workspace.api.call('chat.delete', (web) => web.chat.delete({ channel, ts }))
     } catch (error) {
       // Somebody may have deleted it, or nobody may.
       if (slackFailure(error).kind !== 'rejected') throw error
@@ -119,8 +119,8 @@ export async function findPosts(
   for (let page = 0; page < PAGES; page++) {
     const query = { channel, limit: PAGE, include_all_metadata: true, ...(cursor ? { cursor } : {}) }
     const { messages = [], response_metadata: next } = await (thread === undefined
-      ? api.write('conversations.history', (web) => web.conversations.history(query))
-      : api.write('conversations.replies', (web) => web.conversations.replies({ ...query, ts: thread })))
+      ? api.call('conversations.history', (web) => web.conversations.history(query))
+      : api.call('conversations.replies', (web) => web.conversations.replies({ ...query, ts: thread })))
     for (const { ts, files: shared, metadata } of messages) {
       if (shared?.some(({ id }) => id !== undefined && files.includes(id))) found.shared = true
       const mark: unknown = metadata?.event_payload

@@ -68,7 +68,7 @@ export function requireAnswered(sending: Sending): void {
 
 /** Opens the direct messages of the bot with a user, or finds them: Slack answers the same each time. */
 export async function openDirect(user: string, { api }: Workspace): Promise<string> {
-  const answer = await api.write('conversations.open', (web) => web.conversations.open({ users: user }))
+  const answer = await api.call('conversations.open', (web) => web.conversations.open({ users: user }))
   return answer.channel?.id ?? user
 }
 
@@ -136,7 +136,7 @@ async function postEphemeral(sending: Sending, shown: Post): Promise<string> {
   const { reply, workspace, target } = sending
   const { channel } = target
   await workspace.api.pace(channel, reply.key)
-  const answer = await workspace.api.write('chat.postEphemeral', (web) =>
+  const answer = await workspace.api.call('chat.postEphemeral', (web) =>
     web.chat.postEphemeral({ channel, user: viewerOf(sending), ...shown, ...activeThread(sending) }),
   )
   return answer.message_ts ?? ''

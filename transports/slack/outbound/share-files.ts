@@ -15,7 +15,7 @@ export async function shareFiles(
   const files: { id: string; title: string }[] = []
   for (const { name, size, sha256 } of reply.attachments ?? []) {
     // An upload that is not shared is seen by nobody, so it may fail and be repeated.
-    const slot = await api.write('files.getUploadURLExternal', (web) =>
+    const slot = await api.call('files.getUploadURLExternal', (web) =>
       web.files.getUploadURLExternal({ filename: name, length: size }),
     )
     const response = await fetch(slot.upload_url ?? '', {
@@ -34,7 +34,7 @@ export async function shareFiles(
   if (!first) return
   sent.files = files.map(({ id }) => id)
   await save()
-  await api.write('files.completeUploadExternal', (web) =>
+  await api.call('files.completeUploadExternal', (web) =>
     web.files.completeUploadExternal({
       files: [first, ...rest],
       channel_id: channel,

@@ -103,7 +103,7 @@ export function createStreams(
     const before = shown ? { post: shown } : {}
     if ((await keep(id, { ...before, busyUntil: now() + longest }, version)) === undefined) return
     try {
-      if (shown) await workspace.api.tryCall('chat.update', (web) => web.chat.update({ ...shown, ...first }))
+      if (shown) await workspace.api.call('chat.update', (web) => web.chat.update({ ...shown, ...first }))
       const mark = { key: keyOf(id), part: 0, parts: 1 }
       await keep(id, { post: shown ?? (await post(workspace, target, first, mark)) })
     } catch (error) {

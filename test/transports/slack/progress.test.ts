@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { until } from '../../fixtures/until.ts'
+import { deliverEvent, startWorld, type World } from './harness.ts'
+
+let world: World
+afterEach(() => world.close())
+
+test('progress is shown with reactions on what a route wants, and on nothing else', async () => {
+  world = await startWorld({ progress: {} })
+  const { store } = world.fixture
+  const wanted = await deliverEvent(world, { text: 'please' })
+  const unwanted = await deliverEvent(world, { text: 'chatter' })
+  store.settle(unwanted.id, 'unrouted')
+  await until(() => world.server.reactions.length === 1, 'a reaction')
+  store.settle(wanted.id, 'done')
+  await until(() => world.server.reactions.length === 3, 'all reactions')
+  assert.deepEqual(world.server.reactions, [
+    { verb: 'add', name: 'eyes', ts: wanted.data.ts },
+    { verb: 'remove', name: 'eyes', ts: wanted.data.ts },
+    { verb: 'add', name: 'white_check_mark', ts: wanted.data.ts },
+  ])
+})
+
+test('progress that a daemon left behind when it ended is brought to its end by the next, and by one only', async () => {
+  world = await startWorld({ progress: {} })
+  const { server, fixture, transport } = world
+  const message = await deliverEvent(world, { text: 'please' })
+  await until(() => server.reactions.length === 1, 'eyes')
+  await transport.stop()
+  await world.another()
+  const third = await world.another()
+  const kept = () => fixture.store.kv.list('slack/team/working/', 10)
+  assert.equal((await kept()).length, 1)
+  fixture.store.settle(message.id, 'failed')
+  await until(() => server.reactions.length === 3, 'all reactions')
+  assert.deepEqual(
+    server.reactions.map(({ verb, name }) => `${verb} ${name}`),
+    ['add eyes', 'remove eyes', 'add warning'],
+  )
+  assert.deepEqual(await kept(), [])
+  await third.transport.stop()
+  assert.equal(server.reactions.length, 3)
+})

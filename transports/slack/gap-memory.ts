@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { reasonOf } from '../../src/core/errors.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+
+/** A channel in which somebody wrote. Times are Slack's: seconds with six decimals, the ids of messages too. */
+export type Channel = {
+  team: string
+  id: string
+  /** Slack's channel_type, where an event told it. */
+  type?: string
+  /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
+  all: boolean
+  /** Nothing before it was ever our business. */
+  first: number
+  /** Roots of threads, and when each was last written in; the last of these stands last. */
+  threads: Map<string, number>
+  /** The version of what the store has. */
+  version: number
+}
+
+/** Where a message stands. `thread`: the root of its thread, or itself. */
+export type Written = Pick<Channel, 'team' | 'id' | 'all'> & { ts: number; thread: string; type?: string }
+
+/** The channels, and until when everything was taken: in memory, and on the store for the next daemon. */
+export type GapMemory = {
+  /** Remembers that a message was written. */
+  note(written: Written): Channel
+  /** All that are known. */
+  channels(): Channel[]
+  /** Learns what the store knows. Resolves with until when every other daemon has taken all; Infinity without any. */
+  load(): Promise<number>
+  saveSoon(): void
+  stop(): Promise<void>
+}
+
+/** Shorter than messages are recognised (7 days), less the day for which a fill is tried. */
+export const KEPT = 5 * 86_400_000
+const MAX_CHANNELS = 5000
+/** How many threads of a channel are remembered: its record stays below 2 KB. */
+const MAX_THREADS = 40
+/** How soon is saved (ms): late costs some calls after a crash, but of a new channel nobody would know. */
+const SAVE = 2000
+const SAVE_NEW = 20
+
+const channelSchema = z.object({
+  team: z.string(),
+  channel: z.string(),
+  all: z.boolean(),
+  first: z.number().default(0),
+  type: z.string().exactOptional(),
+  active: z.record(z.string(), z.number()).default({}),
+})
+
+/** `whole`: until when everything was taken; undefined until that is known. */
+export function createGapMemory(
+  { kv, gateway, log }: Pick<TransportDeps, 'kv' | 'gateway' | 'log'>,
+  whole: () => number | undefined,
+): GapMemory {
+  const seen = `slack/${gateway}/seen/`
+  const wholes = `slack/${gateway}/whole/`
+  const own = wholes + randomUUID()
+  const channels = new Map<string, Channel>()
+  const dirty = new Set<Channel>()
+  /** What other daemons noted, perhaps before they died: forgotten once all of that has been read. */
+  let others: string[] = []
+  let since = 0
+  let saved: number | undefined
+
+  const find = (team: string, id: string, { all, first }: Pick<Channel, 'all' | 'first'>): Channel => {
+    const key = `${team}/${id}`
+    const channel = channels.get(key) ?? { team, id, all, first, threads: new Map(), version: 0 }
+    channel.all ||= all
+    channel.first = Math.min(channel.first, first)
+    channels.set(key, channel)
+    const [oldest] = channels.keys()
+    if (channels.size > MAX_CHANNELS && oldest !== undefined) channels.delete(oldest)
+    return channel
+  }
+
+  const read = async (key: string): Promise<void> => {
+    const found = await kv.get(key)
+    const stored = channelSchema.safeParse(found?.value).data
+    if (!found || !stored) return
+    const channel = find(stored.team, stored.channel, stored)
+    channel.version = found.version
+    if (stored.type !== undefined) channel.type ??= stored.type
+    const all = [...Object.entries(stored.active), ...channel.threads].sort(([, a], [, b]) => a - b)
+    channel.threads.clear()
+    for (const [root, at] of all) remember(channel, root, at)
+  }
+
+  const write = async (channel: Channel): Promise<void> => {
+    const { team, id, all, first, type, threads, version } = channel
+    const active = Object.fromEntries(threads)
+    const value = { team, channel: id, all, first, active, ...(type === undefined ? {} : { type }) }
+    const key = `${seen}${team}/${id}`
+    const next = await kv.set(key, value, { ttl: KEPT, ifVersion: version })
+    if (next !== undefined) {
+      channel.version = next
+      return
+    }
+    // Another daemon has written, or it expired: what both know is written the next time.
+    channel.version = 0
+    await read(key)
+    touch(channel)
+  }
+
+  const save = async () => {
+    const changed = [...dirty]
+    dirty.clear()
+    const until = whole()
+    try {
+      await Promise.all(changed.map(write))
+      if (until === undefined) return
+      if (until !== saved) await kv.set(own, until, { ttl: KEPT })
+      saved = until
+      if (until > since) for (const key of others.splice(0)) await kv.delete(key)
+    } catch (error) {
+      for (const channel of changed) touch(channel)
+      log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
+    }
+  }
+
+  /** A timer that finds nothing to save is cheaper than to keep one. */
+  const saveIn = (ms: number) => void setTimeout(save, ms).unref()
+
+  const touch = (channel: Channel) => {
+    if (dirty.has(channel)) return
+    dirty.add(channel)
+    saveIn(channel.version === 0 ? SAVE_NEW : SAVE)
+  }
+
+  return {
+    note({ team, id, all, ts, thread, type }) {
+      const channel = find(team, id, { all, first: ts })
+      if (type !== undefined) channel.type = type
+      remember(channel, thread, ts)
+      touch(channel)
+      return channel
+    },
+    channels: () => [...channels.values()],
+    async load() {
+      await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
+      others = (await kv.list(wholes, 100)).filter((key) => key !== own)
+      const untils = await Promise.all(others.map((key) => kv.get(key)))
+      since = Math.min(...untils.map((each) => z.number().catch(0).parse(each?.value)))
+      return since
+    },
+    saveSoon: () => saveIn(SAVE_NEW),
+    stop: save,
+  }
+}
+
+/** When somebody wrote there last. */
+export function lastActive({ threads, first }: Channel): number {
+  return [...threads.values()].at(-1) ?? first
+}
+
+/** The longest silent one is forgotten where there are too many. */
+function remember({ threads }: Channel, root: string, at: number): void {
+  const before = threads.get(root) ?? 0
+  threads.delete(root)
+  threads.set(root, Math.max(before, at))
+  const [oldest] = threads.keys()
+  if (threads.size > MAX_THREADS && oldest !== undefined) threads.delete(oldest)
+}
