@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 
 /**
  * Moves the write-ahead log into the database beside the event loop, with a connection of its own; see
- * checkpoint.ts. Each message in is a request; the answer is how long the log is, in pages. Plain JavaScript: what
+ * checkpoint.ts. Each message in is a request; the answer is the reason of a failure, or empty. Plain JavaScript: what
  * strips types would be loaded once more for this thread, and take 10 MB.
  */
 const db = new DatabaseSync(String(workerData), { timeout: 5_000 })
@@ -12,8 +12,9 @@ const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
 
 parentPort?.on('message', () => {
   try {
-    parentPort?.postMessage({ pages: Number(checkpoint.get()?.log ?? 0) })
+    checkpoint.get()
+    parentPort?.postMessage('')
   } catch (error) {
-    parentPort?.postMessage({ error: error instanceof Error ? error.message : String(error) })
+    parentPort?.postMessage(error instanceof Error ? error.message : String(error))
   }
 })

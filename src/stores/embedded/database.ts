@@ -41,15 +41,16 @@ function makeOwn(path: string): void {
 /**
  * NORMAL: a commit is in the log when it returns, and on the disk when the writer has flushed the log. Pages of 16 KB
  * hold eleven messages of 1 KB with little space between them, and keep larger ones out of overflow pages. Freed pages
- * are used again, so a file that trimming keeps at its size needs no vacuum. The checkpointer decides when the log is
- * moved into the database.
+ * are used again, so a file that trimming keeps at its size needs no vacuum. The checkpointer moves the log into the
+ * database; from 4,000 pages on each commit moves what it left, so that the log starts over and does not grow without
+ * end under load.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
     PRAGMA page_size = 16384;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
-    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 67108864;
     PRAGMA cache_size = -10240;
     PRAGMA temp_store = MEMORY;

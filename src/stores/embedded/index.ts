@@ -1,35 +1,26 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, fdatasync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
-import { timeOf } from '../../core/message-id.ts'
 import type { Store } from '../../core/store.ts'
+import { syncDir } from '../../lib/disk.ts'
 import { createCheckpointer } from './checkpoint.ts'
-import { createCounters } from './counters.ts'
 import { openDatabase } from './database.ts'
 import { toStoreError } from './failure.ts'
 import { createJobRows } from './job-rows.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
-import { createKeyValues } from './key-values.ts'
-import { createLeases } from './leases.ts'
+import { createKeyValues, createLeases } from './key-values.ts'
 import { lockDirectory } from './lock.ts'
-import { createNames } from './names.ts'
-import type { Parts } from './parts.ts'
+import { createParts } from './parts.ts'
 import { createReceive } from './receive.ts'
-import { createRememberedKeys } from './remembered-keys.ts'
-import { createSignals } from './signals.ts'
-import { text } from './sql.ts'
 import { createStats } from './stats.ts'
 import { createTopicLog } from './topic-log.ts'
 import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
-import { openWalFile } from './wal-file.ts'
 import { createWriter } from './writer.ts'
-
-/** The queue that the pump adds to. */
-const DISPATCH = 'dispatch'
 
 export type EmbeddedOptions = {
   /** The data directory; made where it is missing. The database is `trivium.db` in it. */
@@ -41,58 +32,39 @@ export type EmbeddedOptions = {
   now?: () => number
 }
 
+const flush = promisify(fdatasync)
+
 /**
  * Opens the store in one SQLite file, for one process at a time. Throws `store_locked` where another
  * process has it open and `store_version` where a newer Trivium made it.
  */
 export async function createEmbeddedStore(options: EmbeddedOptions): Promise<Store> {
-  const { dir, toEvent, log, now = Date.now } = options
-  mkdirSync(dir, { recursive: true })
-  const unlock = lockDirectory(dir)
+  mkdirSync(options.dir, { recursive: true })
+  const unlock = lockDirectory(options.dir)
   try {
-    return openStore(dir, toEvent, log, now, unlock)
+    return await openStore(options, unlock)
   } catch (error) {
     unlock()
-    throw toStoreError(join(dir, 'trivium.db'), error)
+    throw toStoreError(join(options.dir, 'trivium.db'), error)
   }
 }
 
-function openStore(
-  dir: string,
-  toEvent: Parts['toEvent'],
-  log: Log,
-  now: () => number,
+async function openStore(
+  { dir, toEvent, log, now = Date.now }: EmbeddedOptions,
   unlock: () => void,
-): Store {
+): Promise<Store> {
   const address = join(dir, 'trivium.db')
   const db = openDatabase(dir)
-  const wal = openWalFile(address)
-  const writer = createWriter(db, address, wal)
-  const parts: Parts = {
-    db,
-    writer,
-    counters: createCounters(db, writer),
-    gateways: createNames(db, writer, 'gateway'),
-    queues: createNames(db, writer, 'queue'),
-    keys: createRememberedKeys(db, writer),
-    signals: createSignals(writer, log),
-    now,
-    idTime: createIdTime(db, now),
-    toEvent,
-    read: async (work) => {
-      try {
-        return work()
-      } catch (error) {
-        throw toStoreError(address, error)
-      }
-    },
-  }
+  // Closing this handle drops no lock of SQLite: those are on the database and the `-shm` file
+  // (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only what may be written.
+  const wal = openSync(`${address}-wal`, 'r+')
+  // A log that was just made must be found again after a power failure. Windows cannot flush a folder.
+  if (process.platform !== 'win32') await syncDir(dir)
+  const writer = createWriter(db, address, () => flush(wal))
+  const parts = createParts({ db, writer, now, toEvent, address, log })
   const rows = createJobRows(parts)
-  const journal = createJournal(parts, (jobs) => {
-    for (const job of jobs) rows.insert(parts.queues.number(DISPATCH), DISPATCH, job)
-  })
-  const topicLog = createTopicLog(parts, journal)
-  const checkpointer = createCheckpointer(db, writer, address, log)
+  const journal = createJournal(parts, rows)
+  const checkpointer = createCheckpointer(writer, address, log)
   const ping = db.prepare('SELECT 1')
   let closed = false
   return {
@@ -100,7 +72,7 @@ function openStore(
     address,
     journal,
     receive: createReceive(parts, journal),
-    topics: createTopics(parts, topicLog),
+    topics: createTopics(parts, createTopicLog(parts, journal)),
     jobs: createJobs(parts, rows, journal),
     kv: createKeyValues(parts),
     leases: createLeases(parts),
@@ -115,21 +87,11 @@ function openStore(
     close: async () => {
       if (closed) return
       closed = true
-      writer.close()
+      await writer.close()
       await checkpointer.close()
-      await wal.close()
+      closeSync(wal)
       db.close()
       unlock()
     },
-  }
-}
-
-/** Time for ids that never steps back, also across restarts. */
-function createIdTime(db: Parts['db'], now: () => number): () => number {
-  const row = db.prepare('SELECT id FROM journal ORDER BY seq DESC LIMIT 1').get()
-  let last = row ? timeOf(text(row.id)) : 0
-  return () => {
-    last = Math.max(last, now())
-    return last
   }
 }

@@ -2,9 +2,13 @@ import type { Json } from '../../core/json.ts'
 import type { Accepted, Message, NewMessage } from '../../core/message.ts'
 import { decodeMessage, encodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
-import type { Journal, MessageFilter, NewJob, Note } from '../../core/store.ts'
+import type { Journal, MessageFilter, Note } from '../../core/store.ts'
+import type { JobRows } from './job-rows.ts'
 import type { Parts } from './parts.ts'
 import { int, maybeText, prepareAll, type Row, text } from './sql.ts'
+
+/** The queue that the pump adds to. */
+const DISPATCH = 'dispatch'
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
 
@@ -22,9 +26,8 @@ export type JournalTable = Journal & {
   addNotes(seq: number, notes: readonly Note[]): void
 }
 
-/** `addJobs` adds to the queue `dispatch` inside the transaction that it is called in. */
-export function createJournal(parts: Parts, addJobs: (jobs: readonly NewJob[]) => void): JournalTable {
-  const { db, writer, counters, gateways, keys, signals } = parts
+export function createJournal(parts: Parts, rows: JobRows): JournalTable {
+  const { db, writer, counters, gateways, queues, keys, signals } = parts
   const sql = prepareAll(db, 'journal.sql')
   const [insert, ready, insertNote] = [sql('insert'), sql('ready'), sql('note')]
   const [selectAt, selectAfter, idAt] = [sql('at'), sql('after'), sql('idAt')]
@@ -38,7 +41,7 @@ export function createJournal(parts: Parts, addJobs: (jobs: readonly NewJob[]) =
     })
   }
 
-  function appendOne(message: NewMessage, now: number, hash: Buffer | undefined): string {
+  function appendOne(message: NewMessage, now: number, hash: string | undefined): string {
     const seq = counters.add('journal', 1)
     const id = makeId(parts.idTime(), seq)
     const gateway = gateways.number(message.gateway)
@@ -135,7 +138,7 @@ export function createJournal(parts: Parts, addJobs: (jobs: readonly NewJob[]) =
       writer.writeRepeatable(() => {
         if (counters.get('pump') !== from) return false
         counters.set('pump', to)
-        addJobs(jobs)
+        for (const job of jobs) rows.insert(queues.number(DISPATCH), DISPATCH, job)
         return true
       }),
   }

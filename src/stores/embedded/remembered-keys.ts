@@ -1,176 +1,152 @@
 import { hash as digest } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { timeOf } from '../../core/message-id.ts'
-import { createKeyFilter } from './key-filter.ts'
-import { createKeyTable, type KeyTable } from './key-table.ts'
-import { blob, int, prepareAll, type Row } from './sql.ts'
+import { blob, int, prepareAll } from './sql.ts'
 import type { Writer } from './writer.ts'
 
 /** How long a key is remembered: seven days. */
 export const KEY_AGE = 7 * 24 * 60 * 60 * 1_000
 
+/** New keys are kept in so many maps in memory, by the first byte of their hash. */
+const BUCKETS = 256
 /** Rows of the index that one sweep looks at. */
 const SWEEP = 2_000
-/** Rows of the index that go into the filter with one transaction. */
+/** Rows of the index that one transaction reads into the filter. */
 const FILL = 256
-/** Rows of the tail that are read or moved at once at most. */
-const PAGE = 4_096
+/** Rows of the tail that one transaction removes. */
+const CUT = 1_024
+/** Bytes of the filter: two to the power of 25 bits. */
+const FILTER = 2 ** 22
 
 /**
  * Idempotency keys of messages, events and jobs, each for seven days, with the id of what it made.
  *
- * A random B-tree dirties a page for every key, which costs more than all the rest of a message. So a new
- * key is appended to a tail table, with its place in a table in memory; when that is full, it is moved to
- * the index in the order of the hashes, a few with each transaction: neighbours share pages, and no turn
- * of the event loop takes long. At start the table is made again from the tail.
+ * A random B-tree dirties a page for every key, which costs more than all the rest of a message. So a new key is
+ * appended to the table `key_tail` and kept in memory. Once `capacity` keys are in memory, each transaction moves
+ * buckets of them to the table `key_index`, one after the other: the keys of a bucket are neighbours there and share
+ * pages. When every bucket was moved, the rows of the tail from before that round are removed.
  */
 export type RememberedKeys = {
-  hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer
+  /** The hash of a key, as text of one byte a character. */
+  hash(kind: 'message' | 'event' | 'job', space: string, key: string): string
   /** The id that the key made, if it is younger than seven days at `now`. */
-  find(hash: Buffer, now: number): string | undefined
+  find(hash: string, now: number): string | undefined
   /** Inside a transaction only. */
-  remember(hash: Buffer, id: string): void
+  remember(hash: string, id: string): void
   /** Removes expired keys from one slice of the index. Inside a transaction only. Returns how many. */
   sweep(now: number): number
 }
 
-/** A full table on its way to the index. `lastRow` is the last of the tail that it covers. */
-type Moving = { table: KeyTable; slot: number; phase: 'move' | 'cut' | 'done'; lastRow: number }
-
-/** `bits` sets how many keys are kept in memory before they are moved: half of two to that power. */
-export function createRememberedKeys(db: DatabaseSync, writer: Writer, bits = 19): RememberedKeys {
-  const capacity = 2 ** (bits - 1)
+export function createRememberedKeys(db: DatabaseSync, writer: Writer, capacity = 65_536): RememberedKeys {
   const sql = prepareAll(db, 'keys.sql')
-  const [append, tailAt, cut] = [sql('append'), sql('tailAt'), sql('cut')]
-  const [findStored, store] = [sql('find'), sql('store')]
+  const [append, tailAt, move, find, cut] = [
+    sql('append'),
+    sql('tailAt'),
+    sql('move'),
+    sql('find'),
+    sql('cut'),
+  ]
+  /** Rows of the tail by hash. */
+  const buckets = Array.from({ length: BUCKETS }, () => new Map<string, number>())
+  const bucketOf = (hash: string) => buckets[hash.charCodeAt(0)] ?? new Map<string, number>()
+  let size = 0
   let lastRow = 0
-  let active = createKeyTable(bits, lastRow)
-  let moving: Moving | undefined
-  /** What `moving` is after this transaction. */
-  let moved: Moving | undefined
-  let added = 0
+  /** The bucket to move next, and how many of them this transaction has moved. */
+  let next = 0
+  let moved = 0
+  /** Rows up to `removed` are removed. Those up to `inIndex` can be, those up to `lastOfRound` after this round. */
+  let removed = 0
+  let inIndex = 0
+  let lastOfRound = 0
+  let added: string[] = []
   let swept = Buffer.alloc(0)
-  /** What the index may have. It is filled beside the traffic; until then every look-up goes to the index. */
-  let filter = createKeyFilter()
+  const filter = createFilter()
+  /** The filter has the index up to this hash. Undefined: it has all. Until then every look-up goes to the index. */
   let filledTo: Uint8Array | undefined = Buffer.alloc(0)
-  load()
+
+  for (const row of sql('tail').iterate()) {
+    lastRow = int(row.n)
+    if (size === 0) removed = lastRow - 1
+    put(toText(blob(row.hash)), lastRow)
+  }
+  lastOfRound = lastRow
 
   writer.follow({
     beforeCommit: () => {
       if (filledTo) filledTo = fill(filledTo)
-      // Twice as much as came in: done long before the next table is full.
-      moved = moving && step(moving, Math.max(4, added * 2))
-      // Only transactions nearly as large as a table come this far.
-      while (moved && moved.phase !== 'done' && active.size >= capacity) moved = step(moved, PAGE)
+      if (removed < inIndex) cut.run(Math.min(inIndex, removed + CUT))
+      // Four times what came in: memory gets back to `capacity` after each start.
+      const share = size > capacity ? Math.ceil((added.length * 4 * BUCKETS) / capacity) : 0
+      for (moved = 0; moved < Math.min(share, BUCKETS); moved++) toIndex(buckets[(next + moved) % BUCKETS])
     },
     committed: () => {
-      active.keep()
-      added = 0
-      moving = moved && unlessDone(moved)
-      if (!moving && active.size >= capacity) startMoving()
+      if (removed < inIndex) removed = Math.min(inIndex, removed + CUT)
+      for (; moved > 0; moved--) forget()
+      added = []
     },
     rolledBack: () => {
-      active.undo(added)
-      lastRow -= added
-      added = 0
+      for (const hash of added) bucketOf(hash).delete(hash)
+      size -= added.length
+      lastRow -= added.length
+      added = []
     },
   })
 
-  /** Makes the tables again from the tail, a page at a time. */
-  function load(): void {
-    for (let rows = page(); rows.length > 0; rows = page()) {
-      for (const row of rows) {
-        if (active.size === 0) active = createKeyTable(bits, int(row.n) - 1)
-        lastRow = int(row.n)
-        active.add(blob(row.hash), lastRow)
-        if (active.size >= capacity) startMoving()
-      }
-    }
-    active.keep()
+  function put(hash: string, row: number): void {
+    bucketOf(hash).set(hash, row)
+    size++
   }
 
-  function page(): Row[] {
-    return sql('tail').all(lastRow, PAGE)
-  }
-
-  function startMoving(): void {
-    // Only a process that ended again and again before it was done leaves two full tables behind.
-    while (moving) moving = unlessDone(inTransaction(moving))
-    moving = { table: active, slot: 0, phase: 'move', lastRow }
-    active = createKeyTable(bits, lastRow)
-  }
-
-  function inTransaction(state: Moving): Moving {
-    db.exec('BEGIN IMMEDIATE')
-    try {
-      const next = step(state, PAGE)
-      db.exec('COMMIT')
-      return next
-    } catch (error) {
-      if (db.isTransaction) db.exec('ROLLBACK')
-      throw error
+  function toIndex(bucket = new Map<string, number>()): void {
+    for (const hash of [...bucket.keys()].sort()) {
+      move.run(bucket.get(hash) ?? 0)
+      filter.add(hash)
     }
   }
 
-  /** Moves, or when all is moved cuts off, so many keys. */
-  function step({ table, slot, phase, lastRow: last }: Moving, share: number): Moving {
-    if (phase === 'cut') {
-      const { changes } = cut.run(last, share * 16)
-      return { table, slot, phase: changes === 0 ? 'done' : 'cut', lastRow: last }
-    }
-    const { rows, next, end } = table.walk(slot, share)
-    for (const row of rows) {
-      const key = tailAt.get(row)
-      if (!key) continue
-      store.run(blob(key.hash), blob(key.id))
-      filter.add(blob(key.hash))
-    }
-    return { table, slot: next, phase: end ? 'cut' : 'move', lastRow: last }
+  /** Drops the next bucket, which is in the index now. */
+  function forget(): void {
+    size -= buckets[next]?.size ?? 0
+    buckets[next] = new Map()
+    next = (next + 1) % BUCKETS
+    if (next > 0) return
+    inIndex = lastOfRound
+    lastOfRound = lastRow
   }
 
-  /** The id of a hash in a table: one of few candidates has all of it, or none. */
-  function findIn(table: KeyTable, hash: Buffer): string | undefined {
-    // The newest last: a key that was free again after seven days may be there twice.
-    for (const row of table.candidates(hash).reverse()) {
-      const key = tailAt.get(row)
-      if (key && hash.equals(blob(key.hash))) return toId(blob(key.id))
-    }
-    return undefined
-  }
-
-  /** Adds the next slice of the index to the filter. Undefined: it has all. */
+  /** Adds the next slice of the index to the filter. */
   function fill(after: Uint8Array): Uint8Array | undefined {
     const rows = sql('slice').all(after, FILL)
-    for (const row of rows) filter.add(blob(row.hash))
+    for (const row of rows) filter.add(toText(blob(row.hash)))
     return rows.length < FILL ? undefined : blob(rows.at(-1)?.hash)
   }
 
-  function findInIndex(hash: Buffer): string | undefined {
-    if (!filledTo && !filter.mayHave(hash)) return undefined
-    const row = findStored.get(hash)
-    return row && toId(blob(row.id))
+  function stored(hash: string) {
+    const row = bucketOf(hash).get(hash)
+    if (row !== undefined) return tailAt.get(row)
+    return filledTo || filter.mayHave(hash) ? find.get(Buffer.from(hash, 'latin1')) : undefined
   }
 
   return {
     // JSON keeps the parts apart and lone surrogates distinct. SHA-256, cut to 128 bits.
-    hash: (kind, space, key) =>
-      digest('sha256', JSON.stringify([kind, space, key]), 'buffer').subarray(0, 16),
+    hash: (kind, space, key) => digest('sha256', JSON.stringify([kind, space, key]), 'latin1').slice(0, 16),
     find: (hash, now) => {
-      const id = findIn(active, hash) ?? (moving && findIn(moving.table, hash)) ?? findInIndex(hash)
-      return id !== undefined && timeOf(id) > now - KEY_AGE ? id : undefined
+      const row = stored(hash)
+      const id = row && toId(blob(row.id))
+      return id && timeOf(id) > now - KEY_AGE ? id : undefined
     },
     remember: (hash, id) => {
       lastRow++
-      append.run(lastRow, hash, Buffer.from(id.replaceAll('-', ''), 'hex'))
-      active.add(hash, lastRow)
-      added++
+      append.run(lastRow, Buffer.from(hash, 'latin1'), Buffer.from(id.replaceAll('-', ''), 'hex'))
+      put(hash, lastRow)
+      added.push(hash)
     },
     sweep: (now) => {
       const end = sql('sweepEnd').get(swept, SWEEP)?.hash
       if (end === null || end === undefined) {
         swept = Buffer.alloc(0)
         // The filter cannot forget, so it is made anew after each round.
-        filter = createKeyFilter()
+        filter.clear()
         filledTo = Buffer.alloc(0)
         return 0
       }
@@ -183,11 +159,26 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, bits = 19
   }
 }
 
-function unlessDone(state: Moving): Moving | undefined {
-  return state.phase === 'done' ? undefined : state
+/** A set that may know more than was added: one bit for a hash, so that 3 in 100 strangers are known at a million. */
+function createFilter() {
+  const bytes = new Uint8Array(FILTER)
+  const at = (hash: string) =>
+    (hash.charCodeAt(4) << 14) | (hash.charCodeAt(5) << 6) | (hash.charCodeAt(6) >> 2)
+  const bit = (hash: string) => 1 << (hash.charCodeAt(7) & 7)
+  return {
+    add: (hash: string) => {
+      bytes[at(hash)] = (bytes[at(hash)] ?? 0) | bit(hash)
+    },
+    mayHave: (hash: string) => ((bytes[at(hash)] ?? 0) & bit(hash)) !== 0,
+    clear: () => bytes.fill(0),
+  }
+}
+
+function toText(hash: Uint8Array): string {
+  return Buffer.from(hash).toString('latin1')
 }
 
 function toId(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+  const hex = Buffer.from(bytes).toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

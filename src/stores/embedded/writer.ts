@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isEnvironmental, toStoreError } from './failure.ts'
-import type { WalFile } from './wal-file.ts'
 
 /** How many calls one transaction takes at most; the rest waits for the next turn. */
 const BATCH = 4_096
@@ -32,8 +31,8 @@ export type Writer = {
    * transaction failed for the disk; the next may work.
    */
   check(): boolean
-  /** Commits and flushes what was asked for, then refuses everything. */
-  close(): void
+  /** Commits and flushes what was asked for, and refuses all that comes after. */
+  close(): Promise<void>
 }
 
 type Settled = { resolve(): void; reject(error: unknown): void }
@@ -46,8 +45,10 @@ type Call = Settled & { flush: boolean; run(): void }
  * `synchronous = FULL` promises. When a flush fails, the kernel may have dropped the pages that it did not
  * write, and a later flush would succeed without them (https://wiki.postgresql.org/wiki/Fsync_Errors); so
  * everything is refused from then on, until the store is opened again.
+ *
+ * `flush` resolves when all that was committed before the call is on the disk.
  */
-export function createWriter(db: DatabaseSync, address: string, wal: WalFile): Writer {
+export function createWriter(db: DatabaseSync, address: string, flush: () => Promise<void>): Writer {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
@@ -56,6 +57,7 @@ export function createWriter(db: DatabaseSync, address: string, wal: WalFile): W
   /** Committed and not yet on the disk: in the flush that is under way, and for the next one. */
   let flushing: Settled[] = []
   let unflushed: Settled[] = []
+  let lastFlush: Promise<void> = Promise.resolve()
   let mustFlush = false
   let scheduled = false
   let lastWorked = true
@@ -146,7 +148,7 @@ export function createWriter(db: DatabaseSync, address: string, wal: WalFile): W
     if (flushing.length > 0 || unflushed.length === 0) return
     flushing = unflushed
     unflushed = []
-    wal.flush().then(flushed, failed)
+    lastFlush = flush().then(flushed, failed)
   }
 
   function flushed(): void {
@@ -173,16 +175,12 @@ export function createWriter(db: DatabaseSync, address: string, wal: WalFile): W
       if (refusal) throw refusal
       return lastWorked
     },
-    close: () => {
+    close: async () => {
       if (refusal) return
       while (waiting.length > 0) commitWaiting()
       refusal = new TriviumError('store_unavailable', { store: address, reason: 'it is closed' })
-      try {
-        wal.flushSync()
-        for (const one of [...flushing.splice(0), ...unflushed.splice(0)]) one.resolve()
-      } catch (error) {
-        failed(error)
-      }
+      flushOn()
+      while (flushing.length > 0) await lastFlush
     },
   }
 }

@@ -1,32 +1,23 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createSignals } from '../../../src/stores/embedded/signals.ts'
-import { openWalFile, type WalFile } from '../../../src/stores/embedded/wal-file.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
 import { quiet, withDir } from './kit.ts'
 
-/** A log whose flushes end when the test says so: how long a disk takes cannot be provoked otherwise. */
-function heldWal() {
+/** Flushes that end when the test says so: how long a disk takes cannot be provoked otherwise. */
+function heldFlush() {
   const flushes: { end(): void; fail(error: Error): void }[] = []
-  let atOnce = 0
-  const wal: WalFile = {
-    flush: () => new Promise((resolve, reject) => flushes.push({ end: resolve, fail: reject })),
-    flushSync: () => {
-      atOnce++
-    },
-    close: async () => {},
-  }
-  return { wal, flushes, atOnce: () => atOnce }
+  const flush = () => new Promise<void>((resolve, reject) => flushes.push({ end: resolve, fail: reject }))
+  return { flush, flushes }
 }
 
 function open(t: TestContext, dir: string) {
   const db = openDatabase(dir)
   t.after(() => db.close())
-  const held = heldWal()
-  const writer = createWriter(db, 'test', held.wal)
+  const held = heldFlush()
+  const writer = createWriter(db, 'test', held.flush)
   const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
   const settled: string[] = []
   const add = (name: string, write = writer.write) =>
@@ -103,33 +94,21 @@ describe('the flush of the log', () => {
     })
   })
 
-  test('is done at once by closing, which answers all that was asked for', async (t) => {
+  test('is waited for by closing, and answers all that was asked for', async (t) => {
     await withDir(async (dir) => {
-      const { writer, flushes, settled, add, atOnce } = open(t, dir)
+      const { writer, flushes, settled, add } = open(t, dir)
       add('flushing')
       await turns()
       add('waiting')
-      writer.close()
-      assert.equal(atOnce(), 1)
+      const closed = writer.close().then(() => settled.push('closed'))
       await turns()
-      assert.deepEqual(settled, ['flushing', 'waiting'])
+      assert.deepEqual(settled, [])
       flushes[0]?.end()
       await turns()
-      assert.deepEqual(settled, ['flushing', 'waiting'])
-    })
-  })
-
-  test('works on the log of a database, which is not there without it', async () => {
-    await withDir(async (dir) => {
-      const path = join(dir, 'trivium.db')
-      assert.throws(() => openWalFile(path), { code: 'ENOENT' })
-      const db = openDatabase(dir)
-      const wal = openWalFile(path)
-      const writer = createWriter(db, path, wal)
-      await writer.write(() => db.exec("INSERT INTO gateway (name) VALUES ('a')"))
-      await Promise.all([wal.flush(), wal.close()])
-      assert.throws(wal.flushSync, { code: 'EBADF' })
-      db.close()
+      assert.deepEqual(settled, ['flushing'])
+      flushes[1]?.end()
+      await closed
+      assert.deepEqual(settled, ['flushing', 'waiting', 'closed'])
     })
   })
 })

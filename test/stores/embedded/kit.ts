@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Log } from '../../../src/core/log.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
-import type { WalFile } from '../../../src/stores/embedded/wal-file.ts'
 import { toEvent } from '../../contract/store/kit.ts'
 
 export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
@@ -19,8 +18,8 @@ export async function withDir(body: (dir: string) => Promise<void>): Promise<voi
   }
 }
 
-/** Stands for the log where durability is not the matter of a test. */
-export const noWal: WalFile = { flush: async () => {}, flushSync: () => {}, close: async () => {} }
+/** Stands for the flush of the log where durability is not the matter of a test. */
+export const noFlush = async () => {}
 
 export function openStore(dir: string, now: () => number = Date.now): Promise<Store> {
   return createEmbeddedStore({ dir, toEvent, log: quiet, now })

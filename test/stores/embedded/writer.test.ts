@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createSignals } from '../../../src/stores/embedded/signals.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
 import { saying } from '../../contract/store/kit.ts'
-import { noWal, quiet, withDir, withStore } from './kit.ts'
+import { noFlush, quiet, withDir, withStore } from './kit.ts'
 
 describe('group commit', () => {
   test('the calls of one turn are one transaction, and none is answered before it is on the disk', async () => {
@@ -15,7 +15,7 @@ describe('group commit', () => {
       const db = openDatabase(dir)
       const other = new DatabaseSync(join(dir, 'trivium.db'), { readOnly: true })
       const seen = other.prepare('SELECT count(*) AS n FROM gateway')
-      const writer = createWriter(db, 'test', noWal)
+      const writer = createWriter(db, 'test', noFlush)
       let commits = 0
       writer.follow({ committed: () => commits++ })
       const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
@@ -34,7 +34,7 @@ describe('group commit', () => {
   test('a call that throws is undone alone and rejects alone', async () => {
     await withDir(async (dir) => {
       const db = openDatabase(dir)
-      const writer = createWriter(db, 'test', noWal)
+      const writer = createWriter(db, 'test', noFlush)
       const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
       const calls = [
         writer.write(() => insert.run('a')),
@@ -59,7 +59,7 @@ describe('group commit', () => {
   test('a signal is raised only by a commit, once, and a listener that throws harms nobody', async () => {
     await withDir(async (dir) => {
       const db = openDatabase(dir)
-      const writer = createWriter(db, 'test', noWal)
+      const writer = createWriter(db, 'test', noFlush)
       const signals = createSignals(writer, quiet)
       let heard = 0
       signals.on('journal', () => {
@@ -93,7 +93,7 @@ describe('group commit', () => {
   test('a full disk refuses with store_unavailable, keeps what was there, and is over when there is room', async () => {
     await withDir(async (dir) => {
       const db = openDatabase(dir)
-      const writer = createWriter(db, 'test', noWal)
+      const writer = createWriter(db, 'test', noFlush)
       const insert = db.prepare('INSERT INTO kv (key, value, version) VALUES (?, ?, 1)')
       await writer.write(() => insert.run('before', 'x'))
       // What a full disk looks like to SQLite: SQLITE_FULL when the file would have to grow.

@@ -4,22 +4,22 @@
 INSERT INTO key_tail (n, hash, id) VALUES (?, ?, ?);
 
 -- name: tail
--- What is not surely in the index yet; read once, at start, in pages.
-SELECT n, hash FROM key_tail WHERE n > ? ORDER BY n LIMIT ? + 0;
+-- What is not surely in the index yet; read once, at start.
+SELECT n, hash FROM key_tail ORDER BY n;
 
 -- name: tailAt
-SELECT hash, id FROM key_tail WHERE n = ?;
+SELECT id FROM key_tail WHERE n = ?;
+
+-- name: move
+-- Puts a row of the tail into the index. Repeating it is harmless: after a crash it is moved again.
+INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail WHERE n = ?;
 
 -- name: cut
--- Removes a slice of the tail that is in the index.
-DELETE FROM key_tail WHERE n IN (SELECT n FROM key_tail WHERE n <= ? ORDER BY n LIMIT ? + 0);
+-- Removes what is in the index from the tail.
+DELETE FROM key_tail WHERE n <= ?;
 
 -- name: find
 SELECT id FROM key_index WHERE hash = ?;
-
--- name: store
--- Repeating it is harmless: after a crash a slice is moved again.
-INSERT OR REPLACE INTO key_index (hash, id) VALUES (?, ?);
 
 -- name: sweepEnd
 -- Where the next slice of a sweep ends.

@@ -14,9 +14,8 @@ export type Counters = {
 
 export function createCounters(db: DatabaseSync, writer: Writer): Counters {
   const save = db.prepare('INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)')
-  const values = new Map<string, number>()
-  for (const row of db.prepare('SELECT name, value FROM counter').all())
-    values.set(text(row.name), int(row.value))
+  const rows = db.prepare('SELECT name, value FROM counter').all()
+  const values = new Map(rows.map((row) => [text(row.name), int(row.value)]))
   /** What was there before this transaction. */
   const before = new Map<string, number>()
 
@@ -40,9 +39,30 @@ export function createCounters(db: DatabaseSync, writer: Writer): Counters {
     get,
     set,
     add: (name, by) => {
-      const value = get(name) + by
-      set(name, value)
-      return value
+      set(name, get(name) + by)
+      return get(name)
     },
   }
+}
+
+/** Short numbers for names, from a table (id, name). Numbers start at 1. */
+export type Names = {
+  /** The number of a name that was used before. */
+  find(name: string): number | undefined
+  /** The number of a name, made where it is new. Inside a transaction only. */
+  number(name: string): number
+}
+
+export function createNames(db: DatabaseSync, writer: Writer, table: 'gateway' | 'queue'): Names {
+  const select = db.prepare(`SELECT id FROM ${table} WHERE name = ?`)
+  const insert = db.prepare(`INSERT INTO ${table} (name) VALUES (?) RETURNING id`)
+  const known = new Map<string, number>()
+  writer.follow({ rolledBack: () => known.clear() })
+
+  const keep = (name: string, row: ReturnType<typeof select.get>) => {
+    if (row) known.set(name, int(row.id))
+    return row && int(row.id)
+  }
+  const find = (name: string) => known.get(name) ?? keep(name, select.get(name))
+  return { find, number: (name) => find(name) ?? keep(name, insert.get(name)) ?? 0 }
 }

@@ -1,2 +1,0 @@
--- A round trip that writes nothing.
-return 1

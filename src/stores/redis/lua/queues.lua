@@ -1,2 +1,0 @@
--- Returns the names of all queues. Writes nothing.
-return redis.call('SMEMBERS', root .. 'queues')
