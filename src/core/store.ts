@@ -129,7 +129,7 @@ export type GroupRead = { group: string; max: number; mode: 'consume' | 'peek' |
 /** `missed`: how many events retention removed before this group read them (told once). */
 export type GroupBatch = { events: Event[]; missed: number; nextVisible?: number }
 
-export type GroupInfo = { topic: string; group: string; position: number; lag: number; pending: number }
+export type GroupInfo = { topic: string; group: string; lag: number; pending: number }
 
 /**
  * Durable jobs in lanes. Within a queue, jobs of one lane run one at a time in the order in which they

@@ -76,7 +76,7 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
     const topic = { id, name: text(row.topic), last }
     const position = int(row.next)
     const lag = Math.max(0, last - Math.max(position, log.first(topic) - 1))
-    return { topic: topic.name, group: text(row.name), position, lag, pending: int(row.pending) }
+    return { topic: topic.name, group: text(row.name), lag, pending: int(row.pending) }
   }
 
   return {

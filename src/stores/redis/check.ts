@@ -3,7 +3,6 @@ import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Check } from '../../core/transport.ts'
 import { connect } from './connect.ts'
-import { parseInfo } from './info.ts'
 
 /** The oldest Redis that has every command the scripts use (SMISMEMBER, XTRIM MINID). */
 const OLDEST = [6, 2] as const
@@ -41,38 +40,40 @@ export async function checkServers(client: Redis | Cluster): Promise<Check[]> {
 export function serverChecks(info: Map<string, string>, where = ''): Check[] {
   const version = info.get('redis_version') ?? '0'
   const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isFresh = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
   const policy = info.get('maxmemory_policy') ?? 'unknown'
-  const appends = info.get('aof_enabled') === '1'
-  const broken = info.get('aof_last_write_status') === 'err'
-  const fresh = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
+  const check = (name: string, ok: boolean, good: string, bad: string) => ({
+    name: `Redis: ${name}${where}`,
+    ok,
+    detail: ok ? good : bad,
+  })
+  const persists = info.get('aof_enabled') === '1'
   return [
-    {
-      name: `Redis: version${where}`,
-      ok: fresh,
-      detail: fresh ? version : `${version} is too old; install Redis ${OLDEST.join('.')} or newer`,
-    },
-    {
-      name: `Redis: eviction${where}`,
-      ok: policy === 'noeviction',
-      detail:
-        policy === 'noeviction'
-          ? 'noeviction'
-          : `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`,
-    },
-    {
-      name: `Redis: persistence${where}`,
-      ok: appends && !broken,
-      detail: persistence(appends, broken),
-    },
+    check('version', isFresh, version, `${version} is too old; install Redis ${OLDEST.join('.')} or newer`),
+    check(
+      'eviction',
+      policy === 'noeviction',
+      policy,
+      `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`,
+    ),
+    check(
+      'persistence',
+      persists && info.get('aof_last_write_status') !== 'err',
+      'append-only file',
+      persists
+        ? 'the last write to the append-only file failed; look at the disk'
+        : 'appendonly is off: a restart loses messages; set `appendonly yes`',
+    ),
   ]
-}
-
-function persistence(appends: boolean, broken: boolean): string {
-  if (!appends) return 'appendonly is off: a restart loses messages; set `appendonly yes`'
-  return broken ? 'the last write to the append-only file failed; look at the disk' : 'append-only file'
 }
 
 function clusterCheck(info: string): Check {
   const state = parseInfo(info).get('cluster_state') ?? 'unknown'
   return { name: 'Redis: cluster', ok: state === 'ok', detail: `cluster_state is ${state}` }
+}
+
+/** The fields of an answer to INFO, or to CLUSTER INFO, by name. */
+export function parseInfo(text: string): Map<string, string> {
+  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'))
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
 }

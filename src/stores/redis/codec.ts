@@ -3,6 +3,7 @@ import type { Json } from '../../core/json.ts'
 import { decodeMessage, type Message } from '../../core/message.ts'
 import { makeId, positionOf, timeOf } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
+import type { Args } from './batches.ts'
 import { listOf, numberOf, textOf } from './reply.ts'
 
 /**
@@ -68,14 +69,14 @@ export function idParts(id: string): [number, number, number] | undefined {
 }
 
 /**
- * The ids that `accept` and `publish` of the scripts answered: first the time of new ids, then per item
- * a position, or for a duplicate the parts of the first one's id. `tails` are those that were sent.
+ * The ids that `accept` and `topic-publish` answered for a batch: first the time of new ids, then per item
+ * a position, or for a duplicate the parts of the first one's id. Each item begins with the tail that was sent.
  */
-export function idsFrom(reply: unknown, tails: readonly number[]): { id: string; duplicate: boolean }[] {
+export function idsFrom(reply: unknown, batch: readonly Args[]): { id: string; duplicate: boolean }[] {
   const [time, ...answers] = listOf(reply)
   return answers.map((answer, index) => {
     if (typeof answer === 'number') {
-      return { id: makeId(numberOf(time), answer, tails[index]), duplicate: false }
+      return { id: makeId(numberOf(time), answer, numberOf(batch[index]?.[0])), duplicate: false }
     }
     const [first, position, tail] = textOf(answer).split(':').map(Number)
     return { id: makeId(first ?? 0, position ?? 0, tail), duplicate: true }

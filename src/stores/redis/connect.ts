@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { Cluster, Redis } from 'ioredis'
 import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { backoff } from '../../lib/backoff.ts'
+import { inTime } from '../../lib/pause.ts'
 import { toStoreError } from './failure.ts'
 
 export type ConnectOptions = {
@@ -190,15 +190,10 @@ async function firstConnection(client: Redis | Cluster, address: string, timeout
     last = error
   }
   client.on('error', remember)
-  try {
-    // `events.once` would reject on the first error; here the client goes on trying.
-    const ready = new Promise<void>((resolve) => client.once('ready', () => resolve()))
-    const limit = AbortSignal.timeout(timeout)
-    await Promise.race([ready, once(limit, 'abort').then(() => Promise.reject(last))])
-  } catch (error) {
-    client.disconnect()
-    throw toStoreError(error, address)
-  } finally {
-    client.off('error', remember)
-  }
+  const ready = new Promise<true>((resolve) => client.once('ready', () => resolve(true)))
+  const isReady = await inTime(ready, AbortSignal.timeout(timeout))
+  client.off('error', remember)
+  if (isReady) return
+  client.disconnect()
+  throw toStoreError(last, address)
 }

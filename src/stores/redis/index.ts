@@ -2,7 +2,8 @@ import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
-import type { Store } from '../../core/store.ts'
+import type { Store, StoreStats } from '../../core/store.ts'
+import { inTime } from '../../lib/pause.ts'
 import { checkServers } from './check.ts'
 import { type Connection, connect } from './connect.ts'
 import { toStoreError } from './failure.ts'
@@ -11,9 +12,9 @@ import { createJournal } from './journal.ts'
 import { createKeyValues, createLeases } from './key-values.ts'
 import { createRoots } from './keys.ts'
 import { createReceive } from './receive.ts'
-import { createScripts } from './scripts.ts'
+import { textOf } from './reply.ts'
+import { createServer } from './scripts.ts'
 import { createSignals } from './signals.ts'
-import { createStats } from './stats.ts'
 import { createTopicNames } from './topic-names.ts'
 import { createTopics } from './topics.ts'
 import { watchTornLogs } from './torn-log.ts'
@@ -44,53 +45,45 @@ export type RedisStoreOptions = {
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { url, prefix = 'trivium', toEvent, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options
-  const now = options.now ?? Date.now
   const connection = await connect({ url, log, commandTimeout, connectTimeout })
   const { client, address } = connection
   const channel = `${prefix}:signals`
-  const run = createScripts({ client, address, channel, ...(options.now ? { now: options.now } : {}) })
-  const roots = createRoots(prefix)
-  const names = createTopicNames(client, address, roots.main)
+  const server = createServer({ client, address, channel, roots: createRoots(prefix), now: options.now })
+  const { main } = server.roots
+  const names = createTopicNames(server)
   const signals = createSignals({ subscriber: connection.subscriber, channel, log })
   const close = async () => {
     signals.close()
     client.disconnect()
   }
-  try {
-    await within(signals.ready, connectTimeout, `no subscription to ${channel}: timed out`)
-  } catch (error) {
+  const heard = signals.ready.then(() => true)
+  if (!(await inTime(heard, AbortSignal.timeout(connectTimeout)))) {
     await close()
-    throw toStoreError(error, address)
+    throw toStoreError(new Error(`no subscription to ${channel}: timed out`), address)
   }
-  await watchTornLogs({ client, marks: `${roots.main}servers`, log })
+  await watchTornLogs({ client, marks: `${main}servers`, log })
   await warn(connection, log)
 
   return {
     kind: 'redis',
     address,
-    journal: createJournal(run, roots, now),
-    receive: createReceive(run, roots, now),
-    topics: createTopics(run, roots, { toEvent, names, now }),
-    jobs: createJobs(run, roots, now),
-    kv: createKeyValues(run, roots),
-    leases: createLeases(run, roots),
+    journal: createJournal(server),
+    receive: createReceive(server),
+    topics: createTopics(server, names, toEvent),
+    jobs: createJobs(server),
+    kv: createKeyValues(server),
+    leases: createLeases(server),
     onSignal: signals.on,
     ping: async () => {
-      await run('ping', roots.main)
+      await server.call('EXISTS', `${main}meta`)
     },
-    stats: createStats(run, roots),
-    trim: createTrim(run, { roots, names }),
+    stats: async () => {
+      const stats: StoreStats = JSON.parse(textOf(await server.run('stats', main)))
+      // Lua has one kind of empty table, and Redis writes it as an object.
+      return { ...stats, jobs: Object.values(stats.jobs) }
+    },
+    trim: createTrim(server, names),
     close,
-  }
-}
-
-async function within(ready: Promise<void>, timeout: number, reason: string): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(reason)), timeout)
-  try {
-    await Promise.race([ready, promise])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

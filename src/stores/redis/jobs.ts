@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { TriviumError } from '../../core/errors.ts'
 import { positionOf } from '../../core/message-id.ts'
-import type { Jobs, NewJob, Settled } from '../../core/store.ts'
-import { inBatches } from './batches.ts'
+import type { DeadLetters, Jobs, NewJob, Settled } from '../../core/store.ts'
+import { type Args, inBatches } from './batches.ts'
 import { encodeNotes } from './codec.ts'
-import { createDeadLetters } from './dead-letters.ts'
-import { digest, type Roots } from './keys.ts'
-import { listOf, numberOf, textOf } from './reply.ts'
-import type { Run } from './scripts.ts'
-import { claimedJob, stateOf } from './stored-job.ts'
+import { digest } from './keys.ts'
+import { isNothing, listOf, numberOf, textOf } from './reply.ts'
+import type { Server } from './scripts.ts'
+import { claimedJob, deadLetter, stateOf } from './stored-job.ts'
 
 /** How many jobs one call claims at most; a message comes with each. */
 const MAX_CLAIM = 256
 
-export function createJobs(run: Run, { main }: Roots, now: () => number): Jobs {
+export function createJobs(server: Server): Jobs {
+  const { run, now } = server
+  const { main } = server.roots
   // Claims whose answer never came, by queue: the next claim gives those jobs back, so that they need not
   // wait for the lease to run out and do not count as lost.
   const unheard = new Map<string, Set<string>>()
@@ -33,18 +34,17 @@ export function createJobs(run: Run, { main }: Roots, now: () => number): Jobs {
     }
   }
 
+  /** Runs a script that answers 1 or 0 for each of its items. */
+  const each = (script: string, queue: string, items: readonly Args[]) =>
+    inBatches(items, async (batch) =>
+      listOf(await run(script, main, queue, ...batch.flat())).map((answer) => numberOf(answer) === 1),
+    )
+
   return {
     add: async (queue, jobs) => {
-      const prepared = jobs.map((job) => {
-        const args = jobArgs(job, now(), digest(job.id))
-        return { args, size: sizeOf(args) }
-      })
-      const answers = await inBatches(prepared, async (batch) =>
-        listOf(await run('jobs-add', main, queue, ...batch.flatMap(({ args }) => args))),
-      )
-      return answers.map((answer) => ({ added: numberOf(answer) === 1 }))
+      const items = jobs.map((job) => jobArgs(job, now(), digest(job.id)))
+      return (await each('jobs-add', queue, items)).map((added) => ({ added }))
     },
-
     claim: async (queue, { max, lease, limits = {} }) => {
       const most = Math.min(max, MAX_CLAIM)
       const [wait, ...claimed] = await claim(queue, most, lease, JSON.stringify(limits))
@@ -52,27 +52,14 @@ export function createJobs(run: Run, { main }: Roots, now: () => number): Jobs {
       const due = numberOf(wait)
       return due < 0 ? { jobs } : { jobs, nextDue: now() + due }
     },
-
-    settle: async (queue, outcomes) => {
-      const prepared = outcomes.map((outcome) => {
-        const args = outcomeArgs(outcome)
-        return { args, size: sizeOf(args) }
-      })
-      const answers = await inBatches(prepared, async (batch) =>
-        listOf(await run('jobs-settle', main, queue, ...batch.flatMap(({ args }) => args))),
-      )
-      return answers.map((answer) => numberOf(answer) === 1)
-    },
-
-    renew: async (queue, claims, lease) => {
-      const args = claims.flatMap(({ id, token }) => [id, token])
-      return listOf(await run('jobs-renew', main, queue, lease, ...args)).map(
-        (answer) => numberOf(answer) === 1,
-      )
-    },
-
+    settle: (queue, outcomes) => each('jobs-settle', queue, outcomes.map(outcomeArgs)),
+    renew: (queue, claims, lease) =>
+      each(
+        'jobs-settle',
+        queue,
+        claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', '']),
+      ),
     state: async (queue, id) => stateOf(await run('jobs-state', main, queue, id)),
-
     list: async (queue, limit) =>
       listOf(await run('jobs-list', main, queue, limit)).map((job) => {
         const [id, lane, group, failures, wait, running] = listOf(job)
@@ -85,13 +72,25 @@ export function createJobs(run: Run, { main }: Roots, now: () => number): Jobs {
           due: now() + numberOf(wait),
         }
       }),
+    deadLetters: createDeadLetters(server),
+  }
+}
 
-    deadLetters: createDeadLetters(run, main),
+function createDeadLetters({ run, roots: { main } }: Server): DeadLetters {
+  return {
+    list: async ({ queue = '', group = '', limit }) =>
+      listOf(await run('dead', main, 'list', queue, group, limit)).map(deadLetter),
+    get: async (id) => {
+      const reply = await run('dead', main, 'get', id)
+      return isNothing(reply) ? undefined : deadLetter(reply)
+    },
+    retry: async (id) => numberOf(await run('dead', main, 'retry', id)) === 1,
+    drop: async (id) => numberOf(await run('dead', main, 'drop', id)) === 1,
   }
 }
 
 /** A job as `add_job` of `lua/lib/lanes.lua` takes it. */
-export function jobArgs(job: NewJob, now: number, seen: string): (string | number)[] {
+export function jobArgs(job: NewJob, now: number, seen: string): Args {
   const position = job.messageId === undefined ? undefined : positionOf(job.messageId)
   return [
     job.id,
@@ -106,7 +105,7 @@ export function jobArgs(job: NewJob, now: number, seen: string): (string | numbe
   ]
 }
 
-function outcomeArgs(settled: Settled): (string | number)[] {
+function outcomeArgs(settled: Settled): Args {
   const { id, token, outcome } = settled
   const notes = encodeNotes(settled.notes ?? [])
   const result = outcome === 'done' && settled.result !== undefined ? JSON.stringify(settled.result) : ''
@@ -114,8 +113,4 @@ function outcomeArgs(settled: Settled): (string | number)[] {
   const error = outcome === 'retry' || outcome === 'dead' ? JSON.stringify(settled.error) : ''
   const reason = outcome === 'dead' ? settled.reason : ''
   return [id, token, outcome, delay, error, reason, result, notes]
-}
-
-function sizeOf(args: readonly (string | number)[]): number {
-  return args.reduce<number>((sum, arg) => sum + (typeof arg === 'string' ? arg.length : 8), 0)
 }

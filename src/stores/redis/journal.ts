@@ -1,25 +1,17 @@
 import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { Journal, MessageFilter } from '../../core/store.ts'
-import { inBatches } from './batches.ts'
+import { type Args, inBatches } from './batches.ts'
 import { decodeNote, encodeNotes, entryOf, idParts, idsFrom, messageOf } from './codec.ts'
 import { jobArgs } from './jobs.ts'
-import { digest, type Roots } from './keys.ts'
+import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
-import type { Run } from './scripts.ts'
+import type { Server } from './scripts.ts'
 
 /** How many entries one call looks at while it searches the journal for a filter. */
 const SLICE = 500
 
-export function createJournal(run: Run, { main }: Roots, now: () => number): Journal {
-  async function acceptBatch(messages: readonly Prepared[]) {
-    const reply = await run('accept', main, ...messages.flatMap(({ args }) => args))
-    return idsFrom(
-      reply,
-      messages.map(({ tail }) => tail),
-    )
-  }
-
+export function createJournal({ run, roots: { main }, now }: Server): Journal {
   async function search(filter: MessageFilter): Promise<Message[]> {
     const { gateway = '', conversation, before, limit } = filter
     const wanted = conversation === undefined ? '' : digest(conversation)
@@ -38,16 +30,15 @@ export function createJournal(run: Run, { main }: Roots, now: () => number): Jou
   }
 
   return {
-    accept: async (messages) =>
+    accept: (messages) =>
       inBatches(
-        messages.map((message) => prepare(message, now())),
-        acceptBatch,
+        messages.map((message) => argsOf(message, now())),
+        async (batch) => idsFrom(await run('accept', main, ...batch.flat()), batch),
       ),
 
     get: async (id) => {
       const parts = idParts(id)
-      if (!parts) return undefined
-      const [found] = listOf(await run('journal-get', main, ...parts))
+      const found = parts && (await run('journal-one', main, ...parts, 'get'))
       return isNothing(found) ? undefined : messageOf(entryOf(found))
     },
 
@@ -55,13 +46,13 @@ export function createJournal(run: Run, { main }: Roots, now: () => number): Jou
 
     note: async (id, notes) => {
       const parts = idParts(id)
-      if (parts && notes.length > 0) await run('journal-note', main, ...parts, encodeNotes(notes))
+      if (parts && notes.length > 0) await run('journal-one', main, ...parts, 'note', encodeNotes(notes))
     },
 
     history: async (id) => {
       const parts = idParts(id)
-      if (!parts) return []
-      return listOf(await run('journal-history', main, ...parts)).map((line) => decodeNote(textOf(line)))
+      const lines = parts ? listOf(await run('journal-one', main, ...parts, 'history')) : []
+      return lines.map((line) => decodeNote(textOf(line)))
     },
 
     unpumped: async (max) => {
@@ -80,18 +71,13 @@ export function createJournal(run: Run, { main }: Roots, now: () => number): Jou
   }
 }
 
-type Prepared = { args: (string | number)[]; tail: number; size: number }
-
-function prepare(message: NewMessage, now: number): Prepared {
-  const payload = encodeMessage(message)
-  const tail = randomTail()
-  const args = [
+function argsOf(message: NewMessage, now: number): Args {
+  return [
+    randomTail(),
     message.gateway,
     message.receivedAt ?? now,
-    tail,
     message.key === undefined ? '' : digest(message.gateway, message.key),
     message.conversation === undefined ? '' : digest(message.conversation),
-    payload,
+    encodeMessage(message),
   ]
-  return { args, tail, size: payload.length }
 }

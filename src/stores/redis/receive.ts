@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { ReceiveQueue } from '../../core/store.ts'
 import { entryOf, idParts, messageOf } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
-import { digest, type Roots } from './keys.ts'
+import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
-import type { Run } from './scripts.ts'
+import type { Server } from './scripts.ts'
 
-export function createReceive(run: Run, { main }: Roots, now: () => number): ReceiveQueue {
+export function createReceive({ run, roots: { main }, now }: Server): ReceiveQueue {
   const handOver = createHandOver()
-  const settle = async (receipt: string, how: 'ack' | 'release') =>
-    numberOf(await run('receive-settle', main, receipt, how)) === 1
+  const end = async (how: 'ack' | 'release', receipt: string) =>
+    numberOf(await run('receive-lease', main, how, receipt)) === 1
 
   return {
     take: async ({ gateway = '', conversation }, lease) => {
@@ -22,10 +22,10 @@ export function createReceive(run: Run, { main }: Roots, now: () => number): Rec
       const message = messageOf(entryOf(entry))
       return lease === undefined ? { message } : { message, receipt: textOf(receipt) }
     },
-    ack: (receipt) => settle(receipt, 'ack'),
-    release: (receipt) => settle(receipt, 'release'),
+    ack: (receipt) => end('ack', receipt),
+    release: (receipt) => end('release', receipt),
     nextExpiry: async () => {
-      const wait = await run('receive-expiry', main)
+      const wait = await run('receive-lease', main, 'next')
       return isNothing(wait) ? undefined : now() + Math.max(0, numberOf(wait))
     },
   }

@@ -2,43 +2,54 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
 import { isUnknownScript, toStoreError } from './failure.ts'
+import type { Roots } from './keys.ts'
 
-/**
- * Runs a script of the folder `lua` by its file name without the ending. `root` is what its keys begin
- * with, hash tag included; the clock and the channel of the signals are put before the arguments.
- * Rejects with a TriviumError.
- */
-export type Run = (script: string, root: string, ...args: (string | number)[]) => Promise<unknown>
+/** What the parts of the store work with. */
+export type Server = {
+  /**
+   * Runs a script of the folder `lua` by its file name without the ending. `root` is what its keys begin
+   * with, hash tag included; the clock and the channel of the signals are put before the arguments.
+   * Rejects with a TriviumError.
+   */
+  run(script: string, root: string, ...args: (string | number)[]): Promise<unknown>
+  /** Sends one command, for what needs no script. Rejects with a TriviumError. */
+  call(command: string, key: string, ...args: (string | number)[]): Promise<unknown>
+  roots: Roots
+  now(): number
+}
 
-export type RunDeps = {
+export type ServerDeps = {
   client: Redis | Cluster
   address: string
   channel: string
+  roots: Roots
   /** The clock of the tests; without it scripts go by the clock of the Redis server. */
-  now?: () => number
+  now: (() => number) | undefined
 }
 
 /**
  * Loads the scripts, each with the preamble and the files of `lua/lib` that its `-- include:` line names.
  * They run by their hash, and are sent whole only where the server does not have them.
  */
-export function createScripts(deps: RunDeps): Run {
+export function createServer({ client, address, channel, roots, now }: ServerDeps): Server {
   const scripts = loadScripts()
+  const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
 
-  return async (name, root, ...args) => {
-    const script = scripts.get(name)
-    if (!script) throw new RangeError(`there is no script ${name}`)
-    const clock = deps.now ? String(deps.now()) : ''
-    try {
-      return await deps.client.evalsha(script.hash, 1, root, clock, deps.channel, ...args)
-    } catch (error) {
-      if (!isUnknownScript(error)) throw toStoreError(error, deps.address)
-    }
-    try {
-      return await deps.client.eval(script.text, 1, root, clock, deps.channel, ...args)
-    } catch (error) {
-      throw toStoreError(error, deps.address)
-    }
+  return {
+    roots,
+    now: now ?? Date.now,
+    call: (command, key, ...args) => client.call(command, key, ...args).catch(rethrow),
+    run: async (name, root, ...args) => {
+      const script = scripts.get(name)
+      if (!script) throw new RangeError(`there is no script ${name}`)
+      const given = [root, now ? String(now()) : '', channel, ...args]
+      try {
+        return await client.evalsha(script.hash, 1, ...given)
+      } catch (error) {
+        if (!isUnknownScript(error)) return rethrow(error)
+        return client.eval(script.text, 1, ...given).catch(rethrow)
+      }
+    },
   }
 }
 

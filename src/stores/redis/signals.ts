@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Log } from '../../core/log.ts'
-import type { Signal } from '../../core/store.ts'
 import { backoff } from '../../lib/backoff.ts'
+import { createListeners, type Listeners } from '../shared/listeners.ts'
 import { RECONNECT } from './connect.ts'
 import { listOf, textOf } from './reply.ts'
 
@@ -9,7 +9,7 @@ import { listOf, textOf } from './reply.ts'
 const PROBE_MS = 15_000
 
 export type Signals = {
-  on(name: Signal, listener: () => void): () => void
+  on: Listeners['on']
   /** Resolves when the first subscription stands. */
   ready: Promise<void>
   close(): void
@@ -22,7 +22,7 @@ export type SignalDeps = { subscriber: () => Redis; channel: string; log: Log }
  * the first it calls all of them, because what was published in between is lost.
  */
 export function createSignals({ subscriber, channel, log }: SignalDeps): Signals {
-  const listeners = new Map<string, Set<() => void>>()
+  const listeners = createListeners(log)
   const { promise: ready, resolve } = Promise.withResolvers<void>()
   let current: Redis | undefined
   let retry: NodeJS.Timeout | undefined
@@ -30,13 +30,9 @@ export function createSignals({ subscriber, channel, log }: SignalDeps): Signals
   let subscribed = false
   let closed = false
 
-  function call(name: string) {
-    for (const listener of [...(listeners.get(name) ?? [])]) listener()
-  }
-
   function onSubscribed() {
     attempts = 0
-    if (subscribed) for (const name of [...listeners.keys()]) call(name)
+    if (subscribed) listeners.call()
     subscribed = true
     resolve()
   }
@@ -46,7 +42,7 @@ export function createSignals({ subscriber, channel, log }: SignalDeps): Signals
     current = connection
     connection.on('error', (error) => log.debug({ reason: error.message }, 'the subscription is away'))
     connection.on('message', (_channel: string, text: string) => {
-      for (const name of listOf(JSON.parse(text))) call(textOf(name))
+      for (const name of listOf(JSON.parse(text))) listeners.call(textOf(name))
     })
     connection.on('ready', () => {
       // A failure closes the connection, and its reconnect comes back here.
@@ -69,15 +65,7 @@ export function createSignals({ subscriber, channel, log }: SignalDeps): Signals
 
   return {
     ready,
-    on: (name, listener) => {
-      const entry = () => listener()
-      const known = listeners.get(name) ?? new Set()
-      listeners.set(name, known.add(entry))
-      return () => {
-        known.delete(entry)
-        if (known.size === 0 && listeners.get(name) === known) listeners.delete(name)
-      }
-    },
+    on: listeners.on,
     close: () => {
       closed = true
       clearInterval(probe)

@@ -1,5 +1,5 @@
-import type { Json } from '../../core/json.ts'
-import type { AttemptError, ClaimedJob, DeadReason, JobState } from '../../core/store.ts'
+import type { AttemptError, ClaimedJob, DeadLetter, JobState } from '../../core/store.ts'
+import { lastOf, toReason } from '../shared/dead.ts'
 import { entryOf, messageOf, storedMessage } from './codec.ts'
 import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
 
@@ -16,10 +16,10 @@ export function claimedJob(reply: unknown): ClaimedJob {
     token: textOf(token),
     failures: numberOf(fields.get('f') ?? 0),
     lost: numberOf(fields.get('x') ?? 0),
-    errors: JSON.parse(fields.get('e') ?? '[]') as AttemptError[],
+    errors: errorsOf(fields.get('e')),
   }
   if (messageId !== undefined) job.messageId = messageId
-  if (data !== undefined) job.data = JSON.parse(data) as Json
+  if (data !== undefined) job.data = JSON.parse(data)
   if (fields.has('n')) job.notify = true
   const message = storedMessage(fields) ?? (isNothing(entry) ? undefined : messageOf(entryOf(entry)))
   if (message && message.id === messageId) job.message = message
@@ -30,22 +30,33 @@ export function claimedJob(reply: unknown): ClaimedJob {
 export function stateOf(reply: unknown): JobState | undefined {
   if (isNothing(reply)) return undefined
   const [state, first, second] = listOf(reply).map(textOf)
-  if (state === 'dead') {
-    const errors = JSON.parse(second ?? '[]') as AttemptError[]
-    const error = errors.at(-1) ?? { at: 0, code: 'internal', message: 'unknown' }
-    return { state, error, reason: reasonOf(first) }
-  }
+  if (state === 'dead') return { state, error: lastOf(errorsOf(second)), reason: toReason(first) }
   if (state === 'done') {
-    const [at = '', ...result] = (first ?? '').split(' ')
-    const text = result.join(' ')
-    return text === ''
-      ? { state, at: Number(at) }
-      : { state, at: Number(at), result: JSON.parse(text) as Json }
+    const done = { state, at: Number(first) } as const
+    return second ? { ...done, result: JSON.parse(second) } : done
   }
   return { state: state === 'running' ? 'running' : 'waiting', failures: Number(first) }
 }
 
-/** Reads back the reason of a dead letter. */
-export function reasonOf(text: string | undefined): DeadReason {
-  return text === 'permanent' || text === 'ambiguous' ? text : 'attempts'
+/** A dead letter as `dead` returns it. */
+export function deadLetter(reply: unknown): DeadLetter {
+  const [queue, id, flat] = listOf(reply)
+  const fields = fieldsOf(flat)
+  const data = fields.get('d')
+  const message = storedMessage(fields)
+  return {
+    id: textOf(id),
+    queue: textOf(queue),
+    at: numberOf(fields.get('z')),
+    lane: textOf(fields.get('l')),
+    group: textOf(fields.get('g')),
+    reason: toReason(fields.get('y')),
+    ...(data === undefined ? {} : { data: JSON.parse(data) }),
+    errors: errorsOf(fields.get('e')),
+    ...(message ? { message } : {}),
+  }
+}
+
+function errorsOf(json = '[]'): AttemptError[] {
+  return JSON.parse(json)
 }

@@ -3,22 +3,22 @@ import { type Event, MESSAGE_TOPIC, type NewEvent } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { randomTail } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
-import { inBatches } from './batches.ts'
+import { type Args, inBatches } from './batches.ts'
 import { type Entry, encodeEvent, entryOf, eventOf, idParts, idsFrom, messageOf } from './codec.ts'
 import { createHandOver, type HandOver } from './hand-over.ts'
-import { digest, type Roots } from './keys.ts'
+import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
-import type { Run } from './scripts.ts'
+import type { Server } from './scripts.ts'
 import type { TopicNames } from './topic-names.ts'
 
-/** How many requests, or ids, one call carries. */
-const MAX_REQUESTS = 256
 /** How many events a group gets from one call at most, however many it asks for. */
 const MAX_EVENTS = 500
 
-export type TopicDeps = { toEvent: (message: Message) => Event; names: TopicNames; now: () => number }
-
-export function createTopics(run: Run, roots: Roots, { toEvent, names, now }: TopicDeps): Topics {
+export function createTopics(
+  { run, call, roots, now }: Server,
+  names: TopicNames,
+  toEvent: (message: Message) => Event,
+): Topics {
   const toEventOf = (topic: string) => (entry: Entry) =>
     topic === MESSAGE_TOPIC ? toEvent(messageOf(entry)) : eventOf(topic, entry)
 
@@ -30,111 +30,85 @@ export function createTopics(run: Run, roots: Roots, { toEvent, names, now }: To
     return known
   }
 
-  async function readSome(topic: string, requests: readonly GroupRead[]) {
-    const args = requests.flatMap(({ group, max, mode, lease }) => [
-      group,
-      Math.min(max, MAX_EVENTS),
-      mode,
-      lease ?? 0,
-    ])
+  async function readSome(topic: string, requests: readonly Args[]) {
     const reply = await handOverOf(topic).call((handing) =>
-      run('topic-read', roots.topic(topic), ...handing, ...args),
+      run('topic-read', roots.topic(topic), ...handing, ...requests.flat()),
     )
     const [entries, answers] = listOf(reply)
-    const events = new Map<number, Event>()
+    const read = listOf(entries).map(entryOf)
     const toEventHere = toEventOf(topic)
-    for (const each of listOf(entries)) {
-      const entry = entryOf(each)
-      events.set(entry.position, toEventHere(entry))
-    }
+    const events = new Map(read.map((entry) => [entry.position, toEventHere(entry)]))
     return listOf(answers).map((answer) => (isNothing(answer) ? undefined : batchOf(answer, events, now())))
   }
 
-  async function changeSome(
-    script: 'topic-ack' | 'topic-nack',
-    topic: string,
-    ids: readonly string[],
-    ...args: (string | number)[]
-  ) {
+  /** Consumes events, or gives them back where `args` name the topic and the delay. */
+  async function settle(topic: string, group: string, ids: readonly string[], ...args: Args) {
     const known = ids.flatMap((id) => {
       const parts = idParts(id)
       return parts ? [parts] : []
     })
-    let count = 0
-    for (let start = 0; start < known.length; start += MAX_REQUESTS) {
-      const some = known.slice(start, start + MAX_REQUESTS).flat()
-      const reply = await run(script, roots.topic(topic), ...args, ...some)
-      count += isNothing(reply) ? 0 : numberOf(reply)
-    }
-    return count
-  }
-
-  async function groupsOf(topic: string) {
-    const infos = listOf(await run('topic-groups', roots.topic(topic)))
-    return infos.map((info) => {
-      const [group, position, lag, pending] = listOf(info)
-      return {
-        topic,
-        group: textOf(group),
-        position: numberOf(position),
-        lag: numberOf(lag),
-        pending: numberOf(pending),
-      }
-    })
+    const counts = await inBatches(known, async (batch) => [
+      numberOf(await run('topic-settle', roots.topic(topic), group, ...args, ...batch.flat())),
+    ])
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   return {
     publish: async (topic, events) => {
       if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
       if (events.length === 0) return []
-      await names.add(topic)
-      const answers = await inBatches(
-        events.map((event) => prepare(event, now())),
+      const named = names.add(topic)
+      const published = inBatches(
+        events.map((event) => argsOf(event, now())),
         async (batch) =>
-          idsFrom(
-            await run('topic-publish', roots.topic(topic), topic, ...batch.flatMap(({ args }) => args)),
-            batch.map(({ tail }) => tail),
-          ),
+          idsFrom(await run('topic-publish', roots.topic(topic), topic, ...batch.flat()), batch),
       )
+      const [answers] = await Promise.all([published, named])
       return answers.map(({ id }) => id)
     },
 
     subscribe: async (topic, group, from) => {
       await names.add(topic)
-      const created = numberOf(await run('topic-subscribe', roots.topic(topic), group, from)) === 1
+      const reply = await run('topic-groups', roots.topic(topic), 'subscribe', group, from)
       await names.addGrouped(topic)
-      return { created }
+      return { created: numberOf(reply) === 1 }
     },
 
     unsubscribe: async (topic, group) =>
-      numberOf(await run('topic-unsubscribe', roots.topic(topic), group)) === 1,
+      numberOf(await run('topic-groups', roots.topic(topic), 'unsubscribe', group)) === 1,
 
-    groups: async (topic) => {
-      const topics = topic === undefined ? await names.grouped() : [topic]
-      return (await Promise.all(topics.map(groupsOf))).flat()
+    groups: async (only) => {
+      const topics = only === undefined ? await names.grouped() : [only]
+      const lists = topics.map(async (topic) =>
+        listOf(await run('topic-groups', roots.topic(topic), 'list')).map((info) => {
+          const [group, lag, pending] = listOf(info)
+          return { topic, group: textOf(group), lag: numberOf(lag), pending: numberOf(pending) }
+        }),
+      )
+      return (await Promise.all(lists)).flat()
     },
 
-    read: async (topic, requests) => {
-      const batches: (GroupBatch | undefined)[] = []
-      for (let start = 0; start < requests.length; start += MAX_REQUESTS) {
-        batches.push(...(await readSome(topic, requests.slice(start, start + MAX_REQUESTS))))
-      }
-      return batches
-    },
+    read: (topic, requests) => inBatches(requests.map(requestArgs), (batch) => readSome(topic, batch)),
 
-    ack: (topic, group, ids) => changeSome('topic-ack', topic, ids, group),
-    nack: (topic, group, ids, delay) => changeSome('topic-nack', topic, ids, group, topic, delay),
+    ack: (topic, group, ids) => settle(topic, group, ids, '', 0),
+    nack: (topic, group, ids, delay) => settle(topic, group, ids, topic, delay),
 
     tail: async (topic, after, max) => {
+      const start = `${Math.max(0, after) + 1}-0`
+      const reply = await call('XRANGE', `${roots.topic(topic)}journal`, start, '+', 'COUNT', max)
       const toEventHere = toEventOf(topic)
-      return listOf(await run('topic-tail', roots.topic(topic), Math.max(0, after) + 1, max)).map((each) => {
+      return listOf(reply).map((each) => {
         const entry = entryOf(each)
         return { position: entry.position, event: toEventHere(entry) }
       })
     },
 
-    end: async (topic) => numberOf(await run('topic-end', roots.topic(topic))),
+    end: async (topic) => numberOf((await call('HGET', `${roots.topic(topic)}meta`, 'end')) ?? 0),
   }
+}
+
+function requestArgs({ group, max, mode, lease }: GroupRead): Args {
+  return [group, Math.min(max, MAX_EVENTS), mode, lease ?? 0]
 }
 
 function batchOf(answer: unknown, events: Map<number, Event>, now: number): GroupBatch {
@@ -146,9 +120,7 @@ function batchOf(answer: unknown, events: Map<number, Event>, now: number): Grou
   return wait === undefined || wait < 0 ? batch : { ...batch, nextVisible: now + wait }
 }
 
-function prepare(event: NewEvent, now: number) {
-  const payload = encodeEvent(event)
-  const tail = randomTail()
+function argsOf(event: NewEvent, now: number): Args {
   const key = event.key === undefined ? '' : digest(event.key)
-  return { args: [event.timestamp ?? now, tail, key, payload], tail, size: payload.length }
+  return [randomTail(), event.timestamp ?? now, key, encodeEvent(event)]
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Cluster, type Redis } from 'ioredis'
 import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { parseInfo } from './info.ts'
+import { parseInfo } from './check.ts'
 
 /** Ms between looks at a rewrite, and before a failed one is ordered again. */
 const LOOK = 250

@@ -1,24 +1,21 @@
 import type { Retention } from '../../core/store.ts'
-import type { Roots } from './keys.ts'
-import { listOf, numberOf, textOf } from './reply.ts'
-import type { Run } from './scripts.ts'
+import { listOf, numberOf } from './reply.ts'
+import type { Server } from './scripts.ts'
 import type { TopicNames } from './topic-names.ts'
 
 /** How many entries one script looks at, and how many such scripts one call of `trim` runs per log. */
 const SLICE = 200
 const SLICES = 20
 /** How many of the 16,384 hashes of digests one call sweeps. */
-const SWEEP = 128
+const SWEEP = 64
 const BUCKETS = 64 * 64 * 4
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-
-export type TrimDeps = { roots: Roots; names: TopicNames }
 
 /**
  * Makes `trim` of the store: journal, topics, and what is remembered of keys, each in slices that hold
  * up nobody. Where a call did not get through, the next one goes on from there.
  */
-export function createTrim(run: Run, { roots, names }: TrimDeps) {
+export function createTrim({ run, roots }: Server, names: TopicNames) {
   let resume = 0
   let swept = 0
 
@@ -52,10 +49,7 @@ export function createTrim(run: Run, { roots, names }: TrimDeps) {
   async function sweep(): Promise<void> {
     const buckets = Array.from({ length: SWEEP }, (_, index) => bucketName((swept + index) % BUCKETS))
     swept = (swept + SWEEP) % BUCKETS
-    await run('sweep-seen', roots.main, 'seen:', ...buckets)
-    for (const queue of listOf(await run('queues', roots.main)).map(textOf)) {
-      await run('sweep-seen', roots.main, `jobs:${queue}:seen:`, ...buckets)
-    }
+    await run('trim-seen', roots.main, ...buckets)
   }
 
   return async (policy: Retention): Promise<{ removed: number }> => {

@@ -1,7 +1,7 @@
 -- include: seen
 -- Appends messages to the journal, each once per key within seven days, visible at once on all roads.
 --
--- ARGV[3…]  per message six values: gateway; receivedAt (Unix ms); tail (random, below 2^34);
+-- ARGV[3…]  per message six values: tail (random, below 2^34); gateway; receivedAt (Unix ms);
 --           digest of gateway and key, or empty; digest of the conversation, or empty; payload
 -- Returns   the time in the ids of new messages, then per message its position, or for a duplicate
 --           the `time:position:tail` of the first
@@ -16,7 +16,7 @@ local answers, gateways = { time }, {}
 local time_text = string.format('%.0f', time)
 
 for i = 3, #ARGV, 6 do
-  local gateway, received, tail, digest = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+  local tail, gateway, received, digest = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local conversation, payload = ARGV[i + 4], ARGV[i + 5]
   local known = digest ~= '' and seen_get(root .. 'seen:', digest)
   if known then

@@ -1,9 +1,9 @@
--- include: log notes lanes dead
--- Ends claims, each as its outcome says, and lets the next jobs of their lanes run.
+-- include: log notes lanes
+-- Ends claims, each as its outcome says, and lets the next jobs of their lanes run; or renews their leases.
 --
 -- ARGV[3]  queue
--- ARGV[4…]  per claim eight values: job id; token; outcome (`done`, `retry`, `release`, `dead`); delay in ms;
---           error as JSON or empty; reason or empty; result as JSON or empty; notes as JSON lines or empty
+-- ARGV[4…]  per claim eight values: job id; token; outcome (`done`, `retry`, `release`, `dead`), or `renew`;
+--           delay, or lease, in ms; error as JSON or empty; reason or empty; result as JSON or empty; notes as JSON lines or empty
 -- Returns   per claim 1, or 0 where it is lost
 -- Guarantees: all or nothing; repeated after a lost reply it changes nothing (and answers 0).
 local queue = open_queue(ARGV[3])
@@ -25,6 +25,18 @@ local function wait(id, group, delay, score)
     make_ready(queue, id, group, score)
   end
   changed = true
+end
+
+-- Makes a dead letter, as dead.lua describes it.
+local function bury(id, reason)
+  local key, grave = base .. 'job:' .. id, base .. 'dead:' .. id
+  local fields = redis.call('HGETALL', key)
+  redis.call('DEL', grave)
+  redis.call('HSET', grave, 'y', reason, 'z', now, unpack(fields))
+  local position = redis.call('HGET', grave, 'v')
+  local found = position and entry_at(position)
+  if found then redis.call('HSET', grave, unpack(found[2])) end
+  redis.call('ZADD', base .. 'dead', now, id)
 end
 
 local function finish(id, lane, group, notify, outcome, result)
@@ -53,6 +65,10 @@ local function settle(i)
   local job = redis.call('HMGET', key, 'k', 'l', 'g', 'v', 'n', 'e')
   local lane, group, position = job[2], job[3], job[4]
   if job[1] ~= token or settled[id] then return 0 end
+  if outcome == 'renew' then
+    if claims[id] then add_later(queue, base .. 'claims', now + delay, id) end
+    return claims[id] and 1 or 0
+  end
   settled[id] = true
   if claims[id] then
     remove_later(queue, base .. 'claims', id)
@@ -70,7 +86,7 @@ local function settle(i)
   elseif outcome == 'release' then
     wait(id, group, delay, added_at(queue, id))
   else
-    if outcome == 'dead' then bury(queue, id, ARGV[i + 5]) end
+    if outcome == 'dead' then bury(id, ARGV[i + 5]) end
     finish(id, lane, group, job[5], outcome, ARGV[i + 6])
   end
   return 1

@@ -1,16 +1,13 @@
 -- include: log
 -- Counts. Writes nothing; costs a few calls per gateway and queue, whatever the backlog.
 --
--- Returns  {messages, bytes, time of the oldest or false},
---          {ready, leased, time of the oldest ready or false},
---          {unpumped, time of the oldest or false},
---          per queue {name, waiting, running, dead}
+-- Returns  `StoreStats` of src/core/store.ts as JSON; an empty list of queues is an empty object there
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'cursor', 'bytes')
 local cursor = tonumber(meta[2] or 0)
 
 local function time_from(position)
   local first = redis.call('XRANGE', root .. 'journal', position, '+', 'COUNT', 1)[1]
-  return first and time_of(first) or false
+  return first and time_of(first) or nil
 end
 
 local function receive()
@@ -25,7 +22,8 @@ local function receive()
     look(first and position_of(first[1]))
     look(tonumber(redis.call('ZRANGE', back, 0, 0)[1]))
   end
-  return { ready, redis.call('ZCARD', root .. 'receive-leases'), oldest and time_from(oldest .. '-0') or false }
+  local leased = redis.call('ZCARD', root .. 'receive-leases')
+  return { ready = ready, leased = leased, oldestAt = oldest and time_from(oldest .. '-0') }
 end
 
 local function jobs()
@@ -33,15 +31,17 @@ local function jobs()
   for _, name in ipairs(redis.call('SMEMBERS', root .. 'queues')) do
     local base = root .. 'jobs:' .. name .. ':'
     local running = redis.call('ZCARD', base .. 'claims')
-    queues[#queues + 1] = { name, redis.call('ZCARD', base .. 'all') - running, running, redis.call('ZCARD', base .. 'dead') }
+    local waiting = redis.call('ZCARD', base .. 'all') - running
+    queues[#queues + 1] = { queue = name, waiting = waiting, running = running, dead = redis.call('ZCARD', base .. 'dead') }
   end
   return queues
 end
 
 local unpumped = tonumber(meta[1] or 0) - cursor
-return {
-  { redis.call('XLEN', root .. 'journal'), tonumber(meta[3] or 0), time_from('-') },
-  receive(),
-  { unpumped, unpumped > 0 and time_from((cursor + 1) .. '-0') or false },
-  jobs(),
-}
+local messages, bytes = redis.call('XLEN', root .. 'journal'), tonumber(meta[3] or 0)
+return cjson.encode({
+  journal = { messages = messages, bytes = bytes, oldestAt = time_from('-') },
+  receive = receive(),
+  dispatch = { unpumped = unpumped, oldestAt = unpumped > 0 and time_from((cursor + 1) .. '-0') or nil },
+  jobs = jobs(),
+})

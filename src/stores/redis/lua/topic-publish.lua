@@ -2,7 +2,7 @@
 -- Appends events to a topic, each once per key within seven days.
 --
 -- ARGV[3]  topic
--- ARGV[4…]  per event four values: timestamp (Unix ms); tail (random, below 2^34); digest of the key or empty; payload
+-- ARGV[4…]  per event four values: tail (random, below 2^34); timestamp (Unix ms); digest of the key or empty; payload
 -- Returns   the time in the ids of new events, then per event its position, or for a known key the
 --           `time:position:tail` of the first
 -- Guarantees: all or nothing; positions are contiguous.
@@ -12,7 +12,7 @@ local time = math.max(now, tonumber(meta[2] or 0))
 local first, answers = position, { time }
 
 for i = 4, #ARGV, 4 do
-  local stamp, tail, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+  local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local known = digest ~= '' and seen_get(root .. 'topic-seen:', digest)
   if known then
     answers[#answers + 1] = unpack_id(known)

@@ -1,0 +1,73 @@
+-- include: lanes
+-- Dead letters. Below `jobs:<queue>:` lie
+--   dead         zset of ids by when they died
+--   dead:<id>    hash: the fields of the job, y reason, z when (ms), and the message itself as h and p, as in log.lua
+--
+-- ARGV[3]  `list` queue or empty, group or empty, how many: the newest first, each {queue, id, fields as a flat list}
+--          `get` id: the same of one, or false
+--          `retry` id: 1 where it is back at the end of its lane, with fresh attempts and with its message; 0 where
+--          there is none, or a job with its id is alive
+--          `drop` id: 1 where it is gone for good, 0 where there is none
+local what, id = ARGV[3], ARGV[4]
+local queues = redis.call('SMEMBERS', root .. 'queues')
+
+local function base_of(queue) return root .. 'jobs:' .. queue .. ':' end
+
+local function letter(queue, each)
+  return { queue, each, redis.call('HGETALL', base_of(queue) .. 'dead:' .. each) }
+end
+
+local function retry(queue)
+  local base = queue.base
+  local key = base .. 'job:' .. id
+  if redis.call('EXISTS', key) == 1 then return 0 end
+  redis.call('RENAME', base .. 'dead:' .. id, key)
+  redis.call('ZREM', base .. 'dead', id)
+  redis.call('HDEL', key, 'y', 'z', 'f', 'x', 'e', 'k')
+  redis.call('HSET', key, 'b', now)
+  local job = redis.call('HMGET', key, 'l', 'g', 'v')
+  append_to_lane(queue, id, job[1], job[2], job[3] or '', now)
+  flush(queue)
+  signal({ 'jobs:' .. queue.name })
+  return 1
+end
+
+-- Goes through one queue until it has as many as are asked for.
+local function look(queue, group, limit, found)
+  local index, matched = 0, 0
+  while matched < limit do
+    local slice = redis.call('ZREVRANGE', base_of(queue) .. 'dead', index, index + 99)
+    if #slice == 0 then return end
+    index = index + #slice
+    for _, each in ipairs(slice) do
+      local head = redis.call('HMGET', base_of(queue) .. 'dead:' .. each, 'g', 'z')
+      if matched < limit and (group == '' or head[1] == group) then
+        matched = matched + 1
+        found[#found + 1] = { queue = queue, id = each, at = tonumber(head[2]), order = #found }
+      end
+    end
+  end
+end
+
+local function list(queue, group, limit)
+  local found, letters = {}, {}
+  for _, each in ipairs(queue ~= '' and { queue } or queues) do look(each, group, limit, found) end
+  table.sort(found, function(a, b)
+    if a.at ~= b.at then return a.at > b.at end
+    return a.order < b.order
+  end)
+  for i = 1, math.min(limit, #found) do letters[i] = letter(found[i].queue, found[i].id) end
+  return letters
+end
+
+if what == 'list' then return list(ARGV[4], ARGV[5], tonumber(ARGV[6])) end
+for _, queue in ipairs(queues) do
+  local base = base_of(queue)
+  if redis.call('EXISTS', base .. 'dead:' .. id) == 1 then
+    if what == 'get' then return letter(queue, id) end
+    if what == 'retry' then return retry(open_queue(queue)) end
+    redis.call('DEL', base .. 'dead:' .. id)
+    return redis.call('ZREM', base .. 'dead', id)
+  end
+end
+return what ~= 'get' and 0

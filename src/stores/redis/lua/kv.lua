@@ -1,0 +1,63 @@
+-- Keys and values: `value:<key>` is a hash (n version, v value as JSON, x when it runs out), `index` has all keys.
+--
+-- ARGV[3]   `get` key: {version, value}, or false
+--           `set` key, value as JSON, ttl in ms or empty, expected version or empty: the new version, or false where
+--           the key has another version
+--           `delete` key: 1, or 0 where there is none
+--           `list` prefix, how many: the keys, sorted by bytes
+-- Guarantees: versions come from one counter, so none comes back after a delete.
+local what, name = ARGV[3], ARGV[4]
+local key, index = root .. 'value:' .. name, root .. 'index'
+
+-- Version and value, where the key has not run out.
+local function read(from)
+  local found = redis.call('HMGET', from, 'n', 'v', 'x')
+  if found[1] and not (found[3] and tonumber(found[3]) <= now) then return { found[1], found[2] } end
+  return false
+end
+
+local function set(value, ttl, expected)
+  local found = read(key)
+  if expected ~= '' and expected ~= (found and found[1] or '0') then return false end
+  local version = redis.call('INCR', root .. 'version')
+  redis.call('DEL', key)
+  redis.call('HSET', key, 'n', version, 'v', value)
+  if ttl ~= '' then
+    redis.call('HSET', key, 'x', now + ttl)
+    redis.call('PEXPIRE', key, ttl)
+  end
+  redis.call('ZADD', index, 0, name)
+  signal({ 'kv:' .. name })
+  return version
+end
+
+local function delete()
+  local found = read(key)
+  redis.call('ZREM', index, name)
+  redis.call('DEL', key)
+  if not found then return 0 end
+  signal({ 'kv:' .. name })
+  return 1
+end
+
+local function list(limit)
+  local keys, from = {}, '[' .. name
+  while #keys < limit do
+    local slice = redis.call('ZRANGEBYLEX', index, from, '[' .. name .. '\255', 'LIMIT', 0, limit)
+    for _, each in ipairs(slice) do
+      if not read(root .. 'value:' .. each) then
+        redis.call('ZREM', index, each)
+      elseif #keys < limit then
+        keys[#keys + 1] = each
+      end
+      from = '(' .. each
+    end
+    if #slice < limit then break end
+  end
+  return keys
+end
+
+if what == 'get' then return read(key) end
+if what == 'set' then return set(ARGV[5], ARGV[6], ARGV[7]) end
+if what == 'delete' then return delete() end
+return list(tonumber(ARGV[5]))

@@ -1,0 +1,22 @@
+-- include: log notes available
+-- Leases of messages.
+--
+-- ARGV[3]  `ack` or `release`, with a receipt in ARGV[4]: the message is consumed, or given back; 1, or 0 where the
+--          lease has run out or ended before
+--          `next`: in how many ms the next lease runs out, or false
+if ARGV[3] == 'next' then
+  local first = redis.call('ZRANGE', root .. 'receive-leases', 0, 0, 'WITHSCORES')
+  return first[2] and first[2] - now or false
+end
+local receipt = ARGV[4]
+local expiry = tonumber(redis.call('ZSCORE', root .. 'receive-leases', receipt))
+if not expiry or expiry <= now then return 0 end
+local position = end_lease(receipt)
+if ARGV[3] == 'ack' then
+  add_note(position, '[' .. now .. ',"r","acked"]')
+  return 1
+end
+give_back(position)
+add_note(position, '[' .. now .. ',"r","released"]')
+signal({ 'receive' })
+return 1

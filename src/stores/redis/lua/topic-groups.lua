@@ -1,0 +1,36 @@
+-- include: log groups
+-- The consumer groups of a topic.
+--
+-- ARGV[3]  `list`: per group {name, events that wait for it, events given out or back}
+--          `subscribe` group, and `now`, `start` or the position after which it begins: 1 where it was made, else 0
+--          `unsubscribe` group: 1, or 0 where there is none
+local what, group = ARGV[3], ARGV[4]
+
+local function first_position()
+  local first = redis.call('XRANGE', root .. 'journal', '-', '+', 'COUNT', 1)[1]
+  return first and position_of(first[1]) or last_position() + 1
+end
+
+local function begin(from)
+  if from == 'now' then return last_position() + 1 end
+  if from == 'start' then return first_position() end
+  return tonumber(from) + 1
+end
+
+if what == 'subscribe' then return redis.call('HSETNX', root .. 'groups', group, begin(ARGV[5])) end
+if what == 'unsubscribe' then
+  local keys = keys_of(group)
+  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead)
+  redis.call('SREM', root .. 'odd', group)
+  return redis.call('HDEL', root .. 'groups', group)
+end
+
+local infos = {}
+local groups = redis.call('HGETALL', root .. 'groups')
+for i = 1, #groups, 2 do
+  local keys = keys_of(groups[i])
+  local pending = redis.call('ZCARD', keys.hidden) + redis.call('ZCARD', keys.back)
+  local lag = last_position() + 1 - groups[i + 1] - redis.call('ZCARD', keys.ahead)
+  infos[#infos + 1] = { groups[i], math.max(0, lag), pending }
+end
+return infos

@@ -1,0 +1,53 @@
+-- include: log groups
+-- Consumes events of a group, or gives them back to be visible at their old place, now or later.
+--
+-- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
+-- ARGV[6…]  per event three values: position, time and tail of its id
+-- Returns  how many were consumed or given back
+-- Guarantees: an event is consumed once; repeating changes nothing.
+local group, topic, delay = ARGV[3], ARGV[4], tonumber(ARGV[5])
+local keys = keys_of(group)
+local next_position = tonumber(redis.call('HGET', root .. 'groups', group) or nil)
+if not next_position then return 0 end
+local begun, last = next_position, last_position()
+
+local function is_unread(position)
+  return position >= next_position and position <= last
+end
+
+local function consume(position)
+  local held = redis.call('ZREM', keys.hidden, position) + redis.call('ZREM', keys.back, position)
+  if held > 0 then return true end
+  return is_unread(position) and redis.call('ZADD', keys.ahead, position, position) == 1
+end
+
+local function give_back(position)
+  local held = redis.call('ZSCORE', keys.hidden, position) or redis.call('ZSCORE', keys.back, position)
+  if not held then
+    if not is_unread(position) or redis.call('ZSCORE', keys.ahead, position) then return false end
+    if delay <= 0 then return true end
+    redis.call('ZADD', keys.ahead, position, position)
+  end
+  if delay > 0 then
+    redis.call('ZREM', keys.back, position)
+    redis.call('ZADD', keys.hidden, now + delay, position)
+  else
+    show(keys, position, next_position)
+  end
+  return true
+end
+
+local settle, count = topic == '' and consume or give_back, 0
+for i = 6, #ARGV, 3 do
+  if entry_with_id(ARGV[i], ARGV[i + 1], ARGV[i + 2]) and settle(tonumber(ARGV[i])) then count = count + 1 end
+end
+if topic == '' then
+  -- A hidden one stays in `ahead` until reading passes it; `hidden` keeps it from being lost.
+  while redis.call('ZREM', keys.ahead, next_position) == 1 do next_position = next_position + 1 end
+  if next_position > begun then redis.call('HSET', root .. 'groups', group, next_position) end
+elseif count > 0 then
+  signal({ 'topic:' .. topic })
+end
+redis.call('SADD', root .. 'odd', group)
+tidy(group, keys)
+return count

@@ -1,0 +1,11 @@
+import type { AttemptError, DeadReason } from '../../core/store.ts'
+
+/** Reads back the reason of a dead letter. */
+export function toReason(text: string | undefined): DeadReason {
+  return text === 'permanent' || text === 'ambiguous' ? text : 'attempts'
+}
+
+/** The error that a job died of. */
+export function lastOf(errors: readonly AttemptError[]): AttemptError {
+  return errors.at(-1) ?? { at: 0, code: 'internal', message: 'unknown' }
+}
