@@ -1,5 +1,5 @@
-import type { Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from '../../core/store.ts'
-import { type JobRows, parseErrors, parseJson, parseMessage } from './job-rows.ts'
+import type { AttemptError, Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from '../../core/store.ts'
+import { errorsOf, type JobRows, keptMessage, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { int, maybeInt, maybeText, prepareAll, type Row, text } from './sql.ts'
@@ -38,34 +38,22 @@ export function createClaims(
     const token = `${n}.${counters.add('claims', 1)}`
     const row = take.get(until, token, n)
     if (!row) throw new Error(`job ${n} vanished while it was claimed`)
-    return toClaimed(row, token)
-  }
-
-  function toClaimed(row: Row, token: string): ClaimedJob {
-    const job: ClaimedJob = {
-      id: text(row.id),
-      lane: text(row.lane),
-      group: text(row.grp),
+    const job: ClaimedJob = Object.assign(toJob(row), {
       token,
       failures: int(row.failures),
       lost: int(row.lost),
-      errors: parseErrors(text(row.errors)),
-    }
-    const data = maybeText(row.data)
-    if (data !== undefined) job.data = parseJson(data)
-    const messageId = maybeText(row.message_id)
-    if (messageId !== undefined) job.messageId = messageId
+      errors: errorsOf(row),
+    })
     const notBefore = maybeInt(row.not_before)
     if (notBefore !== undefined) job.notBefore = notBefore
-    if (int(row.notify) === 1) job.notify = true
     const message = messageOf(row)
     if (message) job.message = message
     return job
   }
 
   function messageOf(row: Row) {
-    const kept = maybeText(row.kept)
-    if (kept !== undefined) return parseMessage(kept)
+    const kept = keptMessage(row)
+    if (kept) return kept
     const seq = maybeInt(row.message)
     const message = seq === undefined ? undefined : journal.at(seq)
     return message?.id === row.message_id ? message : undefined
@@ -86,14 +74,9 @@ export function createClaims(
     // A claim that ran out was counted as lost; its holder lives after all.
     const found = int(row.state) === HEAD ? 1 : 0
     note(row, outcome)
-    if (outcome.outcome === 'release') {
-      sql('release').run(outcome.delay ? now + outcome.delay : 0, found, n)
-      signals.raise(`jobs:${name}`)
-      return true
-    }
-    if (outcome.outcome === 'retry') {
-      const errors = JSON.stringify([...parseErrors(text(row.errors)), outcome.error])
-      sql('retry').run(now + outcome.delay, errors, found, n)
+    if (outcome.outcome === 'release' || outcome.outcome === 'retry') {
+      if (outcome.outcome === 'release') sql('release').run(outcome.delay ? now + outcome.delay : 0, found, n)
+      else sql('retry').run(now + outcome.delay, withError(row, outcome.error), found, n)
       signals.raise(`jobs:${name}`)
       return true
     }
@@ -126,7 +109,7 @@ export function createClaims(
       int(row.notify),
       maybeText(row.message_id) ?? null,
       maybeText(row.data) ?? null,
-      JSON.stringify([...parseErrors(text(row.errors)), outcome.error]),
+      withError(row, outcome.error),
       message ? JSON.stringify(message) : null,
     )
     counters.add(`dead ${queue}`, 1)
@@ -153,6 +136,10 @@ export function createClaims(
         )
       }),
   }
+}
+
+function withError(row: Row, error: AttemptError): string {
+  return JSON.stringify([...errorsOf(row), error])
 }
 
 function capOf({ max, limits }: Claim, group: string): number {

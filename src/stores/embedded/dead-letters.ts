@@ -1,5 +1,6 @@
-import type { DeadLetter, DeadLetters, NewJob } from '../../core/store.ts'
-import { type JobRows, parseErrors, parseJson, parseMessage, toReason } from './job-rows.ts'
+import type { DeadLetter, DeadLetters } from '../../core/store.ts'
+import { toReason } from '../shared/dead.ts'
+import { errorsOf, type JobRows, keptMessage, toJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
 import { int, maybeText, prepareAll, type Row, text } from './sql.ts'
 
@@ -11,20 +12,6 @@ export function createDeadLetters(parts: Parts, rows: JobRows): DeadLetters {
   function remove(row: Row): void {
     sql('dropLetter').run(int(row.n))
     counters.add(`dead ${int(row.queue_id)}`, -1)
-  }
-
-  function revive(row: Row): void {
-    const data = maybeText(row.data)
-    const messageId = maybeText(row.message_id)
-    const job: NewJob = {
-      id: text(row.id),
-      lane: text(row.lane),
-      group: text(row.grp),
-      ...(data === undefined ? {} : { data: parseJson(data) }),
-      ...(messageId === undefined ? {} : { messageId }),
-      ...(int(row.notify) === 1 ? { notify: true } : {}),
-    }
-    rows.insert(int(row.queue_id), text(row.queue), job, maybeText(row.kept))
   }
 
   return {
@@ -46,7 +33,7 @@ export function createDeadLetters(parts: Parts, rows: JobRows): DeadLetters {
         const row = sql('letter').get(id)
         if (!row) return false
         remove(row)
-        revive(row)
+        rows.insert(int(row.queue_id), text(row.queue), toJob(row), maybeText(row.kept))
         return true
       }),
     drop: (id) =>
@@ -59,18 +46,17 @@ export function createDeadLetters(parts: Parts, rows: JobRows): DeadLetters {
 }
 
 function toLetter(row: Row): DeadLetter {
-  const letter: DeadLetter = {
-    id: text(row.id),
+  const { id, lane, group, data } = toJob(row)
+  const message = keptMessage(row)
+  return {
+    id,
     queue: text(row.queue),
     at: int(row.at),
-    lane: text(row.lane),
-    group: text(row.grp),
+    lane,
+    group,
     reason: toReason(text(row.reason)),
-    errors: parseErrors(text(row.errors)),
+    errors: errorsOf(row),
+    ...(data === undefined ? {} : { data }),
+    ...(message ? { message } : {}),
   }
-  const data = maybeText(row.data)
-  if (data !== undefined) letter.data = parseJson(data)
-  const kept = maybeText(row.kept)
-  if (kept !== undefined) letter.message = parseMessage(kept)
-  return letter
 }

@@ -1,7 +1,7 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 
 /** The primary result code of an SQLite error (https://sqlite.org/rescode.html), else undefined. */
-export function sqliteCode(error: unknown): number | undefined {
+function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
     return undefined
   return error.errcode & 0xff

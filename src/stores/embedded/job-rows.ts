@@ -1,9 +1,8 @@
-import type { Json } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
-import type { AttemptError, DeadReason, JobState, NewJob } from '../../core/store.ts'
+import type { AttemptError, NewJob } from '../../core/store.ts'
 import type { Parts } from './parts.ts'
-import { prepareAll, type Row, text } from './sql.ts'
+import { int, maybeText, prepareAll, type Row, text } from './sql.ts'
 
 /** What the parts about jobs do with rows of the table `job`. */
 export type JobRows = {
@@ -14,7 +13,6 @@ export type JobRows = {
   insert(queue: number, name: string, job: NewJob, kept?: string): boolean
   /** Removes a job and makes the next of its lane the head. Inside a transaction only. */
   remove(queue: number, name: string, n: number, lane: string): void
-  deathOf(row: Row): JobState
 }
 
 export function createJobRows({ db, counters, signals, now }: Parts): JobRows {
@@ -47,26 +45,26 @@ export function createJobRows({ db, counters, signals, now }: Parts): JobRows {
       counters.add(`jobs ${queue}`, -1)
       signals.raise(`jobs:${name}`)
     },
-    deathOf: (row) => {
-      const error = parseErrors(text(row.errors)).at(-1) ?? { at: 0, code: 'internal', message: '' }
-      return { state: 'dead', error, reason: toReason(text(row.reason)) }
-    },
   }
 }
 
-export function parseErrors(json: string): AttemptError[] {
-  const errors: AttemptError[] = JSON.parse(json)
-  return errors
+/** What a row of `job` or `dead` has of the job as it was added. */
+export function toJob(row: Row): NewJob {
+  const job: NewJob = { id: text(row.id), lane: text(row.lane), group: text(row.grp) }
+  const data = maybeText(row.data)
+  if (data !== undefined) job.data = JSON.parse(data)
+  const messageId = maybeText(row.message_id)
+  if (messageId !== undefined) job.messageId = messageId
+  if (int(row.notify) === 1) job.notify = true
+  return job
 }
 
-export function parseJson(json: string): Json {
-  return JSON.parse(json)
+/** The message that a row keeps itself, because retention may remove it from the journal. */
+export function keptMessage(row: Row): Message | undefined {
+  const kept = maybeText(row.kept)
+  return kept === undefined ? undefined : JSON.parse(kept)
 }
 
-export function parseMessage(json: string): Message {
-  return JSON.parse(json)
-}
-
-export function toReason(reason: string): DeadReason {
-  return reason === 'permanent' || reason === 'ambiguous' ? reason : 'attempts'
+export function errorsOf(row: Row): AttemptError[] {
+  return JSON.parse(text(row.errors))
 }

@@ -1,9 +1,9 @@
-import type { Json } from '../../core/json.ts'
 import { makeId } from '../../core/message-id.ts'
 import type { JobState, Jobs, NewJob } from '../../core/store.ts'
+import { lastOf, toReason } from '../shared/dead.ts'
 import { createClaims } from './claims.ts'
 import { createDeadLetters } from './dead-letters.ts'
-import type { JobRows } from './job-rows.ts'
+import { errorsOf, type JobRows } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { KEY_AGE } from './remembered-keys.ts'
@@ -27,7 +27,7 @@ export function createJobs(parts: Parts, rows: JobRows, journal: JournalTable): 
     const job = sql('state').get(queue, id)
     if (job) return { state: int(job.state) === 2 ? 'running' : 'waiting', failures: int(job.failures) }
     const dead = sql('deathOf').get(queue, id)
-    if (dead) return rows.deathOf(dead)
+    if (dead) return { state: 'dead', error: lastOf(errorsOf(dead)), reason: toReason(text(dead.reason)) }
     const done = sql('finished').get(queue, id, parts.now() - KEY_AGE)
     return done && toDone(done)
   }
@@ -60,7 +60,5 @@ export function createJobs(parts: Parts, rows: JobRows, journal: JournalTable): 
 function toDone(row: Row): JobState {
   const result = maybeText(row.result)
   const done = { state: 'done' as const, at: int(row.at) }
-  if (result === undefined) return done
-  const parsed: Json = JSON.parse(result)
-  return { ...done, result: parsed }
+  return result === undefined ? done : { ...done, result: JSON.parse(result) }
 }

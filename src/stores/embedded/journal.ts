@@ -1,4 +1,3 @@
-import type { Json } from '../../core/json.ts'
 import type { Accepted, Message, NewMessage } from '../../core/message.ts'
 import { decodeMessage, encodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
@@ -153,7 +152,5 @@ function toNote(row: Row): Note {
   const road = ROADS[int(row.road)] ?? 'dispatch'
   const detail = maybeText(row.detail)
   const note = { at: int(row.at), road, what: text(row.what) }
-  if (detail === undefined) return note
-  const parsed: Json = JSON.parse(detail)
-  return { ...note, detail: parsed }
+  return detail === undefined ? note : { ...note, detail: JSON.parse(detail) }
 }

@@ -1,4 +1,3 @@
-import type { Json } from '../../core/json.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import type { Parts } from './parts.ts'
 import { int, prepareAll, text } from './sql.ts'
@@ -14,9 +13,7 @@ export function createKeyValues({ db, writer, counters, signals, now, read }: Pa
     get: (key) =>
       read(() => {
         const row = sql('get').get(key, now())
-        if (!row) return undefined
-        const value: Json = JSON.parse(text(row.value))
-        return { value, version: int(row.version) }
+        return row && { value: JSON.parse(text(row.value)), version: int(row.version) }
       }),
     set: (key, value, { ttl, ifVersion } = {}) =>
       writer.write(() => {

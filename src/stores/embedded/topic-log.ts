@@ -1,6 +1,4 @@
 import type { Event, NewEvent } from '../../core/event.ts'
-import { MESSAGE_TOPIC } from '../../core/event.ts'
-import type { Json } from '../../core/json.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
@@ -18,6 +16,8 @@ export type TopicRow = { id: number; name: string; last: number }
  * the journal. All synchronous.
  */
 export type TopicLog = {
+  /** A row with the columns `id` and `last` of a topic. */
+  toTopic(row: Row, name: string): TopicRow
   /** A topic that was published on or subscribed to. `last`: the position of its newest event ever. */
   find(name: string): TopicRow | undefined
   /** The same, made where it is new. Inside a transaction only. */
@@ -72,19 +72,18 @@ export function createTopicLog(parts: Parts, journal: JournalTable): TopicLog {
   }
 
   return {
+    toTopic,
     find,
     open,
     append,
-    after: (topic, position, max) => {
-      if (topic.id !== MESSAGES) {
-        return sql('after')
-          .all(topic.id, position, max)
-          .map((row) => ({ position: int(row.position), event: toEvent(row, topic.name) }))
-      }
-      return journal
-        .after(position, max)
-        .map((each) => ({ position: each.position, event: parts.toEvent(each.message) }))
-    },
+    after: (topic, position, max) =>
+      topic.id === MESSAGES
+        ? journal
+            .after(position, max)
+            .map(({ position, message }) => ({ position, event: parts.toEvent(message) }))
+        : sql('after')
+            .all(topic.id, position, max)
+            .map((row) => ({ position: int(row.position), event: toEvent(row, topic.name) })),
     at: (topic, position) => {
       if (topic.id === MESSAGES) {
         const message = journal.at(position)
@@ -112,21 +111,15 @@ export function createTopicLog(parts: Parts, journal: JournalTable): TopicLog {
   }
 }
 
-/** True for the topic that only `accept` feeds. */
-export function isReserved(topic: string): boolean {
-  return topic === MESSAGE_TOPIC
-}
-
 function toEvent(row: Row, topic: string): Event {
-  const data: Json = JSON.parse(text(row.data))
-  const event: Event = {
+  const root = maybeText(row.root)
+  return {
     id: text(row.id),
     topic,
     type: text(row.type),
     source: text(row.source),
-    data,
+    data: JSON.parse(text(row.data)),
     timestamp: int(row.timestamp),
+    ...(root === undefined ? {} : { rootContextId: root }),
   }
-  const root = maybeText(row.root)
-  return root === undefined ? event : { ...event, rootContextId: root }
 }

@@ -1,13 +1,14 @@
 import { TriviumError } from '../../core/errors.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../core/store.ts'
-import { createGroupReader, type Group } from './group-read.ts'
+import { createGroupReader, type Group, type ReadPlan } from './group-read.ts'
 import type { Parts } from './parts.ts'
 import { int, prepareAll, type Row, text } from './sql.ts'
-import { isReserved, MESSAGES, type TopicLog, type TopicRow } from './topic-log.ts'
+import type { TopicLog, TopicRow } from './topic-log.ts'
 
 /** Topics and their consumer groups. */
 export function createTopics(parts: Parts, log: TopicLog): Topics {
-  const { db, writer, counters, signals, read } = parts
+  const { db, writer, signals, read } = parts
   const sql = prepareAll(db, 'topics.sql')
   const reader = createGroupReader(parts, log)
 
@@ -19,29 +20,23 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
     return { created: true }
   }
 
-  function readAll(name: string, requests: readonly GroupRead[]): (GroupBatch | undefined)[] {
-    const topic = log.find(name)
-    const after = sharedAfter(log)
-    return requests.map((request) => {
-      const group = topic && reader.find(topic, request.group)
-      if (!group) return undefined
-      const plan = reader.plan(topic, group, request, after)
-      if (reader.changes(plan)) reader.apply(plan)
-      return reader.batch(plan)
-    })
-  }
-
-  /** The answers where no request changes anything, so that idle readers cost no transaction. */
-  function readOnly(name: string, requests: readonly GroupRead[]): (GroupBatch | undefined)[] | undefined {
+  /**
+   * Reads for all groups. Without `apply`, which writes what a read changes, the answer is undefined where one changes
+   * something: so idle readers cost no transaction.
+   */
+  function readAll(name: string, requests: readonly GroupRead[], apply?: (plan: ReadPlan) => void) {
     const topic = log.find(name)
     const after = sharedAfter(log)
     const batches: (GroupBatch | undefined)[] = []
     for (const request of requests) {
       const group = topic && reader.find(topic, request.group)
       // There is something to consume: no need to look at what before it is read for good.
-      if (group && request.mode !== 'peek' && group.next < topic.last) return undefined
+      if (group && !apply && request.mode !== 'peek' && group.next < topic.last) return undefined
       const plan = group && reader.plan(topic, group, request, after)
-      if (plan && reader.changes(plan)) return undefined
+      if (plan && reader.changes(plan)) {
+        if (!apply) return undefined
+        apply(plan)
+      }
       batches.push(plan && reader.batch(plan))
     }
     return batches
@@ -51,7 +46,12 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
    * Finds the events of a group that are not consumed and calls `each` with their positions. Unread ones
    * are drawn into `pending` first, with all before them. Returns how many there were.
    */
-  function settle(name: string, groupName: string, ids: readonly string[], each: SettleOne): number {
+  function settle(
+    name: string,
+    groupName: string,
+    ids: readonly string[],
+    each: (group: number, at: number) => void,
+  ): number {
     const topic = log.find(name)
     const group = topic && reader.find(topic, groupName)
     if (!group) return 0
@@ -71,17 +71,14 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
   }
 
   function info(row: Row): GroupInfo {
-    const id = int(row.topic_id)
-    const last = id === MESSAGES ? counters.get('journal') : int(row.last)
-    const topic = { id, name: text(row.topic), last }
-    const position = int(row.next)
-    const lag = Math.max(0, last - Math.max(position, log.first(topic) - 1))
-    return { topic: topic.name, group: text(row.name), lag, pending: int(row.pending) }
+    const topic = log.toTopic(row, text(row.topic))
+    const unread = topic.last - Math.max(int(row.next), log.first(topic) - 1)
+    return { topic: topic.name, group: text(row.name), lag: Math.max(0, unread), pending: int(row.pending) }
   }
 
   return {
     publish: (topic, events) => {
-      if (isReserved(topic)) return Promise.reject(new TriviumError('topic_reserved', { topic }))
+      if (topic === MESSAGE_TOPIC) return Promise.reject(new TriviumError('topic_reserved', { topic }))
       return events.length === 0 ? Promise.resolve([]) : writer.write(() => log.append(topic, events))
     },
     subscribe: (topic, group, from) => writer.write(() => subscribe(topic, group, from)),
@@ -104,7 +101,8 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
       }),
     // A power failure that undoes a read repeats it: delivery to a group is at least once.
     read: async (topic, requests) =>
-      (await read(() => readOnly(topic, requests))) ?? writer.writeRepeatable(() => readAll(topic, requests)),
+      (await read(() => readAll(topic, requests))) ??
+      writer.writeRepeatable(() => readAll(topic, requests, reader.apply) ?? []),
     ack: (topic, group, ids) =>
       writer.write(() =>
         settle(topic, group, ids, (id, position) => {
@@ -139,5 +137,3 @@ function sharedAfter(log: TopicLog): TopicLog['after'] {
     return found
   }
 }
-
-type SettleOne = (group: number, position: number) => void

@@ -57,7 +57,7 @@ UPDATE consumer SET next = ?, missed = missed + ? WHERE id = ?;
 
 -- name: consumers
 -- All groups, or those of one topic (0: all).
-SELECT t.id AS topic_id, t.name AS topic, t.last, c.id, c.name, c.next,
+SELECT t.id, t.last, t.name AS topic, c.name, c.next,
   (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
 FROM consumer c JOIN topic t ON t.id = c.topic WHERE ?1 = 0 OR t.id = ?1 ORDER BY t.name, c.name;
 

@@ -106,10 +106,10 @@ local function read_fresh(request, max, keys)
   return picked, reach, missed
 end
 
+-- Hides what is leased until the lease runs out, and takes what came back out of `back`.
 local function give_out(request, keys, back, fresh)
-  if request.mode == 'peek' or #back + #fresh == 0 then return end
   if #back > 0 then redis.call('ZREM', keys.back, unpack(back)) end
-  if request.mode == 'consume' then return end
+  if request.mode == 'consume' or #back + #fresh == 0 then return end
   local hides, expiry = {}, now + request.lease
   for _, list in ipairs({ back, fresh }) do
     for _, position in ipairs(list) do
@@ -118,30 +118,26 @@ local function give_out(request, keys, back, fresh)
     end
   end
   for i = 1, #hides, 1000 do redis.call('ZADD', keys.hidden, unpack(hides, i, math.min(i + 999, #hides))) end
-  if not odd[request.group] then redis.call('SADD', root .. 'odd', request.group) end
+  redis.call('SADD', root .. 'odd', request.group)
   odd[request.group] = true
 end
 
 local function move(group, position)
-  if position == next_of[group] then return end
+  if position ~= next_of[group] then moved[group] = position end
   next_of[group] = position
-  moved[group] = position
 end
 
 -- Groups that read plainly from the same place get the same answer, made once.
 local plain = {}
 
 local function serve_plain(request)
-  local group = request.group
-  local key = next_of[group] .. ' ' .. request.max .. ' ' .. request.mode
-  local known = plain[key]
-  if not known then
+  local key = next_of[request.group] .. ' ' .. request.max .. ' ' .. request.mode
+  if not plain[key] then
     local fresh, reach, missed = read_fresh(request, request.max, nil)
-    known = { answer = { missed, -1, unpack(fresh) }, reach = reach }
-    plain[key] = known
+    plain[key] = { answer = { missed, -1, unpack(fresh) }, reach = reach }
   end
-  move(group, known.reach)
-  return known.answer
+  move(request.group, plain[key].reach)
+  return plain[key].answer
 end
 
 local function serve_odd(request)
@@ -156,31 +152,19 @@ local function serve_odd(request)
     move(group, reach)
     if odd[group] then redis.call('ZREMRANGEBYSCORE', keys.ahead, '-inf', reach - 1) end
   end
-  give_out(request, keys, back, fresh)
-  local answer = { missed, -1 }
-  if odd[group] then
-    local soonest = tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
-    if soonest then
-      answer[2] = math.max(0, soonest - now)
-    else
-      tidy(group, keys)
-    end
-  end
+  if request.mode ~= 'peek' then give_out(request, keys, back, fresh) end
+  local soonest = odd[group] and tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
+  if odd[group] and not soonest then tidy(group, keys) end
+  local answer = { missed, soonest and math.max(0, soonest - now) or -1 }
   for _, position in ipairs(back) do answer[#answer + 1] = position end
   for _, position in ipairs(fresh) do answer[#answer + 1] = position end
   return answer
 end
 
-local function serve(request)
-  if not next_of[request.group] then return false end
-  if odd[request.group] or request.mode == 'lease' then return serve_odd(request) end
-  return serve_plain(request)
-end
-
-local answers, handed, handed_by = {}, {}, {}
+local answers, handed, handed_by, writes = {}, {}, {}, {}
 
 local function hand_over(request, answer)
-  if request.mode ~= 'consume' or not answer or #answer <= 2 then return end
+  if request.mode ~= 'consume' or #answer <= 2 then return end
   if not handed_by[answer] then
     handed_by[answer] = { { unpack(answer, 3) }, {} }
     handed[#handed + 1] = handed_by[answer]
@@ -189,11 +173,14 @@ local function hand_over(request, answer)
 end
 
 for i, request in ipairs(requests) do
-  answers[i] = serve(request)
-  hand_over(request, answers[i])
+  answers[i] = false
+  if next_of[request.group] then
+    local is_plain = not odd[request.group] and request.mode ~= 'lease'
+    answers[i] = is_plain and serve_plain(request) or serve_odd(request)
+    hand_over(request, answers[i])
+  end
 end
 if #handed > 0 then remember_handed(ARGV[3], ARGV[4], ARGV[5], handed) end
-local writes = {}
 for group, position in pairs(moved) do
   writes[#writes + 1] = group
   writes[#writes + 1] = position
