@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import fc from '../../fixtures/fast-check.ts'
-import { MINUTE, publishAll, type StoreFactory, withStore } from './kit.ts'
+import { acceptAll, MINUTE, publishAll, type StoreFactory, withStore } from './kit.ts'
 
 type Command =
   | { do: 'publish'; count: number }
   | { do: 'read'; mode: 'consume' | 'peek' | 'lease'; max: number }
   | { do: 'ack' | 'nack' | 'delay'; places: number[] }
   | { do: 'wait' }
+  | { do: 'restart' }
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ do: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 4 }) }),
@@ -21,6 +23,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     places: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),
   }),
   fc.constant({ do: 'wait' as const }),
+  fc.constant({ do: 'restart' as const }),
 )
 
 /**
@@ -28,49 +31,53 @@ const command: fc.Arbitrary<Command> = fc.oneof(
  * return the first visible ones in order.
  */
 export function groupModel(factory: StoreFactory, runs: number): void {
-  test('any history of reads, acks, nacks and delays of a group agrees with a simple model', async () => {
+  const cases = fc.tuple(
+    fc.constantFrom('t', MESSAGE_TOPIC),
+    fc.array(command, { minLength: 1, maxLength: 25 }),
+  )
+  test('any history of reads, acks, nacks, delays and restarts of a group agrees with a simple model', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 25 }), async (commands) => {
-        await withStore(factory, async ({ store, now, advance }) => {
-          await store.topics.subscribe('t', 'g', 'start')
+      fc.asyncProperty(cases, async ([topic, commands]) => {
+        await withStore(factory, async (bench) => {
+          const { now, advance } = bench
+          await bench.store.topics.subscribe(topic, 'g', 'start')
           const ids: string[] = []
           const hidden = new Map<string, number>()
           const consumed = new Set<string>()
           const visible = () => ids.filter((id) => !consumed.has(id) && (hidden.get(id) ?? 0) <= now())
           for (const each of commands) {
             if (each.do === 'publish') {
-              ids.push(
-                ...(await publishAll(
-                  store,
-                  't',
-                  Array.from({ length: each.count }, () => 'x'),
-                )),
-              )
+              const texts = Array.from({ length: each.count }, () => 'x')
+              const publish =
+                topic === 't' ? publishAll(bench.store, 't', texts) : acceptAll(bench.store, texts)
+              ids.push(...(await publish))
             } else if (each.do === 'wait') {
               advance(MINUTE)
+            } else if (each.do === 'restart') {
+              await bench.reopen()
             } else if (each.do === 'read') {
               const expected = visible().slice(0, each.max)
               const request = { group: 'g', max: each.max, mode: each.mode, lease: MINUTE }
-              const [batch] = await store.topics.read('t', [request])
+              const [batch] = await bench.store.topics.read(topic, [request])
               assert.deepEqual(
                 batch?.events.map((event) => event.id),
                 expected,
               )
               if (each.mode === 'consume') for (const id of expected) consumed.add(id)
               if (each.mode === 'lease') for (const id of expected) hidden.set(id, now() + MINUTE)
-              const waits = [...hidden]
-                .filter(([id, at]) => !consumed.has(id) && at > now())
-                .map(([, at]) => at)
-              assert.equal(batch?.nextVisible, waits.length ? Math.min(...waits) : undefined)
+              const waits = [...hidden].filter(([id, at]) => !consumed.has(id) && at > now())
+              const soonest = waits.length ? Math.min(...waits.map(([, at]) => at)) : undefined
+              assert.deepEqual([batch?.nextVisible, batch?.missed], [soonest, 0])
             } else {
               const chosen = [...new Set(each.places.flatMap((place) => ids[place] ?? []))]
               const live = chosen.filter((id) => !consumed.has(id))
+              const given = [...chosen, 'nonsense', `${chosen[0]?.slice(0, -4)}0000`]
               if (each.do === 'ack') {
-                assert.equal(await store.topics.ack('t', 'g', chosen), live.length)
+                assert.equal(await bench.store.topics.ack(topic, 'g', given), live.length)
                 for (const id of live) consumed.add(id)
               } else {
                 const delay = each.do === 'delay' ? MINUTE : 0
-                assert.equal(await store.topics.nack('t', 'g', chosen, delay), live.length)
+                assert.equal(await bench.store.topics.nack(topic, 'g', given, delay), live.length)
                 for (const id of live) hidden.set(id, now() + delay)
               }
             }

@@ -18,18 +18,6 @@ import {
 /** Jobs in lanes, and dead letters. */
 export function jobsContract(factory: StoreFactory): void {
   part(factory, 'lanes', {
-    'jobs of one lane run one at a time, in order': async ({ store }) => {
-      await store.jobs.add('q', [job('a', 'l'), job('b', 'l'), job('c', 'l')])
-      for (const id of ['a', 'b', 'c']) {
-        const claimed = await claimOne(store, 'q')
-        assert.equal(claimed.id, id)
-        assert.deepEqual(await claimIds(store, 'q'), [])
-        assert.deepEqual(await store.jobs.settle('q', [{ id, token: claimed.token, outcome: 'done' }]), [
-          true,
-        ])
-      }
-      assert.deepEqual(await claimIds(store, 'q'), [])
-    },
     'lanes run in parallel, the longest ready first': async ({ store, advance }) => {
       for (const id of ['a', 'b', 'c']) {
         await store.jobs.add('q', [job(id, `lane ${id}`)])
@@ -117,31 +105,6 @@ export function jobsContract(factory: StoreFactory): void {
       await store.jobs.add('q', [...many, job('free', 'free', { group: 'free' })])
       assert.deepEqual(await claimIds(store, 'q', { max: 5, limits: { busy: 0 } }), ['free'])
     },
-    'a job that is not due holds its lane and no other': async ({ store, advance, now }) => {
-      await store.jobs.add('q', [
-        job('later', 'l', { notBefore: now() + MINUTE }),
-        job('behind', 'l'),
-        job('x', 'm'),
-      ])
-      const first = await claimJobs(store, 'q', { lease: 2 * MINUTE })
-      assert.deepEqual(
-        first.jobs.map(({ id }) => id),
-        ['x'],
-      )
-      advance(MINUTE)
-      assert.deepEqual(await claimIds(store, 'q'), ['later'])
-    },
-    'nextDue tells when a delayed job is due': async ({ store, now }) => {
-      await store.jobs.add('q', [job('a', 'l', { notBefore: now() + MINUTE })])
-      const claimed = await claimJobs(store, 'q')
-      assert.deepEqual(claimed.jobs, [])
-      assert.equal(claimed.nextDue, now() + MINUTE)
-    },
-    'nextDue tells when the lease of a claim runs out': async ({ store, now }) => {
-      await store.jobs.add('q', [job('a', 'l')])
-      await claimJobs(store, 'q', { lease: SECOND })
-      assert.equal((await claimJobs(store, 'q')).nextDue, now() + SECOND)
-    },
     'adding and settling signal the queue': async ({ store }) => {
       let heard = 0
       store.onSignal('jobs:q', () => heard++)
@@ -219,25 +182,6 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(await store.jobs.settle('q', [{ id: 'a', token: again.token, outcome: 'done' }]), [
         false,
       ])
-    },
-    'renewing keeps a claim beyond its first lease': async ({ store, advance }) => {
-      await store.jobs.add('q', [job('a', 'l')])
-      const { id, token } = await claimOne(store, 'q')
-      advance(MINUTE - 1)
-      assert.deepEqual(
-        await store.jobs.renew(
-          'q',
-          [
-            { id, token },
-            { id: 'none', token },
-          ],
-          MINUTE,
-        ),
-        [true, false],
-      )
-      advance(MINUTE - 1)
-      assert.deepEqual(await claimIds(store, 'q'), [])
-      assert.deepEqual(await store.jobs.settle('q', [{ id, token, outcome: 'done' }]), [true])
     },
     'outcomes of one call are answered in their order': async ({ store }) => {
       await store.jobs.add('q', [job('a', 'l'), job('b', 'm')])

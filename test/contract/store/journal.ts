@@ -47,12 +47,6 @@ export function journalContract(factory: StoreFactory): void {
       assert.equal(message?.receivedAt, now())
       assert.deepEqual(message?.attachments, [])
     },
-    'ids sort in the order of acceptance, across calls and a clock that stands still': async ({ store }) => {
-      const ids: string[] = []
-      for (let call = 0; call < 5; call++) ids.push(...(await acceptAll(store, ['a', 'b', 'c'])))
-      assert.deepEqual(ids, [...ids].sort())
-      assert.equal(new Set(ids).size, 15)
-    },
     'ids keep sorting when the clock steps back': async ({ store, advance }) => {
       const first = await acceptAll(store, ['a'])
       advance(-MINUTE)
@@ -63,13 +57,6 @@ export function journalContract(factory: StoreFactory): void {
       const [id = ''] = await acceptAll(store, ['a'])
       assert.equal(await store.journal.get(`${id.slice(0, -4)}0000`), undefined)
       assert.equal(await store.journal.get('nonsense'), undefined)
-    },
-    'the same key on the same gateway is accepted once and gets the first id': async ({ store }) => {
-      const [first] = await store.journal.accept([saying('one', { key: 'k' })])
-      const [again] = await store.journal.accept([saying('two', { key: 'k' })])
-      assert.deepEqual(again, { id: first?.id, duplicate: true })
-      assert.equal((await store.journal.list({ limit: 10 })).length, 1)
-      assert.equal((await store.journal.get(again?.id ?? ''))?.text, 'one')
     },
     'a duplicate within one call gets the id of the first, in its place': async ({ store }) => {
       const answers = await store.journal.accept([
@@ -92,16 +79,6 @@ export function journalContract(factory: StoreFactory): void {
       assert.equal(new Set(answers.map((answer) => answer.id)).size, 1)
       assert.equal(answers.filter((answer) => !answer.duplicate).length, 1)
     },
-    'the same key on another gateway is another message': async ({ store }) => {
-      const answers = await store.journal.accept([
-        saying('1', { key: 'k', gateway: 'a' }),
-        saying('2', { key: 'k', gateway: 'b' }),
-      ])
-      assert.deepEqual(
-        answers.map((answer) => answer.duplicate),
-        [false, false],
-      )
-    },
     'gateway and key are not confused where they are glued together': async ({ store }) => {
       const answers = await store.journal.accept([
         saying('1', { gateway: 'a', key: 'b:c' }),
@@ -123,10 +100,6 @@ export function journalContract(factory: StoreFactory): void {
       const [after] = await store.journal.accept([saying('3', { key: 'k' })])
       assert.equal(after?.duplicate, false)
       assert.notEqual(after?.id, first?.id)
-    },
-    'messages without key are never duplicates': async ({ store }) => {
-      const ids = await acceptAll(store, ['same', 'same', 'same'])
-      assert.equal(new Set(ids).size, 3)
     },
     'odd keys, gateways and conversations are plain text': async ({ store }) => {
       const messages = ODD_KEYS.map((key) =>
@@ -254,12 +227,6 @@ export function journalContract(factory: StoreFactory): void {
       const add = () => store.journal.pumped(cursor, to, [{ id: 'j', lane: 'l', group: 'g' }])
       assert.deepEqual((await Promise.all([add(), add(), add()])).filter(Boolean).length, 1)
       assert.equal((await store.jobs.list('dispatch', 10)).length, 1)
-    },
-    'the cursor may move with no job to add': async ({ store }) => {
-      await acceptAll(store, ['a'])
-      const { cursor, messages } = await store.journal.unpumped(10)
-      assert.equal(await store.journal.pumped(cursor, messages.at(-1)?.position ?? 0, []), true)
-      assert.deepEqual((await store.journal.unpumped(10)).messages, [])
     },
     'accepting signals the journal, the receive queue and the topic, when it is durable': async ({
       store,

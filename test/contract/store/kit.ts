@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Event } from '../../../src/core/event.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
+import type { Log } from '../../../src/core/log.ts'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
 import type { NewJob, Store } from '../../../src/core/store.ts'
 
@@ -84,6 +85,9 @@ export function part(
     for (const [name, body] of Object.entries(cases)) test(name, () => withStore(factory, body))
   })
 }
+
+/** A log that says nothing. */
+export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
 
 /** The `toEvent` of the suite: flat, with what the cases look at. */
 export function toEvent(message: Message): Event {

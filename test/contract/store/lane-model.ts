@@ -5,15 +5,19 @@ import { claimJobs, failure, job, MINUTE, SECOND, type StoreFactory, withStore }
 
 type Outcome = 'done' | 'retry' | 'release' | 'dead'
 type Command =
-  | { do: 'add'; lane: number }
+  | { do: 'add'; lane: number; later: boolean }
   | { do: 'claim'; max: number }
   | { do: 'settle'; place: number; outcome: Outcome }
+  | { do: 'renew'; place: number }
   | { do: 'wait'; ms: number }
 
 type ModelJob = { id: string; due: number; failures: number; lost: number; token?: string; until: number }
 
 const command: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('add' as const), lane: fc.nat(2) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('add' as const), lane: fc.nat(2), later: fc.boolean() }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('claim' as const), max: fc.integer({ min: 1, max: 4 }) }),
@@ -26,6 +30,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       outcome: fc.constantFrom<Outcome[]>('done', 'retry', 'release', 'dead'),
     }),
   },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('renew' as const), place: fc.nat(9) }) },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(SECOND, 2 * MINUTE) }),
@@ -52,14 +57,15 @@ export function laneModel(factory: StoreFactory, runs: number): void {
             if (each.do === 'add') {
               const lane = `lane ${each.lane}`
               const id = `job ${serial++}`
-              await store.jobs.add('q', [job(id, lane)])
-              const made = { id, due: now(), failures: 0, lost: 0, until: 0 }
+              const due = each.later ? now() + SECOND : now()
+              await store.jobs.add('q', [job(id, lane, each.later ? { notBefore: due } : {})])
+              const made = { id, due, failures: 0, lost: 0, until: 0 }
               lanes.set(lane, [...(lanes.get(lane) ?? []), made])
             } else if (each.do === 'wait') {
               advance(each.ms)
             } else if (each.do === 'claim') {
               const ready = new Map(claimable().map((head) => [head.id, head]))
-              const { jobs } = await claimJobs(store, 'q', { max: each.max, lease: MINUTE })
+              const { jobs, nextDue } = await claimJobs(store, 'q', { max: each.max, lease: MINUTE })
               assert.equal(jobs.length, Math.min(each.max, ready.size))
               for (const got of jobs) {
                 const head = ready.get(got.id)
@@ -70,6 +76,17 @@ export function laneModel(factory: StoreFactory, runs: number): void {
                 head.until = now() + MINUTE
                 claims.push({ lane: got.lane, id: got.id, token: got.token })
               }
+              const heads = [...lanes.values()].flatMap(([head]) => head ?? [])
+              const times = heads.map(({ token, until, due }) => (token ? until : due))
+              const coming = times.filter((time) => time > now())
+              assert.equal(nextDue, coming.length ? Math.min(...coming) : undefined)
+            } else if (each.do === 'renew') {
+              const claim = claims[each.place % Math.max(1, claims.length)]
+              const head = claim && lanes.get(claim.lane)?.[0]
+              const holds = head !== undefined && head.token === claim?.token
+              if (!claim || (holds && head.until <= now())) continue
+              assert.deepEqual(await store.jobs.renew('q', [claim], 2 * MINUTE), [holds])
+              if (holds) head.until = now() + 2 * MINUTE
             } else {
               const claim = claims[each.place % Math.max(1, claims.length)]
               if (!claim) continue

@@ -5,12 +5,6 @@ import { acceptAll, MINUTE, part, SECOND, type StoreFactory, saying } from './ki
 /** Take, lease, ack and release. */
 export function receiveContract(factory: StoreFactory): void {
   part(factory, 'receive', {
-    'it takes the oldest message, each once, then nothing': async ({ store }) => {
-      await acceptAll(store, ['a', 'b'])
-      assert.equal((await store.receive.take({}))?.message.text, 'a')
-      assert.equal((await store.receive.take({}))?.message.text, 'b')
-      assert.equal(await store.receive.take({}), undefined)
-    },
     'a take without lease has no receipt and is noted in the history': async ({ store, now }) => {
       const [id = ''] = await acceptAll(store, ['a'])
       const taken = await store.receive.take({})
@@ -97,15 +91,6 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal(await store.receive.take({ conversation: alone }), undefined)
       advance(SECOND)
       assert.ok(await store.receive.take({ conversation: alone }))
-    },
-    'an acknowledged lease is consumed for good': async ({ store, advance }) => {
-      await acceptAll(store, ['a'])
-      const taken = await store.receive.take({}, MINUTE)
-      assert.ok(taken?.receipt)
-      assert.equal(await store.receive.ack(taken.receipt), true)
-      assert.equal(await store.receive.ack(taken.receipt), false)
-      advance(2 * MINUTE)
-      assert.equal(await store.receive.take({}), undefined)
     },
     'an acknowledgement after the lease ran out is refused': async ({ store, advance }) => {
       await acceptAll(store, ['a'])

@@ -8,7 +8,6 @@ import {
   part,
   publishAll,
   readGroup,
-  SECOND,
   type StoreFactory,
   saying,
   WEEK,
@@ -77,15 +76,6 @@ export function topicsContract(factory: StoreFactory): void {
       assert.equal(rest.at(-1)?.position, await store.topics.end('t'))
       assert.deepEqual(await store.topics.tail('t', await store.topics.end('t'), 10), [])
     },
-    'topics with odd names are apart': async ({ store }) => {
-      for (const topic of ['__proto__', 'a', 'a:b', 'A', '💥', ' ']) {
-        await publishAll(store, topic, [topic])
-        assert.deepEqual(
-          (await store.topics.tail(topic, 0, 10)).map((entry) => entry.event.data),
-          [topic],
-        )
-      }
-    },
     'publishing signals the topic and no other': async ({ store }) => {
       store.onSignal('topic:other', () => assert.fail('another topic'))
       const signal = new Promise<void>((resolve) => store.onSignal('topic:t', resolve))
@@ -112,12 +102,6 @@ export function topicsContract(factory: StoreFactory): void {
       await readGroup(store, 't', 'g', 'consume', { max: 1 })
       assert.deepEqual(await store.topics.subscribe('t', 'g', 'start'), { created: false })
       assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
-    },
-    'a group may wait on a topic that has no event yet': async ({ store }) => {
-      assert.deepEqual(await store.topics.subscribe('t', 'g', 'now'), { created: true })
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), [])
-      await publishAll(store, 't', ['a'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a'])
     },
     'a group that is not there is undefined, beside others that are': async ({ store }) => {
       await publishAll(store, 't', ['a'])
@@ -161,14 +145,6 @@ export function topicsContract(factory: StoreFactory): void {
   })
 
   part(factory, 'groups', {
-    'consume hands out each event once, in order, across a restart': async (bench) => {
-      await bench.store.topics.subscribe('t', 'g', 'start')
-      await publishAll(bench.store, 't', ['a', 'b', 'c'])
-      assert.deepEqual(dataOf(await readGroup(bench.store, 't', 'g', 'consume', { max: 2 })), ['a', 'b'])
-      const store = await bench.reopen()
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['c'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), [])
-    },
     'concurrent readers of one group never consume the same event': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')
       const names = Array.from({ length: 30 }, (_, n) => `e${n}`)
@@ -202,60 +178,6 @@ export function topicsContract(factory: StoreFactory): void {
       await store.topics.ack('t', 'h', ids.slice(0, 1))
       assert.equal((await store.topics.groups('t')).find(({ group }) => group === 'g')?.pending, 0)
     },
-    'peek changes nothing until it is acknowledged': async ({ store }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(store, 't', ['a', 'b', 'c'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek', { max: 2 })), ['a', 'b'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek', { max: 2 })), ['a', 'b'])
-      assert.equal(await store.topics.ack('t', 'g', ids.slice(0, 2)), 2)
-      assert.equal(await store.topics.ack('t', 'g', ids.slice(0, 2)), 0)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['c'])
-    },
-    'peeked events acknowledged out of order leave the others, in order': async (bench) => {
-      await bench.store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(bench.store, 't', ['a', 'b', 'c', 'd', 'e'])
-      const pick = (...places: number[]) => places.map((place) => ids[place] ?? '')
-      await readGroup(bench.store, 't', 'g', 'peek')
-      assert.equal(await bench.store.topics.ack('t', 'g', pick(3, 1)), 2)
-      const store = await bench.reopen()
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'c', 'e'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume', { max: 2 })), ['a', 'c'])
-      assert.equal(await store.topics.ack('t', 'g', pick(0, 1, 2, 3)), 0)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['e'])
-    },
-    'a lease hides events from the group until it runs out; then they come back first': async (bench) => {
-      const { store, advance } = bench
-      await store.topics.subscribe('t', 'g', 'start')
-      await publishAll(store, 't', ['a', 'b', 'c'])
-      const leased = await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
-      assert.deepEqual(dataOf(leased), ['a', 'b'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['c'])
-      advance(MINUTE)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b', 'c'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a', 'b', 'c'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), [])
-    },
-    'a leased event can be leased again once it came back': async ({ store, advance }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(store, 't', ['a'])
-      await readGroup(store, 't', 'g', 'lease', { lease: SECOND })
-      advance(SECOND)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })), ['a'])
-      advance(SECOND)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })), [])
-      assert.equal(await store.topics.ack('t', 'g', ids), 1)
-      advance(MINUTE)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })), [])
-    },
-    'leases survive a restart': async (bench) => {
-      await bench.store.topics.subscribe('t', 'g', 'start')
-      await publishAll(bench.store, 't', ['a', 'b'])
-      await readGroup(bench.store, 't', 'g', 'lease', { max: 1, lease: MINUTE })
-      const store = await bench.reopen()
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
-      bench.advance(MINUTE)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b'])
-    },
     'acknowledging consumes leased events for good, and ignores what it does not know': async (bench) => {
       const { store, advance } = bench
       await store.topics.subscribe('t', 'g', 'start')
@@ -275,44 +197,6 @@ export function topicsContract(factory: StoreFactory): void {
       assert.equal(await store.topics.ack('t', 'g', [id, id]), 1)
       assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
     },
-    'nack gives a leased event back at once, at its old place': async ({ store }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(store, 't', ['a', 'b', 'c'])
-      await readGroup(store, 't', 'g', 'lease', { max: 2, lease: MINUTE })
-      assert.equal(await store.topics.nack('t', 'g', ids.slice(1, 2), 0), 1)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b', 'c'])
-      assert.equal(await store.topics.nack('t', 'g', ids.slice(0, 1), 0), 1)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b', 'c'])
-    },
-    'nack with a delay hides the event that long': async ({ store, advance, now }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(store, 't', ['a', 'b'])
-      await readGroup(store, 't', 'g', 'lease', { max: 1, lease: SECOND })
-      assert.equal(await store.topics.nack('t', 'g', ids.slice(0, 1), MINUTE), 1)
-      advance(SECOND)
-      const batch = await readGroup(store, 't', 'g', 'peek')
-      assert.deepEqual(dataOf(batch), ['b'])
-      assert.equal(batch.nextVisible, now() - SECOND + MINUTE)
-      advance(MINUTE)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b'])
-    },
-    'a peeked event can be given back with a delay too': async ({ store, advance }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(store, 't', ['a', 'b', 'c'])
-      await readGroup(store, 't', 'g', 'peek')
-      assert.equal(await store.topics.nack('t', 'g', ids.slice(1, 2), MINUTE), 1)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'c'])
-      advance(MINUTE)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['a', 'b', 'c'])
-    },
-    'nack ignores what is consumed or unknown': async ({ store }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(store, 't', ['a'])
-      await readGroup(store, 't', 'g', 'consume')
-      assert.equal(await store.topics.nack('t', 'g', [...ids, 'nonsense'], 0), 0)
-      assert.equal(await store.topics.nack('t', 'none', ids, 0), 0)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), [])
-    },
     'nack signals the topic': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')
       const ids = await publishAll(store, 't', ['a'])
@@ -320,25 +204,6 @@ export function topicsContract(factory: StoreFactory): void {
       const signal = new Promise<void>((resolve) => store.onSignal('topic:t', resolve))
       await store.topics.nack('t', 'g', ids, 0)
       await signal
-    },
-    'nextVisible tells when the first hidden event comes back': async ({ store, now }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      await publishAll(store, 't', ['a', 'b'])
-      const first = await readGroup(store, 't', 'g', 'lease', { max: 1, lease: MINUTE })
-      assert.equal(first.nextVisible, now() + MINUTE)
-      await readGroup(store, 't', 'g', 'lease', { max: 1, lease: SECOND })
-      const none = await readGroup(store, 't', 'g', 'consume')
-      assert.deepEqual(none.events, [])
-      assert.equal(none.nextVisible, now() + SECOND)
-      assert.equal(none.missed, 0)
-    },
-    'a batch has at most max events, those that came back among them': async ({ store, advance }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      await publishAll(store, 't', ['a', 'b', 'c', 'd'])
-      await readGroup(store, 't', 'g', 'lease', { max: 2, lease: SECOND })
-      advance(SECOND)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume', { max: 3 })), ['a', 'b', 'c'])
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume', { max: 3 })), ['d'])
     },
   })
 
@@ -371,24 +236,6 @@ export function topicsContract(factory: StoreFactory): void {
       const { cursor, messages } = await store.journal.unpumped(1)
       await store.journal.pumped(cursor, messages[0]?.position ?? 0, [])
       assert.equal((await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')).events.length, 1)
-    },
-    'lease, acknowledgement and nack work there as on any topic': async ({ store, advance }) => {
-      await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
-      const [a = '', b = '', c = ''] = await acceptAll(store, ['a', 'b', 'c'])
-      await readGroup(store, MESSAGE_TOPIC, 'g', 'lease', { lease: MINUTE })
-      assert.equal(await store.topics.ack(MESSAGE_TOPIC, 'g', [b]), 1)
-      assert.equal(await store.topics.nack(MESSAGE_TOPIC, 'g', [c], 0), 1)
-      const back = await readGroup(store, MESSAGE_TOPIC, 'g', 'peek')
-      assert.deepEqual(
-        back.events.map((event) => event.id),
-        [c],
-      )
-      advance(MINUTE)
-      const all = await readGroup(store, MESSAGE_TOPIC, 'g', 'peek')
-      assert.deepEqual(
-        all.events.map((event) => event.id),
-        [a, c],
-      )
     },
     'tail and end follow the journal, and duplicates are no events': async ({ store }) => {
       await store.journal.accept([saying('a', { key: 'k' }), saying('b', { key: 'k' })])

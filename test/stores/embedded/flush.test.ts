@@ -4,7 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createSignals } from '../../../src/stores/embedded/signals.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
-import { quiet, withDir } from './kit.ts'
+import { quiet } from '../../contract/store/kit.ts'
+import { withDir } from './kit.ts'
 
 /** Flushes that end when the test says so: how long a disk takes cannot be provoked otherwise. */
 function heldFlush() {

@@ -1,12 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Log } from '../../../src/core/log.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
-import { toEvent } from '../../contract/store/kit.ts'
-
-export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
+import { quiet, toEvent } from '../../contract/store/kit.ts'
 
 /** Runs a body with a directory that is removed after it. */
 export async function withDir(body: (dir: string) => Promise<void>): Promise<void> {

@@ -6,13 +6,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { openDatabase } from '../../../src/stores/embedded/database.ts'
-import { readSql } from '../../../src/stores/embedded/sql.ts'
 import { acceptAll, claimIds, claimOne, job, until } from '../../contract/store/kit.ts'
 import { openStore, withDir, withStore } from './kit.ts'
 
 const CHILD = fileURLToPath(new URL('./crash-child.ts', import.meta.url))
-const SQL = fileURLToPath(new URL('../../../src/stores/embedded/sql/', import.meta.url))
 
 describe('opening the embedded store', () => {
   test('it makes the directory and works in one whose name has spaces and quotes', async () => {
@@ -133,43 +130,6 @@ describe('opening the embedded store', () => {
         assert.ok(largest < 100_000_000, `${largest} bytes of log for 105 MB of messages`)
         await until(() => statSync(join(dir, 'trivium.db')).size > 50_000_000, 'the log is moved')
       })
-    })
-  })
-})
-
-describe('the statements of the embedded store', () => {
-  test('none walks through a table that grows', async () => {
-    await withDir(async (dir) => {
-      const db = openDatabase(dir)
-      // Few rows by nature, or read once at start, or bounded by a LIMIT in the order of the walk.
-      const known = [
-        'keys.sql',
-        'gateways',
-        'queues',
-        'abandon',
-        'first',
-        'last',
-        'list',
-        'letters',
-        'consumers',
-      ]
-      for (const file of readdirSync(SQL).filter((name) => !name.startsWith('schema'))) {
-        for (const block of readSql(file)
-          .split(/^-- name: /m)
-          .slice(1)) {
-          const name = block.slice(0, block.indexOf('\n')).trim()
-          if (known.includes(name) || known.includes(file)) continue
-          const statement = block.slice(block.indexOf('\n')).replaceAll(/^--.*$/gm, '')
-          const highest = Math.max(0, ...[...statement.matchAll(/\?(\d+)/g)].map(([, n]) => Number(n)))
-          const parameters = Math.max(highest, [...statement.matchAll(/\?(?!\d)/g)].length)
-          const plan = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(...Array(parameters).fill(1))
-          for (const { detail } of plan) {
-            const walks = /^SCAN (?!g$|g |CONSTANT|leased USING COVERING INDEX)/.test(String(detail))
-            assert.ok(!walks, `${file} ${name}: ${detail}`)
-          }
-        }
-      }
-      db.close()
     })
   })
 })

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createSignals } from '../../../src/stores/embedded/signals.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
-import { saying } from '../../contract/store/kit.ts'
-import { noFlush, quiet, withDir, withStore } from './kit.ts'
+import { quiet, saying } from '../../contract/store/kit.ts'
+import { noFlush, withDir, withStore } from './kit.ts'
 
 describe('group commit', () => {
   test('the calls of one turn are one transaction, and none is answered before it is on the disk', async () => {
@@ -134,18 +133,4 @@ test('messages of one turn that repeat a key with a failing call between them st
       assert.equal((await store.stats()).journal.messages, 1)
     })
   })
-})
-
-test('no statement has a bare parameter as its limit, with which SQLite would plan it anew each time', () => {
-  const folder = new URL('../../../src/stores/embedded/sql/', import.meta.url)
-  const files = readdirSync(folder)
-  assert.ok(files.length > 5)
-  for (const file of files) {
-    const limits = readFileSync(new URL(file, folder), 'utf8').match(/LIMIT \?\d*( \+ 0)?/g) ?? []
-    assert.deepEqual(
-      limits.filter((limit) => !limit.endsWith('+ 0')),
-      [],
-      file,
-    )
-  }
 })

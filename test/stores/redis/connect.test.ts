@@ -4,8 +4,8 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import { serverChecks } from '../../../src/stores/redis/check.ts'
 import { parseUrl } from '../../../src/stores/redis/connect.ts'
 import { checkRedis, createRedisStore } from '../../../src/stores/redis/index.ts'
+import { quiet, toEvent } from '../../contract/store/kit.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
-import { silent, toEvent } from './kit.ts'
 
 describe('REDIS_URL', () => {
   test('a single server has a port, a database and credentials, and its address hides them', () => {
@@ -70,13 +70,13 @@ describe('the checks of a Redis', () => {
     const args = ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'no']
     const server = await startRedisServer({ args })
     try {
-      const failed = (await checkRedis(server.url, silent)).filter(({ ok }) => !ok)
+      const failed = (await checkRedis(server.url, quiet)).filter(({ ok }) => !ok)
       assert.deepEqual(
         failed.map(({ name }) => name),
         ['Redis: eviction', 'Redis: persistence'],
       )
       const warnings: string[] = []
-      const log = { ...silent, warn: (_fields: object, message: string) => void warnings.push(message) }
+      const log = { ...quiet, warn: (_fields: object, message: string) => void warnings.push(message) }
       const store = await createRedisStore({ url: server.url, toEvent, log })
       await store.close()
       assert.equal(warnings.length, 2)
@@ -88,14 +88,14 @@ describe('the checks of a Redis', () => {
 
   test('a server as it should be passes them all', async () => {
     const server = await startRedisServer()
-    const checks = await checkRedis(server.url, silent)
+    const checks = await checkRedis(server.url, quiet)
     await server.stop()
     assert.equal(checks.length, 4)
     assert.ok(checks.every(({ ok }) => ok))
   })
 
   test('a server that is not there is one failed check', async () => {
-    const checks = await checkRedis('redis://127.0.0.1:1', silent, 300)
+    const checks = await checkRedis('redis://127.0.0.1:1', quiet, 300)
     assert.deepEqual(
       checks.map(({ name, ok }) => [name, ok]),
       [['Redis: connection', false]],

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Store } from '../../../src/core/store.ts'
+import { saying } from '../../contract/store/kit.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { openStore, saying } from './kit.ts'
+import { openStore } from './kit.ts'
 
 const ROUNDS = 4
 

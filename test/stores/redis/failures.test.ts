@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
 import type { Store } from '../../../src/core/store.ts'
+import { saying } from '../../contract/store/kit.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { openStore, saying } from './kit.ts'
+import { openStore } from './kit.ts'
 
 describe('a Redis that fails', () => {
   let server: RedisServer

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import { encodeMessage } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/store.ts'
+import { saying } from '../../contract/store/kit.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
-import { openStore, saying } from './kit.ts'
+import { openStore } from './kit.ts'
 
 const MESSAGES = 20_000
 const BATCH = 200

@@ -61,13 +61,13 @@ describe('topics that come and go', () => {
   test('more topics than one call looks at are all trimmed in turn', async () => {
     let time = Date.now()
     const store = await openStore(server.url, { prefix: 'r', now: () => time })
-    const topics = Array.from({ length: 1_200 }, (_, n) => `replies:${n}`)
+    const topics = Array.from({ length: 500 }, (_, n) => `replies:${n}`)
     for (const topic of topics) {
-      await store.topics.publish(topic, [{ type: 'x', source: 's', data: 1, key: 'k' }])
+      await store.topics.publish(topic, [{ type: 'x', source: 's', data: 1 }])
     }
     time += 2 * DAY
     let removed = 0
-    for (let call = 0; call < 20; call++) removed += (await store.trim(POLICY)).removed
+    for (let call = 0; call < 10; call++) removed += (await store.trim(POLICY)).removed
     assert.equal(removed, topics.length)
     await store.close()
   })

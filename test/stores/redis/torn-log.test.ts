@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Redis } from 'ioredis'
 import type { Store } from '../../../src/core/store.ts'
+import { saying } from '../../contract/store/kit.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { openStore, saying } from './kit.ts'
+import { openStore } from './kit.ts'
 
 /** Accepts again until it is durable, as an upstream does. */
 async function accept(store: Store, text: string): Promise<void> {
