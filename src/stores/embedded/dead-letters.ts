@@ -1,5 +1,5 @@
 import type { DeadLetter, DeadLetters } from '../../core/store.ts'
-import { toReason } from '../shared/dead.ts'
+import { toReason } from '../shared/values.ts'
 import { errorsOf, type JobRows, keptMessage, toJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
 import { int, maybeText, prepareAll, type Row, text } from './sql.ts'

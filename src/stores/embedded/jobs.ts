@@ -1,6 +1,6 @@
 import { makeId } from '../../core/message-id.ts'
 import type { JobState, Jobs, NewJob } from '../../core/store.ts'
-import { lastOf, toReason } from '../shared/dead.ts'
+import { lastOf, toReason } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { errorsOf, type JobRows } from './job-rows.ts'

@@ -1,8 +1,9 @@
 import { timeOf } from '../../core/message-id.ts'
 import type { Retention } from '../../core/store.ts'
+import { ownOf } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 import { KEY_AGE } from './remembered-keys.ts'
-import { int, prepareAll, text } from './sql.ts'
+import { int, prepareAll, type Row, text } from './sql.ts'
 import { MESSAGES } from './topic-log.ts'
 
 /** Rows that one transaction removes at most, so that no turn of the event loop takes long. */
@@ -22,31 +23,25 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
 
   /** One transaction's worth. */
   function slice(policy: Retention): number {
-    const removed = trimByCount(policy) || trimByAge(policy)
+    const removed = removeMessages(tooMany(policy)) || removeMessages(tooOld(policy))
     return removed + (removed < SLICE ? trimTopics(policy, SLICE - removed) : 0)
   }
 
-  function trimByCount({ journal }: Retention): number {
+  function tooMany({ journal }: Retention): number[] {
     const excess = Math.min(SLICE, counters.get('messages') - journal.maxCount)
-    if (excess <= 0) return 0
-    return removeMessages(
-      sql('oldest')
-        .all(counters.get('pump'), excess)
-        .map((row) => int(row.seq)),
-    )
+    const rows = excess > 0 ? sql('oldest').all(counters.get('pump'), excess) : []
+    return rows.map((row) => int(row.seq))
   }
 
-  function trimByAge({ journal, gateways = {} }: Retention): number {
+  function tooOld({ journal, gateways = {} }: Retention): number[] {
     const old: number[] = []
     for (const row of sql('gateways').all()) {
-      const name = text(row.name)
-      const own = Object.hasOwn(gateways, name) ? gateways[name] : undefined
-      const cutoff = now() - (own ?? journal).maxAge
+      const cutoff = now() - (ownOf(gateways, text(row.name)) ?? journal).maxAge
       const oldest = sql('oldestOfGateway').all(int(row.id), counters.get('pump'), SLICE - old.length)
       for (const each of oldest) if (timeOf(text(each.id)) < cutoff) old.push(int(each.seq))
       if (old.length >= SLICE) break
     }
-    return removeMessages(old)
+    return old
   }
 
   function removeMessages(seqs: readonly number[]): number {
@@ -68,31 +63,21 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     const topics = sql('topics').all(nextTopic, TOPICS)
     nextTopic = topics.length < TOPICS ? 0 : nextTopic
     for (const row of topics) {
-      const id = int(row.id)
-      const removedHere = trimTopic(policy, id, text(row.name), int(row.last), int(row.first), max - removed)
-      removed += removedHere
+      removed += trimTopic(policy, row, max - removed)
       if (removed >= max) return removed
-      if (topics.length === TOPICS) nextTopic = id
+      if (topics.length === TOPICS) nextTopic = int(row.id)
     }
     return removed
   }
 
-  function trimTopic(
-    policy: Retention,
-    id: number,
-    name: string,
-    last: number,
-    first: number,
-    max: number,
-  ): number {
-    const { topics = {}, journal } = policy
-    const own = Object.hasOwn(topics, name) ? topics[name] : undefined
-    const cutoff = now() - (own?.maxAge ?? journal.maxAge)
-    const keepFrom = last - (own?.maxCount ?? journal.maxCount) + 1
+  function trimTopic({ topics = {}, journal }: Retention, row: Row, max: number): number {
+    const [id, first] = [int(row.id), int(row.first)]
+    const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, text(row.name)) ?? {}
+    const keepFrom = int(row.last) - maxCount + 1
     let end = first - 1
-    for (const row of sql('events').all(id, max)) {
-      const position = int(row.position)
-      if (position >= keepFrom && timeOf(text(row.id)) >= cutoff) break
+    for (const each of sql('events').all(id, max)) {
+      const position = int(each.position)
+      if (position >= keepFrom && timeOf(text(each.id)) >= now() - maxAge) break
       end = position
     }
     if (end < first) return 0

@@ -61,69 +61,55 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   return { client, address: target.address, subscriber }
 }
 
+type Node = { host: string; port: number }
+
 /** What of a URL goes to ioredis. */
 type UrlOptions = {
   db?: number
   username?: string
   password?: string
   tls?: { servername: string }
-  sentinels?: { host: string; port: number }[]
+  sentinels?: Node[]
   name?: string
 }
 
 type Target =
-  | { kind: 'single'; address: string; options: UrlOptions & { host?: string; port?: number } }
-  | { kind: 'cluster'; address: string; options: UrlOptions; nodes: { host: string; port: number }[] }
+  | { kind: 'single'; address: string; options: UrlOptions & Partial<Node> }
+  | { kind: 'cluster'; address: string; options: UrlOptions; nodes: Node[] }
+
+const FORMS =
+  'redis://, rediss://, a comma list of these, or redis-sentinel://[:password@]host:port,host:port/master[/db]'
 
 /** Reads a URL of the forms that `ConnectOptions` names. Throws `config_invalid` for any other. */
 export function parseUrl(url: string): Target {
   if (url.startsWith('redis-sentinel://')) return sentinelTarget(url)
-  const urls = url.split(',').map((part) => parseOne(part.trim()))
-  const [first] = urls
-  if (!first) throw configError('REDIS_URL is empty')
-  if (urls.length === 1) {
-    return {
-      kind: 'single',
-      address: first.address,
-      options: { ...first.options, host: first.host, port: first.port },
-    }
+  const [first, ...others] = url.split(',').map((part) => parseOne(part.trim()))
+  if (!first) throw badUrl(url)
+  if (others.length === 0) {
+    return { kind: 'single', address: first.address, options: { ...first.options, ...first.node } }
   }
   const { db: _db, ...options } = first.options
-  return {
-    kind: 'cluster',
-    address: urls.map(({ address }) => address).join(','),
-    options,
-    nodes: urls.map(({ host, port }) => ({ host, port })),
-  }
+  const all = [first, ...others]
+  const address = all.map((each) => each.address).join(',')
+  return { kind: 'cluster', address, options, nodes: all.map(({ node }) => node) }
 }
 
 function parseOne(text: string) {
-  if (!URL.canParse(text)) throw configError(`REDIS_URL is no URL: ${text.replace(/\/\/.*@/, '//…@')}`)
+  if (!/^rediss?:/.test(text) || !URL.canParse(text)) throw badUrl(text)
   const { protocol, hostname, port, username, password, pathname } = new URL(text)
-  if (protocol !== 'redis:' && protocol !== 'rediss:') {
-    throw configError(`REDIS_URL must begin with redis://, rediss:// or redis-sentinel://, not ${protocol}`)
-  }
-  const host = hostname.replace(/^\[|\]$/g, '')
-  const options: UrlOptions = { ...credentials(username, password) }
+  const node = { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 6379 : Number(port) }
   const db = Number(pathname.slice(1))
-  if (db > 0) options.db = db
-  if (protocol === 'rediss:') options.tls = { servername: host }
-  const number = port === '' ? 6379 : Number(port)
-  return {
-    host,
-    port: number,
-    options,
-    address: `${protocol}//${hostname}:${number}${db > 0 ? `/${db}` : ''}`,
+  const options: UrlOptions = {
+    ...credentials(username, password),
+    ...(db > 0 ? { db } : {}),
+    ...(protocol === 'rediss:' ? { tls: { servername: node.host } } : {}),
   }
+  return { node, options, address: `${protocol}//${hostname}:${node.port}${db > 0 ? `/${db}` : ''}` }
 }
 
 function sentinelTarget(text: string): Target {
   const match = /^redis-sentinel:\/\/(?:([^:@]*):([^@]*)@)?([^/]+)\/([^/]+)(?:\/(\d+))?$/.exec(text)
-  if (!match) {
-    throw configError(
-      'REDIS_URL for Sentinel is redis-sentinel://[:password@]host:port,host:port/master[/db]',
-    )
-  }
+  if (!match) throw badUrl(text)
   const [, user = '', password = '', hosts = '', name = '', db] = match
   const sentinels = hosts.split(',').map((each) => {
     const { hostname, port } = new URL(`redis://${each}`)
@@ -134,8 +120,9 @@ function sentinelTarget(text: string): Target {
   return { kind: 'single', address: `redis-sentinel://${hosts}/${name}`, options }
 }
 
-function configError(details: string): TriviumError {
-  return new TriviumError('config_invalid', { details })
+function badUrl(text: string): TriviumError {
+  const shown = text.replace(/^(\w[\w-]*:)?.*@/, '$1…@')
+  return new TriviumError('config_invalid', { details: `REDIS_URL is ${FORMS}; this is not: "${shown}"` })
 }
 
 function credentials(user: string, password: string): UrlOptions {
@@ -158,11 +145,9 @@ function commonOptions({ commandTimeout, connectTimeout }: ConnectOptions) {
   }
 }
 
-/** The pauses between attempts to connect, for ever. */
-export const RECONNECT = { first: 50, longest: 2_000 }
-
-function pauseBefore(attempt: number): number {
-  return backoff(attempt, RECONNECT)
+/** The pause before the next attempt to connect, in ms; for ever. */
+export function pauseBefore(attempt: number): number {
+  return backoff(attempt, { first: 50, longest: 2_000 })
 }
 
 function watch(client: Redis | Cluster, address: string, log: Log): void {

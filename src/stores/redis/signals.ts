@@ -1,8 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Log } from '../../core/log.ts'
-import { backoff } from '../../lib/backoff.ts'
 import { createListeners, type Listeners } from '../shared/listeners.ts'
-import { RECONNECT } from './connect.ts'
+import { pauseBefore } from './connect.ts'
 import { listOf, textOf } from './reply.ts'
 
 /** How often an idle subscription is probed: a peer that vanished without a word is found by nothing else. */
@@ -52,7 +51,7 @@ export function createSignals({ subscriber, channel, log }: SignalDeps): Signals
       })
     })
     connection.on('end', () => {
-      if (!closed) retry = setTimeout(open, backoff(++attempts, RECONNECT))
+      if (!closed) retry = setTimeout(open, pauseBefore(++attempts))
     })
   }
 

@@ -1,5 +1,5 @@
 import type { AttemptError, ClaimedJob, DeadLetter, JobState } from '../../core/store.ts'
-import { lastOf, toReason } from '../shared/dead.ts'
+import { lastOf, toReason } from '../shared/values.ts'
 import { entryOf, messageOf, storedMessage } from './codec.ts'
 import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
 

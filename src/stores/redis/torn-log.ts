@@ -39,24 +39,15 @@ export async function watchTornLogs(parts: {
       if (last === run) return
       await rewrite(server)
       if (last) log.info({ server: name }, 'Redis was restarted; it writes its append-only file anew')
-      void finish(server, name, run)
+      // Where the connection goes meanwhile, the next one looks again.
+      const marked = written(server, log).then(() => client.hset(marks, name, run))
+      marked.catch(() => seen.delete(name))
     } catch (error) {
       seen.delete(name)
       log.warn(
         { server: name, reason: reasonOf(error) },
         'whether Redis was restarted cannot be seen; after a crash of it, run BGREWRITEAOF',
       )
-    }
-  }
-
-  async function finish(server: Redis, name: string, run: string): Promise<void> {
-    try {
-      await written(server, log)
-      await client.hset(marks, name, run)
-    } catch (error) {
-      // The connection is gone: the next one looks again.
-      seen.delete(name)
-      log.debug({ server: name, reason: reasonOf(error) }, 'the new append-only file was not waited for')
     }
   }
 

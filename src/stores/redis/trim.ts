@@ -1,4 +1,5 @@
 import type { Retention } from '../../core/store.ts'
+import { ownOf } from '../shared/values.ts'
 import { listOf, numberOf } from './reply.ts'
 import type { Server } from './scripts.ts'
 import type { TopicNames } from './topic-names.ts'
@@ -33,8 +34,7 @@ export function createTrim({ run, roots }: Server, names: TopicNames) {
   }
 
   async function trimTopic(topic: string, { journal, topics = {} }: Retention): Promise<number> {
-    const own = Object.hasOwn(topics, topic) ? topics[topic] : undefined
-    const { maxAge = journal.maxAge, maxCount = journal.maxCount } = own ?? {}
+    const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, topic) ?? {}
     let total = 0
     for (let slice = 0; slice < SLICES; slice++) {
       const reply = await run('trim-topic', roots.topic(topic), SLICE, maxAge, maxCount)

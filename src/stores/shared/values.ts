@@ -9,3 +9,8 @@ export function toReason(text: string | undefined): DeadReason {
 export function lastOf(errors: readonly AttemptError[]): AttemptError {
   return errors.at(-1) ?? { at: 0, code: 'internal', message: 'unknown' }
 }
+
+/** The override for a gateway or a topic, where there is one; names may be anything. */
+export function ownOf<T>(overrides: Record<string, T>, name: string): T | undefined {
+  return Object.hasOwn(overrides, name) ? overrides[name] : undefined
+}
