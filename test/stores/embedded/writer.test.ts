@@ -1,120 +1,193 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createSignals } from '../../../src/stores/embedded/signals.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
 import { quiet, saying } from '../../contract/store/kit.ts'
-import { noFlush, withDir, withStore } from './kit.ts'
+import { noFlush, tempDir, withDir, withStore } from './kit.ts'
+
+async function open(t: TestContext, flush = noFlush) {
+  const dir = await tempDir(t)
+  const db = openDatabase(dir)
+  t.after(() => db.close())
+  const writer = createWriter(db, 'test', flush)
+  let commits = 0
+  writer.follow({ committed: () => commits++ })
+  const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
+  const rows = db.prepare('SELECT name FROM gateway ORDER BY id')
+  const settled: string[] = []
+  return {
+    dir,
+    db,
+    writer,
+    settled,
+    commits: () => commits,
+    insert: (name: string) => insert.run(name),
+    names: () => rows.all().map(({ name }) => name),
+    /** Inserts a name, and notes when and how that was answered. */
+    add: (name: string, write = writer.write) =>
+      write(() => insert.run(name)).then(
+        () => settled.push(name),
+        (error) => settled.push(`${name}: ${error.code}`),
+      ),
+  }
+}
 
 describe('group commit', () => {
-  test('the calls of one turn are one transaction, and none is answered before it is on the disk', async () => {
-    await withDir(async (dir) => {
-      const db = openDatabase(dir)
-      const other = new DatabaseSync(join(dir, 'trivium.db'), { readOnly: true })
-      const seen = other.prepare('SELECT count(*) AS n FROM gateway')
-      const writer = createWriter(db, 'test', noFlush)
-      let commits = 0
-      writer.follow({ committed: () => commits++ })
-      const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
-      const calls = ['a', 'b', 'c'].map(async (name) => {
-        await writer.write(() => insert.run(name))
-        return seen.get()?.n
-      })
-      assert.equal(seen.get()?.n, 0)
-      assert.deepEqual(await Promise.all(calls), [3, 3, 3])
-      assert.equal(commits, 1)
-      other.close()
-      db.close()
+  test('the calls of one turn are one transaction, and none is answered before others can read it', async (t) => {
+    const { dir, writer, insert, commits } = await open(t)
+    const other = new DatabaseSync(join(dir, 'trivium.db'), { readOnly: true })
+    t.after(() => other.close())
+    const seen = other.prepare('SELECT count(*) AS n FROM gateway')
+    const calls = ['a', 'b', 'c'].map(async (name) => {
+      await writer.write(() => insert(name))
+      return seen.get()?.n
     })
+    assert.equal(seen.get()?.n, 0)
+    assert.deepEqual(await Promise.all(calls), [3, 3, 3])
+    assert.equal(commits(), 1)
   })
 
-  test('a call that throws is undone alone and rejects alone', async () => {
-    await withDir(async (dir) => {
-      const db = openDatabase(dir)
-      const writer = createWriter(db, 'test', noFlush)
-      const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
-      const calls = [
-        writer.write(() => insert.run('a')),
-        writer.write(() => {
-          insert.run('undone')
-          throw new Error('on purpose')
-        }),
-        writer.write(() => insert.run('a')),
-        writer.write(() => insert.run('b')),
-      ]
-      const states = (await Promise.allSettled(calls)).map(({ status }) => status)
-      assert.deepEqual(states, ['fulfilled', 'rejected', 'rejected', 'fulfilled'])
-      const names = db.prepare('SELECT name FROM gateway ORDER BY id').all()
-      assert.deepEqual(
-        names.map(({ name }) => name),
-        ['a', 'b'],
-      )
-      db.close()
-    })
+  test('a call that throws is undone alone and rejects alone', async (t) => {
+    const { writer, insert, names } = await open(t)
+    const bad = () => {
+      insert('undone')
+      throw new Error('on purpose')
+    }
+    const calls = [() => insert('a'), bad, () => insert('a'), () => insert('b')].map(writer.write)
+    const states = (await Promise.allSettled(calls)).map(({ status }) => status)
+    assert.deepEqual(states, ['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    assert.deepEqual(names(), ['a', 'b'])
   })
 
-  test('a signal is raised only by a commit, once, and a listener that throws harms nobody', async () => {
-    await withDir(async (dir) => {
-      const db = openDatabase(dir)
-      const writer = createWriter(db, 'test', noFlush)
-      const signals = createSignals(writer, quiet)
-      let heard = 0
-      signals.on('journal', () => {
-        throw new Error('on purpose')
-      })
-      signals.on('journal', () => heard++)
-      const failed = writer.write(() => {
-        signals.raise('journal')
-        throw new Error('undone')
-      })
-      await assert.rejects(failed, { message: 'undone' })
-      assert.equal(heard, 0)
-      await Promise.all([1, 2].map(() => writer.write(() => signals.raise('journal'))))
-      assert.equal(heard, 1)
-      db.close()
+  test('a signal is raised only by a commit, once, and a listener that throws harms nobody', async (t) => {
+    const { writer } = await open(t)
+    const signals = createSignals(writer, quiet)
+    let heard = 0
+    signals.on('journal', () => {
+      throw new Error('on purpose')
     })
+    signals.on('journal', () => heard++)
+    const failed = writer.write(() => {
+      signals.raise('journal')
+      throw new Error('undone')
+    })
+    await assert.rejects(failed, { message: 'undone' })
+    assert.equal(heard, 0)
+    await Promise.all([1, 2].map(() => writer.write(() => signals.raise('journal'))))
+    assert.equal(heard, 1)
   })
 
-  test('closing commits what was asked for and refuses what comes after', async () => {
-    await withDir(async (dir) => {
-      await withStore(dir, async (store) => {
-        const last = store.kv.set('k', 1)
-        await store.close()
-        assert.ok(await last)
-        await assert.rejects(store.kv.set('k', 2), { code: 'store_unavailable' })
-      })
-      await withStore(dir, async (store) => assert.equal((await store.kv.get('k'))?.value, 1))
-    })
+  test('a full disk refuses with store_unavailable, keeps what was there, and is over when there is room', async (t) => {
+    const { db, writer, insert, names } = await open(t)
+    await writer.write(() => insert('before'))
+    // What a full disk looks like to SQLite: SQLITE_FULL when the file would have to grow.
+    const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count)
+    db.exec(`PRAGMA max_page_count = ${pages + 4}`)
+    const large = () => writer.write(() => insert('x'.repeat(1_000_000)))
+    for (const each of await Promise.allSettled([large(), writer.write(() => insert('same turn'))])) {
+      assert.ok(each.status === 'rejected')
+      assert.deepEqual([each.reason.code, each.reason.retryable], ['store_unavailable', true])
+    }
+    await writer.write(() => insert('small'))
+    db.exec('PRAGMA max_page_count = 1000000')
+    await large()
+    assert.deepEqual(names(), ['before', 'small', 'x'.repeat(1_000_000)])
+  })
+})
+
+describe('the flush of the log', () => {
+  /** Flushes that end when the test says so: how long a disk takes cannot be provoked otherwise. */
+  function heldFlushes() {
+    const flushes: { end(): void; fail(error: Error): void }[] = []
+    const flush = () => new Promise<void>((resolve, reject) => flushes.push({ end: resolve, fail: reject }))
+    return { flush, flushes }
+  }
+
+  /** What was asked for in this turn is committed after it, and what was settled is seen. */
+  async function turns(): Promise<void> {
+    for (let each = 0; each < 3; each++) await turn()
+  }
+
+  test('holds back the answers and the signals of what it covers, and no others', async (t) => {
+    const { flush, flushes } = heldFlushes()
+    const { writer, settled, add } = await open(t, flush)
+    const signals = createSignals(writer, quiet)
+    signals.on('journal', () => settled.push('signal'))
+    add('a')
+    writer.write(() => signals.raise('journal'))
+    await turns()
+    assert.deepEqual(settled, [])
+    add('repeatable', writer.writeRepeatable)
+    await turns()
+    assert.deepEqual(settled, ['repeatable'])
+    flushes[0]?.end()
+    await turns()
+    assert.deepEqual(settled.sort(), ['a', 'repeatable', 'signal'])
+    assert.equal(flushes.length, 1)
   })
 
-  test('a full disk refuses with store_unavailable, keeps what was there, and is over when there is room', async () => {
-    await withDir(async (dir) => {
-      const db = openDatabase(dir)
-      const writer = createWriter(db, 'test', noFlush)
-      const insert = db.prepare('INSERT INTO kv (key, value, version) VALUES (?, ?, 1)')
-      await writer.write(() => insert.run('before', 'x'))
-      // What a full disk looks like to SQLite: SQLITE_FULL when the file would have to grow.
-      const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count)
-      db.exec(`PRAGMA max_page_count = ${pages + 4}`)
-      const large = () => writer.write(() => insert.run('large', 'x'.repeat(1_000_000)))
-      const refused = await Promise.allSettled([large(), writer.write(() => insert.run('same turn', 'x'))])
-      for (const each of refused) {
-        assert.ok(each.status === 'rejected')
-        assert.equal(each.reason.code, 'store_unavailable')
-        assert.equal(each.reason.retryable, true)
-      }
-      await writer.write(() => insert.run('small', 'x'))
-      db.exec('PRAGMA max_page_count = 1000000')
-      await large()
-      const keys = db.prepare('SELECT key FROM kv ORDER BY key').all()
-      assert.deepEqual(
-        keys.map(({ key }) => key),
-        ['before', 'large', 'small'],
-      )
-      db.close()
+  test('gathers what comes while it runs into one transaction with one flush', async (t) => {
+    const { flush, flushes } = heldFlushes()
+    const { settled, add, commits } = await open(t, flush)
+    for (const name of ['a', 'b', 'c']) {
+      add(name)
+      await turns()
+    }
+    assert.equal(commits(), 1)
+    flushes[0]?.end()
+    await turns()
+    assert.deepEqual([commits(), flushes.length, settled], [2, 2, ['a']])
+    flushes[1]?.end()
+    await turns()
+    assert.deepEqual(settled, ['a', 'b', 'c'])
+  })
+
+  test('that fails refuses what it covered and all that follows', async (t) => {
+    const { flush, flushes } = heldFlushes()
+    const { writer, settled, add } = await open(t, flush)
+    add('a')
+    await turns()
+    add('b')
+    flushes[0]?.fail(new Error('EIO: i/o error, fdatasync'))
+    await turns()
+    await add('c')
+    assert.deepEqual(settled, ['a: store_unavailable', 'b: store_unavailable', 'c: store_unavailable'])
+    assert.throws(writer.check, { code: 'store_unavailable', message: /EIO.*restart/ })
+    await writer.close()
+    assert.equal(flushes.length, 1)
+  })
+
+  test('is waited for by closing, which answers all that was asked for', async (t) => {
+    const { flush, flushes } = heldFlushes()
+    const { writer, settled, add } = await open(t, flush)
+    add('flushing')
+    await turns()
+    add('waiting')
+    const closed = writer.close().then(() => settled.push('closed'))
+    await turns()
+    assert.deepEqual(settled, [])
+    flushes[0]?.end()
+    await turns()
+    assert.deepEqual(settled, ['flushing'])
+    flushes[1]?.end()
+    await closed
+    assert.deepEqual(settled, ['flushing', 'waiting', 'closed'])
+  })
+})
+
+test('closing commits what was asked for and refuses what comes after', async () => {
+  await withDir(async (dir) => {
+    await withStore(dir, async (store) => {
+      const last = store.kv.set('k', 1)
+      await store.close()
+      assert.ok(await last)
+      await assert.rejects(store.kv.set('k', 2), { code: 'store_unavailable' })
     })
+    await withStore(dir, async (store) => assert.equal((await store.kv.get('k'))?.value, 1))
   })
 })
 
