@@ -37,7 +37,7 @@ export type RememberedKeys = {
   sweep(now: number): number
 }
 
-export function createRememberedKeys(db: DatabaseSync, writer: Writer, capacity = 65_536): RememberedKeys {
+export function createRememberedKeys(db: DatabaseSync, writer: Writer, capacity = 131_072): RememberedKeys {
   const sql = prepareAll(db, 'keys.sql')
   const [append, tailAt, move, find, cut] = [
     sql('append'),
