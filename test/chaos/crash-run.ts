@@ -43,6 +43,8 @@ export type CrashOptions = {
   appendfsync?: 'always' | 'everysec'
 }
 
+const LEAST = 20
+
 const ROUTES = `
 gateways:
   orders: { transport: webhook, path: /hooks/orders, verify: { scheme: none }, conversation: data.body.conversation }
@@ -131,6 +133,8 @@ async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptio
   ])
 
   const crashes = await crashFor(stage, random.fork(), duration, daemons)
+  // A busy machine may have sent few until now.
+  await until(() => promised.length > LEAST, 'messages worth looking at', 60_000)
   loadIsOver = true
   const ended = performance.now()
   await within(clients, 120_000, 'clients that have what they were promised')

@@ -5,7 +5,6 @@ import { CONSUMED_AT_ONCE } from './readers.ts'
 /** What must hold after any number of crashes, by the sentence that says it. */
 export const promises: Record<string, (run: CrashRun) => void> = {
   'every message that was acknowledged is in the journal, and nothing else is'({ promised, journal }) {
-    assert.ok(promised.length > 20, `only ${promised.length} messages were sent`)
     assert.deepEqual([...journal].sort(), promised.map(idOf).sort())
   },
 
