@@ -14,8 +14,7 @@ export function lockDirectory(dir: string): () => void {
     const reason = `${path} cannot be locked: ${reasonOf(cause)}`
     return new TriviumError('store_unavailable', { store: dir, reason }, { cause })
   })
-  const release = lock.tryAcquire()
-  if (!release) {
+  if (!lock.tryAcquire()) {
     lock.close()
     throw new TriviumError('store_locked', { path: dir, holder: holderOf(note) })
   }
@@ -23,7 +22,6 @@ export function lockDirectory(dir: string): () => void {
   writeFileSync(note, JSON.stringify({ pid: process.pid, command, since: new Date().toISOString() }))
   return () => {
     rmSync(note, { force: true })
-    release()
     lock.close()
   }
 }
