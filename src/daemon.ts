@@ -1,35 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
 import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import { transports } from '../transports/registry.ts'
 import type { Config } from './config/load-config.ts'
 import type { RoutedSkill } from './config/skill-routes.ts'
 import { createMetrics } from './control/metrics.ts'
-import { controlToken } from './control/token.ts'
 import { type Json, toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
-import type { Route } from './core/route.ts'
 import type { Store } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
-import { accessRules, callerOf } from './daemon/access.ts'
-import { closeServer, listenOn, textOf } from './daemon/addresses.ts'
-import { createApprovalButtons } from './daemon/approval-buttons.ts'
+import { createAccess } from './daemon/access.ts'
+import { approvalClick, CLICK_ROUTE, createApprovalButtons } from './daemon/approval-buttons.ts'
 import { recordApprovals } from './daemon/approval-events.ts'
 import { createDurableParts } from './daemon/assistant.ts'
+import { createControlServer } from './daemon/control-server.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
-import { lazyMcp } from './daemon/lazy-mcp.ts'
-import { modelSources } from './daemon/model-sources.ts'
-import { createUsageRecorder } from './daemon/model-usage.ts'
+import { createUsageRecorder, modelSources } from './daemon/models.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator, type Operator } from './daemon/operator.ts'
+import { createRoadWorkers } from './daemon/road-workers.ts'
 import { createRoads } from './daemon/roads.ts'
 import { createTranscript, skillOfReply } from './daemon/transcript.ts'
 import { workbenchDirOf } from './daemon/workbench-service.ts'
 import { resumeDispatch } from './gateway/dispatch.ts'
-import { createGateways, createToEvent, type Gateways } from './gateway/gateways.ts'
+import {
+  createGateways,
+  createRunningGateways,
+  createToEvent,
+  type RunningGateways,
+} from './gateway/gateways.ts'
+import { textOf } from './gateway/listen.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
 import { createRouter } from './gateway/router.ts'
 import { waitUntilSettled } from './gateway/settled.ts'
@@ -58,7 +60,7 @@ export type Daemon = {
   skills(): RoutedSkill[]
   operator: Operator
   manager: SkillManager
-  gateways: Pick<Gateways, 'list'>
+  gateways: Pick<RunningGateways, 'list'>
   store: Pick<Store, 'kind' | 'address'>
   /** Notices whose reading a person should not miss: warnings of the configuration, broken skills. */
   notices(): string[]
@@ -81,9 +83,9 @@ const MAX_BACKLOG = 1_000_000
 /** Ms that replies and answers get to go out, when a drain has used up its grace. */
 const LAST_MOMENT = 1_000
 
-/** The composition root: the one place that knows every concrete part. */
+/** The composition root: the one place that knows every concrete part. They are made in the order of their needs. */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { log, mode } = options
+  const { log, mode, version, env } = options
   let config = await options.load()
   const { dataDir } = config.daemon
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -91,61 +93,20 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const now = Date.now
   const startedAt = now()
   const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`
+  let draining = false
+
   const kinds = new Map(Object.entries(transports))
   const metrics = createMetrics()
   const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
-  const artifacts = createArtifacts(dataDir)
   const logs = createLogs({ dir: dataDir, now })
-  const publicHttp = createPublicHttp({ log })
-  let draining = false
+  const artifacts = createArtifacts(dataDir)
+  const router = createRouter([CLICK_ROUTE, ...config.routes])
+  const access = createAccess(config.access)
+  const running = createRunningGateways()
+  const maxBacklog = config.daemon.maxBacklog ?? MAX_BACKLOG
+  const roads = createRoads({ store, maxBacklog, gateways: running, metrics, now })
 
-  let rules = accessRules(config.access)
-  let routing = routingOf(config.routes)
-  const roads = createRoads({
-    store,
-    owner,
-    concurrency: CONCURRENCY,
-    maxBacklog: config.daemon.maxBacklog ?? MAX_BACKLOG,
-    routes: () => answering,
-    gateways: () => gateways,
-    invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
-    callerOf: (message) => callerOf(message, config.access),
-    transcript: createTranscript(logs, log, (reply) => skillOfReply(reply, routing.routes)),
-    metrics,
-    log,
-    now,
-  })
-  const buttons = createApprovalButtons({
-    outbox: roads.outbox,
-    journal: store.journal,
-    approvals: () => approvals,
-  })
-  let answering = buttons.around(routing)
-  const gateways: Gateways = createGateways({
-    kinds,
-    log,
-    deps: (gateway): TransportDeps => ({
-      gateway,
-      accept: roads.accept.accept,
-      http: publicHttp,
-      replies: roads.replies(gateway),
-      artifacts,
-      kv: store.kv,
-      leases: store.leases,
-      ask: async (skill, args, { from, timeout }) =>
-        toJson(await manager.invoke(skill, args, { caller: callerOf({ from }, config.access), timeout })),
-      settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
-      log: log.child({ gateway }),
-      now,
-      note: (messageId, what, detail) =>
-        void store.journal
-          .note(messageId, [{ at: now(), road: 'outbox', what, detail }])
-          .catch((err) =>
-            log.warn({ messageId, what, err }, 'a note is missing in the history of a message'),
-          ),
-      refused: (reason) => metrics.accept.refused(gateway, reason),
-    }),
-  })
+  const buttons = createApprovalButtons(roads.outbox, store.journal)
   const runtime = createRuntimeServices({
     store,
     dataDir,
@@ -155,6 +116,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       if (approval.message) await resumeDispatch(store, approval.message, approval.id)
     },
   })
+  const approvals = recordApprovals(runtime.approvals, logs, log)
   const durable = createDurableParts({
     store,
     dataDir,
@@ -168,20 +130,19 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     log,
     now,
   })
-  const approvals = recordApprovals(runtime.approvals, logs, log)
-  const manager: SkillManager = await createSkillManager({
+  const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, approvals },
     globals: runtime.globals,
-    skills: [buttons.skill],
-    middleware: createMiddleware({ access: () => rules, ask: buttons.ask }),
+    skills: [approvalClick(approvals)],
+    middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
       // Read for each run, as the name of the model is.
       get env() {
-        return modelSources(config.model, options.env).env
+        return modelSources(config.model, env).env
       },
       get providers() {
-        return modelSources(config.model, options.env).providers ?? {}
+        return modelSources(config.model, env).providers
       },
       defaultModel: () => config.model?.name,
       onUsage: createUsageRecorder({ journal: store.journal, metrics, log, now }),
@@ -189,36 +150,78 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     log,
   })
 
+  const publicHttp = createPublicHttp({ log })
+  const gateways = createGateways({
+    kinds,
+    gateways: running,
+    log,
+    deps: (gateway): TransportDeps => ({
+      gateway,
+      accept: roads.accept.accept,
+      http: publicHttp,
+      replies: roads.replies(gateway),
+      artifacts,
+      kv: store.kv,
+      leases: store.leases,
+      ask: async (skill, args, { from, timeout }) =>
+        toJson(await manager.invoke(skill, args, { caller: access.callerOf({ from }), timeout })),
+      settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
+      log: log.child({ gateway }),
+      now,
+      note: (messageId, what, detail) =>
+        void store.journal
+          .note(messageId, [{ at: now(), road: 'outbox', what, detail }])
+          .catch((err) =>
+            log.warn({ messageId, what, err }, 'a note is missing in the history of a message'),
+          ),
+      refused: (reason) => metrics.accept.refused(gateway, reason),
+    }),
+  })
+  const workers = createRoadWorkers({
+    store,
+    owner,
+    concurrency: CONCURRENCY,
+    router,
+    gateways: running,
+    roads,
+    manager,
+    access,
+    transcript: createTranscript(logs, log, (reply) => skillOfReply(reply, router.routes())),
+    metrics,
+    log,
+    now,
+  })
+
   const apply = async (next: Config) => {
     const late = needRestart(config, next)
     if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
     config = next
-    rules = accessRules(next.access)
-    routing = routingOf(next.routes)
-    answering = buttons.around(routing)
+    access.use(next.access)
+    router.use([CLICK_ROUTE, ...next.routes])
     await gateways.apply(
       next.gateways.filter((gateway) => gateway.enabled && runsIn(mode, gateway.transport)),
     )
-    roads.wake()
+    workers.wake()
   }
   const reload = async () => {
     await manager.reload()
     await apply(await options.load(routedSkills(manager)))
-    log.info(
-      { routes: config.routes.length, gateways: gateways.list().length },
-      'the configuration is reloaded',
-    )
+    const counts = { routes: config.routes.length, gateways: running.names().length }
+    log.info(counts, 'the configuration is reloaded')
     return toJson({ ok: true, warnings: config.warnings.map((warning) => warning.message) })
   }
 
   const operator = createOperator({
-    version: options.version,
+    version,
     startedAt,
     store,
     manager,
-    gateways,
+    gateways: running,
     roads,
-    router: () => routing.router,
+    // Our own route is worth a line only where it answers.
+    explain: (message) =>
+      router.explain(message).filter(({ route, matched }) => matched || route !== CLICK_ROUTE.name),
+    checkGateway: gateways.check,
     checkStore: () => checkStore(config.daemon, log),
     enabled: () => config.gateways.filter((gateway) => gateway.enabled),
     disabled: () =>
@@ -232,31 +235,19 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       return { ...(await durable.overview()), approvals: pending.length }
     },
   })
-  const mcp = lazyMcp(async () => {
-    const { createMcpHttp } = await import('./skills/mcp/mcp-http.ts')
-    return createMcpHttp({ manager, version: options.version, now })
+  const { token } = config.daemon
+  const control = createControlServer({
+    operator,
+    manager,
+    store,
+    gateways: running,
+    metrics,
+    version,
+    dataDir,
+    token,
+    log,
+    now,
   })
-  let control: Server | undefined
-  const createControl = async () => {
-    // Most commands work in their own process for a moment, and serve nothing.
-    const { createControlApi } = await import('./control/api.ts')
-    const api = createControlApi({
-      ...operator,
-      mcp: (request, response, next) => void mcp.handle(request, response, request.body).catch(next),
-      token: controlToken(dataDir, config.daemon.token),
-      async metrics() {
-        try {
-          const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
-          const health = gateways.list().map(({ name, ...rest }) => ({ name, health: rest }))
-          return await metrics.page({ stats, groups, gateways: health, now: now() })
-        } catch (err) {
-          log.debug({ err }, 'the store gave no readings for the metrics')
-          return metrics.page(undefined)
-        }
-      },
-    })
-    return createServer(api)
-  }
   const housekeeping = createHousekeeping({
     store,
     retention: () => config.daemon.retention,
@@ -269,7 +260,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     config: () => config,
     operator,
     manager,
-    gateways,
+    gateways: running,
     store,
     reload,
     apply,
@@ -283,13 +274,12 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       // Gateways first: a reply that finds none would wait for one, and a skill could not send.
       await apply(checked)
       await durable.prepare()
-      await roads.start()
+      workers.start()
       housekeeping.start()
       if (mode === 'local') return undefined
       durable.start()
-      control = await createControl()
-      const listen = await publicHttp.listen(textOf(config.daemon.listen))
-      const address = await listenOn(control, config.daemon.controlListen)
+      const address = await control.listen(config.daemon.controlListen)
+      const listen = await publicHttp.listen(config.daemon.listen)
       return { listen: textOf(listen), control: textOf(address) }
     },
     async stop() {
@@ -300,12 +290,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       const left = () => Math.max(end - performance.now(), Math.min(grace, LAST_MOMENT))
       const steps = [
         () => gateways.stop(),
-        () => Promise.all([roads.drain(left), durable.drain(grace)]),
+        () => Promise.all([workers.drain(left), durable.drain(grace)]),
         // Closing the gateways ends the requests and the connections that they hold.
         () => Promise.all([publicHttp.close(left()), gateways.close()]),
         () => manager.close(),
-        () => mcp.close(),
-        async () => control && closeServer(control),
+        () => control.close(),
         () => housekeeping.stop(),
         async () => runtime.close(),
         () => durable.close(),
@@ -317,10 +306,6 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       }
     },
   }
-}
-
-function routingOf(routes: readonly Route[]) {
-  return { router: createRouter(routes), routes }
 }
 
 /** Broken skills count: a route to one is no mistake of the route. */

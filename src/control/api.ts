@@ -2,10 +2,11 @@ import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express'
 import { z } from 'zod'
-import { reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
+import type { Caller } from '../core/call.ts'
+import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { type Json, jsonObjectSchema } from '../core/json.ts'
-import type { Caller } from '../core/skill.ts'
-import { sameToken } from './token.ts'
+import { createSecretCheck } from '../lib/secrets.ts'
+import { isShallow } from '../lib/shallow.ts'
 
 /** What the control API offers to those who hold the token. */
 export type ControlDeps = {
@@ -57,6 +58,7 @@ const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
 /** The control listener: API, metrics, health and console. Everything but health and metrics needs the token. */
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()
+  const isOperator = createTokenCheck(deps.token)
   app.disable('x-powered-by')
   app.disable('etag')
   app.use(securityHeaders)
@@ -64,51 +66,55 @@ export function createControlApi(deps: ControlDeps): Express {
   app.get('/healthz', (_request, response) => {
     response.json({ ok: true })
   })
-  app.get('/readyz', refuseRebinding(deps.token), async (_request, response) => {
+  app.get('/readyz', refuseRebinding(isOperator), async (_request, response) => {
     const ready = await deps.ready()
     response.status(ready.ok ? 200 : 503).json(ready)
   })
-  app.get('/metrics', refuseRebinding(deps.token), async (_request, response) => {
+  app.get('/metrics', refuseRebinding(isOperator), async (_request, response) => {
     const { type, body } = await deps.metrics()
     response.type(type).send(body)
   })
   app.use(express.static(CONSOLE, { etag: false, lastModified: false }))
 
-  app.use(requireToken(deps.token))
+  app.use(requireToken(isOperator))
   if (deps.mcp) app.all('/mcp', express.json({ limit: BODY_LIMIT }), deps.mcp)
   app.use(express.json({ limit: BODY_LIMIT, strict: false }), refuseDeep)
-  app.get('/v1/status', async (_request, response) => {
-    response.json({ result: await deps.status() })
-  })
-  app.get('/v1/skills', (_request, response) => {
-    response.json({ result: deps.skills() })
-  })
-  app.get('/v1/skills/:name', (request, response) => {
-    response.json({ result: deps.describe(request.params.name) })
-  })
-  app.post('/v1/skills/:name', async (request, response) => {
-    const result = await deps.invoke(request.params.name, request.body ?? {}, callerOf(request))
-    response.json({ result: result ?? null })
-  })
-  app.get('/v1/doctor', async (_request, response) => {
-    response.json({ result: await deps.doctor() })
-  })
-  app.post('/v1/messages', async (request, response) => {
-    const parsed = submissionSchema.safeParse(request.body)
-    if (!parsed.success) throw new TriviumError('bad_request', { reason: z.prettifyError(parsed.error) })
-    response.json({ result: await deps.submit(parsed.data, callerOf(request).signal) })
-  })
-  app.get('/v1/messages/:id/explain', async (request, response) => {
-    response.json({ result: await deps.explain(request.params.id) })
-  })
-  app.post('/v1/reload', async (_request, response) => {
-    response.json({ result: await deps.reload() })
-  })
+  app.get('/v1/status', answering(deps.status))
+  app.get('/v1/skills', answering(deps.skills))
+  app.get(
+    '/v1/skills/:name',
+    answering((request) => deps.describe(String(request.params.name))),
+  )
+  app.post(
+    '/v1/skills/:name',
+    answering((request) => deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request))),
+  )
+  app.get('/v1/doctor', answering(deps.doctor))
+  app.post(
+    '/v1/messages',
+    answering((request) => {
+      const { data, error } = submissionSchema.safeParse(request.body)
+      if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
+      return deps.submit(data, callerOf(request).signal)
+    }),
+  )
+  app.get(
+    '/v1/messages/:id/explain',
+    answering((request) => deps.explain(String(request.params.id))),
+  )
+  app.post('/v1/reload', answering(deps.reload))
   app.use((request) => {
     throw new TriviumError('not_found', { path: request.path })
   })
   app.use(answerError)
   return app
+}
+
+/** Answers with what `ask` gives as the result. */
+function answering(ask: (request: Request) => unknown): RequestHandler {
+  return async (request, response) => {
+    response.json({ result: (await ask(request)) ?? null })
+  }
 }
 
 /** The caller goes away when its connection does, so that a wait does not outlive who waits. */
@@ -132,30 +138,36 @@ function publicHeaders(request: Request): Record<string, string> {
   return Object.fromEntries(entries.filter(([name]) => name !== 'authorization' && name !== 'cookie'))
 }
 
-/**
- * Checks the bearer token. Browsers cannot be tricked into sending it (no cookies), and a page on another
- * origin cannot read answers: there are no CORS headers.
- */
-function requireToken(token: string): RequestHandler {
-  return (request, _response, next) => {
-    if (!bearsToken(request, token)) throw new TriviumError('unauthorized')
-    next()
+/** Tells whether a request bears the token. */
+type IsOperator = (request: Request) => boolean
+
+function createTokenCheck(token: string): IsOperator {
+  const indexOf = createSecretCheck([token])
+  return (request) => {
+    const [scheme, given = ''] = (request.get('authorization') ?? '').split(' ')
+    return scheme?.toLowerCase() === 'bearer' && indexOf(given) === 0
   }
 }
 
-function bearsToken(request: Request, token: string): boolean {
-  const [scheme, given] = (request.get('authorization') ?? '').split(' ')
-  return scheme?.toLowerCase() === 'bearer' && given !== undefined && sameToken(given, token)
+/**
+ * Browsers cannot be tricked into sending the token (no cookies), and a page on another origin cannot read answers:
+ * there are no CORS headers.
+ */
+function requireToken(isOperator: IsOperator): RequestHandler {
+  return (request, _response, next) => {
+    if (!isOperator(request)) throw new TriviumError('unauthorized')
+    next()
+  }
 }
 
 /**
  * What needs no token is for this machine where the listener is on loopback. A web page can point its own name
  * at 127.0.0.1 (DNS rebinding), but its requests then carry that name.
  */
-function refuseRebinding(token: string): RequestHandler {
+function refuseRebinding(isOperator: IsOperator): RequestHandler {
   return (request, _response, next) => {
     const isLocal = isLoopback(request.socket.localAddress ?? '')
-    if (isLocal && !isLocalName(request.hostname) && !bearsToken(request, token)) {
+    if (isLocal && !isLocalName(request.hostname) && !isOperator(request)) {
       throw new TriviumError('forbidden', {
         what: `Asking for ${request.path} by the name ${request.hostname}`,
         reason: 'use localhost or the address, or give the control token',
@@ -174,20 +186,11 @@ function isLocalName(name: string | undefined): boolean {
   return !name || /^(.+\.)?localhost$/i.test(name) || isIP(name.replace(/^\[|\]$/g, '')) !== 0
 }
 
-/** Deeper JSON is parsed, but overflows the stack of whoever validates or writes it later. */
 const MAX_DEPTH = 1_000
 
 const refuseDeep: RequestHandler = (request, _response, next) => {
-  let level: unknown[] = [request.body]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) {
-      throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
-    }
-    level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
-    )
-  }
-  next()
+  if (isShallow(request.body, MAX_DEPTH)) return next()
+  throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
 }
 
 const securityHeaders: RequestHandler = (_request, response, next) => {
@@ -210,7 +213,7 @@ const answerError: ErrorRequestHandler = (error, _request, response, next) => {
       : new TriviumError('bad_request', { reason: reasonOf(error) }, { cause: error })
   if (found.status === 401) response.set('www-authenticate', 'Bearer realm="trivium"')
   if (found.retryable && found.status === 503) response.set('retry-after', '1')
-  response.status(refused ?? found.status).json({ error: { code: found.code, message: found.message } })
+  response.status(refused ?? found.status).json(errorBody(found))
 }
 
 /** Express' own errors (a body that is no JSON, or too large) carry a status below 500. */

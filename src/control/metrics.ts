@@ -9,7 +9,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 export type Readings = {
   stats: StoreStats
   groups: readonly GroupInfo[]
-  gateways: readonly { name: string; health: Health }[]
+  gateways: readonly ({ name: string } & Health)[]
   now: number
 }
 
@@ -69,9 +69,9 @@ export function createMetrics() {
     lag.reset()
     for (const { topic, group, lag: behind } of groups) lag.set({ topic, group }, behind)
     for (const each of [healthy, connections, silence]) each.reset()
-    for (const { name: gateway, health } of gateways) {
-      const { connections: open, secondsSinceEvent } = health.gauges ?? {}
-      healthy.set({ gateway }, health.ok ? 1 : 0)
+    for (const { name: gateway, ok, gauges = {} } of gateways) {
+      const { connections: open, secondsSinceEvent } = gauges
+      healthy.set({ gateway }, ok ? 1 : 0)
       if (open !== undefined) connections.set({ gateway }, open)
       if (secondsSinceEvent !== undefined) silence.set({ gateway }, secondsSinceEvent)
     }

@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -13,13 +13,6 @@ export function controlToken(dir: string, given: string | undefined): string {
   if (given) return given
   const path = join(dir, TOKEN_FILE)
   return readToken(path) ?? makeToken(path)
-}
-
-/** Compares in constant time. Tokens are compared as bytes of equal length. */
-export function sameToken(given: string, expected: string): boolean {
-  const a = Buffer.from(given)
-  const b = Buffer.from(expected)
-  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 function readToken(path: string): string | undefined {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Call } from './call.ts'
 import type { Json } from './json.ts'
-import type { Call } from './skill.ts'
 
 const time = z.string().meta({ format: 'date-time' })
 const named = z.string().min(1)

@@ -176,3 +176,8 @@ export function toTriviumError(error: unknown): TriviumError {
     ? error
     : new TriviumError('internal', { reason: reasonOf(error) }, { cause: error })
 }
+
+/** What every listener answers to a request that it refuses. */
+export function errorBody({ code, message }: TriviumError) {
+  return { error: { code, message } }
+}

@@ -1,11 +1,5 @@
 import { z } from 'zod'
-import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
-
-/**
- * Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to.
- * `verified`: the transport has proof that it was them (a signature, a token, DMARC); access rules count no other.
- */
-export type Sender = { id: string; name?: string; address?: string; verified?: boolean }
+import { type Json, jsonObjectSchema } from './json.ts'
 
 /** A file that came with a message. The bytes are an artifact; `path` is relative to the data dir. */
 export const attachmentSchema = z.object({
@@ -18,31 +12,49 @@ export const attachmentSchema = z.object({
 
 export type Attachment = z.infer<typeof attachmentSchema>
 
-/** One inbound message, as every road and every skill sees it. Immutable once accepted. */
-export type Message = {
+/**
+ * Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to.
+ * `verified`: the transport has proof that it was them (a signature, a token, DMARC); access rules count no other.
+ */
+const senderSchema = z.object({
+  id: z.string(),
+  name: z.string().exactOptional(),
+  address: z.string().exactOptional(),
+  verified: z.boolean().exactOptional(),
+})
+
+export type Sender = z.infer<typeof senderSchema>
+
+/**
+ * One inbound message, as every road and every skill sees it. Immutable once accepted. The defaults are for messages
+ * written by hand, to try routes: everything but what matters may be missing.
+ */
+export const messageSchema = z.object({
   /** UUIDv7 (RFC 9562), given by the store when the message is accepted. Sorts in journal order. */
-  id: string
+  id: z.string().default('00000000-0000-7000-8000-000000000000'),
   /** The gateway's name in routes.yaml. */
-  gateway: string
+  gateway: z.string(),
   /** The kind of transport: `webhook`, `websocket`, `cli`, `email`, `slack`. */
-  transport: string
+  transport: z.string(),
   /** What belongs together: a thread, a connection, a mail thread. A message alone is its own conversation. */
-  conversation: string
+  conversation: z.string().default(''),
   /** The idempotency key from the transport's own stable id; absent where the sender gave none. */
-  key?: string
+  key: z.string().exactOptional(),
   /** Unix time in milliseconds. */
-  receivedAt: number
-  from: Sender
-  to?: string
-  subject?: string
-  text: string
-  html?: string
+  receivedAt: z.number().default(0),
+  from: senderSchema.default({ id: '' }),
+  to: z.string().exactOptional(),
+  subject: z.string().exactOptional(),
+  text: z.string().default(''),
+  html: z.string().exactOptional(),
   /** The transport's own fields. */
-  data: JsonObject
-  attachments: Attachment[]
+  data: jsonObjectSchema.default({}),
+  attachments: z.array(attachmentSchema).default([]),
   /** W3C trace id (32 hex digits). */
-  trace: string
-}
+  trace: z.string().default(''),
+})
+
+export type Message = z.infer<typeof messageSchema>
 
 /**
  * What a transport hands to `accept`. Without `conversation` the message is its own conversation (its
@@ -114,28 +126,3 @@ function bodyOf(text: string): Json {
     return text
   }
 }
-
-/** A message written by hand, for trying routes: everything but the text of what matters may be missing. */
-export const messageSchema: z.ZodType<Message> = z.object({
-  id: z.string().default('00000000-0000-7000-8000-000000000000'),
-  gateway: z.string(),
-  transport: z.string(),
-  conversation: z.string().default(''),
-  key: z.string().exactOptional(),
-  receivedAt: z.number().default(0),
-  from: z
-    .object({
-      id: z.string(),
-      name: z.string().exactOptional(),
-      address: z.string().exactOptional(),
-      verified: z.boolean().exactOptional(),
-    })
-    .default({ id: '' }),
-  to: z.string().exactOptional(),
-  subject: z.string().exactOptional(),
-  text: z.string().default(''),
-  html: z.string().exactOptional(),
-  data: jsonObjectSchema.default({}),
-  attachments: z.array(attachmentSchema).default([]),
-  trace: z.string().default(''),
-})

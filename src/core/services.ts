@@ -4,10 +4,10 @@ import type {
   ScheduleService,
   WorkbenchService,
 } from './assistant-services.ts'
+import type { Call } from './call.ts'
 import type { Event } from './event.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Attachment, Message } from './message.ts'
-import type { Call } from './skill.ts'
 import type { DeadLetter, Note } from './store.ts'
 import type { Health } from './transport.ts'
 

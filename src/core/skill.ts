@@ -1,4 +1,5 @@
 import { type ZodType, z } from 'zod'
+import type { Call } from './call.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from './json.ts'
 import type { Log } from './log.ts'
 import type { Message } from './message.ts'
@@ -50,78 +51,9 @@ export type SkillInvoker = {
   invoke(name: string, args?: unknown): Promise<unknown>
 }
 
-/** Who made the outermost call. `roles` come from access rules and tokens; `id` names a verified identity. */
-export type Caller = {
-  kind: 'route' | 'cli' | 'http' | 'mcp' | 'code'
-  id?: string
-  roles?: readonly string[]
-}
-
-/** One invocation, as services see it. Nested calls share everything but `signal`, `skill` and `depth`. */
-export type Call = {
-  /** Names the outermost invocation: `rootContextId` of the events it emits, owner of its own consumer groups. */
-  rootId: string
-  /** W3C trace id (32 hex digits): the message's, else one of its own. */
-  trace: string
-  caller: Caller
-  message?: Message
-  /** The route that dispatched it. */
-  route?: string
-  /** Numbers the sends of the outermost invocation, so that a repeated one gives each the same key again. */
-  sends: SendCounter
-  /** The default model, and who listens to a model's text as it comes; see `InvokeOptions`. */
-  model?: string
-  onText?: (text: string) => void
-  /** The skill that runs, and how many invocations it is nested in (0: the outermost). */
-  skill: string
-  depth: number
-  /** The arguments as they came, before the skill's schema dropped what it does not name. */
-  given?: unknown
-  /** The depth at which a model calls its tools; those are asked for by whoever wrote the message. */
-  toolDepth?: number
-  signal: AbortSignal
-}
-
-/** `next()` gives 0, 1, 2, …; `count` is how many it gave. */
-export type SendCounter = { next(): number; readonly count: number }
-
-/** What an outermost call may bring along. Nested calls inherit all of it. */
-export type InvokeOptions = {
-  caller?: Caller
-  message?: Message
-  route?: string
-  /** Aborts the invocation and everything nested in it. */
-  signal?: AbortSignal
-  /** Ms for the whole invocation; nested calls share the deadline. */
-  timeout?: number
-  nonlocals?: Record<string, unknown>
-  trace?: string
-  /** Default: a fresh one. A dispatcher gives one that stays the same over retries. */
-  rootId?: string
-  /** Give one to look at its `count` afterwards: whether the skill has replied itself. */
-  sends?: SendCounter
-  /** Gets the text of a model as it comes, for skills that stream. */
-  onText?: (text: string) => void
-  /** Default model of markdown skills that name none: the route's. */
-  model?: string
-  /** The outermost skill runs only once somebody approved it, whatever its own metadata says. */
-  approval?: boolean
-}
-
 /** Declares a code skill with its argument type inferred. */
 export function defineSkill<Args>(skill: Skill<Args>): Skill<Args> {
   return skill
-}
-
-/** A fresh counter. */
-export function createSendCounter(): SendCounter {
-  let count = 0
-  return {
-    next: () => count++,
-    get count() {
-      return count
-    },
-  }
 }
 
 /**

@@ -13,8 +13,11 @@ import type { KeyValues, Leases } from './store.ts'
 export type TransportKind<Options = unknown> = {
   kind: string
   options: ZodType<Options>
-  /** Called once per enabled gateway; does no I/O. Throws only for options that contradict each other. */
-  create(options: Options, deps: TransportDeps): Transport
+  /**
+   * Called once per enabled gateway; does no I/O, but may load its code: libraries for mail and chat take longer to load
+   * than everything else, and most daemons and commands use none. Throws for options that contradict each other.
+   */
+  create(options: Options, deps: TransportDeps): Promise<Transport>
   /** The flat `data` of the event of a message on `gateway-message`, without `messageId` and `conversation`. */
   eventData(message: Message): JsonObject
 }
@@ -141,7 +144,11 @@ export type TransportDeps = {
 export type PublicHttp = {
   /** Throws `config_invalid` where the path is taken. Returns the function that takes it away. */
   mount(path: string, handler: (request: IncomingMessage, response: ServerResponse) => void): () => void
-  upgrade(path: string, handler: (request: IncomingMessage, socket: Duplex, head: Buffer) => void): () => void
+  /** What the handler throws, or rejects with, is the answer; then there is no upgrade. */
+  upgrade(
+    path: string,
+    handler: (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>,
+  ): () => void
 }
 
 /**
@@ -149,8 +156,8 @@ export type PublicHttp = {
  * connection reads. Kept as long as the retention of topics says.
  */
 export type ReplyLog = {
-  /** The same key is appended once. */
-  append(conversation: string, entry: { key: string; data: JsonObject }): Promise<void>
+  /** Keeps what the reply says; the same key is appended once. */
+  append(conversation: string, reply: Reply): Promise<Receipt>
   read(conversation: string, after: number, max: number): Promise<{ seq: number; data: JsonObject }[]>
   end(conversation: string): Promise<number>
   onAppend(conversation: string, listener: () => void): () => void

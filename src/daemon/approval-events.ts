@@ -1,6 +1,7 @@
 import type { Log } from '../core/log.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
-import type { ActivityEntry, Logs } from '../state/logs/logs.ts'
+import { given } from '../lib/given.ts'
+import type { Logs } from '../state/logs/logs.ts'
 
 /** What ended longer ago (ms) was noted before a restart: the sweep ends it and has it asked for again at once. */
 const RECENT = 600_000
@@ -16,23 +17,23 @@ export function recordApprovals(
   log: Log,
   now: () => number = Date.now,
 ): ApprovalService {
-  const record = async (entry: ActivityEntry) => {
+  const record = async (event: string, { id: approval, skill, message }: Approval, more: object) => {
+    const about = given({ channel: message?.gateway, messageId: message?.id })
     try {
-      await logs.event(entry)
+      await logs.event({ event, ...about, approval, skill, ...more })
     } catch (err) {
-      log.error({ err, event: entry.event }, 'the event log could not be written')
+      log.error({ err, event }, 'the event log could not be written')
     }
   }
 
   const noted = new Set<string>()
   const ended = async (approval: Approval | undefined) => {
     if (!approval || approval.status === 'pending' || approval.decidedBy !== undefined) return
-    const { id, skill, status, message, decidedAt = 0 } = approval
+    const { id, status, decidedAt = 0 } = approval
     if (noted.has(id) || now() - decidedAt > RECENT) return
     if (noted.size >= MOST_NOTED) noted.clear()
     noted.add(id)
-    const about = message ? { channel: message.gateway, messageId: message.id } : {}
-    await record({ event: 'approval_expired', ...about, approval: id, skill, status })
+    await record('approval_expired', approval, { status })
   }
 
   return {
@@ -45,26 +46,16 @@ export function recordApprovals(
     async request(args) {
       const before = now()
       const standing = await approvals.request(args)
-      const { id, status, skill, title, requestedAt, message } = standing
       // A repeated invocation finds the request of its first run, which has been noted.
-      if (status === 'pending' && requestedAt >= before) {
-        const about = message ? { channel: message.gateway, messageId: message.id } : {}
-        await record({ event: 'approval_required', ...about, approval: id, skill, title })
+      if (standing.status === 'pending' && standing.requestedAt >= before) {
+        await record('approval_required', standing, { title: standing.title })
       }
       await ended(standing)
       return standing
     },
     async decide(args, call) {
       const decided = await approvals.decide(args, call)
-      const { id, skill, status, message, decidedBy } = decided
-      await record({
-        event: 'approval_decided',
-        ...(message ? { channel: message.gateway, messageId: message.id } : {}),
-        approval: id,
-        skill,
-        status,
-        ...(decidedBy === undefined ? {} : { by: decidedBy }),
-      })
+      await record('approval_decided', decided, given({ status: decided.status, by: decided.decidedBy }))
       return decided
     },
   }

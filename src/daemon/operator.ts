@@ -4,7 +4,7 @@ import { type Json, toJson } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
-import type { GatewaySpec, Gateways } from '../gateway/gateways.ts'
+import type { GatewaySpec, Gateways, RunningGateways } from '../gateway/gateways.ts'
 import type { Router } from '../gateway/router.ts'
 import { submit } from '../gateway/submit.ts'
 import type { SkillManager } from '../skills/manager.ts'
@@ -18,13 +18,14 @@ export function createOperator(deps: {
   startedAt: number
   store: Store
   manager: SkillManager
-  gateways: Gateways
+  gateways: RunningGateways
   roads: Roads
-  router(): Router
+  explain: Router['explain']
   /** Gateways that are to run, here or in the daemon that is not there yet. */
   enabled(): readonly GatewaySpec[]
   /** Gateways that are configured but do not run, and why. */
   disabled(): { name: string; transport: string; why: string }[]
+  checkGateway: Gateways['check']
   /** What only this kind of store can check about itself. */
   checkStore(): Promise<Check[]>
   reload(): Promise<Json>
@@ -79,10 +80,7 @@ export function createOperator(deps: {
     async doctor() {
       const { ok, reason } = await ping(store)
       const first: Check = { name: `store (${store.kind})`, ok, detail: ok ? store.address : String(reason) }
-      const checks = await Promise.all([
-        deps.checkStore(),
-        ...deps.enabled().map((spec) => gateways.check(spec)),
-      ])
+      const checks = await Promise.all([deps.checkStore(), ...deps.enabled().map(deps.checkGateway)])
       return toJson([first, ...checks.flat()])
     },
     async submit(submission: Submission, signal: AbortSignal) {
@@ -92,7 +90,7 @@ export function createOperator(deps: {
     async explain(messageId) {
       const message = await store.journal.get(messageId)
       if (!message) throw new TriviumError('message_not_found', { id: messageId })
-      return toJson(deps.router().explain(message))
+      return toJson(deps.explain(message))
     },
     reload: deps.reload,
     async ready() {

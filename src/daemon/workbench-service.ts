@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { WorkbenchService } from '../core/assistant-services.ts'
-import type { Call } from '../core/skill.ts'
+import type { Call } from '../core/call.ts'
 import type { Actor } from '../state/documents/spec.ts'
 import { atWorkbench } from '../state/workbench/project.ts'
 import type { Workbench } from '../state/workbench/workbench.ts'

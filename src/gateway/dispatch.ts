@@ -1,16 +1,22 @@
+import { createSendCounter, type SendCounter } from '../core/call.ts'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
-import { createSendCounter, type SendCounter } from '../core/skill.ts'
 import type { ClaimedJob, Note, Store } from '../core/store.ts'
-import { backoff } from '../lib/backoff.ts'
 import type { Outbox } from './outbox.ts'
-import { pumpOnce } from './pump.ts'
+import { createPump } from './pump.ts'
 import type { Router } from './router.ts'
 import { refuseApproval, skillReply } from './skill-reply.ts'
-import { attemptError, createWorker, type RunOutcome, type Worker } from './worker.ts'
+import {
+  attemptError,
+  attemptOf,
+  createWorker,
+  failedAttempt,
+  type RunOutcome,
+  type Worker,
+} from './worker.ts'
 
 export const DISPATCH_QUEUE = 'dispatch'
 
@@ -35,8 +41,7 @@ export type DispatchOptions = {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   owner: string
   concurrency: number
-  /** The routes in force now: asked for each batch, so that a reload takes effect at once. */
-  routes(): { router: Router; routes: readonly Route[] }
+  router: Pick<Router, 'match' | 'routes'>
   /** Runs the skill of a route. Must end soon after `signal` aborts. */
   invoke(dispatch: Dispatch): Promise<unknown>
   /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
@@ -49,25 +54,23 @@ export type DispatchOptions = {
 
 /** Milliseconds after which the lane of a dead daemon goes on elsewhere. */
 const CLAIM_LEASE = 10_000
-const PUMP_BATCH = 256
 
 /**
  * The dispatch road: the first matching route's skill, once per message in the sense of at-least-once, first
  * in first out within a conversation, parallel across conversations.
  */
-export function createDispatch(options: DispatchOptions): Worker {
-  const { store, metrics, log, now } = options
-  const matched = (message: Message) => options.routes().router.match(message)
+export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' | 'stop' | 'wake'> {
+  const { store, router, metrics, log, now } = options
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const message = job.message
+    const { message } = job
     if (!message) return giveUp(new TriviumError('message_not_found', { id: job.messageId ?? job.id }))
-    const route = options.routes().routes.find((one) => one.name === job.group) ?? matched(message)
+    const route = router.routes().find((one) => one.name === job.group) ?? router.match(message)
     if (!route)
       return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes: [note('unrouted')] }
 
     const started = now()
-    const attempt = job.failures + job.lost + 1
+    const attempt = attemptOf(job)
     if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
     if (attempt > route.retry.attempts) {
       options.ended?.(message)
@@ -87,7 +90,7 @@ export function createDispatch(options: DispatchOptions): Worker {
     } catch (thrown) {
       if (signal.aborted) throw thrown
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') return parked(job, thrown)
-      return failed(job, route, attempt, started, thrown)
+      return failed(job, dispatch, started, thrown)
     }
   }
 
@@ -106,30 +109,23 @@ export function createDispatch(options: DispatchOptions): Worker {
 
   const failed = (
     job: ClaimedJob,
-    route: Route,
-    attempt: number,
+    { message, route, attempt }: Dispatch,
     started: number,
     thrown: unknown,
   ): RunOutcome => {
-    const error = attemptError(thrown, now())
-    const permanent = thrown instanceof TriviumError && !thrown.retryable
-    const dead = permanent || attempt >= route.retry.attempts
-    const fields = { messageId: job.messageId, route: route.name, attempt, err: toTriviumError(thrown) }
-    metrics.dispatched(route.name, dead ? 'dead' : 'retry', (now() - started) / 1000)
-    const detail = { route: route.name, attempt, error: error.message }
-    if (!dead) {
-      const delay = backoff(attempt, pauses(route.retry))
-      log.warn({ ...fields, delay }, 'the skill failed; the message will be dispatched again')
-      return { outcome: 'retry', delay, error, notes: [note('failed', detail)] }
+    const { retry, name } = route
+    const longest = retry.backoff === 'fixed' ? retry.delay : retry.maxDelay
+    const outcome = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, now())
+    const fields = { messageId: message.id, route: name, attempt, err: toTriviumError(thrown) }
+    metrics.dispatched(name, outcome.outcome, (now() - started) / 1000)
+    const detail = { route: name, attempt, error: outcome.error.message }
+    if (outcome.outcome === 'retry') {
+      log.warn({ ...fields, delay: outcome.delay }, 'the skill failed; the message will be dispatched again')
+      return { ...outcome, notes: [note('failed', detail)] }
     }
-    if (job.message) options.ended?.(job.message)
+    options.ended?.(message)
     log.error(fields, 'the message became a dead letter')
-    return {
-      outcome: 'dead',
-      error,
-      reason: permanent ? 'permanent' : 'attempts',
-      notes: [note('dead', detail)],
-    }
+    return { ...outcome, notes: [note('dead', detail)] }
   }
 
   const giveUp = (thrown: Error): RunOutcome => {
@@ -145,33 +141,41 @@ export function createDispatch(options: DispatchOptions): Worker {
     ...(detail === undefined ? {} : { detail }),
   })
 
-  const refill = async () => {
-    const moved = await pumpOnce({
-      journal: store.journal,
-      match: matched,
-      unrouted(message) {
-        metrics.dispatched('', 'unrouted', 0)
-        log.debug({ messageId: message.id, gateway: message.gateway }, 'no route matches the message')
-      },
-      max: PUMP_BATCH,
-      now,
-    })
-    return moved !== 0
-  }
-
-  return createWorker({
+  const worker = createWorker({
     queue: DISPATCH_QUEUE,
     store,
     owner: options.owner,
     concurrency: options.concurrency,
-    limits: () => new Map(options.routes().routes.map((route) => [route.name, route.concurrency])),
+    limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
     lease: CLAIM_LEASE,
     run,
-    refill,
-    signals: ['journal'],
     log,
     now,
   })
+  const pump = createPump({
+    store,
+    match: router.match,
+    unrouted(message) {
+      metrics.dispatched('', 'unrouted', 0)
+      log.debug({ messageId: message.id, gateway: message.gateway }, 'no route matches the message')
+    },
+    isWanted: worker.isIdle,
+    log,
+    now,
+  })
+  worker.onIdle(pump.wake)
+
+  return {
+    start() {
+      worker.start()
+      pump.start()
+    },
+    async stop(grace) {
+      await pump.stop()
+      await worker.stop(grace)
+    },
+    wake: worker.wake,
+  }
 }
 
 /**
@@ -198,8 +202,4 @@ function lastErrorOf(job: ClaimedJob): Error {
   const last = job.errors.at(-1)
   if (last) return new Error(last.message)
   return new Error(`the process that ran it died ${job.lost} times`)
-}
-
-function pauses({ backoff, delay, maxDelay }: Route['retry']) {
-  return { first: delay, longest: backoff === 'fixed' ? delay : maxDelay }
 }

@@ -1,12 +1,11 @@
+import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, MESSAGE_TOPIC } from '../core/event.ts'
 import type { EventService } from '../core/services.ts'
-import type { Call } from '../core/skill.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
 import { type Batcher, createBatcher } from '../lib/batch.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import type { RefSubscriptions } from './event-refs.ts'
-import { withGap } from './gap.ts'
+import { createSubscriptions, withGap } from './subscriptions.ts'
 
 /** The events road, with the clean-up that only the daemon calls. */
 export type Events = EventService & {
@@ -18,12 +17,8 @@ export type Events = EventService & {
 const MAX_READS = 256
 
 /** The events road: every consumer group sees every event; a peek (`ack: false`) leaves it unconsumed. */
-export function createEvents(options: {
-  store: Pick<Store, 'topics' | 'onSignal'>
-  refs: RefSubscriptions
-  now(): number
-}): Events {
-  const { store, refs, now } = options
+export function createEvents(store: Pick<Store, 'topics' | 'kv' | 'onSignal'>, now: () => number): Events {
+  const subscriptions = createSubscriptions(store, now)
   const { topics } = store
   const readers = new Map<string, Batcher<GroupRead, GroupBatch | undefined>>()
   const own = new Map<string, Set<string>>()
@@ -96,12 +91,12 @@ export function createEvents(options: {
       if (queue === undefined && ref === undefined && call.caller.kind === 'route') {
         remember(call.rootId, topic)
       }
-      if (ref !== undefined) await refs.add({ topic, group, ref })
+      if (ref !== undefined) await subscriptions.add({ topic, group, ref })
       return { topic, queue: group, created }
     },
     async unsubscribe({ topic, queue, ref }, call) {
       const group = groupOf(queue, call)
-      const removed = await refs.remove({ topic, group, ...(ref === undefined ? {} : { ref }) })
+      const removed = await subscriptions.remove({ topic, group, ref })
       // The group serves another ref, or none: what was asked for is not there.
       if (ref !== undefined && !removed) return { ok: false }
       return { ok: await topics.unsubscribe(topic, group) }

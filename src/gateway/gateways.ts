@@ -9,17 +9,42 @@ import type { Check, Health, Transport, TransportDeps, TransportKind } from '../
 /** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
 export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
 
-/** The gateways of this daemon. */
+/** The gateways that run in this daemon, for those who only look: made first, filled by `createGateways`. */
+export type RunningGateways = ReturnType<typeof createRunningGateways>
+
+/** `transport` is absent where it could not be made. */
+type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
+
+export function createRunningGateways() {
+  const running = new Map<string, Running>()
+  return {
+    running,
+    get: (name: string) => running.get(name)?.transport,
+    spec: (name: string) => running.get(name)?.spec,
+    names: () => [...running.keys()],
+    list: (): GatewayInfo[] =>
+      [...running.values()].map((entry) => ({
+        name: entry.spec.name,
+        transport: entry.spec.transport,
+        open: entry.spec.open,
+        ...healthOf(entry),
+      })),
+  }
+}
+
+function healthOf({ transport, failure }: Running): Health {
+  return failure === undefined && transport
+    ? transport.health()
+    : { ok: false, detail: failure ?? 'not started' }
+}
+
+/** Starts and stops the gateways of this daemon. */
 export type Gateways = {
   /**
    * Makes the running gateways those of `specs`: stops what is gone or changed, starts what is new or changed,
    * leaves the rest alone. A gateway that cannot start is reported and retried at the next call; the others run.
    */
   apply(specs: readonly GatewaySpec[]): Promise<void>
-  get(name: string): Transport | undefined
-  spec(name: string): GatewaySpec | undefined
-  names(): string[]
-  list(): GatewayInfo[]
   /** What `trivium doctor` finds of a gateway. One that does not run here is made for it, and not started. Never throws. */
   check(spec: GatewaySpec): Promise<Check[]>
   /** Takes no more messages in; sending goes on until `close`. */
@@ -27,30 +52,30 @@ export type Gateways = {
   close(): Promise<void>
 }
 
-/** `transport` is absent where it could not be made. */
-type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
-
 export function createGateways(options: {
   kinds: ReadonlyMap<string, TransportKind>
+  gateways: RunningGateways
   deps(gateway: string): TransportDeps
   log: Log
 }): Gateways {
   const { kinds, log } = options
-  const running = new Map<string, Running>()
+  const { running } = options.gateways
 
   const begin = async (spec: GatewaySpec) => {
     const entry: Running = { spec }
     running.set(spec.name, entry)
     try {
-      entry.transport = make(spec)
-      await entry.transport.start()
+      const made = await make(spec)
+      if (stopping) return
+      entry.transport = made
+      await made.start()
     } catch (error) {
       entry.failure = reasonOf(error)
       log.error({ gateway: spec.name, err: error }, 'the gateway cannot start; the others run')
     }
   }
 
-  const make = (spec: GatewaySpec): Transport => {
+  const make = async (spec: GatewaySpec): Promise<Transport> => {
     const kind = kinds.get(spec.transport)
     if (!kind) {
       throw new TriviumError('config_invalid', { details: `no transport is called ${spec.transport}` })
@@ -59,7 +84,7 @@ export function createGateways(options: {
   }
 
   const checkUnstarted = async (spec: GatewaySpec): Promise<Check[]> => {
-    const made = make(spec)
+    const made = await make(spec)
     try {
       return await made.check()
     } finally {
@@ -79,9 +104,6 @@ export function createGateways(options: {
     }
   }
 
-  const healthOf = ({ transport, failure }: Running): Health =>
-    failure === undefined && transport ? transport.health() : { ok: false, detail: failure ?? 'not started' }
-
   const apply = async (specs: readonly GatewaySpec[]) => {
     const wanted = new Map(specs.map((spec) => [spec.name, spec]))
     for (const entry of [...running.values()]) {
@@ -92,6 +114,11 @@ export function createGateways(options: {
     await Promise.all(fresh.map(begin))
   }
   let applied: Promise<void> = Promise.resolve()
+  let stopping = false
+
+  const each = async (step: (transport: Transport) => Promise<void>) => {
+    await Promise.all([...running.values()].map(({ transport }) => transport && step(transport)))
+  }
 
   return {
     /** One at a time: two reloads at once would start a gateway while its old self still holds the path. */
@@ -99,18 +126,8 @@ export function createGateways(options: {
       applied = applied.then(() => apply(specs))
       return applied
     },
-    get: (name) => running.get(name)?.transport,
-    spec: (name) => running.get(name)?.spec,
-    names: () => [...running.keys()],
-    list: () =>
-      [...running.values()].map((entry) => ({
-        name: entry.spec.name,
-        transport: entry.spec.transport,
-        open: entry.spec.open,
-        ...healthOf(entry),
-      })),
     async check(spec) {
-      const named = (each: Check): Check => ({ ...each, name: `${spec.name}: ${each.name}` })
+      const named = (one: Check): Check => ({ ...one, name: `${spec.name}: ${one.name}` })
       try {
         const own = running.get(spec.name)?.transport
         return (await (own ? own.check() : checkUnstarted(spec))).map(named)
@@ -118,12 +135,11 @@ export function createGateways(options: {
         return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
       }
     },
-    async stop() {
-      await Promise.all([...running.values()].map(({ transport }) => transport?.stop()))
+    stop() {
+      stopping = true
+      return each((transport) => transport.stop())
     },
-    async close() {
-      await Promise.all([...running.values()].map(({ transport }) => transport?.close()))
-    },
+    close: () => each((transport) => transport.close()),
   }
 }
 

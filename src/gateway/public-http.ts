@@ -1,41 +1,38 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { TriviumError, toTriviumError } from '../core/errors.ts'
+import { errorBody, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { PublicHttp } from '../core/transport.ts'
+import { type Address, listenOn } from './listen.ts'
 
-/** Limits of the public listener. All times in ms; each has a default fit for the open internet. */
-export type PublicHttpOptions = {
-  log: Log
-  /** The whole head of a request must arrive within this time (slow-loris). Default 10 s. */
-  headersTimeout?: number
-  /** The whole request, body included, must arrive within this time. Default 60 s. */
-  requestTimeout?: number
-  /** How long an idle connection is kept; longer than the 60 s of common load balancers. Default 65 s. */
-  keepAliveTimeout?: number
-  /** Connections beyond this are refused at once. Default 10,000. */
-  maxConnections?: number
-  /** Largest request head in bytes. Default 16 KiB. */
-  maxHeaderSize?: number
-  /** How often the two timeouts are looked at. Default 1 s. */
-  checkInterval?: number
+/** Limits fit for the open internet; times in ms. */
+const LIMITS = {
+  /** The whole head of a request must arrive within this time (slow-loris), and the whole request within the next. */
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  /** How often the two are looked at. */
+  connectionsCheckingInterval: 1_000,
+  /** How long an idle connection is kept; longer than the 60 s of common load balancers. */
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 16_384,
+  /** Connections beyond this are refused at once. */
+  maxConnections: 10_000,
 }
+
+export type PublicHttpOptions = { log: Log } & Partial<typeof LIMITS>
 
 /** The public listener with its life, for the daemon. */
 export type PublicHttpServer = PublicHttp & {
-  /**
-   * Listens on `host:port`, `[ipv6]:port` or `:port`; port 0 picks a free one. Resolves with the address in use.
-   * Throws `config_invalid` where the address is malformed, taken or not ours.
-   */
-  listen(address: string): Promise<{ host: string; port: number }>
+  /** Resolves with the address in use. Throws `config_invalid` where it is taken or not ours. */
+  listen(address: Address): Promise<Address>
   /**
    * Stops accepting connections and resolves when the requests in flight are answered, at most `grace` ms
    * (default 10 s) later; what is still open then is cut.
    */
   close(grace?: number): Promise<void>
   /** Open connections, WebSockets among them. */
-  connections(): Promise<number>
+  connections(): number
 }
 
 type Handler = Parameters<PublicHttp['mount']>[1]
@@ -46,7 +43,8 @@ type UpgradeHandler = Parameters<PublicHttp['upgrade']>[1]
  * before its handler runs. Paths match exactly, without the query. What cannot be served is answered with
  * `{"error":{"code","message"}}`.
  */
-export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
+export function createPublicHttp({ log, ...options }: PublicHttpOptions): PublicHttpServer {
+  const { maxConnections, ...limits } = { ...LIMITS, ...options }
   const mounts = new Map<string, Handler>()
   const upgrades = new Map<string, UpgradeHandler>()
   const open = new Set<Socket>()
@@ -55,11 +53,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
 
   const server = createServer(
     {
-      headersTimeout: options.headersTimeout ?? 10_000,
-      requestTimeout: options.requestTimeout ?? 60_000,
-      keepAliveTimeout: options.keepAliveTimeout ?? 65_000,
-      maxHeaderSize: options.maxHeaderSize ?? 16_384,
-      connectionsCheckingInterval: options.checkInterval ?? 1_000,
+      ...limits,
       // Checked below, where the answer says what is wrong.
       requireHostHeader: false,
       // Some clients offer `Upgrade: h2c` with every POST; only a WebSocket that we serve may leave HTTP.
@@ -67,7 +61,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
     },
     serve,
   )
-  server.maxConnections = options.maxConnections ?? 10_000
+  server.maxConnections = maxConnections
   server.on('connection', (socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
@@ -80,7 +74,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
   function warnOfDrop() {
     if (performance.now() < quietUntil) return
     quietUntil = performance.now() + 10_000
-    options.log.warn({ limit: server.maxConnections }, 'connections are refused: there are too many')
+    log.warn({ limit: server.maxConnections }, 'connections are refused: there are too many')
   }
 
   function serve(request: IncomingMessage, response: ServerResponse) {
@@ -93,7 +87,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
     try {
       handler(request, response)
     } catch (error) {
-      options.log.error({ err: error, path }, 'a request handler failed')
+      log.error({ err: error, path }, 'a request handler failed')
       answerError(response, toTriviumError(error))
     }
   }
@@ -105,30 +99,25 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttpServer {
       : new TriviumError('not_found', { path: path.slice(0, 200) })
   }
 
-  function serveUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
+  async function serveUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
     // Between the handshake and the handler's own listener, a reset must not end the process.
-    socket.on('error', (error) => options.log.debug({ err: error }, 'an upgraded connection broke'))
+    socket.on('error', (error) => log.debug({ err: error }, 'an upgraded connection broke'))
     const handler = upgrades.get(pathOf(request.url))
-    if (!handler || draining) {
-      return answerRaw(socket, 503, stopping())
-    }
     try {
-      handler(request, socket, head)
+      if (!handler || draining) throw stopping()
+      await handler(request, socket, head)
     } catch (error) {
-      options.log.error({ err: error }, 'an upgrade handler failed')
-      const failure = toTriviumError(error)
-      answerRaw(socket, failure.status, failure)
+      const refusal = toTriviumError(error)
+      if (refusal.code === 'internal') log.error({ err: error }, 'an upgrade handler failed')
+      answerRaw(socket, refusal)
     }
   }
 
   return {
     mount: (path, handler) => add(mounts, [mounts, upgrades], path, handler),
     upgrade: (path, handler) => add(upgrades, [mounts, upgrades], path, handler),
-    listen: (address) => listen(server, address),
-    connections: () =>
-      new Promise((resolve, reject) =>
-        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
-      ),
+    listen: (address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
+    connections: () => open.size,
     close(grace = 10_000) {
       draining = true
       return drain(server, open, grace)
@@ -152,41 +141,6 @@ function add<T>(into: Map<string, T>, taken: Map<string, unknown>[], path: strin
   }
 }
 
-async function listen(server: Server, address: string): Promise<{ host: string; port: number }> {
-  const parsed = parseAddress(address)
-  return await new Promise((resolve, reject) => {
-    const failed = (error: Error) =>
-      reject(
-        new TriviumError(
-          'config_invalid',
-          { details: `Cannot listen on ${address}: ${error.message}. Free it, or set TRIVIUM_LISTEN.` },
-          { cause: error },
-        ),
-      )
-    server.once('error', failed)
-    server.listen(parsed, () => {
-      server.off('error', failed)
-      const bound = server.address()
-      if (bound === null || typeof bound === 'string') return failed(new Error('it is no TCP address'))
-      resolve({ host: bound.address, port: bound.port })
-    })
-  })
-}
-
-const ADDRESS = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]*)):(\d{1,5})$/
-
-function parseAddress(address: string): { host?: string; port: number } {
-  const match = ADDRESS.exec(address)
-  const port = Number(match?.[3])
-  if (!match || port > 65_535) {
-    throw new TriviumError('config_invalid', {
-      details: `${address} is no address to listen on; write it as 127.0.0.1:8080 or [::1]:8080.`,
-    })
-  }
-  const host = match[1] || match[2]
-  return host ? { host, port } : { port }
-}
-
 /** The path without the query; also of a request in absolute form (RFC 9112, 3.2.2). */
 function pathOf(url = '/'): string {
   const query = url.indexOf('?')
@@ -199,13 +153,9 @@ function isWebSocket(request: IncomingMessage): boolean {
   return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-function errorBody(error: TriviumError): string {
-  return JSON.stringify({ error: { code: error.code, message: error.message } })
-}
-
 function answerError(response: ServerResponse, error: TriviumError) {
   if (response.headersSent) return void response.destroy()
-  const body = errorBody(error)
+  const body = JSON.stringify(errorBody(error))
   response.statusCode = error.status
   if (error.status === 426) response.setHeader('upgrade', 'websocket')
   response.setHeader('content-type', 'application/json')
@@ -230,7 +180,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex) {
   // Answers stand in the order of the requests: what was read before the bad bytes is answered first.
   if (waiting) return void waiting.once('close', () => answerUnreadable(error, socket))
   const [status, reason] = UNREADABLE[error.code ?? ''] ?? [400, 'it is not valid HTTP']
-  answerRaw(socket, status, new TriviumError('bad_request', { reason }))
+  answerRaw(socket, new TriviumError('bad_request', { reason }), status)
 }
 
 /** The answer that a socket waits for to a request that was read whole, where there is one. */
@@ -240,13 +190,18 @@ function unanswered(socket: Duplex): ServerResponse | undefined {
 }
 
 /** Answers on a socket that has no ServerResponse, and hangs up. */
-function answerRaw(socket: Duplex, status: number, error: TriviumError) {
+function answerRaw(socket: Duplex, error: TriviumError, status = error.status) {
   if (!socket.writable) return void socket.destroy()
-  const body = errorBody(error)
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n`
-  socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`, () =>
-    socket.destroy(),
-  )
+  const body = JSON.stringify(errorBody(error))
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    ...(status === 401 ? ['www-authenticate: Bearer'] : []),
+    ...(error.retryable ? ['retry-after: 5'] : []),
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }
 
 function drain(server: Server, open: ReadonlySet<Socket>, grace: number): Promise<void> {

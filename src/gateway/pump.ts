@@ -1,40 +1,94 @@
+import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
-import type { Journal, NewJob, Note } from '../core/store.ts'
+import type { Journal, NewJob, Note, Store } from '../core/store.ts'
+import { createBell } from '../lib/bell.ts'
 
 /** The little that the pump needs to know of a route. */
 type Routed = { name: string }
 
 /**
- * Moves accepted messages from the journal to the lanes: reads after the dispatch cursor, matches each
- * message, and commits the jobs together with the cursor. A crash between the two steps repeats them
- * harmlessly, and of several daemons one wins each batch.
- *
- * Returns how many messages it moved, or undefined where another daemon was faster. Messages that no route
- * matches get a note in their history and no job, unless somebody waits for how they end.
+ * Moves accepted messages from the journal to the lanes, whenever there are new ones and the workers have nothing else
+ * to do: what they cannot take yet waits in the journal.
  */
-export async function pumpOnce(options: {
-  journal: Pick<Journal, 'unpumped' | 'pumped' | 'note'>
+export type Pump = {
+  start(): void
+  /** For when the workers have nothing to do again. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+export type PumpOptions = {
+  store: { journal: Pick<Journal, 'unpumped' | 'pumped' | 'note'>; onSignal: Store['onSignal'] }
   match(message: Message): Routed | undefined
+  /** Called for each message that no route matches. */
   unrouted(message: Message): void
-  max: number
+  /** Whether the workers have nothing to do. */
+  isWanted(): boolean
+  log: Log
   now(): number
-}): Promise<number | undefined> {
-  const { cursor, messages } = await options.journal.unpumped(options.max)
+}
+
+const BATCH = 256
+/** Pause after the store failed (ms). */
+const STORE_PAUSE = 500
+
+export function createPump(options: PumpOptions): Pump {
+  const { store, log } = options
+  const bell = createBell()
+  let stopping = false
+  let loop: Promise<void> = Promise.resolve()
+  let off = () => {}
+
+  const work = async () => {
+    while (!stopping) {
+      bell.clear()
+      try {
+        const isMore = options.isWanted() && (await pumpBatch(options)) === BATCH
+        if (!isMore) await bell.sleep()
+      } catch (err) {
+        log.warn({ err }, 'accepted messages cannot be read for dispatch; trying again')
+        await bell.sleep(STORE_PAUSE)
+      }
+    }
+  }
+
+  return {
+    start() {
+      off = store.onSignal('journal', bell.ring)
+      loop = work()
+    },
+    wake: bell.ring,
+    async stop() {
+      stopping = true
+      off()
+      bell.ring()
+      await loop
+    },
+  }
+}
+
+/**
+ * Reads after the dispatch cursor, matches each message, and commits the jobs together with the cursor. A crash
+ * between the two steps repeats them harmlessly, and of several daemons one wins each batch. Messages that no route
+ * matches get a note in their history and no job, unless somebody waits for how they end. Returns how many were read.
+ */
+async function pumpBatch({ store: { journal }, match, unrouted, now }: PumpOptions): Promise<number> {
+  const { cursor, messages } = await journal.unpumped(BATCH)
   const last = messages.at(-1)
   if (!last) return 0
 
   const jobs: NewJob[] = []
   const unmatched: Message[] = []
   for (const { message } of messages) {
-    const route = options.match(message)
+    const route = match(message)
     if (route || isAwaited(message)) jobs.push(jobFor(message, route?.name ?? ''))
     else unmatched.push(message)
   }
-  if (!(await options.journal.pumped(cursor, last.position, jobs))) return undefined
-  const note: Note = { at: options.now(), road: 'dispatch', what: 'unrouted' }
-  for (const message of unmatched) options.unrouted(message)
+  if (!(await journal.pumped(cursor, last.position, jobs))) return messages.length
+  const note: Note = { at: now(), road: 'dispatch', what: 'unrouted' }
+  for (const message of unmatched) unrouted(message)
   // Asked for in one turn, so that the store makes one step of them.
-  await Promise.all(unmatched.map((message) => options.journal.note(message.id, [note])))
+  await Promise.all(unmatched.map((message) => journal.note(message.id, [note])))
   return messages.length
 }
 

@@ -1,7 +1,7 @@
-import type { Message } from '../core/message.ts'
-import type { ReceivedMessage, ReceiveService } from '../core/services.ts'
-import type { Call } from '../core/skill.ts'
+import type { Call } from '../core/call.ts'
+import type { ReceiveService } from '../core/services.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
+import { given } from '../lib/given.ts'
 import { waitFor } from '../lib/wait-for.ts'
 
 /**
@@ -34,7 +34,8 @@ export function createReceive(options: {
         return null
       }
       options.taken(taken.message.gateway)
-      return received(taken)
+      const { message, receipt } = taken
+      return receipt === undefined ? message : { ...message, receipt }
     },
     async ack({ receipt }) {
       return { ok: await store.receive.ack(receipt) }
@@ -43,19 +44,7 @@ export function createReceive(options: {
 }
 
 /** Inside a conversation, a call that names nothing means that conversation. */
-function filterOf(args: ReceiveFilter, message: Call['message']): ReceiveFilter {
-  const { gateway, conversation } = args
-  if (gateway === undefined && conversation === undefined && message) return conversationOf(message)
-  return {
-    ...(gateway === undefined ? {} : { gateway }),
-    ...(conversation === undefined ? {} : { conversation }),
-  }
-}
-
-function conversationOf(message: Message): ReceiveFilter {
+function filterOf({ gateway, conversation }: ReceiveFilter, message: Call['message']): ReceiveFilter {
+  if (gateway !== undefined || conversation !== undefined || !message) return given({ gateway, conversation })
   return { gateway: message.gateway, conversation: message.conversation }
-}
-
-function received({ message, receipt }: Taken): ReceivedMessage {
-  return receipt === undefined ? message : { ...message, receipt }
 }

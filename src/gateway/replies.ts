@@ -1,4 +1,4 @@
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, toJson } from '../core/json.ts'
 import type { Store } from '../core/store.ts'
 import type { ReplyLog } from '../core/transport.ts'
 
@@ -9,8 +9,12 @@ import type { ReplyLog } from '../core/transport.ts'
 export function createReplyLog(store: Pick<Store, 'topics' | 'onSignal'>, gateway: string): ReplyLog {
   const topicOf = (conversation: string) => `replies/${gateway}/${conversation}`
   return {
-    async append(conversation, { key, data }) {
-      await store.topics.publish(topicOf(conversation), [{ type: 'reply', source: gateway, data, key }])
+    async append(conversation, { key, text, subject, attachments, inReplyTo, data }) {
+      const files = attachments?.length ? attachments : undefined
+      const said = toJson({ text, subject, attachments: files, inReplyTo, data })
+      const event = { type: 'reply', source: gateway, data: said, key }
+      await store.topics.publish(topicOf(conversation), [event])
+      return { id: key }
     },
     async read(conversation, after, max) {
       const found = await store.topics.tail(topicOf(conversation), after, max)

@@ -3,12 +3,15 @@ import type { Route } from '../core/route.ts'
 import { explainRoutes, type RouteExplanation } from './route-explain.ts'
 import { type CompiledRoute, type Condition, compileMatch } from './route-match.ts'
 
-/** Finds who answers a message. Made anew from the routes at each reload. */
+/** Finds who answers a message, by the routes in force. */
 export type Router = {
   /** The first route that fits, or undefined. Never throws; takes time linear in the message. */
   match(message: Message): Route | undefined
   /** For every route in order, and each key of it, whether it fits and what the message has there. */
   explain(message: Message): RouteExplanation[]
+  routes(): readonly Route[]
+  /** Puts other routes in force. Throws for a bad pattern; the configuration has refused those. */
+  use(routes: readonly Route[]): void
 }
 
 /** Gateways are few; the bound only guards against a caller that makes up names. */
@@ -17,10 +20,11 @@ const MAX_GATEWAYS = 1000
 /**
  * Compiles the routes once. Which of them a gateway's messages can meet at all is worked out at its first
  * message and kept, so that `match` looks only at those, and only at their other keys. Throws for a bad
- * pattern; the configuration has refused those.
+ * pattern.
  */
-export function createRouter(routes: readonly Route[]): Router {
-  const compiled: CompiledRoute[] = routes.map((route) => ({ route, conditions: compileMatch(route.match) }))
+export function createRouter(initial: readonly Route[]): Router {
+  let routes: readonly Route[] = []
+  let compiled: CompiledRoute[] = []
   const byGateway = new Map<string, Map<string, CompiledRoute[]>>()
 
   const candidates = (message: Message): CompiledRoute[] => {
@@ -34,6 +38,13 @@ export function createRouter(routes: readonly Route[]): Router {
     return found
   }
 
+  const use = (next: readonly Route[]) => {
+    compiled = next.map((route) => ({ route, conditions: compileMatch(route.match) }))
+    routes = next
+    byGateway.clear()
+  }
+  use(initial)
+
   return {
     match(message) {
       for (const { route, conditions } of candidates(message)) {
@@ -42,6 +53,8 @@ export function createRouter(routes: readonly Route[]): Router {
       return undefined
     },
     explain: (message) => explainRoutes(compiled, message),
+    routes: () => routes,
+    use,
   }
 }
 

@@ -1,10 +1,11 @@
+import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { SendService } from '../core/services.ts'
-import type { Call } from '../core/skill.ts'
 import type { JobState } from '../core/store.ts'
+import { given } from '../lib/given.ts'
 import { sendKey } from './dispatch.ts'
-import type { Outbox, Sending } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
 import { refuseApproval } from './skill-reply.ts'
 
 /** What sending needs to know of a gateway. */
@@ -24,7 +25,9 @@ export function createSend(options: {
   return {
     async send(args, call) {
       refuseApproval(args.gateway ?? call.message?.gateway ?? '', args.data)
-      const sending = sendingOf(args, keyOf(args.key, call, options.newKey))
+      const { text, subject, attachments, data } = args
+      const key = keyOf(args.key, call, options.newKey)
+      const sending = { key, text, ...given({ subject, attachments, data }) }
       const { id, queued } = await (isReply(args, call)
         ? outbox.reply(call.message, sending)
         : outbox.sendTo(...explicitTarget(args), sending))
@@ -35,7 +38,7 @@ export function createSend(options: {
           reason: state.error.message,
         })
       }
-      return { key: sending.key, sent: state?.state === 'done', duplicate: !queued, ...receiptOf(state) }
+      return { key, sent: state?.state === 'done', duplicate: !queued, ...receiptOf(state) }
     },
   }
 
@@ -61,16 +64,6 @@ function keyOf(given: string | undefined, call: Call, newKey: () => string): str
   if (given !== undefined) return call.message ? `${call.message.gateway}:${given}` : given
   if (call.message && call.route !== undefined) return sendKey(call.message.id, call.route, ordinal)
   return newKey()
-}
-
-function sendingOf({ text, subject, attachments, data }: SendArgs, key: string): Sending {
-  return {
-    key,
-    text,
-    ...(subject === undefined ? {} : { subject }),
-    ...(attachments ? { attachments } : {}),
-    ...(data ? { data } : {}),
-  }
 }
 
 function receiptOf(state: JobState | undefined): { receipt?: Json } {

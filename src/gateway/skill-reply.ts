@@ -1,33 +1,30 @@
+import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
-import { type Attachment, attachmentSchema } from '../core/message.ts'
+import { attachmentSchema } from '../core/message.ts'
+import { given } from '../lib/given.ts'
+import type { Sending } from './outbox.ts'
 
-/** What a skill's result says as a reply. */
-export type SkillReply = { text: string; subject?: string; attachments?: Attachment[]; data?: JsonObject }
+/** What of a result is of another kind is the skill's own. */
+const resultSchema = z.object({
+  text: z.string(),
+  subject: z.string().optional().catch(undefined),
+  attachments: attachmentSchema.array().optional().catch(undefined),
+  data: jsonObjectSchema.optional().catch(undefined),
+})
 
 /**
  * The reply that a skill's result is: a string, or an object with `text` and, for those transports that know them,
  * `subject`, `attachments` and `data`. Undefined where there is no text: most results are no reply. An empty text is
- * one where there are attachments or data to send: a modal says enough. What else an object holds, and what of these is
- * of another kind, is the skill's own and is not sent.
+ * one where there are attachments or data to send: a modal says enough.
  */
-export function skillReply(result: unknown): SkillReply | undefined {
+export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   if (typeof result === 'string') return result === '' ? undefined : { text: result }
-  if (typeof result !== 'object' || result === null || !('text' in result)) return undefined
-  const { text } = result
-  if (typeof text !== 'string') return undefined
-  const subject = 'subject' in result && typeof result.subject === 'string' ? result.subject : undefined
-  const attachments =
-    'attachments' in result ? attachmentSchema.array().safeParse(result.attachments).data : undefined
-  const data = 'data' in result ? jsonObjectSchema.safeParse(result.data).data : undefined
+  const { data: said } = resultSchema.safeParse(result)
+  if (!said) return undefined
+  const { text, subject, attachments, data } = said
   const isEmpty = text === '' && !attachments?.length && Object.keys(data ?? {}).length === 0
-  if (isEmpty) return undefined
-  return {
-    text,
-    ...(subject === undefined ? {} : { subject }),
-    ...(attachments ? { attachments } : {}),
-    ...(data ? { data } : {}),
-  }
+  return isEmpty ? undefined : { text, ...given({ subject, attachments, data }) }
 }
 
 /**

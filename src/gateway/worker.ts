@@ -1,18 +1,18 @@
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { AttemptError, ClaimedJob, Settled, Store } from '../core/store.ts'
-import { backoff } from '../lib/backoff.ts'
+import { type Backoff, backoff } from '../lib/backoff.ts'
 import { createBatcher } from '../lib/batch.ts'
+import { createBell } from '../lib/bell.ts'
+import { pause } from '../lib/pause.ts'
 
 /**
  * How one run of a job ended. A throw after the abort gives the job back and is no attempt; any other throw counts
  * as a failed attempt.
  */
-export type RunOutcome =
-  | Omit<Extract<Settled, { outcome: 'done' }>, 'id' | 'token'>
-  | Omit<Extract<Settled, { outcome: 'retry' }>, 'id' | 'token'>
-  | Omit<Extract<Settled, { outcome: 'dead' }>, 'id' | 'token'>
-  | Omit<Extract<Settled, { outcome: 'release' }>, 'id' | 'token'>
+export type RunOutcome = WithoutClaim<Settled>
+
+type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : never
 
 /** Claims jobs of one queue, runs them, and settles them; it keeps no job in memory that the store does not hold. */
 export type Worker = {
@@ -25,6 +25,10 @@ export type Worker = {
   /** Wakes the loop, for example after the limits changed. */
   wake(): void
   running(): number
+  /** Whether there is room here for a job, and when it was last looked there was none to claim. */
+  isIdle(): boolean
+  /** Calls `listener` whenever it looked in vain. */
+  onIdle(listener: () => void): void
 }
 
 export type WorkerOptions = {
@@ -38,10 +42,6 @@ export type WorkerOptions = {
   /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
   lease: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
-  /** Called when there is room and nothing to claim: may bring more work and says whether it did. */
-  refill?(): Promise<boolean>
-  /** More signals that mean: there may be work. */
-  signals?: readonly ('journal' | `jobs:${string}`)[]
   log: Log
   now(): number
 }
@@ -64,21 +64,17 @@ export function createWorker(options: WorkerOptions): Worker {
   let stopping = false
   /** The grace of a drain is over. */
   let hurried = false
-  let awake: () => void = () => {}
-  let poked = false
+  let isIdle = false
+  let tellIdle = () => {}
+  const bell = createBell()
   let loop: Promise<void> = Promise.resolve()
-  let offs: (() => void)[] = []
+  let off = () => {}
   let renewal: NodeJS.Timeout | undefined
 
   const settler = createBatcher<Settled, boolean>({
     max: 256,
     run: (outcomes) => store.jobs.settle(queue, outcomes),
   })
-
-  const wake = () => {
-    poked = true
-    awake()
-  }
 
   const room = (): Record<string, number> => {
     const limits: Record<string, number> = {}
@@ -95,38 +91,25 @@ export function createWorker(options: WorkerOptions): Worker {
     perGroup.set(group, (perGroup.get(group) ?? 0) + change)
   }
 
-  const sleep = (ms: number | undefined) =>
-    new Promise<void>((resolve) => {
-      const timer = ms === undefined ? undefined : setTimeout(resolve, Math.min(2 ** 31 - 1, Math.max(0, ms)))
-      awake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      if (poked) awake()
-    })
-
   const work = async () => {
     while (!stopping) {
-      poked = false
+      bell.clear()
       try {
-        const free = freePlaces()
-        if (free <= 0) {
-          await sleep(undefined)
+        const max = freePlaces()
+        if (max <= 0) {
+          await bell.sleep()
           continue
         }
-        const { jobs, nextDue } = await store.jobs.claim(queue, {
-          max: free,
-          lease: options.lease,
-          owner: options.owner,
-          limits: room(),
-        })
+        const { lease, owner } = options
+        const { jobs, nextDue } = await store.jobs.claim(queue, { max, lease, owner, limits: room() })
         for (const job of jobs) begin(job)
-        if (jobs.length > 0 && freePlaces() > 0) continue
-        if (jobs.length === 0 && (await options.refill?.())) continue
-        if (!poked && !stopping) await sleep(nextDue === undefined ? undefined : nextDue - now())
+        isIdle = jobs.length === 0
+        if (isIdle) tellIdle()
+        else if (freePlaces() > 0) continue
+        if (!stopping) await bell.sleep(nextDue === undefined ? undefined : nextDue - now())
       } catch (error) {
         log.warn({ queue, err: error }, 'the store does not answer; trying again')
-        await sleep(STORE_PAUSE)
+        await bell.sleep(STORE_PAUSE)
       }
     }
   }
@@ -136,7 +119,7 @@ export function createWorker(options: WorkerOptions): Worker {
     occupy(job.group, 1)
     const ended = perform(job, abort).finally(() => {
       running.delete(job.token)
-      wake()
+      bell.ring()
     })
     running.set(job.token, { job, abort, ended })
   }
@@ -149,16 +132,13 @@ export function createWorker(options: WorkerOptions): Worker {
       outcome = abort.signal.aborted ? { outcome: 'release' } : unforeseen(job, error)
     }
     occupy(job.group, -1)
-    wake()
+    bell.ring()
     await settle({ ...outcome, id: job.id, token: job.token })
   }
 
   const unforeseen = (job: ClaimedJob, thrown: unknown): RunOutcome => {
-    const attempt = job.failures + job.lost + 1
-    const error = attemptError(thrown, now())
-    log.error({ queue, job: job.id, attempt, err: thrown }, 'a job failed in a way that nothing handles')
-    if (attempt >= UNFORESEEN.attempts) return { outcome: 'dead', error, reason: 'attempts' }
-    return { outcome: 'retry', delay: backoff(attempt, UNFORESEEN), error }
+    log.error({ queue, job: job.id, err: thrown }, 'a job failed in a way that nothing handles')
+    return failedAttempt(job, thrown, UNFORESEEN, now())
   }
 
   /** Tries again while the store is away: the claim is ours and renewed meanwhile, so the job need not run twice. */
@@ -175,7 +155,7 @@ export function createWorker(options: WorkerOptions): Worker {
           return log.error(fields, 'the outcome could not be stored; the job will run again')
         }
         if (attempt === 1) log.warn(fields, 'the outcome could not be stored yet; trying again')
-        await new Promise((resolve) => setTimeout(resolve, STORE_PAUSE))
+        await pause(STORE_PAUSE)
       }
     }
   }
@@ -197,14 +177,14 @@ export function createWorker(options: WorkerOptions): Worker {
 
   return {
     start() {
-      offs = [`jobs:${queue}` as const, ...(options.signals ?? [])].map((name) => store.onSignal(name, wake))
+      off = store.onSignal(`jobs:${queue}`, bell.ring)
       renewal = setInterval(() => void renew(), options.lease / 3)
       loop = work()
     },
     async stop(grace) {
       stopping = true
-      for (const off of offs) off()
-      wake()
+      off()
+      bell.ring()
       await loop
       const ended = Promise.all([...running.values()].map((one) => one.ended))
       const timer = setTimeout(() => {
@@ -217,9 +197,34 @@ export function createWorker(options: WorkerOptions): Worker {
       clearInterval(renewal)
       await settler.idle()
     },
-    wake,
+    wake: bell.ring,
     running: () => running.size,
+    isIdle: () => isIdle,
+    onIdle(listener) {
+      tellIdle = listener
+    },
   }
+}
+
+/** What a failed attempt comes to: another one after a pause, or a dead letter, at once where another cannot help. */
+export function failedAttempt(
+  job: Pick<ClaimedJob, 'failures' | 'lost'>,
+  thrown: unknown,
+  retry: Backoff & { attempts: number },
+  at: number,
+): Extract<RunOutcome, { outcome: 'retry' | 'dead' }> {
+  const attempt = attemptOf(job)
+  const error = attemptError(thrown, at)
+  const permanent = thrown instanceof TriviumError && !thrown.retryable
+  if (!permanent && attempt < retry.attempts) {
+    return { outcome: 'retry', delay: backoff(attempt, retry), error }
+  }
+  return { outcome: 'dead', error, reason: permanent ? 'permanent' : 'attempts' }
+}
+
+/** Which attempt of a job this is; one whose holder died counts. */
+export function attemptOf({ failures, lost }: Pick<ClaimedJob, 'failures' | 'lost'>): number {
+  return failures + lost + 1
 }
 
 /** An error as the attempts of a job keep it. */

@@ -1,3 +1,5 @@
+import { createBell } from './bell.ts'
+
 /**
  * Waits until `attempt` returns something other than undefined: it is called at once, after each wake-up,
  * and at `retryAt` (Unix ms) where the attempt set one. Never polls. Resolves undefined at the timeout (ms)
@@ -9,42 +11,28 @@
 export async function waitFor<T>(options: {
   attempt(): Promise<{ value: T; retryAt?: never } | { value?: never; retryAt?: number | undefined }>
   watch(wake: () => void): () => void
-  timeout: number
+  /** Ms; without it for ever. */
+  timeout?: number
   signal?: AbortSignal | undefined
   now?: () => number
 }): Promise<T | undefined> {
-  const now = options.now ?? Date.now
-  const deadline = now() + options.timeout
-  let woken = false
-  let wake = () => {
-    woken = true
-  }
-  const stop = options.watch(() => wake())
-  const aborted = () => wake()
-  options.signal?.addEventListener('abort', aborted)
+  const { signal, now = Date.now } = options
+  const deadline = now() + (options.timeout ?? Number.POSITIVE_INFINITY)
+  const bell = createBell()
+  const stop = options.watch(bell.ring)
+  signal?.addEventListener('abort', bell.ring)
   try {
-    for (;;) {
-      // Whoever went away must not take anything: it would be lost.
-      if (options.signal?.aborted) return undefined
-      woken = false
+    // Whoever went away must not take anything: it would be lost.
+    while (!signal?.aborted) {
+      bell.clear()
       const outcome = await options.attempt()
       if (outcome.value !== undefined) return outcome.value
       if (now() >= deadline) return undefined
-      if (woken) continue
-      const until = Math.min(deadline, outcome.retryAt ?? deadline)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(2 ** 31 - 1, Math.max(0, until - now())))
-        wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-      wake = () => {
-        woken = true
-      }
+      await bell.sleep(Math.min(deadline, outcome.retryAt ?? deadline) - now())
     }
+    return undefined
   } finally {
     stop()
-    options.signal?.removeEventListener('abort', aborted)
+    signal?.removeEventListener('abort', bell.ring)
   }
 }

@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { type Call, createSendCounter, type InvokeOptions } from '../core/call.ts'
 import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
-import {
-  type Call,
-  createSendCounter,
-  type InvokeOptions,
-  type SkillContext,
-  type SkillInvoker,
-} from '../core/skill.ts'
+import type { SkillContext, SkillInvoker } from '../core/skill.ts'
 
 /** What all invocations of a process have in common. */
 export type Shared = { services: Services; globals: Record<string, unknown>; log: Log }

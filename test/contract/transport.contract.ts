@@ -42,7 +42,7 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
 
     async function start(existing?: TransportFixture) {
       const fixture = existing ?? (await startTransportFixture({ gateway: 'under-test' }))
-      const transport = kind.create(options, fixture.deps)
+      const transport = await kind.create(options, fixture.deps)
       await transport.start()
       open.push(async () => {
         await transport.stop()
@@ -95,7 +95,7 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
         const { fixture, transport } = await start()
         const peer = await descriptor.converse(fixture, transport)
         const second = await startTransportFixture({ gateway: 'under-test', store: fixture.store })
-        const other = kind.create(options, second.deps)
+        const other = await kind.create(options, second.deps)
         open.push(() => second.close())
         await transport.send(replyTo(peer, 'once'))
         await transport.send(replyTo(peer, 'once'))

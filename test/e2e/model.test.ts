@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { WebSocket } from 'ws'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type OpenAiServer, startOpenAiServer } from '../fixtures/openai-server.ts'
-import { until } from '../fixtures/until.ts'
 
 const MARKDOWN = `---
 name: helper
@@ -50,25 +48,19 @@ describe('a markdown skill on a chat', { timeout: 90_000 }, () => {
   })
 
   test('streams its answer, remembers the conversation, uses its tools, and counts its tokens', async () => {
-    const socket = new WebSocket(`${daemon.url.replace('http', 'ws')}/ws`)
-    const frames: { type: string; [key: string]: unknown }[] = []
-    socket.on('message', (data) => frames.push(JSON.parse(String(data))))
-    await new Promise((resolve) => socket.once('open', resolve))
-    const replies = () => frames.filter((frame) => frame.type === 'message')
-
-    socket.send(JSON.stringify({ type: 'message', text: 'two and two?' }))
-    await until(() => replies().length === 1, 'the first reply')
-    socket.send(JSON.stringify({ type: 'message', text: 'are you sure?' }))
-    await until(() => replies().length === 2, 'the second reply')
-    socket.close()
+    const { send, next, all, close } = await daemon.chat()
+    send({ text: 'two and two?' })
+    await next('message')
+    send({ text: 'are you sure?' })
+    await next('message')
+    close()
+    const replies = all('message')
 
     assert.deepEqual(
-      replies().map(({ text }) => text),
+      replies.map(({ text }) => text),
       ['It is four.', 'Still four.'],
     )
-    const deltas = frames.filter(
-      ({ type, inReplyTo }) => type === 'delta' && inReplyTo === replies()[0]?.inReplyTo,
-    )
+    const deltas = all('delta').filter(({ inReplyTo }) => inReplyTo === replies[0]?.inReplyTo)
     assert.equal(deltas.map(({ text }) => text).join(''), 'It is four.')
     assert.ok(deltas.length > 1)
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { WebSocket } from 'ws'
 import { pathGet } from '../../src/core/json.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -177,13 +176,13 @@ export default defineMiddleware({
   })
 
   test('a route with approval: true waits for somebody, and runs once it was approved', async () => {
-    const ada = await connect(`${daemon.url}/ws?token=token-of-ada-1234`)
+    const ada = await connect(daemon, 'token-of-ada-1234')
     ada.say('pay 5')
     const asked = await ada.reply(/needs an approval/)
     const id = /--id (\w+)/.exec(asked)?.[1]
     const pending = await daemon.invoke('approval-list', { status: 'pending' })
     assert.equal(pathGet(pending, '0.id'), id)
-    assert.ok(!ada.heard.some((text) => text.startsWith('paid')))
+    assert.ok(!ada.heard().some((text) => text.startsWith('paid')))
     const decided = await site.run(['approval-decide', '--id', String(id), '--approve'])
     assert.equal(decided.code, 0, decided.err)
     assert.equal(await ada.reply(/^paid/), 'paid: pay 5')
@@ -192,8 +191,8 @@ export default defineMiddleware({
   })
 
   test('a verified sender with the role may, another may not, and an unverified one may not', async () => {
-    const ada = await connect(`${daemon.url}/ws?token=token-of-ada-1234`)
-    const bob = await connect(`${daemon.url}/ws?token=token-of-bob-1234`)
+    const ada = await connect(daemon, 'token-of-ada-1234')
+    const bob = await connect(daemon, 'token-of-bob-1234')
     /** Anybody can say that they are Ada: nothing verifies it there. */
     const claim = async (text: string) => {
       const answer = await daemon.post('/open', text, { 'content-type': 'text/plain', 'x-user': 'ada' })
@@ -212,7 +211,7 @@ export default defineMiddleware({
     for (const id of [await bob.say('admin'), await claim('admin'), await claim('good day')]) {
       assert.match(await end(id), /no access rule grants it to the sender/)
     }
-    assert.equal(bob.heard.length, 1)
+    assert.equal(bob.heard().length, 1)
 
     site.write('routes.yaml', ROUTES.replace('members: [ada]', 'members: [cleo]'))
     assert.equal((await site.run(['reload'])).code, 0)
@@ -250,25 +249,17 @@ test('with TRIVIUM_DATA_DIR=.agent-apps, sessions and state are in .agent-apps/ 
 })
 
 /** A chat: `say` resolves to the id of the accepted message, `reply` to the first reply that fits. */
-async function connect(url: string) {
-  const socket = new WebSocket(url.replace('http', 'ws'))
-  const heard: string[] = []
-  const acks: string[] = []
-  socket.on('message', (data) => {
-    const frame = JSON.parse(String(data))
-    if (frame.type === 'message') heard.push(frame.text)
-    if (frame.type === 'ack') acks.push(frame.messageId)
-  })
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+async function connect(daemon: DaemonProcess, token: string) {
+  const { send, next, all, close } = await daemon.chat(`/ws?token=${token}`)
+  const heard = () => all('message').map(({ text }) => String(text))
   return {
     heard,
     async say(text: string): Promise<string> {
-      const count = acks.length
-      socket.send(JSON.stringify({ type: 'message', text }))
-      return until(() => acks[count], 'an ack')
+      send({ text })
+      return String((await next('ack')).messageId)
     },
     reply: (pattern: RegExp) =>
-      until(() => heard.find((text) => pattern.test(text)), `a reply like ${pattern}`),
-    close: () => socket.close(),
+      until(() => heard().find((text) => pattern.test(text)), `a reply like ${pattern}`),
+    close,
   }
 }

@@ -16,7 +16,7 @@ const HASTY = `export default {
   run: () => 'done in haste',
 }`
 
-describe('an approval in a Slack thread', { timeout: 90_000 }, () => {
+describe('an approval in Slack', { timeout: 90_000 }, () => {
   let slack: SlackServer
   let site: Site
   let daemon: DaemonProcess
@@ -28,6 +28,7 @@ describe('an approval in a Slack thread', { timeout: 90_000 }, () => {
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }
 routes:
+  - { name: commanded, match: { gateway: team, command: deploy }, skill: deploy }
   - { name: hasty, match: { gateway: team, event: message, prefix: quickly }, skill: hasty }
   - { name: deploys, match: { gateway: team, event: message }, skill: deploy }
 `,
@@ -84,6 +85,28 @@ routes:
     }
     return slack.sockets.deliver('interactive', payload)
   }
+
+  test('for a slash command is asked where its approvers see it, and answered to its author alone', async () => {
+    const answers = () =>
+      slack.calls.filter(({ method }) => method === 'response_url').map(({ args }) => args.text)
+    await slack.sockets.deliver('slash_commands', {
+      command: '/deploy',
+      text: '',
+      user_id: 'U1ANN',
+      user_name: 'ann',
+      channel_id: 'C0GEN',
+      team_id: 'T0TEAM',
+      trigger_id: '0.1',
+      response_url: slack.apiUrl.replace('/api/', '/respond/1'),
+    })
+    const asked = await until(question, 'the question')
+    assert.deepEqual([asked.channel, asked.ephemeralTo, answers()], ['C0GEN', undefined, []])
+    await click(asked, 'U2BOB', '0.2')
+    await until(() => answers().includes('deployed'), 'the answer')
+    await until(() => /Approved by <@U2BOB>/.test(JSON.stringify(asked.blocks)), 'the decision in its place')
+    assert.deepEqual([answers(), slack.posts.length], [['deployed'], 1])
+    assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
+  })
 
   test('is decided once, by a named person only, survives a restart, and shows who decided', async () => {
     await say('go')

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { WebSocket } from 'ws'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -16,9 +15,6 @@ routes:
     match: { gateway: demo, data.body.fail: "true" }
     skill: fail
     retry: { attempts: 2, delay: 10ms }
-  - name: slow
-    match: { gateway: demo, data.body.slow: "true" }
-    skill: record
   - name: silent
     match: { gateway: demo, data.body.quiet: "true" }
     skill: record
@@ -96,15 +92,6 @@ for (const [kind, { start }] of Object.entries(stores)) {
       assert.equal(await daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 0 }), null)
     })
 
-    test('the same key is accepted once and answered with the first id', async () => {
-      const headers = { 'webhook-id': `msg_${kind}` }
-      const first = await accept({ quiet: true }, '/hooks/demo', headers)
-      const second = await accept({ quiet: true }, '/hooks/demo', headers)
-      assert.equal(first.status, 202)
-      assert.equal(second.status, 200)
-      assert.deepEqual(second.body, { id: first.id, duplicate: true })
-    })
-
     test('a request without the right credentials gets 401 and is on no road', async () => {
       const refused = await accept({ quiet: true }, '/hooks/signed', { authorization: 'Bearer wrong' })
       assert.equal(refused.status, 401)
@@ -123,32 +110,23 @@ for (const [kind, { start }] of Object.entries(stores)) {
 
     test('a skill that keeps failing makes a dead letter with every error, which can be driven again', async () => {
       const { id } = await accept({ fail: true })
-      const letter = await until(
-        () => daemon.invoke('dead-letter-show', { id }).catch(() => undefined),
-        'a dead letter',
-      )
-      assert.equal(Object(letter).errors.length, 2)
-      assert.match(Object(letter).errors[1].message, /I always fail/)
-      assert.equal(Object(letter).message.id, id)
+      const deadLetter = () =>
+        until(() => daemon.invoke('dead-letter-show', { id }).catch(() => undefined), 'a dead letter')
+      const { errors, message } = Object(await deadLetter())
+      assert.deepEqual([errors.length, message.id], [2, id])
+      assert.match(errors[1].message, /I always fail/)
       await daemon.invoke('dead-letter-retry', { id })
-      await until(
-        () => daemon.invoke('dead-letter-show', { id }).catch(() => undefined),
-        'the dead letter again',
-      )
+      await deadLetter()
       const { history } = Object(await daemon.invoke('message-show', { id }))
       const dead = Object.values(history).filter((note) => Object(note).what === 'dead')
       assert.equal(dead.length, 2)
     })
 
     test('a WebSocket gets its ack after the message is durable, and the reply in its conversation', async () => {
-      const socket = new WebSocket(`${daemon.url.replace('http', 'ws')}/ws`)
-      const frames: { type: string; [key: string]: unknown }[] = []
-      socket.on('message', (data) => frames.push(JSON.parse(String(data))))
-      await new Promise((resolve) => socket.once('open', resolve))
-      socket.send(JSON.stringify({ type: 'message', id: 'a1', text: 'hello there' }))
-      const ack = await until(() => frames.find((frame) => frame.type === 'ack'), 'the ack')
-      const reply = await until(() => frames.find((frame) => frame.type === 'message'), 'the reply')
-      socket.close()
+      const { send, next, close } = await daemon.chat()
+      send({ id: 'a1', text: 'hello there' })
+      const [ack, reply] = [await next('ack'), await next('message')]
+      close()
       assert.equal(ack.id, 'a1')
       assert.equal(reply.inReplyTo, ack.messageId)
       assert.match(String(reply.text), /hello there/)
@@ -165,23 +143,14 @@ for (const [kind, { start }] of Object.entries(stores)) {
 
     test('event-wait blocks until an event comes, and the command line exits with 4 where none does', async () => {
       const waiting = daemon.invoke('event-wait', { topic: 'later', timeout: 10_000 })
-      await until(async () => JSON.stringify(await daemon.get('/v1/status')).length > 0, 'an answer')
-      const emitted = Object(await daemon.invoke('event-emit', { topic: 'later', data: { n: 1 } }))
-      await daemon.invoke('event-emit', { topic: 'later', data: { n: 2 } })
-      const events = Object(await waiting)
-      assert.ok([emitted.id].includes(events[0].id) || events[0].data.n === 2)
+      let n = 0
+      const emit = async () => daemon.invoke('event-emit', { topic: 'later', data: { n: ++n } })
+      // The wait may begin a moment after the first of these.
+      await emit().then(emit)
+      assert.ok(Object(await waiting)[0].data.n > 0)
       const nothing = await site.run(['event-wait', '--topic', 'never', '--timeout', '50'])
       assert.equal(nothing.code, 4)
       assert.equal(nothing.out.trim(), '[]')
-    })
-
-    test('a peeked event is returned again until it is acknowledged', async () => {
-      await daemon.invoke('event-subscribe', { topic: 'peek', queue: 'q' })
-      const { id } = Object(await daemon.invoke('event-emit', { topic: 'peek', data: 1 }))
-      const peek = { topic: 'peek', queue: 'q', ack: false, timeout: 0 }
-      for (const _ of [1, 2]) assert.equal(Object(await daemon.invoke('event-wait', peek))[0].id, id)
-      await daemon.invoke('event-ack', { topic: 'peek', queue: 'q', ids: [id] })
-      assert.deepEqual(await daemon.invoke('event-wait', peek), [])
     })
 
     test('a drain hands back what runs, and a restart loses nothing that was acknowledged', async () => {

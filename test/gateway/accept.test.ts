@@ -81,16 +81,6 @@ describe('accept', () => {
     setBacklog(9)
     await accept(newMessage())
   })
-
-  test('refuses, and never acknowledges, while the store is away', async () => {
-    const { counts, metrics } = counting()
-    const journal = {
-      accept: () => Promise.reject(new TriviumError('store_unavailable', { store: 's', reason: 'r' })),
-    }
-    const { accept } = createAccept({ journal, metrics, ...bounds })
-    await assert.rejects(accept(newMessage()), isRetryable('store_unavailable'))
-    assert.deepEqual(counts, ['refused demo store_unavailable'])
-  })
 })
 
 function isRetryable(code: string) {

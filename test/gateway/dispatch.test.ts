@@ -5,14 +5,11 @@ import type { Message, NewMessage } from '../../src/core/message.ts'
 import type { Route } from '../../src/core/route.ts'
 import { createDispatch, DISPATCH_QUEUE, type Dispatch, resumeDispatch } from '../../src/gateway/dispatch.ts'
 import type { Outbox, Sending } from '../../src/gateway/outbox.ts'
+import { createRouter } from '../../src/gateway/router.ts'
 import { createSend } from '../../src/gateway/send.ts'
 import { until } from '../fixtures/until.ts'
-import { cleanup } from '../skills/support/cleanup.ts'
-import { createMemoryLog } from '../skills/support/log.ts'
 import { openStore } from '../skills/support/store.ts'
-import { callOf, newMessage, routeOf, routing } from './kit.ts'
-
-type Stage = Awaited<ReturnType<typeof stage>>
+import { begin, callOf, drained, newMessage, noted, partsOf, routeOf } from './kit.ts'
 
 async function stage(
   t: TestContext,
@@ -31,34 +28,28 @@ async function stage(
       return { id: sending.key, queued }
     },
   }
-  const worker = createDispatch({
-    store,
-    owner: 'me',
-    concurrency: 10,
-    routes: () => routing(routes),
-    async invoke(dispatch) {
-      attempts.push(dispatch)
-      return invoke(dispatch, { outbox })
-    },
-    ended: (message) => ended.push(message.id),
-    outbox,
-    metrics: { dispatched: (route, outcome) => counts.push(`${route} ${outcome}`), latency() {} },
-    log: createMemoryLog(),
-    now: Date.now,
-  })
-  worker.start()
-  cleanup(t, () => worker.stop(0))
+  const start = () =>
+    begin(
+      t,
+      createDispatch({
+        ...partsOf(store),
+        router: createRouter(routes),
+        async invoke(dispatch) {
+          attempts.push(dispatch)
+          return invoke(dispatch, { outbox })
+        },
+        ended: (message) => ended.push(message.id),
+        outbox,
+        metrics: { dispatched: (route, outcome) => counts.push(`${route} ${outcome}`), latency() {} },
+      }),
+    )
   const accept = async (parts: Partial<NewMessage> = {}) => {
     const [answer] = await store.journal.accept([newMessage(parts)])
     assert.ok(answer)
     return answer.id
   }
-  const noted = (id: string, what: string) =>
-    until(
-      async () => (await store.journal.history(id)).find((note) => note.what === what),
-      `${what} of ${id}`,
-    )
-  return { store, worker, replies, attempts, ended, counts, accept, noted, outbox }
+  const noting = (id: string, what: string) => noted(store, id, what)
+  return { store, worker: start(), start, replies, attempts, ended, counts, accept, noted: noting }
 }
 
 describe('dispatch', () => {
@@ -75,37 +66,21 @@ describe('dispatch', () => {
     assert.deepEqual(ended, [id])
   })
 
-  test('sends the text of an object, and nothing for anything else', async (t) => {
-    const results: Record<string, unknown> = {
-      object: { text: 'from an object', other: 1 },
-      empty: '',
-      emptyText: { text: '', attachments: [], data: {} },
-      nothing: undefined,
-      nil: null,
-      number: 7,
-      list: ['no'],
-      noText: { body: 'no' },
-    }
-    const { accept, noted, replies } = await stage(t, ({ message }) => results[message.text])
-    for (const text of Object.keys(results)) await noted(await accept({ text, conversation: text }), 'done')
-    assert.deepEqual(
-      replies.map(({ text }) => text),
-      ['from an object'],
-    )
-  })
-
-  test('sends what an object says besides its text, and keeps what is no reply to itself', async (t) => {
+  test('sends what a result says to others, and keeps to itself what is no reply', async (t) => {
     const file = { name: 'a.txt', type: 'text/plain', size: 1, sha256: 'ab', path: 'artifacts/ab/ab' }
-    const results: Record<string, unknown> = {
-      whole: { text: 'whole', subject: 'On it', attachments: [file], data: { ephemeral: true } },
-      silent: { text: '', data: { view: { type: 'modal' } } },
-      others: { text: 'others', subject: 7, attachments: 'none', data: { at: 10n }, usage: {} },
-    }
-    const { accept, noted, replies } = await stage(t, ({ message }) => results[message.text])
-    for (const text of Object.keys(results)) await noted(await accept({ text, conversation: text }), 'done')
-    const [whole, silent, others] = replies.map(({ key: _key, to: _to, ...rest }) => rest)
-    assert.deepEqual([whole, silent], [results.whole, results.silent])
-    assert.deepEqual(others, { text: 'others' })
+    const whole = { text: 'whole', subject: 'On it', attachments: [file], data: { ephemeral: true } }
+    const silent = { text: '', data: { view: { type: 'modal' } } }
+    const results: unknown[] = [
+      whole,
+      silent,
+      { text: 'x', subject: 7, attachments: 'none', data: { at: 10n } },
+    ]
+    const nothing = ['', { text: '', attachments: [], data: {} }, undefined, null, 7, ['no'], { body: 'no' }]
+    results.push(...nothing)
+    const { accept, noted, replies } = await stage(t, ({ message }) => results[Number(message.text)])
+    for (const text of results.keys()) await noted(await accept({ text: String(text) }), 'done')
+    const sent = replies.map(({ key: _key, to: _to, ...rest }) => rest)
+    assert.deepEqual(sent, [whole, silent, { text: 'x' }])
   })
 
   test('makes a dead letter of a result that would show the buttons of an approval', async (t) => {
@@ -195,30 +170,16 @@ describe('dispatch', () => {
   })
 
   test('counts an attempt whose process died, and gives up without another run once they are used up', async (t) => {
-    const { accept, noted, attempts, store, worker, ended } = await stage(t, () => 'never', [
-      routeOf({ retry: { attempts: 1, backoff: 'fixed', delay: 1, maxDelay: 1 } }),
+    const retry = { attempts: 1, backoff: 'fixed', delay: 1, maxDelay: 1 } as const
+    const { accept, noted, attempts, store, worker, start, ended } = await stage(t, () => 'never', [
+      routeOf({ retry }),
     ])
     await worker.stop(0)
     const id = await accept()
-    const { cursor, messages } = await store.journal.unpumped(1)
-    const job = { id, lane: 'demo/c1', group: 'all', messageId: id }
-    await store.journal.pumped(cursor, messages[0]?.position ?? 0, [job])
+    await store.jobs.add(DISPATCH_QUEUE, [{ id, lane: 'demo/c1', group: 'all', messageId: id }])
     // A holder that dies: its claim runs out.
     await store.jobs.claim(DISPATCH_QUEUE, { max: 1, lease: 1, owner: 'dead' })
-    const next = createDispatch({
-      store,
-      owner: 'next',
-      concurrency: 1,
-      routes: () => routing([routeOf({ retry: { attempts: 1, backoff: 'fixed', delay: 1, maxDelay: 1 } })]),
-      invoke: async () => attempts.push(),
-      ended: (one) => ended.push(one.id),
-      outbox: { reply: () => Promise.reject(new Error('no')) },
-      metrics: { dispatched() {}, latency() {} },
-      log: createMemoryLog(),
-      now: Date.now,
-    })
-    next.start()
-    cleanup(t, () => next.stop(0))
+    start()
     await noted(id, 'dead')
     assert.equal(attempts.length, 0)
     assert.match((await store.jobs.deadLetters.get(id))?.errors[0]?.message ?? '', /died 1 times/)
@@ -248,14 +209,14 @@ describe('dispatch', () => {
     const message = { id, gateway: 'demo', conversation: 'c1' }
     for (const _ of [1, 2]) await resumeDispatch(store, message, 'ap1')
     await noted(id, 'done')
-    await until(async () => (await store.jobs.list(DISPATCH_QUEUE, 9)).length === 0, 'an empty queue')
+    await drained(store, DISPATCH_QUEUE)
     assert.equal(attempts.length, 2)
     assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', to: id }])
   })
 
   test('gives a message back at a drain, with its attempt not counted', async (t) => {
     const aborted = Promise.withResolvers<void>()
-    const { accept, worker, store, attempts }: Stage = await stage(
+    const { accept, worker, store, attempts } = await stage(
       t,
       ({ signal }) =>
         new Promise((_, reject) => {

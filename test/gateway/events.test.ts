@@ -1,56 +1,42 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import type { Call } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
-import type { Call } from '../../src/core/skill.ts'
 import type { Store } from '../../src/core/store.ts'
-import { createRefSubscriptions } from '../../src/gateway/event-refs.ts'
 import { createEvents } from '../../src/gateway/events.ts'
+import { createSubscriptionRunner } from '../../src/gateway/subscriptions.ts'
 import { until } from '../fixtures/until.ts'
-import { cleanup } from '../skills/support/cleanup.ts'
-import { createMemoryLog } from '../skills/support/log.ts'
 import { openStore } from '../skills/support/store.ts'
-import { callOf, newMessage } from './kit.ts'
+import { begin, callOf, drained, partsOf } from './kit.ts'
 
 const LONG = 20_000
 const TOPIC = 'jobs'
 
-function eventsOn(t: TestContext, store: Store, invoke: (ref: string, event: unknown) => unknown = () => {}) {
-  const refs = createRefSubscriptions({
-    store,
-    owner: 'me',
-    invoke: async (ref, event) => invoke(ref, event),
-    log: createMemoryLog(),
-    now: Date.now,
-  })
-  cleanup(t, () => refs.stop(0))
-  const events = createEvents({ store, refs, now: Date.now })
+function eventsOn(store: Store) {
+  const events = createEvents(store, Date.now)
   const wait = (args: object = {}, call: Call = callOf()) =>
     events.wait({ topic: TOPIC, timeout: 0, ack: true, max: 100, ...args }, call)
   const emit = async (data: number, topic = TOPIC) => (await events.emit({ topic, data }, callOf())).id
   const subscribe = (args: object = {}, call: Call = callOf()) =>
     events.subscribe({ topic: TOPIC, replay: false, ...args }, call)
-  return { ...events, store, refs, wait, emit, subscribe }
+  return { ...events, store, wait, emit, subscribe }
 }
 
-async function stage(t: TestContext, invoke?: (ref: string, event: unknown) => unknown) {
-  return eventsOn(t, await openStore(t), invoke)
+const stage = async (t: TestContext) => eventsOn(await openStore(t))
+
+/** A daemon that invokes the skills of subscriptions. */
+function runner(t: TestContext, store: Store, invoke: (ref: string, data: unknown) => unknown) {
+  const parts = {
+    ...partsOf(store),
+    invoke: async (ref: string, event: unknown) => invoke(ref, Object(event).data),
+  }
+  return begin(t, createSubscriptionRunner(parts))
 }
 
 const dataOf = (events: readonly { data: unknown }[]) => events.map(({ data }) => data)
 const hasCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
 
 describe('events', () => {
-  test('are seen by every group, and once within a group', async (t) => {
-    const { subscribe, emit, wait } = await stage(t)
-    for (const queue of ['a', 'b']) await subscribe({ queue })
-    await emit(1)
-    await emit(2)
-    assert.deepEqual(dataOf(await wait({ queue: 'a' })), [1, 2])
-    assert.deepEqual(await wait({ queue: 'a' }), [])
-    assert.deepEqual(dataOf(await wait({ queue: 'b', max: 1 })), [1])
-    assert.deepEqual(dataOf(await wait({ queue: 'b' })), [2])
-  })
-
   test('are waited for without a subscription: what comes next, not what was', async (t) => {
     const { emit, wait } = await stage(t)
     await emit(1)
@@ -86,30 +72,6 @@ describe('events', () => {
     await emit(2)
     assert.deepEqual(dataOf(await wait({ queue: 'now' })), [2])
     assert.deepEqual(dataOf(await wait({ queue: 'all' })), [1, 2])
-  })
-
-  test('stay where they are when only looked at, until they are acknowledged', async (t) => {
-    const { emit, subscribe, wait, ack } = await stage(t)
-    await subscribe({ queue: 'q' })
-    const id = await emit(1)
-    await emit(2)
-    for (const _ of [1, 2]) assert.deepEqual(dataOf(await wait({ queue: 'q', ack: false })), [1, 2])
-    assert.deepEqual(await ack({ topic: TOPIC, queue: 'q', ids: [id], nack: false, delay: 0 }, callOf()), {
-      count: 1,
-    })
-    assert.deepEqual(dataOf(await wait({ queue: 'q', ack: false })), [2])
-  })
-
-  test('are hidden from the rest of the group while leased, and come back in order', async (t) => {
-    const { emit, subscribe, wait, ack } = await stage(t)
-    await subscribe({ queue: 'q' })
-    const id = await emit(1)
-    await emit(2)
-    assert.deepEqual(dataOf(await wait({ queue: 'q', lease: LONG, max: 1 })), [1])
-    assert.deepEqual(dataOf(await wait({ queue: 'q', ack: false })), [2])
-    await ack({ topic: TOPIC, queue: 'q', ids: [id], nack: true, delay: 0 }, callOf())
-    assert.deepEqual(dataOf(await wait({ queue: 'q', lease: 30 })), [1, 2])
-    assert.deepEqual(dataOf(await wait({ queue: 'q', timeout: LONG })), [1, 2])
   })
 
   test('of a group that is not there cannot be acknowledged', async (t) => {
@@ -178,26 +140,16 @@ describe('events', () => {
     assert.deepEqual(await waiting, [])
     assert.deepEqual(dataOf(await wait({ queue: 'q' })), [1])
   })
-
-  test('show an accepted message to every group, and consume nothing of the other roads', async (t) => {
-    const { subscribe, wait, store } = await stage(t)
-    await subscribe({ topic: 'gateway-message', queue: 'q' })
-    const [accepted] = await store.journal.accept([newMessage({ text: 'hi' })])
-    const [event] = await wait({ topic: 'gateway-message', queue: 'q' })
-    assert.deepEqual([event?.id, event?.source, event?.type], [accepted?.id, 'demo', 'webhook'])
-    assert.equal((await store.receive.take({}))?.message.id, accepted?.id)
-  })
 })
 
 describe('a subscription with a ref', () => {
   test('invokes the skill for each event in order, again after a failure, and ends when told', async (t) => {
-    const seen: number[] = []
-    const { subscribe, unsubscribe, emit, refs, store } = await stage(t, (_ref, event) => {
-      const n = Number(Object(event).data)
+    const { subscribe, unsubscribe, emit, store } = await stage(t)
+    const seen: unknown[] = []
+    runner(t, store, (_ref, n) => {
       seen.push(n)
-      if (n === 1 && seen.length === 1) throw new Error('once')
+      if (seen.length === 1) throw new Error('once')
     })
-    await refs.start()
     await subscribe({ queue: 'q', ref: 'work' })
     await emit(1)
     await emit(2)
@@ -208,59 +160,39 @@ describe('a subscription with a ref', () => {
     assert.deepEqual(await unsubscribe({ topic: TOPIC, queue: 'q', ref: 'work' }, callOf()), { ok: true })
     assert.equal((await store.topics.groups(TOPIC)).length, 0)
     await emit(3)
-    await until(async () => (await store.jobs.list('subscriptions', 9)).length === 0, 'no job')
+    await drained(store, 'subscriptions')
     assert.equal(seen.length, 3)
   })
 
-  test('goes on after a restart, with what came meanwhile', async (t) => {
-    const store = await openStore(t)
-    const before = eventsOn(t, store, () => assert.fail('it is not running'))
-    await before.subscribe({ queue: 'q', ref: 'work' })
-    await before.refs.stop(0)
-    await before.emit(1)
+  test('goes on after a restart with what came meanwhile, and is changed while it runs', async (t) => {
+    const { subscribe, unsubscribe, emit, store } = await stage(t)
+    await subscribe({ queue: 'q', ref: 'work' })
+    await emit(1)
     const seen: unknown[] = []
-    const after = eventsOn(t, store, (ref, event) => seen.push([ref, Object(event).data]))
-    await after.refs.start()
+    runner(t, store, (ref, n) => seen.push([ref, n]))
     await until(() => seen.length === 1, 'the event')
     assert.deepEqual(seen, [['work', 1]])
-  })
-
-  test('is taken up, changed and ended by the other daemons too, when one is told', async (t) => {
-    const store = await openStore(t)
-    const seen: unknown[] = []
-    const running = eventsOn(t, store, (ref, event) => seen.push([ref, Object(event).data]))
-    await running.refs.start()
-    const told = eventsOn(t, store, () => assert.fail('it is not running'))
-    await told.subscribe({ queue: 'q', ref: 'work' })
-    await told.refs.stop(0)
-    await told.emit(1)
-    await until(() => seen.length === 1, 'the event')
-    const toldLater = eventsOn(t, store, () => assert.fail('it is not running'))
-    await toldLater.unsubscribe({ topic: TOPIC, queue: 'q' }, callOf())
-    await toldLater.subscribe({ queue: 'q', ref: 'other' })
-    await toldLater.refs.stop(0)
+    await unsubscribe({ topic: TOPIC, queue: 'q' }, callOf())
+    await subscribe({ queue: 'q', ref: 'other' })
     await until(async () => {
-      await told.emit(2)
+      await emit(2)
       return seen.some((one) => String(one).startsWith('other'))
     }, 'the other skill')
-    assert.deepEqual(seen[0], ['work', 1])
   })
 
   test('outlives the caller whose own group it is', async (t) => {
     const { subscribe, releaseOwn, store } = await stage(t)
     await subscribe({ ref: 'work' }, callOf({ rootId: 'm1' }))
     await releaseOwn('m1')
-    assert.deepEqual(
-      (await store.topics.groups(TOPIC)).map(({ group }) => group),
-      ['~m1'],
-    )
+    const left = (await store.topics.groups(TOPIC)).map(({ group }) => group)
+    assert.deepEqual(left, ['~m1'])
   })
 
   test('makes a dead letter of an event that its skill can never take', async (t) => {
-    const { subscribe, emit, refs, store } = await stage(t, () => {
+    const { subscribe, emit, store } = await stage(t)
+    runner(t, store, () => {
       throw new TriviumError('skill_not_found', { name: 'work', hint: '' })
     })
-    await refs.start()
     await subscribe({ queue: 'q', ref: 'work' })
     const id = await emit(1)
     const letter = await until(() => store.jobs.deadLetters.get(`${TOPIC}/q/${id}`), 'the dead letter')

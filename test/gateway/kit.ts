@@ -1,7 +1,12 @@
+import type { TestContext } from 'node:test'
+import { type Call, createSendCounter } from '../../src/core/call.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { Route } from '../../src/core/route.ts'
-import { type Call, createSendCounter } from '../../src/core/skill.ts'
-import { createRouter } from '../../src/gateway/router.ts'
+import type { Store } from '../../src/core/store.ts'
+import type { Worker } from '../../src/gateway/worker.ts'
+import { until } from '../fixtures/until.ts'
+import { cleanup } from '../skills/support/cleanup.ts'
+import { createMemoryLog } from '../skills/support/log.ts'
 
 /** A call of which only what matters to a test is given. */
 export function callOf(parts: Partial<Call> = {}): Call {
@@ -43,6 +48,30 @@ export function routeOf(parts: Partial<Route> = {}): Route {
   }
 }
 
-export function routing(routes: readonly Route[]) {
-  return { routes, router: createRouter(routes) }
+/** What every worker of a test needs. */
+export function partsOf(store: Store) {
+  return { store, owner: 'me', concurrency: 10, log: createMemoryLog(), now: Date.now }
+}
+
+/** Starts it, until the end of the test. */
+export function begin<Part extends Pick<Worker, 'start' | 'stop'>>(t: TestContext, part: Part): Part {
+  part.start()
+  cleanup(t, () => part.stop(0))
+  return part
+}
+
+/** A store with some other methods for jobs; they may call the real ones. */
+export function withJobs(store: Store, jobs: Partial<Store['jobs']>): Store {
+  return { ...store, jobs: { ...store.jobs, ...jobs } }
+}
+
+/** Waits until the history of a message has such a note. */
+export function noted(store: Store, id: string, what: string) {
+  const find = async () => (await store.journal.history(id)).find((note) => note.what === what)
+  return until(find, `${what} of ${id}`)
+}
+
+/** The queue is empty. */
+export function drained(store: Store, queue: string) {
+  return until(async () => (await store.jobs.list(queue, 1)).length === 0, `an empty ${queue}`)
 }

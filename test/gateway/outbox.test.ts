@@ -4,34 +4,32 @@ import { TriviumError } from '../../src/core/errors.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/store.ts'
 import { type Reply, SendPostponed } from '../../src/core/transport.ts'
-import { createOutbox, type Sender } from '../../src/gateway/outbox.ts'
+import { createOutbox } from '../../src/gateway/outbox.ts'
+import { createOutboxWorker, type OutboxWorkerOptions, type Sender } from '../../src/gateway/outbox-worker.ts'
 import { until } from '../fixtures/until.ts'
-import { cleanup } from '../skills/support/cleanup.ts'
-import { createMemoryLog } from '../skills/support/log.ts'
 import { messageOf } from '../skills/support/message.ts'
 import { openStore } from '../skills/support/store.ts'
-import { newMessage } from './kit.ts'
+import { begin, newMessage, partsOf } from './kit.ts'
 
+/** An outbox that a worker empties through `sender`, from `start` on. */
 function outboxOf(
   t: TestContext,
   store: Store,
   sender: (reply: Reply) => Sender | undefined,
-  now = Date.now,
-  gateways: string[] = [],
+  options: Partial<OutboxWorkerOptions> = {},
 ) {
   const outcomes: string[] = []
-  const outbox = createOutbox({
-    store,
-    owner: 'me',
-    concurrency: 10,
-    gateways: () => gateways,
-    sender,
-    sent: (_reply, outcome) => void outcomes.push(outcome),
-    log: createMemoryLog(),
-    now,
-  })
-  cleanup(t, () => outbox.worker.stop(0))
-  return { ...outbox, outcomes }
+  const sent = (_reply: Reply, outcome: string) => void outcomes.push(outcome)
+  const worker = createOutboxWorker({ ...partsOf(store), gateways: () => [], sender, sent, ...options })
+  return { ...createOutbox(store, Date.now), outcomes, worker, start: () => begin(t, worker) }
+}
+
+/** The same with a store of its own, at work. */
+async function atWork(t: TestContext, sender: (reply: Reply) => Sender | undefined) {
+  const store = await openStore(t)
+  const outbox = outboxOf(t, store, sender)
+  outbox.start()
+  return { ...outbox, store }
 }
 
 /** A transport that remembers what it sent; `fail` is asked first. */
@@ -58,15 +56,12 @@ async function accepted(store: Store): Promise<Message> {
 }
 
 const failed = () => new TriviumError('send_failed', { gateway: 'demo', reason: 'busy' })
-const rejected = () => new TriviumError('send_rejected', { gateway: 'demo', reason: '403' })
 
 describe('the outbox', () => {
   test('sends a key once, to the target that the message brought, and notes it', async (t) => {
-    const store = await openStore(t)
     const { sent, sender } = recorder()
-    const outbox = outboxOf(t, store, () => sender)
-    outbox.worker.start()
-    const message = await accepted(store)
+    const outbox = await atWork(t, () => sender)
+    const message = await accepted(outbox.store)
     const first = await outbox.reply(message, { key: 'k', text: 'hi' })
     assert.deepEqual(first, { id: 'outbox:k', queued: true })
     assert.deepEqual(await outbox.reply(message, { key: 'k', text: 'again' }), {
@@ -81,15 +76,13 @@ describe('the outbox', () => {
       [sent[0]?.target, sent[0]?.conversation, sent[0]?.inReplyTo, sent[0]?.text],
       [{ thread: 7 }, 'c1', message.id, 'hi'],
     )
-    const history = await store.journal.history(message.id)
+    const history = await outbox.store.journal.history(message.id)
     assert.ok(history.some(({ road, what }) => road === 'outbox' && what === 'sent'))
   })
 
   test('tries again after a failure that may pass', async (t) => {
-    const store = await openStore(t)
     const { sent, sender, attempts } = recorder((_reply, attempt) => (attempt === 1 ? failed() : undefined))
-    const outbox = outboxOf(t, store, () => sender)
-    outbox.worker.start()
+    const outbox = await atWork(t, () => sender)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     assert.equal((await outbox.wait(id, 10_000))?.state, 'done')
     assert.deepEqual([attempts(), sent.length, outbox.outcomes], [2, 1, ['retry', 'sent']])
@@ -99,7 +92,7 @@ describe('the outbox', () => {
     const store = await openStore(t)
     const turns = recorder((_reply, attempt) => (attempt <= 40 ? new SendPostponed(1) : undefined))
     const outbox = outboxOf(t, store, () => turns.sender)
-    outbox.worker.start()
+    outbox.start()
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     assert.equal((await outbox.wait(id, 20_000))?.state, 'done')
     assert.deepEqual([turns.attempts(), turns.sent.length, outbox.outcomes], [41, 1, ['sent']])
@@ -110,11 +103,9 @@ describe('the outbox', () => {
     const { sent, sender } = recorder()
     const { promise: hanging, resolve: recover } = Promise.withResolvers<void>()
     const stuck: Sender = { send: (reply) => hanging.then(() => sender.send(reply)) }
-    const outbox = outboxOf(t, store, ({ gateway }) => (gateway === 'stuck' ? stuck : sender), undefined, [
-      'stuck',
-      'well',
-    ])
-    outbox.worker.start()
+    const senderOf = ({ gateway }: Reply) => (gateway === 'stuck' ? stuck : sender)
+    const outbox = outboxOf(t, store, senderOf, { gateways: () => ['stuck', 'well'] })
+    outbox.start()
     const jobs = Array.from({ length: 30 }, (_, n) =>
       outbox.sendTo('stuck', `to${n}`, { key: `s${n}`, text: 'x' }),
     )
@@ -127,14 +118,12 @@ describe('the outbox', () => {
   })
 
   test('makes a dead letter at once of what a transport refuses for good', async (t) => {
-    const store = await openStore(t)
-    const { sender, attempts } = recorder(rejected)
-    const outbox = outboxOf(t, store, () => sender)
-    outbox.worker.start()
+    const refusal = new TriviumError('send_rejected', { gateway: 'demo', reason: '403' })
+    const { sender, attempts } = recorder(() => refusal)
+    const outbox = await atWork(t, () => sender)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     const state = await outbox.wait(id, 10_000)
-    assert.ok(state?.state === 'dead')
-    assert.equal(state.reason, 'permanent')
+    assert.equal(state?.state === 'dead' && state.reason, 'permanent')
     assert.deepEqual([attempts(), outbox.outcomes], [1, ['dead']])
   })
 
@@ -142,7 +131,7 @@ describe('the outbox', () => {
   async function lostSend(store: Store, outbox: ReturnType<typeof outboxOf>) {
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     await store.jobs.claim('outbox', { max: 1, lease: 1, owner: 'dead' })
-    outbox.worker.start()
+    outbox.start()
     return outbox.wait(id, 10_000)
   }
 
@@ -185,7 +174,7 @@ describe('the outbox', () => {
       return { sent: true, receipt: { id: 'found' } }
     }
     const outbox = outboxOf(t, store, () => ({ ...sender, probe }))
-    outbox.worker.start()
+    outbox.start()
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     const state = await outbox.wait(id, 20_000)
     assert.deepEqual(state?.state === 'done' && state.result, { receipt: { id: 'found' } })
@@ -202,7 +191,7 @@ describe('the outbox', () => {
       },
     }
     const first = outboxOf(t, store, () => hanging)
-    first.worker.start()
+    first.start()
     const { id } = await first.reply(messageOf(), { key: 'k', text: 'hi' })
     await begun.promise
     await first.worker.stop(10)
@@ -210,19 +199,17 @@ describe('the outbox', () => {
     const { sent, sender } = recorder()
     const probe: Sender['probe'] = async () => ({ sent: true, receipt: { id: 'found' } })
     const second = outboxOf(t, store, () => ({ ...sender, probe }))
-    second.worker.start()
+    second.start()
     const state = await second.wait(id, 10_000)
     assert.deepEqual(state?.state === 'done' && state.result, { receipt: { id: 'found' } })
     assert.equal(sent.length, 0)
   })
 
   test('keeps the reply of a gateway that is away, at no attempt', async (t) => {
-    const store = await openStore(t)
-    const outbox = outboxOf(t, store, () => undefined)
-    outbox.worker.start()
+    const outbox = await atWork(t, () => undefined)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     const info = await until(async () => {
-      const [job] = await store.jobs.list('outbox', 1)
+      const [job] = await outbox.store.jobs.list('outbox', 1)
       return job && job.due > Date.now() + 1000 ? job : undefined
     }, 'a reply that waits for its gateway')
     assert.deepEqual([info.id, info.failures, info.running], [id, 0, false])
@@ -230,27 +217,18 @@ describe('the outbox', () => {
 
   test('gives a reply up whose gateway was away for a day: nobody wants it any more', async (t) => {
     const store = await openStore(t)
-    let clock = Date.now()
-    const outbox = outboxOf(
-      t,
-      store,
-      () => undefined,
-      () => clock,
-    )
+    const outbox = outboxOf(t, store, () => undefined, { now: () => Date.now() + 86_400_000 })
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
-    clock += 86_400_000
-    outbox.worker.start()
+    outbox.start()
     const state = await outbox.wait(id, 10_000)
     assert.equal(state?.state === 'dead' && state.error.code, 'gateway_not_found')
   })
 
   test('sends to one conversation in order, and lets no other wait for it', async (t) => {
-    const store = await openStore(t)
     const { sent, sender } = recorder((reply, attempt) =>
       reply.text === 'first' && attempt < 3 ? failed() : undefined,
     )
-    const outbox = outboxOf(t, store, () => sender)
-    outbox.worker.start()
+    const outbox = await atWork(t, () => sender)
     await outbox.reply(messageOf(), { key: '1', text: 'first' })
     const second = await outbox.reply(messageOf(), { key: '2', text: 'second' })
     await outbox.reply(messageOf({ conversation: 'c2' }), { key: '3', text: 'other' })

@@ -13,8 +13,8 @@ after(async () => {
 })
 
 async function start(options: Omit<PublicHttpOptions, 'log'> = {}) {
-  const http = createPublicHttp({ log: recordingLog(logs), checkInterval: 50, ...options })
-  const { port } = await http.listen('127.0.0.1:0')
+  const http = createPublicHttp({ log: recordingLog(logs), connectionsCheckingInterval: 50, ...options })
+  const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => http.close(0))
   http.mount('/echo', (request, response) => {
     request.setEncoding('utf8')
@@ -73,12 +73,12 @@ describe('the public listener', () => {
   test('refuses a second gateway at a taken path', async () => {
     const { http } = await start()
     assert.throws(() => http.mount('/echo', () => undefined), { code: 'config_invalid' })
-    assert.throws(() => http.upgrade('/echo', () => undefined), { code: 'config_invalid' })
+    assert.throws(() => http.upgrade('/echo', async () => undefined), { code: 'config_invalid' })
   })
 
   test('tells a plain request to a WebSocket path to upgrade', async () => {
     const { http, url } = await start()
-    http.upgrade('/ws', (_, socket) => socket.destroy())
+    http.upgrade('/ws', async (_, socket) => void socket.destroy())
     const response = await fetch(`${url}/ws`)
     assert.equal(response.status, 426)
     assert.equal(response.headers.get('upgrade'), 'websocket')
@@ -105,34 +105,45 @@ describe('the public listener', () => {
     assert.match(await exchange(port, head), /^HTTP\/1.1 404[\s\S]*not_found/)
   })
 
-  const smuggled = {
-    'both lengths':
-      'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    'two lengths': 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nhello',
-    'a signed length': 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: +4\r\n\r\nhell',
-    'an odd coding': 'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
-    'a space before the colon': 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length : 4\r\n\r\nhell',
-    'a folded header':
-      'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked\r\nContent-Length: 4\r\n\r\nhell',
-    'a bare line feed': 'POST /echo HTTP/1.1\nHost: x\nContent-Length: 4\n\nhell',
-    'a bad chunk size':
-      'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0x4\r\nhell\r\n0\r\n\r\n',
-    'no host': 'POST /echo HTTP/1.1\r\nContent-Length: 4\r\nConnection: close\r\n\r\nhell',
-    noise: '\u0016\u0003\u0001\u0002\r\n\r\n',
+  const chunked = 'Transfer-Encoding: chunked'
+  const unreadable: Record<string, [head: string, rest?: string]> = {
+    'both lengths': [`Content-Length: 4\r\n${chunked}`, '0\r\n\r\n'],
+    'two lengths': ['Content-Length: 4\r\nContent-Length: 5', 'hello'],
+    'a signed length': ['Content-Length: +4', 'hell'],
+    'a negative length': ['Content-Length: -1'],
+    'an odd coding': ['Transfer-Encoding: xchunked', '0\r\n\r\n'],
+    'chunks that are not the last coding': [`${chunked}, identity`, '0\r\n\r\n'],
+    'a space before the colon': ['Content-Length : 4', 'hell'],
+    'a header without a colon': ['nonsense'],
+    'a NUL in a header': ['X-A: a\0b'],
+    'a folded header': ['Transfer-Encoding:\r\n chunked\r\nContent-Length: 4', 'hell'],
+    'a bad chunk size': [chunked, '0x4\r\nhell\r\n0\r\n\r\n'],
+    'a chunk longer than it says': [chunked, '1\r\n{}{}\r\n0\r\n\r\n'],
   }
-  for (const [name, bytes] of Object.entries(smuggled)) {
-    test(`refuses a request with ${name}, once, and hangs up`, async () => {
-      const { port } = await start()
+  test('refuses what HTTP leaves in doubt, once, with a reason, and hangs up', async () => {
+    const { port } = await start()
+    const whole: Record<string, string> = {
+      'a bare line feed': 'POST /echo HTTP/1.1\nHost: x\nContent-Length: 4\n\nhell',
+      'no host': 'POST /echo HTTP/1.1\r\nContent-Length: 4\r\nConnection: close\r\n\r\nhell',
+      'a version that there is not': 'POST /echo HTTP/9.9\r\nHost: a\r\n\r\n',
+      'a method that there is not': 'FROB /echo HTTP/1.1\r\nHost: a\r\n\r\n',
+      noise: '\u0016\u0003\u0001\u0002\r\n\r\n',
+    }
+    for (const [what, [head, rest = '']] of Object.entries(unreadable))
+      whole[what] = `POST /echo HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n${rest}`
+    for (const [what, bytes] of Object.entries(whole)) {
       const answer = await exchange(port, `${bytes}GET /echo HTTP/1.1\r\nHost: x\r\n\r\n`)
-      assert.match(answer, /^HTTP\/1.1 400/)
-      assert.equal(answer.split('HTTP/1.1 ').length, 2, answer)
-    })
-  }
+      assert.match(answer, /^HTTP\/1.1 400/, what)
+      assert.equal(answer.split('HTTP/1.1 ').length, 2, what)
+    }
+  })
 
-  test('answers 431 to a head that is too large', async () => {
+  test('answers 431 to a head that is too large, and 413 to endless chunk extensions', async () => {
     const { port } = await start({ maxHeaderSize: 2_048 })
     const answer = await exchange(port, `GET /echo HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(4_000)}\r\n\r\n`)
     assert.match(answer, /^HTTP\/1.1 431[\s\S]*bad_request/)
+    const endless = `POST /echo HTTP/1.1\r\nHost: x\r\n${chunked}\r\n\r\n1;${'a'.repeat(20_000)}\r\n`
+    assert.match(await exchange(port, endless), /^HTTP\/1.1 413/)
   })
 
   test('cuts a peer that sends its head too slowly, and one that sends nothing', async () => {
@@ -154,13 +165,13 @@ describe('the public listener', () => {
     const { http, port, url } = await start({ maxConnections: 2 })
     const first = await raw(port)
     const second = await raw(port)
-    await until(async () => (await http.connections()) === 2, 'two connections')
+    await until(() => http.connections() === 2, 'two connections')
     const third = connect(port, '127.0.0.1')
     third.on('error', () => undefined)
     await once(third, 'close')
     first.socket.destroy()
     second.socket.destroy()
-    await until(async () => (await http.connections()) === 0, 'no connection')
+    await until(() => http.connections() === 0, 'no connection')
     assert.equal((await fetch(`${url}/echo`, { method: 'POST', body: 'hi' })).status, 200)
   })
 
@@ -190,7 +201,7 @@ describe('the public listener', () => {
 
   test('close cuts what is still open after the grace', async () => {
     const { http, port } = await start()
-    http.upgrade('/ws', (_, socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'))
+    http.upgrade('/ws', async (_, socket) => void socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'))
     const peer = await raw(port)
     peer.socket.write('GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     await until(() => peer.received().includes('101'), 'the upgrade')
@@ -198,10 +209,9 @@ describe('the public listener', () => {
     await peer.ended
   })
 
-  test('says what is wrong with an address', async () => {
+  test('says where an address is taken', async () => {
     const { port } = await start()
     const second = createPublicHttp({ log: recordingLog(logs) })
-    await assert.rejects(second.listen('nowhere'), { code: 'config_invalid' })
-    await assert.rejects(second.listen(`127.0.0.1:${port}`), { code: 'config_invalid' })
+    await assert.rejects(second.listen({ host: '127.0.0.1', port }), { code: 'config_invalid' })
   })
 })

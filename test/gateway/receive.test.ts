@@ -50,20 +50,6 @@ describe('gateway-receive', () => {
     assert.equal((await take({ conversation: 'c2' }))?.text, 'same conversation, other gateway')
   })
 
-  test('gives a leased message back unless it is acknowledged', async (t) => {
-    const { accept, take, receive } = await stage(t)
-    await accept('a')
-    const first = await take({ lease: 50 })
-    assert.ok(first?.receipt)
-    assert.equal(await take(), null)
-    const again = await take({ timeout: LONG, lease: LONG })
-    assert.equal(again?.text, 'a')
-    assert.notEqual(again?.receipt, first.receipt)
-    assert.deepEqual(await receive.ack({ receipt: first.receipt }, callOf()), { ok: false })
-    assert.deepEqual(await receive.ack({ receipt: again?.receipt ?? '' }, callOf()), { ok: true })
-    assert.equal(await take(), null)
-  })
-
   test('takes nothing for a caller that went away while it waited', async (t) => {
     const { accept, take } = await stage(t)
     const caller = new AbortController()
@@ -96,27 +82,5 @@ describe('gateway-receive', () => {
     const gone = await receive.receive({ timeout: LONG, lease: LONG }, callOf({ signal: caller.signal }))
     assert.equal(gone, null)
     assert.equal((await store.receive.take({}))?.message.text, 'a')
-  })
-
-  test('does not spin while somebody else holds a lease', async (t) => {
-    const { store, accept } = await stage(t)
-    await accept('a')
-    await store.receive.take({}, LONG)
-    let takes = 0
-    const receive = createReceive({
-      taken() {},
-      store: {
-        onSignal: store.onSignal,
-        receive: {
-          ...store.receive,
-          take(filter, lease) {
-            takes++
-            return store.receive.take(filter, lease)
-          },
-        },
-      },
-    })
-    assert.equal(await receive.receive({ gateway: 'other', timeout: 50 }, callOf()), null)
-    assert.ok(takes <= 4, `${takes} looks`)
   })
 })

@@ -22,17 +22,6 @@ describe('the router', () => {
     assert.equal(router.match(message({ gateway: 'demo', data: { event: 'push' } }))?.name, 'rest')
   })
 
-  test('answers undefined where no route fits', () => {
-    assert.equal(createRouter([route('a', { gateway: ['x'] })]).match(message({})), undefined)
-    assert.equal(createRouter([]).match(message({})), undefined)
-  })
-
-  test('tells two transports behind the same gateway name apart', () => {
-    const router = createRouter([route('ws', { transport: ['websocket'] }), route('rest', {})])
-    assert.equal(router.match(message({ gateway: 'g', transport: 'websocket' }))?.name, 'ws')
-    assert.equal(router.match(message({ gateway: 'g', transport: 'webhook' }))?.name, 'rest')
-  })
-
   test('takes a notice, such as an edit, only where a route asks for what happened', () => {
     const router = createRouter([
       route('talk', { gateway: ['team'] }),
@@ -56,61 +45,49 @@ describe('the router', () => {
     assert.deepEqual(router.explain(message({}))[0]?.keys, [])
   })
 
-  const cases: [string, RouteMatch, Partial<Message>, boolean][] = [
-    ['a sender by id', { from: ['u1'] }, { from: { id: 'U1' } }, true],
-    [
-      'a sender by address',
-      { from: ['*@example.com'] },
-      { from: { id: 'x', address: 'Bob@Example.com' } },
-      true,
-    ],
-    ['a sender by name', { from: ['bob*'] }, { from: { id: 'x', name: 'Bob Smith' } }, true],
-    ['another sender', { from: ['*@example.com'] }, { from: { id: 'x', address: 'b@example.org' } }, false],
-    ['a subject across a slash', { subject: ['support*'] }, { subject: 'Support/urgent' }, true],
-    ['no subject at all', { subject: ['*'] }, {}, false],
-    ['text across lines', { text: ['*refund*'] }, { text: '.dear\nI want a Refund\nthanks' }, true],
-    ['a regex as it is written', { text: ['/^v\\d+$/'] }, { text: 'V12' }, false],
-    ['a regex with a flag', { text: ['/^v\\d+$/i'] }, { text: 'V12' }, true],
-    ['a prefix in any case', { prefix: ['deploy'] }, { text: '  Deploy now' }, true],
-    ['a prefix alone', { prefix: ['deploy'] }, { text: 'deploy' }, true],
-    ['a prefix inside a word', { prefix: ['deploy'] }, { text: 'deployed' }, false],
-    ['a prefix before an accented letter', { prefix: ['caf'] }, { text: 'café' }, false],
-    ['a prefix that ends in a sign', { prefix: ['!'] }, { text: '!help' }, true],
-    ['a mention', { mention: true }, { data: { mention: true } }, true],
-    ['no mention where one is wanted', { mention: true }, { data: { mention: 'true' } }, false],
-    ['no mention where none is wanted', { mention: false }, {}, true],
-    ['a direct message', { direct: true }, { data: { direct: true } }, true],
-    ['a sender with proof', { verified: true }, { from: { id: 'a', verified: true } }, true],
-    ['a sender without proof', { verified: true }, { from: { id: 'a' } }, false],
-    ['no proof where none is wanted', { verified: false }, { from: { id: 'a' } }, true],
-    ['a channel', { channel: ['c0*'] }, { data: { channel: 'C042' } }, true],
-    ['a command', { command: ['/deploy'] }, { data: { command: '/deploy' } }, true],
-    ['an action', { action: ['approve'] }, { data: { action: 'approve' } }, true],
-    ['a reaction', { reaction: ['eyes', 'tada'] }, { data: { reaction: 'tada' } }, true],
-    ['a header in any case', { 'header.X-Kind': ['a'] }, { data: { headers: { 'x-kind': 'A' } } }, true],
-    [
-      'a header kept in another case',
-      { 'header.x-kind': ['a'] },
-      { data: { headers: { 'X-Kind': ['b', 'a'] } } },
-      true,
-    ],
-    ['a header that is absent', { 'header.x-kind': ['*'] }, { data: { headers: {} } }, false],
-    [
-      'a path in the data',
-      { 'data.body.pr.merged': ['true'] },
-      { data: { body: { pr: { merged: true } } } },
-      true,
-    ],
-    ['a number in the data', { 'data.n': ['4*'] }, { data: { n: 42 } }, true],
-    ['a list in the data', { 'data.labels': ['bug'] }, { data: { labels: ['ui', 'bug'] } }, true],
-    ['an object in the data', { 'data.o': ['*'] }, { data: { o: {} } }, false],
-    ['nothing on a prototype', { 'data.constructor.name': ['*'] }, {}, false],
+  const bob = { id: 'U1', address: 'Bob@Example.com', name: 'Bob Smith' }
+  const headers = { 'x-kind': 'A', 'X-Other': ['b', 'a'] }
+  /** By what is wanted: what fits, and what does not. */
+  const cases: [RouteMatch, Partial<Message>[], Partial<Message>[]?][] = [
+    [{ from: ['u1'] }, [{ from: bob }]],
+    [{ from: ['*@example.com'] }, [{ from: bob }], [{ from: { id: 'x', address: 'b@example.org' } }]],
+    [{ from: ['bob*'] }, [{ from: bob }]],
+    [{ subject: ['support*'] }, [{ subject: 'Support/urgent' }], [{}]],
+    [{ subject: ['*'] }, [{ subject: '' }], [{}]],
+    [{ text: ['*refund*'] }, [{ text: '.dear\nI want a Refund\nthanks' }]],
+    [{ text: ['/^v\\d+$/'] }, [{ text: 'v12' }], [{ text: 'V12' }]],
+    [{ text: ['/^v\\d+$/i'] }, [{ text: 'V12' }]],
+    [{ prefix: ['deploy'] }, [{ text: '  Deploy now' }, { text: 'deploy' }], [{ text: 'deployed' }]],
+    [{ prefix: ['caf'] }, [{ text: 'caf: now' }], [{ text: 'café' }]],
+    [{ prefix: ['!'] }, [{ text: '!help' }]],
+    [{ mention: true }, [{ data: { mention: true } }], [{ data: { mention: 'true' } }, {}]],
+    [{ mention: false }, [{}], [{ data: { mention: true } }]],
+    [{ direct: true }, [{ data: { direct: true } }], [{}]],
+    [{ verified: true }, [{ from: { id: 'a', verified: true } }], [{ from: { id: 'a' } }]],
+    [{ verified: false }, [{ from: { id: 'a' } }], [{ from: { id: 'a', verified: true } }]],
+    [{ channel: ['c0*'] }, [{ data: { channel: 'C042' } }]],
+    [{ command: ['/deploy'] }, [{ data: { command: '/deploy' } }]],
+    [{ action: ['approve'] }, [{ data: { action: 'approve' } }]],
+    [{ reaction: ['eyes', 'tada'] }, [{ data: { reaction: 'tada' } }], [{ data: { reaction: 'no' } }]],
+    [{ 'header.X-Kind': ['a'] }, [{ data: { headers } }], [{ data: { headers: {} } }]],
+    [{ 'header.x-other': ['a'] }, [{ data: { headers } }]],
+    [{ 'data.body.pr.merged': ['true'] }, [{ data: { body: { pr: { merged: true } } } }], [{}]],
+    [{ 'data.n': ['4*'] }, [{ data: { n: 42 } }]],
+    [{ 'data.labels': ['bug'] }, [{ data: { labels: ['ui', 'bug'] } }], [{ data: { labels: ['ui'] } }]],
+    [{ 'data.o': ['*'] }, [], [{ data: { o: {} } }]],
+    [{ 'data.constructor.name': ['*'] }, [], [{}]],
   ]
-  for (const [what, match, fields, expected] of cases) {
-    test(`${expected ? 'fits' : 'does not fit'} ${what}`, () => {
-      assert.equal(createRouter([route('r', match)]).match(message(fields)) !== undefined, expected)
-    })
-  }
+  test('reads each key as the configuration promises', () => {
+    for (const [match, fitting, others = []] of cases) {
+      const router = createRouter([route('r', match)])
+      for (const [expected, all] of [[true, fitting] as const, [false, others] as const]) {
+        for (const fields of all) {
+          const found = router.match(message(fields)) !== undefined
+          assert.equal(found, expected, JSON.stringify([match, fields]))
+        }
+      }
+    }
+  })
 
   test('explains each key of each route with what the message has', () => {
     const router = createRouter([
@@ -149,13 +126,6 @@ describe('the router', () => {
         [true, false],
       ],
     )
-  })
-
-  test('explains with values cut to one line', () => {
-    const [explained] = createRouter([route('a', { text: ['x*'] })]).explain(
-      message({ text: 'y'.repeat(9999) }),
-    )
-    assert.equal(explained?.keys[0]?.actual, `"${'y'.repeat(79)}…"`)
   })
 
   test('explains a nested value without following it down', () => {

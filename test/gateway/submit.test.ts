@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import type { Reply } from '../../src/core/transport.ts'
 import { createDispatch, type Dispatch } from '../../src/gateway/dispatch.ts'
 import { createOutbox } from '../../src/gateway/outbox.ts'
+import { createOutboxWorker } from '../../src/gateway/outbox-worker.ts'
 import { createReplyLog } from '../../src/gateway/replies.ts'
+import { createRouter } from '../../src/gateway/router.ts'
 import { waitUntilSettled } from '../../src/gateway/settled.ts'
-import { isLogTarget, logSender, type Submitted, submit } from '../../src/gateway/submit.ts'
-import { cleanup } from '../skills/support/cleanup.ts'
-import { createMemoryLog } from '../skills/support/log.ts'
+import { isLogTarget, type Submitted, submit } from '../../src/gateway/submit.ts'
 import { openStore } from '../skills/support/store.ts'
-import { newMessage, routeOf, routing } from './kit.ts'
+import { begin, newMessage, partsOf, routeOf } from './kit.ts'
 
 const LONG = 20_000
 
@@ -18,26 +19,24 @@ async function stage(
   routes = [routeOf({ match: {} })],
 ) {
   const store = await openStore(t)
-  const log = createMemoryLog()
   const replies = (gateway: string) => createReplyLog(store, gateway)
-  const parts = { store, owner: 'me', concurrency: 10, log, now: Date.now }
-  const outbox = createOutbox({
-    ...parts,
-    gateways: () => [],
-    sender: (reply) => (isLogTarget(reply) ? logSender(replies(reply.gateway)) : undefined),
-    sent() {},
-  })
-  const dispatch = createDispatch({
-    ...parts,
-    outbox,
-    routes: () => routing(routes),
-    invoke: async (one) => invoke(one),
-    metrics: { dispatched() {}, latency() {} },
-  })
-  outbox.worker.start()
-  dispatch.start()
-  cleanup(t, () => outbox.worker.stop(0))
-  cleanup(t, () => dispatch.stop(0))
+  const parts = partsOf(store)
+  const outbox = createOutbox(store, Date.now)
+  const sender = (reply: Reply) => {
+    assert.ok(isLogTarget(reply))
+    return { send: () => replies(reply.gateway).append(reply.conversation, reply) }
+  }
+  begin(t, createOutboxWorker({ ...parts, gateways: () => [], sender, sent() {} }))
+  begin(
+    t,
+    createDispatch({
+      ...parts,
+      outbox,
+      router: createRouter(routes),
+      invoke: async (one) => invoke(one),
+      metrics: { dispatched() {}, latency() {} },
+    }),
+  )
   const put = (parts: Partial<Submitted> = {}) =>
     submit(
       { gateway: 'demo', text: 'hello', wait: LONG, ...parts },
@@ -138,20 +137,18 @@ describe('the reply log', () => {
   test('numbers the replies of each conversation from 1, and takes a key once', async (t) => {
     const { replies } = await stage(t, () => undefined)
     const log = replies('demo')
-    const woken: string[] = []
-    const off = log.onAppend('c1', () => woken.push('c1'))
-    await log.append('c1', { key: 'a', data: { n: 1 } })
-    await log.append('c1', { key: 'a', data: { n: 'again' } })
-    await log.append('c1', { key: 'b', data: { n: 2 } })
-    await log.append('c2', { key: 'c', data: { n: 3 } })
-    assert.deepEqual(await log.read('c1', 0, 10), [
-      { seq: 1, data: { n: 1 } },
-      { seq: 2, data: { n: 2 } },
-    ])
-    assert.deepEqual(await log.read('c1', 1, 10), [{ seq: 2, data: { n: 2 } }])
+    let woken = 0
+    const off = log.onAppend('c1', () => woken++)
+    const reply = (key: string, text: string) => ({ key, text, gateway: 'demo', conversation: 'any' })
+    for (const text of ['1', 'again']) await log.append('c1', reply('a', text))
+    await log.append('c1', reply('b', '2'))
+    await log.append('c2', reply('c', '3'))
+    const second = { seq: 2, data: { text: '2' } }
+    assert.deepEqual(await log.read('c1', 0, 10), [{ seq: 1, data: { text: '1' } }, second])
+    assert.deepEqual(await log.read('c1', 1, 10), [second])
     assert.deepEqual([await log.end('c1'), await log.end('c2'), await log.end('none')], [2, 1, 0])
     assert.deepEqual(await replies('other').read('c1', 0, 10), [])
-    assert.ok(woken.length >= 1)
+    assert.ok(woken >= 1)
     off()
   })
 })

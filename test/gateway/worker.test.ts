@@ -1,33 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
 import type { ClaimedJob, NewJob, Store } from '../../src/core/store.ts'
 import { createWorker, type RunOutcome, type WorkerOptions } from '../../src/gateway/worker.ts'
 import { until } from '../fixtures/until.ts'
-import { cleanup } from '../skills/support/cleanup.ts'
-import { createMemoryLog } from '../skills/support/log.ts'
 import { openStore } from '../skills/support/store.ts'
+import { begin, drained, partsOf, withJobs } from './kit.ts'
 
 const DONE: RunOutcome = { outcome: 'done' }
 
-function workerOf(
-  t: TestContext,
-  store: Store,
-  options: Partial<WorkerOptions> & Pick<WorkerOptions, 'run'>,
-) {
-  const log = createMemoryLog()
-  const worker = createWorker({
-    queue: 'q',
-    store,
-    owner: 'me',
-    concurrency: 10,
-    limits: () => new Map(),
-    lease: 30_000,
-    log,
-    now: Date.now,
-    ...options,
-  })
-  cleanup(t, () => worker.stop(0))
-  return { ...worker, log }
+function work(t: TestContext, store: Store, options: Partial<WorkerOptions> & Pick<WorkerOptions, 'run'>) {
+  const defaults = { ...partsOf(store), queue: 'q', limits: () => new Map(), lease: 30_000 }
+  return begin(t, createWorker({ ...defaults, ...options }))
 }
 
 const job = (id: string, parts: Partial<NewJob> = {}): NewJob => ({ id, lane: id, group: 'g', ...parts })
@@ -38,9 +22,9 @@ function heldRuns() {
   const seen: string[] = []
   return {
     seen,
-    under: () => [...held.keys()],
-    release(id: string) {
-      held.get(id)?.resolve()
+    under: () => [...held.keys()].toSorted(),
+    release: (...ids: string[]) => {
+      for (const id of ids) held.get(id)?.resolve()
     },
     async run(one: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
       seen.push(one.id)
@@ -62,229 +46,167 @@ describe('a worker', () => {
     const store = await openStore(t)
     const runs = heldRuns()
     await store.jobs.add('q', [job('a1', { lane: 'a' }), job('a2', { lane: 'a' }), job('b1', { lane: 'b' })])
-    workerOf(t, store, { run: runs.run }).start()
+    work(t, store, { run: runs.run })
     await until(() => runs.under().length === 2, 'two lanes at work')
-    assert.deepEqual(runs.under().toSorted(), ['a1', 'b1'])
+    assert.deepEqual(runs.under(), ['a1', 'b1'])
     runs.release('a1')
     await until(() => runs.under().includes('a2'), 'the next of the lane')
-    runs.release('a2')
-    runs.release('b1')
-    await until(async () => (await store.jobs.list('q', 10)).length === 0, 'an empty queue')
+    runs.release('a2', 'b1')
+    await drained(store, 'q')
   })
 
   test('keeps to the limit of a group, lets other groups pass, and does not spin meanwhile', async (t) => {
-    const store = await openStore(t)
+    const real = await openStore(t)
     const runs = heldRuns()
     let claims = 0
-    const counted: Pick<Store, 'jobs' | 'onSignal'> = {
-      onSignal: store.onSignal,
-      jobs: {
-        ...store.jobs,
-        claim(queue, request) {
-          claims++
-          return store.jobs.claim(queue, request)
-        },
+    const store = withJobs(real, {
+      claim(...args) {
+        claims++
+        return real.jobs.claim(...args)
       },
-    }
-    await store.jobs.add('q', [
-      job('s1', { group: 'slow' }),
-      job('s2', { group: 'slow' }),
-      job('s3', { group: 'slow' }),
-      job('f1', { group: 'fast' }),
-    ])
-    workerOf(t, store, { store: counted, run: runs.run, limits: () => new Map([['slow', 1]]) }).start()
+    })
+    const slow = ['s1', 's2', 's3'].map((id) => job(id, { group: 'slow' }))
+    await store.jobs.add('q', [...slow, job('f1', { group: 'fast' })])
+    work(t, store, { run: runs.run, limits: () => new Map([['slow', 1]]) })
     await until(() => runs.under().length === 2, 'one of each group')
-    assert.deepEqual(runs.under().toSorted(), ['f1', 's1'])
+    assert.deepEqual(runs.under(), ['f1', 's1'])
     const before = claims
     let looks = 0
     await until(() => ++looks > 10, 'a while')
     assert.ok(claims - before <= 2, `${claims - before} claims while nothing could be claimed`)
     runs.release('s1')
     await until(() => runs.under().includes('s2'), 'the next of the group')
-    for (const id of ['f1', 's2']) runs.release(id)
+    runs.release('f1', 's2')
     await until(() => runs.under().includes('s3'), 'the last of the group')
     runs.release('s3')
   })
 
   test('renews its claims, so that a long job is not given to another worker', async (t) => {
-    const store = await openStore(t)
+    const real = await openStore(t)
     const runs = heldRuns()
     let renewals = 0
-    const counted: Pick<Store, 'jobs' | 'onSignal'> = {
-      onSignal: store.onSignal,
-      jobs: {
-        ...store.jobs,
-        async renew(queue, claims, lease) {
-          renewals++
-          return store.jobs.renew(queue, claims, lease)
-        },
+    const store = withJobs(real, {
+      renew(...args) {
+        renewals++
+        return real.jobs.renew(...args)
       },
-    }
+    })
     await store.jobs.add('q', [job('long')])
-    workerOf(t, store, { store: counted, run: runs.run, lease: 300 }).start()
+    work(t, store, { run: runs.run, lease: 300 })
     await until(() => renewals >= 5, 'more than a whole lease')
     assert.deepEqual(runs.seen, ['long'])
     runs.release('long')
-    await until(async () => (await store.jobs.list('q', 10)).length === 0, 'the end of the job')
+    await drained(store, 'q')
   })
 
   test('aborts a job whose claim is lost', async (t) => {
-    const store = await openStore(t)
-    let reason: unknown
-    const lossy: Pick<Store, 'jobs' | 'onSignal'> = {
-      onSignal: store.onSignal,
-      jobs: { ...store.jobs, renew: async (_queue, claims) => claims.map(() => false) },
-    }
+    const store = withJobs(await openStore(t), {
+      renew: async (_queue, claims) => claims.map(() => false),
+    })
+    const lost = Promise.withResolvers<unknown>()
     await store.jobs.add('q', [job('lost')])
-    workerOf(t, store, {
-      store: lossy,
+    work(t, store, {
       lease: 90,
-      run: (_job, signal) =>
-        new Promise((resolve) => {
-          signal.addEventListener('abort', () => {
-            reason = signal.reason
-            resolve(DONE)
-          })
-        }),
-    }).start()
-    await until(() => reason, 'the abort')
-    assert.match(String(reason), /claim ran out/)
+      async run(_job, signal) {
+        signal.addEventListener('abort', () => lost.resolve(signal.reason))
+        await lost.promise
+        return DONE
+      },
+    })
+    assert.match(String(await lost.promise), /claim ran out/)
   })
 
   test('hands back at the end of the grace what still runs, without counting an attempt', async (t) => {
     const store = await openStore(t)
     const runs = heldRuns()
     await store.jobs.add('q', [job('a')])
-    const worker = workerOf(t, store, { run: runs.run })
-    worker.start()
+    const worker = work(t, store, { run: runs.run })
     await until(() => runs.under().length === 1, 'the run')
     await worker.stop(10)
-    const again = await store.jobs.claim('q', { max: 1, lease: 1000, owner: 'next' })
-    assert.deepEqual(
-      again.jobs.map(({ id, failures, lost }) => ({ id, failures, lost })),
-      [{ id: 'a', failures: 0, lost: 0 }],
-    )
+    const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1000, owner: 'next' })
+    assert.deepEqual([jobs[0]?.id, jobs[0]?.failures, jobs[0]?.lost], ['a', 0, 0])
   })
 
   test('lets what runs finish within the grace, and claims nothing more', async (t) => {
     const store = await openStore(t)
     const runs = heldRuns()
     await store.jobs.add('q', [job('a')])
-    const worker = workerOf(t, store, { run: runs.run })
-    worker.start()
+    const worker = work(t, store, { run: runs.run })
     await until(() => runs.under().length === 1, 'the run')
     const stopped = worker.stop(10_000)
     await store.jobs.add('q', [job('b')])
     runs.release('a')
     await stopped
-    assert.deepEqual(
-      (await store.jobs.list('q', 10)).map(({ id }) => id),
-      ['b'],
-    )
-    assert.deepEqual(runs.seen, ['a'])
+    const left = (await store.jobs.list('q', 10)).map(({ id }) => id)
+    assert.deepEqual([left, runs.seen], [['b'], ['a']])
   })
 
   test('forgets no job that comes out of a claim while it stops', async (t) => {
-    const store = await openStore(t)
+    const real = await openStore(t)
     const claiming = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
-    const slow: Pick<Store, 'jobs' | 'onSignal'> = {
-      onSignal: store.onSignal,
-      jobs: {
-        ...store.jobs,
-        async claim(queue, request) {
-          claiming.resolve()
-          await go.promise
-          return store.jobs.claim(queue, request)
-        },
+    const store = withJobs(real, {
+      async claim(...args) {
+        claiming.resolve()
+        await go.promise
+        return real.jobs.claim(...args)
       },
+    })
+    await store.jobs.add('q', [job('a')])
+    const worker = work(t, store, { run: async () => DONE })
+    await claiming.promise
+    const stopped = worker.stop(1000)
+    go.resolve()
+    await stopped
+    assert.deepEqual(await store.jobs.list('q', 10), [])
+  })
+
+  test('ends a job that keeps failing in a way that nothing foresaw, instead of trying for ever', async (t) => {
+    const store = await openStore(t)
+    await store.jobs.add('q', [job('bad')])
+    const error = { at: 0, code: 'x', message: 'x' }
+    for (let attempt = 0; attempt < 9; attempt++) {
+      const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1000, owner: 'before' })
+      await store.jobs.settle(
+        'q',
+        jobs.map(({ id, token }) => ({ id, token, outcome: 'retry', delay: 0, error })),
+      )
+    }
+    work(t, store, { run: () => Promise.reject(new TypeError('a bug')) })
+    const letter = await until(() => store.jobs.deadLetters.get('bad'), 'the dead letter')
+    assert.match(letter.errors.at(-1)?.message ?? '', /a bug/)
+  })
+
+  test('goes on once the store is back, without a signal, and runs no job twice for an outcome it could not store', async (t) => {
+    const real = await openStore(t)
+    const failures = ['claim', 'settle']
+    const failOnce = (name: string) => {
+      if (failures[0] !== name) return
+      failures.shift()
+      throw new TriviumError('store_unavailable', { store: 's', reason: 'r' })
+    }
+    const store: Store = {
+      ...withJobs(real, {
+        async claim(...args) {
+          failOnce('claim')
+          return real.jobs.claim(...args)
+        },
+        async settle(...args) {
+          failOnce('settle')
+          return real.jobs.settle(...args)
+        },
+      }),
+      onSignal: () => () => {},
     }
     await store.jobs.add('q', [job('a')])
     const seen: string[] = []
-    const worker = workerOf(t, store, {
-      store: slow,
+    work(t, store, {
       async run({ id }) {
         seen.push(id)
         return DONE
       },
     })
-    worker.start()
-    await claiming.promise
-    const stopped = worker.stop(1000)
-    go.resolve()
-    await stopped
-    const left = (await store.jobs.list('q', 10)).map(({ id, running }) => ({ id, running }))
-    assert.deepEqual([seen, left], [['a'], []])
-  })
-
-  test('ends a job that keeps failing in a way that nothing foresaw, instead of trying for ever', async (t) => {
-    const store = await openStore(t)
-    await store.jobs.add('q', [job('bad'), job('good')])
-    const failures = { at: 0, code: 'x', message: 'x' }
-    for (let attempt = 0; attempt < 9; attempt++) {
-      const { jobs } = await store.jobs.claim('q', { max: 2, lease: 1000, owner: 'before' })
-      const outcomes = jobs.map(({ id, token }) =>
-        id === 'bad'
-          ? ({ id, token, outcome: 'retry', delay: 0, error: failures } as const)
-          : ({ id, token, outcome: 'release' } as const),
-      )
-      await store.jobs.settle('q', outcomes)
-    }
-    workerOf(t, store, {
-      async run({ id }) {
-        if (id === 'bad') throw new TypeError('a bug')
-        return DONE
-      },
-    }).start()
-    const letter = await until(() => store.jobs.deadLetters.get('bad'), 'the dead letter')
-    assert.match(letter.errors.at(-1)?.message ?? '', /a bug/)
-  })
-
-  test('stores an outcome once the store is back, and does not run the job again', async (t) => {
-    const store = await openStore(t)
-    const { TriviumError } = await import('../../src/core/errors.ts')
-    let away = 1
-    const flaky: Pick<Store, 'jobs' | 'onSignal'> = {
-      onSignal: store.onSignal,
-      jobs: {
-        ...store.jobs,
-        async settle(queue, outcomes) {
-          if (away-- > 0) throw new TriviumError('store_unavailable', { store: 's', reason: 'r' })
-          return store.jobs.settle(queue, outcomes)
-        },
-      },
-    }
-    await store.jobs.add('q', [job('a')])
-    const seen: string[] = []
-    workerOf(t, store, {
-      store: flaky,
-      async run({ id }) {
-        seen.push(id)
-        return DONE
-      },
-    }).start()
-    await until(async () => (await store.jobs.list('q', 10)).length === 0, 'the outcome')
-    assert.deepEqual(seen, ['a'])
-  })
-
-  test('goes on after the store was away, without a signal', async (t) => {
-    const store = await openStore(t)
-    let away = true
-    const flaky: Pick<Store, 'jobs' | 'onSignal'> = {
-      onSignal: () => () => {},
-      jobs: {
-        ...store.jobs,
-        async claim(queue, request) {
-          if (away) {
-            away = false
-            throw new Error('away')
-          }
-          return store.jobs.claim(queue, request)
-        },
-      },
-    }
-    await store.jobs.add('q', [job('a')])
-    workerOf(t, store, { store: flaky, run: async () => DONE }).start()
-    await until(async () => (await store.jobs.list('q', 10)).length === 0, 'the job done')
+    await drained(store, 'q')
+    assert.deepEqual([seen, failures], [['a'], []])
   })
 })

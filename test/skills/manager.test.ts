@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
+import type { Call } from '../../src/core/call.ts'
 import { pathGet } from '../../src/core/json.ts'
-import type { Call, SkillContext } from '../../src/core/skill.ts'
+import type { SkillContext } from '../../src/core/skill.ts'
 import { skillOf, startManager } from './support/manager.ts'
 
 describe('invoking a skill', () => {

@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import type { Call } from '../../src/core/call.ts'
 import type { Event } from '../../src/core/event.ts'
 import type { Log } from '../../src/core/log.ts'
 import type { Message } from '../../src/core/message.ts'
-import type { Call } from '../../src/core/skill.ts'
 
 /** A fresh directory that goes when the test ends. */
 export function temporaryDir(t: Pick<TestContext, 'after'>, parent = tmpdir()): string {

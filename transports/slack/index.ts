@@ -1,17 +1,13 @@
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
-import { lazyTransport } from '../lazy.ts'
 import { type SlackOptions, slackOptions } from './options.ts'
 
 /** `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more workspaces. */
 export const slack: TransportKind<SlackOptions> = {
   kind: 'slack',
   options: slackOptions,
-  create: (options, deps) =>
-    lazyTransport(async () => (await import('./transport.ts')).createSlackTransport(options, deps), {
-      canProbe: true,
-    }),
+  create: async (options, deps) => (await import('./transport.ts')).createSlackTransport(options, deps),
   eventData,
 }
 

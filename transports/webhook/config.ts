@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { duration, rate, size, timerDuration } from '../../src/core/units.ts'
 import { standardKey } from '../../src/lib/signatures.ts'
+import { publicPath, secrets } from '../options.ts'
 
-const secret = z
-  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-  .transform((value) => (typeof value === 'string' ? [value] : value))
-  .describe('One secret, or a list of them while you rotate: any of them is good.')
+const secret = secrets.describe('One secret, or a list of them while you rotate: any of them is good.')
 
 const tolerance = duration
   .default(300_000)
@@ -67,10 +65,7 @@ export type Verify = z.output<typeof verify>
 
 /** The options of a webhook gateway in routes.yaml. */
 export const webhookOptions = z.strictObject({
-  path: z
-    .string()
-    .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
-    .describe('Where deliveries are posted on the public listener.'),
+  path: publicPath.describe('Where deliveries are posted on the public listener.'),
   verify: verify.default({ scheme: 'none' }),
   respond: z
     .enum(['accepted', 'result'])

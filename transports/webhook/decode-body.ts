@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+import { isShallow } from '../../src/lib/shallow.ts'
 
 /**
  * A body as text, with what it says where it has a form that we know; or bytes that are no text. `text` is the
@@ -21,9 +22,9 @@ export function decodeBody(contentType: string | undefined, raw: Buffer): Decode
   if (kind === 'binary') return { format: 'binary' }
   if (kind === 'unknown' && !isUtf8(raw)) return { format: 'binary' }
   const text = decodeText(raw, kind === 'json' ? 'utf-8' : charset)
-  if (kind === 'json') return { format: 'json', text, body: parseJson(text, raw) }
+  if (kind === 'json') return { format: 'json', text, body: parseJson(text) }
   // `curl -d '{…}'` calls its JSON a form; nobody means a field named `{"a":1}`.
-  if (kind !== 'text' && looksLikeJson(text)) return tryJson(text, raw) ?? { format: 'text', text }
+  if (kind !== 'text' && looksLikeJson(text)) return tryJson(text) ?? { format: 'text', text }
   return kind === 'form' ? { format: 'form', text, body: parseForm(text) } : { format: 'text', text }
 }
 
@@ -57,15 +58,19 @@ function decodeText(raw: Buffer, charset: string): string {
   }
 }
 
-function parseJson(text: string, raw: Buffer): Json {
-  assertShallow(raw)
+const MAX_DEPTH = 1_000
+
+function parseJson(text: string): Json {
+  let value: Json
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (error) {
-    const reason =
-      text === '' ? 'its body is empty, but its type is JSON' : `its body is not valid JSON${place(error)}`
-    throw new TriviumError('bad_request', { reason }, { cause: error })
+    const reason = text === '' ? 'is empty, but its type is JSON' : `is not valid JSON${place(error)}`
+    throw new TriviumError('bad_request', { reason: `its body ${reason}` }, { cause: error })
   }
+  // Each level needs two characters, so most bodies need no look.
+  if (text.length < MAX_DEPTH * 2 || isShallow(value, MAX_DEPTH)) return value
+  throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
 }
 
 /** Where the parser stopped; the rest of what it says would quote the body. */
@@ -74,11 +79,11 @@ function place(error: unknown): string {
   return found === undefined ? '' : ` ${found}`
 }
 
-function tryJson(text: string, raw: Buffer): Extract<DecodedBody, { format: 'json' }> | undefined {
+/** For what only looks like JSON: nobody said that it was. */
+function tryJson(text: string): Extract<DecodedBody, { format: 'json' }> | undefined {
   try {
-    return { format: 'json', text, body: parseJson(text, raw) }
+    return { format: 'json', text, body: parseJson(text) }
   } catch (error) {
-    // It only looked like JSON; nobody said that it was.
     if (error instanceof TriviumError && error.cause instanceof SyntaxError) return undefined
     throw error
   }
@@ -88,33 +93,6 @@ function looksLikeJson(text: string): boolean {
   const first = text.trimStart()[0]
   return first === '{' || first === '['
 }
-
-/** Deeper JSON is read by `JSON.parse`, but overflows the stack of whoever writes or walks it later. */
-const MAX_DEPTH = 1_000
-
-function assertShallow(raw: Buffer) {
-  // Each level needs two bytes, so most bodies need no look.
-  if (raw.length < MAX_DEPTH * 2) return
-  let depth = 0
-  let inString = false
-  for (let index = 0; index < raw.length; index++) {
-    const byte = raw[index]
-    if (inString) {
-      if (byte === BACKSLASH) index++
-      else if (byte === QUOTE) inString = false
-    } else if (byte === QUOTE) inString = true
-    else if (byte === BRACE || byte === BRACKET) {
-      if (++depth > MAX_DEPTH) {
-        throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
-      }
-    } else if (byte === BRACE + 2 || byte === BRACKET + 2) depth--
-  }
-}
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const BRACKET = 0x5b
-const BRACE = 0x7b
 
 const MAX_FIELDS = 1_000
 
@@ -137,6 +115,6 @@ function parseForm(text: string): JsonObject {
 function unwrapPayload(fields: JsonObject): JsonObject {
   const payload = fields.payload
   if (typeof payload !== 'string' || !looksLikeJson(payload)) return fields
-  const parsed = tryJson(payload, Buffer.from(payload))?.body
+  const parsed = tryJson(payload)?.body
   return isJsonObject(parsed) ? parsed : fields
 }

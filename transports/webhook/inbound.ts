@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import { errorBody, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import { isJsonObject } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
+import { createInFlight } from '../../src/lib/in-flight.ts'
 import { discardBody, readBody } from '../../src/lib/read-body.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import type { WebhookOptions } from './config.ts'
 import { type DecodedBody, decodeBody } from './decode-body.ts'
 import { createNormalizer } from './normalize.ts'
-import type { WebhookOutbound } from './outbound.ts'
-import { answer, answerError } from './respond.ts'
+import { awaitReply } from './outbound.ts'
 import { createVerifier } from './verify.ts'
 
 /** The receiving half of a webhook gateway. */
@@ -26,32 +26,25 @@ export type WebhookInbound = {
 
 /** Bodies over this many bytes travel as a file. */
 const INLINE_BYTES = 65_536
-/** What a refused sender is told to wait (seconds): a backlog shrinks soon, a store comes back when it does. */
-const RETRY_SECONDS = { backlog: '1', other: '5' }
 
 /**
  * Makes the handler: method, credentials, body, signature, rate, accept, answer, in this order. Strangers
  * cannot use up the rate of a gateway, as only authentic deliveries count. Nothing is acknowledged before
  * `accept` has resolved.
  */
-export function createInbound(
-  options: WebhookOptions,
-  deps: TransportDeps,
-  outbound: WebhookOutbound,
-): WebhookInbound {
+export function createInbound(options: WebhookOptions, deps: TransportDeps): WebhookInbound {
   const { gateway } = deps
   const verifier = createVerifier(options.verify, deps.now)
   const normalize = createNormalizer(gateway, options, verifier.carriers)
   const takeToken = createTokenBucket(options['rate-limit'], deps.now)
   const limit = options['max-body']
-  let stopping: (() => void) | undefined
-  const held = new Set<AbortController>()
-  let accepting = 0
+  const accepting = createInFlight()
+  const closing = new AbortController()
 
   function handle(request: IncomingMessage, response: ServerResponse) {
     if (request.method !== 'POST') return refuseMethod(request, response)
     const stranger = verifier.head(request.headers)
-    if (stopping || stranger !== undefined) {
+    if (accepting.isStopping() || stranger !== undefined) {
       discardBody(request)
       return stranger === undefined ? refuse(response, stoppingError()) : refuseStranger(response, stranger)
     }
@@ -66,8 +59,8 @@ export function createInbound(
     const forged = verifier.body(request.headers, raw)
     if (forged !== undefined) return refuseStranger(response, forged)
     const wait = takeToken()
-    if (wait > 0) return refuse(response, rateError(), String(Math.ceil(wait / 1000)))
-    if (stopping) return refuse(response, stoppingError())
+    if (wait > 0) return refuse(response, rateError(), Math.ceil(wait / 1000))
+    if (accepting.isStopping()) return refuse(response, stoppingError())
     try {
       const decoded = decodeRequest(request, raw)
       const challenge = options.verify.scheme === 'slack' ? slackChallenge(decoded) : undefined
@@ -77,15 +70,15 @@ export function createInbound(
       const accepted = isFile
         ? withFile(message, decoded, request, raw).then(deps.accept)
         : deps.accept(message)
-      accepting++
+      accepting.enter()
       accepted.then(
         (found) => {
           acknowledge(response, found)
-          leave()
+          accepting.leave()
         },
         (error: unknown) => {
           answerRefusal(response, toTriviumError(error))
-          leave()
+          accepting.leave()
         },
       )
     } catch (error) {
@@ -102,10 +95,9 @@ export function createInbound(
 
   async function acknowledgeWithReply(response: ServerResponse, id: string, duplicate: boolean) {
     const gone = new AbortController()
-    held.add(gone)
     response.once('close', () => gone.abort())
-    const reply = await outbound.awaitReply(id, options.timeout, gone.signal)
-    held.delete(gone)
+    const signal = AbortSignal.any([gone.signal, closing.signal])
+    const reply = await awaitReply(deps, id, options.timeout, signal)
     const status = duplicate || reply !== undefined ? 200 : 202
     answer(response, status, JSON.stringify({ id, ...(duplicate ? { duplicate } : {}), reply }))
   }
@@ -137,41 +129,30 @@ export function createInbound(
     answerError(response, error, verifier.challenge ? ['WWW-Authenticate', verifier.challenge] : [])
   }
 
-  function refuse(response: ServerResponse, error: TriviumError, seconds?: string) {
+  function refuse(response: ServerResponse, error: TriviumError, seconds?: number) {
     deps.refused(error.code)
     answerRefusal(response, error, seconds)
   }
 
-  /** Without counting: what `accept` refuses, it counts itself. */
-  function answerRefusal(response: ServerResponse, error: TriviumError, seconds?: string) {
+  /** Without counting: what `accept` refuses, it counts itself. A backlog shrinks soon, a store needs longer. */
+  function answerRefusal(
+    response: ServerResponse,
+    error: TriviumError,
+    seconds = error.code === 'overloaded' ? 1 : 5,
+  ) {
     // A store that is away refuses thousands of times a second; its own part says so once.
     const level = error.code === 'internal' ? 'error' : 'debug'
     deps.log[level]({ err: error }, 'a delivery was refused')
-    const wait = seconds ?? RETRY_SECONDS[error.code === 'overloaded' ? 'backlog' : 'other']
-    answerError(response, error, error.retryable ? ['Retry-After', wait] : [])
-  }
-
-  function leave() {
-    accepting--
-    if (accepting === 0) stopping?.()
+    answerError(response, error, error.retryable ? ['Retry-After', String(seconds)] : [])
   }
 
   function rateError(): TriviumError {
-    return new TriviumError('rate_limited', { gateway, rate: rateText(options['rate-limit']) })
+    const { 'rate-limit': limit } = options
+    const rate = limit === 'off' ? '' : `${limit.count} deliveries in ${formatDuration(limit.per)}`
+    return new TriviumError('rate_limited', { gateway, rate })
   }
 
-  return {
-    handle,
-    stop() {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      stopping = resolve
-      if (accepting === 0) resolve()
-      return promise
-    },
-    release() {
-      for (const one of held) one.abort()
-    },
-  }
+  return { handle, stop: accepting.stop, release: () => closing.abort() }
 }
 
 const EXTENSIONS: Record<DecodedBody['format'], string> = {
@@ -202,6 +183,13 @@ function stoppingError(): TriviumError {
   return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
 }
 
-function rateText(rate: WebhookOptions['rate-limit']): string {
-  return rate === 'off' ? 'any number' : `${rate.count} deliveries in ${formatDuration(rate.per)}`
+/** Answers with JSON text. Header values are written as they are: numbers and names of ours only. */
+function answer(response: ServerResponse, status: number, json: string, headers: string[] = []) {
+  const length = String(Buffer.byteLength(json))
+  response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', length, ...headers])
+  response.end(json)
+}
+
+function answerError(response: ServerResponse, error: TriviumError, headers: string[]) {
+  answer(response, error.status, JSON.stringify(errorBody(error)), headers)
 }

@@ -3,21 +3,20 @@ import type { Message } from '../../src/core/message.ts'
 import type { Check, TransportKind } from '../../src/core/transport.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { createInbound } from './inbound.ts'
-import { createOutbound } from './outbound.ts'
+import { sendToRequest } from './outbound.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
 export const webhook: TransportKind<WebhookOptions> = {
   kind: 'webhook',
   options: webhookOptions,
-  create(options, deps) {
-    const outbound = createOutbound(deps)
-    const inbound = createInbound(options, deps, outbound)
+  async create(options, deps) {
+    const inbound = createInbound(options, deps)
     let unmount: (() => void) | undefined
     return {
       async start() {
         unmount = deps.http.mount(options.path, inbound.handle)
       },
-      send: outbound.send,
+      send: (reply) => sendToRequest(deps, reply),
       // The path stays until `close`, so that senders hear "try again" and not "there is nothing here".
       stop: inbound.stop,
       async close() {

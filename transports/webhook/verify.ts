@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck, type SignatureCheck } from '../../src/lib/signatures.ts'
 import type { Verify } from './config.ts'
 
@@ -14,39 +14,33 @@ export function createVerifier(options: Verify, now: () => number): Verifier {
     case 'none':
       return { head: accept, body: accept, carriers: [] }
     case 'bearer':
-      return bearer(options.secret)
-    case 'basic':
-      return basic(options.user, options.secret)
+      return authorization('Bearer', /^bearer +(\S+) *$/i, options.secret)
+    case 'basic': {
+      // RFC 7617, with UTF-8.
+      const known = options.secret.map((secret) => `${options.user}:${secret}`)
+      const read = (given: string) => Buffer.from(given, 'base64').toString()
+      return authorization('Basic realm="trivium", charset="UTF-8"', /^basic +([\w+/=-]+) *$/i, known, read)
+    }
     default:
       return createSignatureCheck(options, now)
   }
 }
 
-function bearer(secrets: string[]): Verifier {
-  const known = secrets.map(digest)
+/** The header `Authorization` carries one of the known credentials. */
+function authorization(
+  challenge: string,
+  pattern: RegExp,
+  known: string[],
+  read = (given: string) => given,
+): Verifier {
+  const indexOf = createSecretCheck(known)
   return {
     carriers: ['authorization'],
-    challenge: 'Bearer',
-    head(headers) {
-      const [, token] = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? []
-      if (token === undefined) return 'a bearer token is missing'
-      return known.some(same(digest(token))) ? undefined : 'the bearer token is not known'
-    },
-    body: accept,
-  }
-}
-
-/** RFC 7617, with UTF-8. */
-function basic(user: string, secrets: string[]): Verifier {
-  const known = secrets.map((secret) => digest(`${user}:${secret}`))
-  return {
-    carriers: ['authorization'],
-    challenge: 'Basic realm="trivium", charset="UTF-8"',
-    head(headers) {
-      const [, encoded] = /^basic +([\w+/=-]+) *$/i.exec(headers.authorization ?? '') ?? []
-      if (encoded === undefined) return 'user and password are missing'
-      const given = digest(Buffer.from(encoded, 'base64').toString())
-      return known.some(same(given)) ? undefined : 'user or password are wrong'
+    challenge,
+    head({ authorization = '' }) {
+      const [, given] = pattern.exec(authorization) ?? []
+      if (given === undefined) return 'its credentials are missing'
+      return indexOf(read(given)) < 0 ? 'its credentials are not known' : undefined
     },
     body: accept,
   }
@@ -54,12 +48,4 @@ function basic(user: string, secrets: string[]): Verifier {
 
 function accept(): undefined {
   return undefined
-}
-
-function digest(value: string): Buffer {
-  return hash('sha256', value, 'buffer')
-}
-
-function same(given: Buffer): (known: Buffer) => boolean {
-  return (known) => timingSafeEqual(given, known)
 }

@@ -1,6 +1,7 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
+import { createSecretCheck } from '../../src/lib/secrets.ts'
 import type { WebsocketOptions } from './config.ts'
 
 /** Who is at the other end: the name of the token, or nobody in particular where the gateway has no tokens. */
@@ -11,15 +12,13 @@ export type Authenticate = (request: IncomingMessage, query: URLSearchParams) =>
 
 export function createAuthenticator(gateway: string, options: WebsocketOptions): Authenticate {
   const known = options.tokens && knownTokens(options.tokens)
+  const indexOf = createSecretCheck(known?.map(({ token }) => token) ?? [])
   return (request, query) => {
     checkOrigin(request, options.origins)
     const address = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
     if (!known) return { address }
-    const given = givenTokens(request, query).map(digest)
-    // Every known token is compared, so that time tells nothing about which one is near.
-    const [found] = known.filter((token) =>
-      given.some((candidate) => timingSafeEqual(candidate, token.digest)),
-    )
+    const given = givenTokens(request, query)
+    const [found] = given.flatMap((token) => known[indexOf(token)] ?? [])
     if (found) return { subject: found.subject, address }
     const reason = given.length === 0 ? 'a token is missing' : 'the token is not known'
     throw new TriviumError('signature_invalid', { gateway, reason })
@@ -36,15 +35,10 @@ export function chooseProtocol(offered: Set<string>): string | false {
   return first ?? false
 }
 
-function knownTokens(tokens: NonNullable<WebsocketOptions['tokens']>): { subject: string; digest: Buffer }[] {
+function knownTokens(tokens: NonNullable<WebsocketOptions['tokens']>): { subject: string; token: string }[] {
   return Array.isArray(tokens)
-    ? tokens.map((token) => ({
-        subject: `token-${hash('sha256', token).slice(0, 8)}`,
-        digest: digest(token),
-      }))
-    : Object.entries(tokens).flatMap(([subject, secrets]) =>
-        secrets.map((token) => ({ subject, digest: digest(token) })),
-      )
+    ? tokens.map((token) => ({ subject: `token-${hash('sha256', token).slice(0, 8)}`, token }))
+    : Object.entries(tokens).flatMap(([subject, secrets]) => secrets.map((token) => ({ subject, token })))
 }
 
 function givenTokens(request: IncomingMessage, query: URLSearchParams): string[] {
@@ -65,8 +59,4 @@ function checkOrigin(request: IncomingMessage, allowed: string[]) {
   if (host !== undefined && URL.canParse(origin) && new URL(origin).host === host) return
   const reason = 'add it to `origins` of the gateway, if you trust it'
   throw new TriviumError('forbidden', { what: `The web page ${origin.slice(0, 200)}`, reason })
-}
-
-function digest(token: string): Buffer {
-  return hash('sha256', token, 'buffer')
 }

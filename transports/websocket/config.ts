@@ -1,16 +1,10 @@
 import { z } from 'zod'
 import { rate, size, timerDuration } from '../../src/core/units.ts'
-
-const secrets = z
-  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-  .transform((value) => (typeof value === 'string' ? [value] : value))
+import { publicPath, secrets } from '../options.ts'
 
 /** The options of a WebSocket gateway in routes.yaml. */
 export const websocketOptions = z.strictObject({
-  path: z
-    .string()
-    .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
-    .describe('Where clients connect on the public listener.'),
+  path: publicPath.describe('Where clients connect on the public listener.'),
   tokens: z
     .union([z.array(z.string().min(1)).min(1), z.record(z.string().regex(/^[\w.@-]{1,64}$/), secrets)])
     .optional()

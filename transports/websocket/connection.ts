@@ -35,8 +35,6 @@ export type ConnectionOptions = {
 const MAX_IN_FLIGHT = 256
 /** How long a peer may take to answer a close frame (ms). */
 const GOODBYE_TIME = 2_000
-/** When to look again after the reply log could not be read (ms). */
-const LOG_RETRY = 1_000
 
 /** Starts to serve a socket: welcomes, takes frames, follows the replies, and bounds what waits in either direction. */
 export function serveConnection(given: ConnectionOptions): Connection {
@@ -45,7 +43,6 @@ export function serveConnection(given: ConnectionOptions): Connection {
   let inFlight = 0
   let isAlive = true
   let stalled: NodeJS.Timeout | undefined
-  let retry: NodeJS.Timeout | undefined
   let goodbye: NodeJS.Timeout | undefined
   let follower: Follower | undefined
 
@@ -105,7 +102,6 @@ export function serveConnection(given: ConnectionOptions): Connection {
 
   function end() {
     clearTimeout(stalled)
-    clearTimeout(retry)
     clearTimeout(goodbye)
     follower?.stop()
     given.ended()
@@ -124,10 +120,7 @@ export function serveConnection(given: ConnectionOptions): Connection {
     after: given.after,
     mayWrite: () => !stalled && socket.readyState === socket.OPEN,
     write: send,
-    failed(error) {
-      log.warn({ err: error }, 'cannot read the replies; trying again')
-      retry = setTimeout(() => follower?.wake(), LOG_RETRY).unref()
-    },
+    failed: (err) => log.warn({ err }, 'cannot read the replies; trying again'),
   })
 
   return {

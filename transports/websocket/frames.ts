@@ -1,5 +1,6 @@
 import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+import { isShallow } from '../../src/lib/shallow.ts'
 
 /** What a client may say. */
 export type ClientFrame = { id?: string; text: string; extra: JsonObject }
@@ -10,8 +11,9 @@ export type BadFrame = { id?: string; error: TriviumError }
 /**
  * Reads one frame of a client: `{"type":"message","id"?,"text",…}`; other fields are `extra`. Never throws.
  */
-export function readFrame(raw: string): ClientFrame | BadFrame {
-  const frame = parse(raw)
+export function readFrame(raw: Buffer, isBinary: boolean): ClientFrame | BadFrame {
+  if (isBinary) return bad('frames must be text with JSON, not binary')
+  const frame = parse(raw.toString('utf8'))
   if (!isJsonObject(frame)) return bad('a frame must be a JSON object such as {"type":"message","text":"hi"}')
   const { type, id: givenId, text, ...extra } = frame
   const id = typeof givenId === 'number' ? String(givenId) : givenId
@@ -42,10 +44,4 @@ function parse(raw: string): Json | undefined {
 
 function bad(reason: string, id?: string): BadFrame {
   return { ...(id === undefined ? {} : { id }), error: new TriviumError('bad_request', { reason }) }
-}
-
-function isShallow(value: Json, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  if (depth === 0) return false
-  return Object.values(value).every((inner) => isShallow(inner, depth - 1))
 }

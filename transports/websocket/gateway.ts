@@ -10,8 +10,6 @@ import type { WebsocketOptions } from './config.ts'
 import { type Connection, serveConnection } from './connection.ts'
 import { type ConversationIds, createConversationIds, loadKey } from './conversation-id.ts'
 import { createInbound } from './inbound.ts'
-import { sendToConversation } from './outbound.ts'
-import { refuseUpgrade } from './refuse-upgrade.ts'
 
 /** A client that may come in: as whom, into which conversation, and which replies it has. */
 type Admitted = { peer: Peer; conversation: string; after: number }
@@ -41,21 +39,18 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
   let ids: Promise<ConversationIds> | undefined
   let lastEnded: (() => void) | undefined
 
-  function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
     arriving++
-    admit(request)
-      .then((admitted) => {
-        assertRunning()
-        server.handleUpgrade(request, socket, head, (webSocket) => serve(webSocket, admitted))
-      })
-      .catch((error: unknown) => {
-        const refusal = toTriviumError(error)
-        deps.refused(refusal.code)
-        refuseUpgrade(socket, refusal)
-      })
-      .finally(() => {
-        arriving--
-      })
+    try {
+      const admitted = await admit(request)
+      assertRunning()
+      server.handleUpgrade(request, socket, head, (webSocket) => serve(webSocket, admitted))
+    } catch (error) {
+      deps.refused(toTriviumError(error).code)
+      throw error
+    } finally {
+      arriving--
+    }
   }
 
   function serve(socket: WebSocket, admitted: Admitted) {
@@ -107,7 +102,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
         for (const connection of connections) connection.beat()
       }, options.heartbeat).unref()
     },
-    send: (reply) => sendToConversation(deps.replies, reply),
+    send: (reply) => deps.replies.append(reply.to ?? reply.conversation, reply),
     stream({ conversation, inReplyTo, delta }) {
       for (const connection of connections) {
         if (connection.conversation === conversation)

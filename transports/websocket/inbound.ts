@@ -3,6 +3,7 @@ import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { createInFlight } from '../../src/lib/in-flight.ts'
 import type { Peer } from './authenticate.ts'
 import { type ClientFrame, readFrame } from './frames.ts'
 
@@ -25,20 +26,20 @@ export type WebsocketInbound = {
 
 /** Text over this many characters travels as a file. */
 const INLINE_CHARACTERS = 65_536
+const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 export function createInbound(deps: TransportDeps, rateText: string): WebsocketInbound {
   const { gateway } = deps
-  let stopping: (() => void) | undefined
-  let accepting = 0
+  const accepting = createInFlight()
 
   async function receive(speaker: Speaker, raw: Buffer, isBinary: boolean): Promise<void> {
-    const frame = isBinary ? { error: binaryError() } : readFrame(raw.toString('utf8'))
+    const frame = readFrame(raw, isBinary)
     const { id } = frame
     if (!speaker.mayTalk())
       return refuse(speaker, id, new TriviumError('rate_limited', { gateway, rate: rateText }))
     if ('error' in frame) return refuse(speaker, id, frame.error)
-    if (stopping) return refuse(speaker, id, stoppingError())
-    accepting++
+    if (accepting.isStopping()) return refuse(speaker, id, stoppingError())
+    accepting.enter()
     try {
       const message = messageOf(gateway, speaker, frame)
       const isFile = frame.text.length > INLINE_CHARACTERS
@@ -52,13 +53,8 @@ export function createInbound(deps: TransportDeps, rateText: string): WebsocketI
     } catch (error) {
       answerRefusal(speaker, id, toTriviumError(error))
     } finally {
-      leave()
+      accepting.leave()
     }
-  }
-
-  function leave() {
-    accepting--
-    if (accepting === 0) stopping?.()
   }
 
   function refuse(speaker: Speaker, id: string | undefined, error: TriviumError) {
@@ -77,24 +73,12 @@ export function createInbound(deps: TransportDeps, rateText: string): WebsocketI
 
   async function withFile(message: NewMessage): Promise<NewMessage> {
     const bytes = Buffer.from(message.text)
-    const attachment = await deps.artifacts.save(
-      'text.txt',
-      'text/plain; charset=utf-8',
-      Readable.from([bytes]),
-      bytes.length,
-    )
+    const body = Readable.from([bytes])
+    const attachment = await deps.artifacts.save('text.txt', TEXT_TYPE, body, bytes.length)
     return { ...message, text: '', attachments: [attachment] }
   }
 
-  return {
-    receive,
-    stop() {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      stopping = resolve
-      if (accepting === 0) resolve()
-      return promise
-    },
-  }
+  return { receive, stop: accepting.stop }
 }
 
 function messageOf(gateway: string, { conversation, peer }: Speaker, frame: ClientFrame): NewMessage {
@@ -108,10 +92,6 @@ function messageOf(gateway: string, { conversation, peer }: Speaker, frame: Clie
     // Two clients may both call their first message `1`.
     ...(frame.id === undefined ? {} : { key: `${conversation}:${frame.id.toWellFormed()}` }),
   }
-}
-
-function binaryError(): TriviumError {
-  return new TriviumError('bad_request', { reason: 'frames must be text with JSON, not binary' })
 }
 
 function stoppingError(): TriviumError {

@@ -1,26 +1,6 @@
-import type { JsonObject } from '../../src/core/json.ts'
-import type { Receipt, Reply, ReplyLog } from '../../src/core/transport.ts'
-
-/**
- * Keeps a reply in the log of its conversation, once per key. Whoever holds the connection, on whichever
- * daemon, follows that log; with nobody there it waits for the client to come back.
- */
-export async function sendToConversation(replies: ReplyLog, reply: Reply): Promise<Receipt> {
-  const { key, text, subject, attachments, inReplyTo, data } = reply
-  await replies.append(reply.to ?? reply.conversation, {
-    key,
-    data: {
-      text,
-      ...(inReplyTo === undefined ? {} : { inReplyTo }),
-      ...(subject === undefined ? {} : { subject }),
-      ...(attachments?.length
-        ? { attachments: attachments.map(({ name, type, size }) => ({ name, type, size })) }
-        : {}),
-      ...(data ? { data } : {}),
-    },
-  })
-  return { id: key }
-}
+import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import type { ReplyLog } from '../../src/core/transport.ts'
+import { createBell } from '../../src/lib/bell.ts'
 
 /** One reader of a reply log. */
 export type Follower = {
@@ -37,57 +17,61 @@ export type FollowerOptions = {
   /** False while the reader cannot keep up; `wake` is called when it can again. */
   mayWrite(): boolean
   write(frame: JsonObject): void
-  /** Called where the log cannot be read; nothing is lost, and `wake` tries again. */
+  /** Called where the log cannot be read; nothing is lost, and it is tried again. */
   failed(error: unknown): void
 }
 
 const PAGE = 64
+/** When to look again after the log could not be read (ms). */
+const RETRY = 1_000
 
 /**
  * Writes the replies of a conversation after a position, in order, each once, as they come. The log is the
  * truth: signals only say when to look, so one that is late, doubled or lost in a reconnect does no harm.
  */
 export function followReplies(options: FollowerOptions): Follower {
-  const { replies, conversation } = options
+  const { replies, conversation, mayWrite } = options
+  const bell = createBell()
+  const unsubscribe = replies.onAppend(conversation, bell.ring)
   let position = options.after
-  let reading = false
-  let again = false
   let stopped = false
 
-  const wake = () => {
-    if (reading) again = true
-    else void read()
+  /** Tells whether there may be more. */
+  const writePage = async () => {
+    const entries = await replies.read(conversation, position, PAGE)
+    for (const { seq, data } of entries) {
+      if (stopped || !mayWrite()) return false
+      options.write({ ...shown(data), type: 'message', seq })
+      position = seq
+    }
+    return entries.length > 0
   }
-
-  async function read() {
-    reading = true
-    try {
-      do {
-        again = false
-        while (!stopped && options.mayWrite()) {
-          const entries = await replies.read(conversation, position, PAGE)
-          if (entries.length === 0) break
-          for (const { seq, data } of entries) {
-            if (stopped || !options.mayWrite()) break
-            options.write({ ...data, type: 'message', seq })
-            position = seq
-          }
-        }
-      } while (again && !stopped && options.mayWrite())
-    } catch (error) {
-      options.failed(error)
-    } finally {
-      reading = false
+  const follow = async () => {
+    while (!stopped) {
+      bell.clear()
+      try {
+        if (!mayWrite() || !(await writePage())) await bell.sleep()
+      } catch (error) {
+        options.failed(error)
+        await bell.sleep(RETRY)
+      }
     }
   }
+  void follow()
 
-  const unsubscribe = replies.onAppend(conversation, wake)
-  wake()
   return {
-    wake,
+    wake: bell.ring,
     stop() {
       stopped = true
       unsubscribe()
+      bell.ring()
     },
   }
+}
+
+/** Where a file lies is nothing for the other end. */
+function shown({ attachments, ...said }: JsonObject): JsonObject {
+  if (!Array.isArray(attachments)) return said
+  const files = attachments.filter(isJsonObject)
+  return { ...said, attachments: files.map(({ path: _path, sha256: _sha256, ...file }) => file) }
 }

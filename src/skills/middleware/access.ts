@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compilePattern } from '../../core/pattern.ts'
-import { type Call, defineMiddleware, type Middleware } from '../../core/skill.ts'
+import { defineMiddleware, type Middleware } from '../../core/skill.ts'
 import { createNameMatcher, type NameMatcher } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 

@@ -1,7 +1,7 @@
 import { channelOf, type Schedule, type ScheduleService } from '../../core/assistant-services.ts'
+import type { Call } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { Call } from '../../core/skill.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
 import { pause } from '../../lib/pause.ts'

@@ -1,11 +1,9 @@
 import type { TestContext } from 'node:test'
 import type { Skill } from '../../../src/core/skill.ts'
 import type { Store } from '../../../src/core/store.ts'
-import { createRefSubscriptions } from '../../../src/gateway/event-refs.ts'
 import { createEvents } from '../../../src/gateway/events.ts'
 import { createReceive } from '../../../src/gateway/receive.ts'
 import { createFolder } from './folder.ts'
-import { createMemoryLog } from './log.ts'
 import { type Runtime, SHIPPED, startRuntime } from './runtime.ts'
 import type { StoreKind } from './store.ts'
 
@@ -19,13 +17,6 @@ export async function startOnRoads(
   options: { files?: Record<string, string>; skills?: Skill[] } = {},
 ): Promise<RuntimeOnRoads> {
   const store = await kind.open(t, await kind.place(t))
-  const refs = createRefSubscriptions({
-    store,
-    owner: 'test',
-    invoke: async () => undefined,
-    log: createMemoryLog(),
-    now: Date.now,
-  })
   const bring = async (text: string) => {
     const from = { id: 'alice' }
     const message = { gateway: 'chat', transport: 'websocket', conversation: 'c1', from, text, data: {} }
@@ -39,7 +30,7 @@ export async function startOnRoads(
     store,
     skills: options.skills ?? [],
     services: {
-      events: createEvents({ store, refs, now: Date.now }),
+      events: createEvents(store, Date.now),
       receive: createReceive({ store, taken() {} }),
     },
     manager: { folders: [folder, SHIPPED] },

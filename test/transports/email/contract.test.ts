@@ -14,8 +14,8 @@ const targets = new Map<string, JsonObject>()
 
 const kind: TransportKind<EmailOptions> = {
   ...email,
-  create(options, deps) {
-    const transport = email.create(options, deps)
+  async create(options, deps) {
+    const transport = await email.create(options, deps)
     return {
       ...transport,
       send: (reply) => {

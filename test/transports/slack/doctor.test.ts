@@ -39,7 +39,7 @@ describe('the doctor', () => {
 
   test('looks at the tokens of a gateway that was never started, and says nothing of a socket', async () => {
     world = await startWorld()
-    const idle = slack.create(socketOptions(world.server), world.fixture.deps)
+    const idle = await slack.create(socketOptions(world.server), world.fixture.deps)
     const opened = world.server.sockets.opened()
     const checks = await idle.check()
     await idle.close()

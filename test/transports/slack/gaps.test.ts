@@ -121,7 +121,7 @@ describe('what was written while no socket was open', () => {
     written('missed')
     const { apiUrl } = server
     const options = { mode: 'http', botToken: 'xoxb-test', signingSecret: 'shhh', apiUrl, progress: 'off' }
-    const http = slack.create(slackOptions.parse(options), fixture.deps)
+    const http = await slack.create(slackOptions.parse(options), fixture.deps)
     await http.start()
     await until(() => texts().includes('missed'), 'what was missed')
     await http.stop()

@@ -40,7 +40,7 @@ export async function startWorld(
   const server = given ?? (await startSlackServer())
   const known = { ...(ask ? { ask } : {}), ...(now ? { now } : {}) }
   const fixture = await startTransportFixture({ gateway: 'team', ...known })
-  const transport = slack.create(socketOptions(server, more), fixture.deps)
+  const transport = await slack.create(socketOptions(server, more), fixture.deps)
   await transport.start()
   const closing = [async () => end(transport), () => fixture.close()]
   await until(() => /^connected|^listening/.test(transport.health().detail ?? ''), 'a connection')
@@ -50,7 +50,7 @@ export async function startWorld(
     transport,
     async another() {
       const second = await startTransportFixture({ gateway: 'team', store: fixture.store })
-      const other = slack.create(socketOptions(server, more), second.deps)
+      const other = await slack.create(socketOptions(server, more), second.deps)
       await other.start()
       await until(() => /^connected/.test(other.health().detail ?? ''), 'a second connection')
       closing.unshift(

@@ -29,7 +29,7 @@ before(async () => {
     ask: async (skill, { action, typed }) => [`${action} by ${skill}: ${typed}`],
   })
   const apiUrl = `${emulator.url}/api/`
-  transport = slack.create(
+  transport = await slack.create(
     slackOptions.parse({
       mode: 'http',
       botToken: 'xoxb-test',

@@ -133,7 +133,7 @@ describe('where other bots are heard', () => {
     slackServer.fail('auth.test', identity(1), identity(2))
     const other = await startTransportFixture({ gateway: 'team' })
     const options = socketOptions(slackServer, { botToken: ['xoxb-1', 'xoxb-2'], 'allow-bots': true })
-    const transport = slack.create(options, other.deps)
+    const transport = await slack.create(options, other.deps)
     t.after(async () => {
       await transport.stop()
       await transport.close()

@@ -9,7 +9,7 @@ const PATH = '/hooks/test'
 /** Starts a webhook gateway with these options on a real listener; it ends with the tests of the file. */
 export async function startWebhook(options: object = {}, fixtureOptions: TransportFixtureOptions = {}) {
   const fixture = await startTransportFixture(fixtureOptions)
-  const transport = webhook.create(webhookOptions.parse({ path: PATH, ...options }), fixture.deps)
+  const transport = await webhook.create(webhookOptions.parse({ path: PATH, ...options }), fixture.deps)
   await transport.start()
   after(async () => {
     await transport.close()

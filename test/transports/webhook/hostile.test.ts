@@ -6,7 +6,7 @@ import { encodeMessage } from '../../../src/core/message.ts'
 import { webhook } from '../../../transports/webhook/index.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { until } from '../../fixtures/until.ts'
-import { json, post, startWebhook } from './harness.ts'
+import { startWebhook } from './harness.ts'
 
 const types = [
   'application/json',
@@ -65,56 +65,10 @@ describe('a webhook gateway among hostile senders', () => {
     )
   })
 
-  test('takes any header that HTTP allows', async () => {
-    const { hook, store } = await startWebhook()
-    const token = fc.string({
-      unit: fc.constantFrom(..."abcxyzABC019!#$%&'*+-.^_`|~"),
-      minLength: 1,
-      maxLength: 30,
-    })
-    const known = fc.constantFrom(
-      'x-github-delivery',
-      'idempotency-key',
-      'ce-id',
-      'x-event',
-      '__proto__',
-      'constructor',
-      'traceparent',
-    )
-    const value = fc.string({
-      unit: fc.integer({ min: 0x21, max: 0xff }).map((code) => String.fromCharCode(code)),
-    })
-    const framing =
-      /^(content-length|transfer-encoding|connection|host|upgrade|expect|content-encoding|trailer)$/i
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.oneof(token, known), value)), async (headers) => {
-        const lines = headers.filter(([name, text]) => !framing.test(name) && !text.includes('\x7f'))
-        const text = lines.map(([name, content]) => `${name}: ${content}\r\n`).join('')
-        const { socket, received } = await raw(hook, Buffer.from(`${head(1, text)}x`, 'latin1'))
-        await until(() => received().includes('\r\n\r\n'), 'an answer')
-        socket.destroy()
-        assert.match(received(), /^HTTP\/1.1 20[02] /)
-      }),
-      { numRuns: 150 },
-    )
-    for (const message of store.messages) JSON.stringify([encodeMessage(message), webhook.eventData(message)])
-  })
-
-  test('never lets a body reach a prototype', async () => {
-    const { post, last } = await startWebhook({
-      event: 'data.body.__proto__.x',
-      from: 'data.constructor.name',
-    })
-    await post('{"__proto__":{"x":"polluted"},"constructor":{"prototype":{"x":1}}}', json)
-    assert.equal(Reflect.get({}, 'x'), undefined)
-    assert.equal(last().data.event, 'polluted')
-    assert.equal(last().from.id, '127.0.0.1')
-  })
-
   test('cuts a sender that trickles its body, and accepts nothing of it', async () => {
     const { hook, store } = await startWebhook(
       {},
-      { http: { headersTimeout: 200, requestTimeout: 300, checkInterval: 50 } },
+      { http: { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 } },
     )
     const { socket, received } = await raw(hook, `${head(10)}x`)
     const trickle = setInterval(() => socket.write('x'), 60)
@@ -128,36 +82,13 @@ describe('a webhook gateway among hostile senders', () => {
     const { hook, post, store, http, transport } = await startWebhook()
     for (const length of [10, 1_000_000]) {
       const { socket } = await raw(hook, `${head(length)}x`)
-      await until(async () => (await http.connections()) === 1, 'the connection')
+      await until(() => http.connections() === 1, 'the connection')
       socket.destroy()
-      await until(async () => (await http.connections()) === 0, 'its end')
+      await until(() => http.connections() === 0, 'its end')
     }
     assert.equal(store.calls, 0)
     assert.equal((await post('x')).status, 202)
     await transport.stop()
-  })
-
-  test('answers a sender that has closed its half of the connection', async () => {
-    const { hook } = await startWebhook()
-    const { socket, received } = await raw(hook, `${head(1)}x`)
-    socket.end()
-    await until(() => received().includes('"id"'), 'the answer')
-    assert.match(received(), /^HTTP\/1.1 202/)
-  })
-
-  test('answers pipelined deliveries in their order', async () => {
-    const { hook, store } = await startWebhook()
-    const { received } = await raw(
-      hook,
-      ['a', 'b', 'c'].map((text) => head(1, 'Content-Type: text/plain\r\n') + text).join(''),
-    )
-    await until(() => received().split('"id"').length === 4, 'three answers')
-    const ids = [...received().matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id)
-    assert.deepEqual(
-      ids,
-      store.messages.map((message) => message.id),
-    )
-    assert.equal(store.messages.map((message) => message.text).join(''), 'abc')
   })
 
   test('holds no more of a body in single bytes than of one in a piece', async () => {
@@ -190,12 +121,5 @@ describe('a webhook gateway among hostile senders', () => {
     assert.ok(sent < 100, 'the sender could send on and on')
     assert.match(received(), /^HTTP\/1.1 413/)
     assert.equal(store.calls, 0)
-  })
-
-  test('serves an honest sender while a hundred slow ones hang on', async () => {
-    const { hook, store } = await startWebhook()
-    for (let index = 0; index < 100; index++) await raw(hook, `${head(10)}x`)
-    assert.equal((await post(hook, 'x')).status, 202)
-    assert.equal(store.messages.length, 1)
   })
 })

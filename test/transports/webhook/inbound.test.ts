@@ -3,37 +3,11 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
-import { Webhooks } from '@octokit/webhooks'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { until } from '../../fixtures/until.ts'
 import { type Body, json, post, startWebhook } from './harness.ts'
 
 describe('a webhook gateway answers', () => {
-  test('202 with the id of the message once it is durable, and not before', async () => {
-    const { post, store, last } = await startWebhook()
-    const release = store.hold()
-    let answered = false
-    const pending = post('hello').then((answer) => {
-      answered = true
-      return answer
-    })
-    await until(() => store.calls === 1, 'the call of accept')
-    assert.equal(answered, false)
-    release()
-    const answer = await pending
-    assert.equal(answer.status, 202)
-    assert.deepEqual(answer.body, { id: last().id })
-  })
-
-  test('200 with the first id and duplicate to a delivery that comes again', async () => {
-    const { post, store } = await startWebhook()
-    const first = await post('{}', { ...json, 'x-github-delivery': 'd-1' })
-    const second = await post('{}', { ...json, 'x-github-delivery': 'd-1' })
-    assert.equal(second.status, 200)
-    assert.deepEqual(second.body, { id: first.body.id, duplicate: true })
-    assert.equal(store.messages.length, 1)
-  })
-
   test('401 to a forged delivery, which is never accepted, with a challenge where the scheme has one', async () => {
     const github = await startWebhook({ verify: { scheme: 'github', secret: 's' } })
     const forged = await github.post('{}', { ...json, 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })
@@ -102,12 +76,6 @@ describe('a webhook gateway answers', () => {
     assert.equal(store.messages.length, 1)
   })
 
-  test('500, never 2xx, where accept fails in a way that nobody foresaw', async () => {
-    const { post, store } = await startWebhook()
-    store.fail(new Error('who knows'))
-    assert.equal((await post('x')).status, 500)
-  })
-
   test('400 to JSON that is none, to text that is no UTF-8, to JSON too deep, to a compressed body', async () => {
     const { post, store } = await startWebhook()
     const bad: [body: Body, headers: Record<string, string>][] = [
@@ -172,22 +140,5 @@ describe('a webhook gateway answers', () => {
     assert.deepEqual([answer.status, answer.body], [200, { challenge: '3eZbr' }])
     assert.equal((await post(body, json)).status, 401)
     assert.equal(store.calls, 0)
-  })
-
-  test('many deliveries at once, signed, each with its own id', async () => {
-    const { post, store } = await startWebhook({ verify: { scheme: 'github', secret: 's' } })
-    const answers = await Promise.all(
-      Array.from({ length: 200 }, async (_, index) => {
-        const body = JSON.stringify({ index })
-        const signature = await new Webhooks({ secret: 's' }).sign(body)
-        return post(body, {
-          ...json,
-          'x-hub-signature-256': signature,
-          'x-github-delivery': `d${index % 100}`,
-        })
-      }),
-    )
-    assert.equal(new Set(answers.map((answer) => answer.body.id)).size, 100)
-    assert.equal(store.messages.length, 100)
   })
 })

@@ -99,10 +99,6 @@ function judge(
 for (const [name, { options, secrets, sign, timed }] of Object.entries(schemes)) {
   const [first, second] = secrets
   describe(`verify: ${name}`, () => {
-    test('takes what the provider signs', async () => {
-      assert.equal(judge(options, first, await sign(first, BODY, NOW), BODY), undefined)
-    })
-
     test('takes either secret while they are rotated, and no third', async () => {
       const headers = await sign(second, BODY, NOW)
       assert.equal(judge(options, [first, second], headers, BODY), undefined)
@@ -143,11 +139,8 @@ for (const [name, { options, secrets, sign, timed }] of Object.entries(schemes))
       for (const shift of [-299_000, 299_000]) {
         assert.equal(judge(options, first, await sign(first, BODY, NOW + shift), BODY), undefined)
       }
-    })
-
-    test('takes the window from the option tolerance', async () => {
-      const headers = await sign(first, BODY, NOW - 20_000)
-      assert.ok(judge({ ...options, tolerance: '10s' }, first, headers, BODY))
+      const old = await sign(first, BODY, NOW - 20_000)
+      assert.ok(judge({ ...options, tolerance: '10s' }, first, old, BODY))
     })
   })
 }
@@ -170,16 +163,6 @@ describe('verify: signatures side by side', () => {
       'svix-signature': `v1a,xyz ${sign(otherWhsec)} ${sign(whsec)}`,
     }
     assert.equal(judge({ scheme: 'standard-webhooks' }, whsec, headers, BODY), undefined)
-  })
-
-  test('looks at a bounded number of signatures', () => {
-    const good = Stripe.webhooks.generateTestHeaderString({
-      payload: BODY,
-      secret: 's',
-      timestamp: NOW / 1000,
-    })
-    const many = `${good.split(',')[0]},${'v1=00,'.repeat(500)}${good.split(',')[1]}`
-    assert.ok(judge({ scheme: 'stripe' }, 's', { 'stripe-signature': many }, BODY))
   })
 })
 

@@ -14,7 +14,7 @@ const PATH = '/ws'
 /** Starts a WebSocket gateway with these options on a real listener; it ends with the tests of the file. */
 export async function startWebsocket(options: object = {}, fixtureOptions: TransportFixtureOptions = {}) {
   const fixture = await startTransportFixture(fixtureOptions)
-  const transport = websocket.create(websocketOptions.parse({ path: PATH, ...options }), fixture.deps)
+  const transport = await websocket.create(websocketOptions.parse({ path: PATH, ...options }), fixture.deps)
   await transport.start()
   after(async () => {
     await transport.close()

@@ -32,7 +32,7 @@ describe('peers that are dead or slow', () => {
     const [chunk] = await once(socket, 'data')
     assert.match(String(chunk), /101 Switching/)
     await transport.close()
-    await until(async () => (await http.connections()) === 0, 'no connection')
+    await until(() => http.connections() === 0, 'no connection')
   })
 
   test('a reader that stops reading gets a bounded buffer, and everything when it reads again', async () => {

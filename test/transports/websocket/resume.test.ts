@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { until } from '../../fixtures/until.ts'
-import { connect, startWebsocket } from './harness.ts'
+import { startWebsocket } from './harness.ts'
 
 describe('resuming a conversation', () => {
   test('replays exactly the replies that were missed, in order, also through another daemon', async () => {
@@ -58,19 +58,6 @@ describe('resuming a conversation', () => {
     assert.deepEqual(
       seen,
       Array.from({ length: total }, (_, index) => index + 1),
-    )
-  })
-
-  test('sends a reply with a known key once', async () => {
-    const { connect, reply } = await startWebsocket()
-    const client = await connect()
-    await reply(client.conversation, 'one')
-    await reply(client.conversation, 'one')
-    await reply(client.conversation, 'two')
-    await until(() => client.frames.length >= 2, 'two replies')
-    assert.deepEqual(
-      client.frames.map(({ text }) => text),
-      ['one', 'two'],
     )
   })
 
@@ -133,20 +120,5 @@ describe('resuming a conversation', () => {
     await until(() => failures > 0, 'a read that fails')
     deps.replies.read = read
     assert.equal((await client.next('message')).text, 'one')
-  })
-})
-
-describe('a client on a daemon that goes away', () => {
-  test('resumes on the next one where it was', async () => {
-    const store = createMemoryStore()
-    const old = await startWebsocket({}, { store })
-    const client = await connect(old.address)
-    await old.transport.stop()
-    await old.transport.close()
-    assert.equal(await client.closed, 1001)
-    const next = await startWebsocket({}, { store })
-    await next.reply(client.conversation, 'hello again')
-    const back = await next.connect(`?conversation=${client.conversation}&after=0`)
-    assert.equal((await back.next('message')).text, 'hello again')
   })
 })

@@ -1,0 +1,39 @@
+import type { Server } from 'node:http'
+import { TriviumError } from '../core/errors.ts'
+
+export type Address = { host: string; port: number }
+
+/** `host:port`, with brackets around an IPv6 address. */
+export function textOf({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/**
+ * Listens, and resolves with the address in use (port 0 picks one). Throws `config_invalid` where it is taken or not
+ * ours; `setting` names where another one is chosen.
+ */
+export function listenOn(server: Server, wanted: Address, setting: string): Promise<Address> {
+  return new Promise((resolve, reject) => {
+    const failed = (cause: Error) => {
+      const details = `Cannot listen on ${textOf(wanted)}: ${cause.message}. Free it, or set ${setting}.`
+      reject(new TriviumError('config_invalid', { details }, { cause }))
+    }
+    server.once('error', failed)
+    server.listen(wanted.port, wanted.host, () => {
+      server.off('error', failed)
+      const bound = server.address()
+      const { address: host, port } =
+        typeof bound === 'object' && bound ? bound : { address: wanted.host, port: wanted.port }
+      resolve({ host, port })
+    })
+  })
+}
+
+/** Closes a server with the connections that wait on it. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    if (!server.listening) return resolve()
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}

@@ -1,0 +1,188 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import type { Event } from '../core/event.ts'
+import { type Json, toJson } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import { makeId, randomTail } from '../core/message-id.ts'
+import type { GroupBatch, Store } from '../core/store.ts'
+import { pause } from '../lib/pause.ts'
+import { waitFor } from '../lib/wait-for.ts'
+import { createWorker, failedAttempt, type Worker } from './worker.ts'
+
+/** A consumer group whose events invoke a skill. */
+export type Subscription = { topic: string; group: string; ref: string }
+
+/** The subscriptions with a `ref`, on the store: they go on after a restart and on any daemon. */
+export type Subscriptions = {
+  add(subscription: Subscription): Promise<void>
+  /** Ends it; with `ref` only where it is that one. Tells whether there was one to end. */
+  remove(subscription: { topic: string; group: string; ref: string | undefined }): Promise<boolean>
+}
+
+const subscriptionSchema = z.object({ topic: z.string(), group: z.string(), ref: z.string() })
+const jobSchema = z.object({ ref: z.string(), event: z.unknown() })
+
+const QUEUE = 'subscriptions'
+const PREFIX = 'trivium:subscription:'
+/** Written with each change of a subscription, so that every daemon on the store hears of it. */
+const CHANGED = 'trivium:subscriptions'
+const RETRY = { attempts: 5, first: 1000, longest: 60_000 }
+/** Ms for which a batch of events is hidden from the group while it becomes jobs. */
+const HANDOVER_LEASE = 30_000
+const BATCH = 100
+/** Pause after the store failed (ms). */
+const STORE_PAUSE = 1_000
+
+export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number): Subscriptions {
+  const keyOf = ({ topic, group }: { topic: string; group: string }) => `${PREFIX}${topic}\n${group}`
+  return {
+    async add(subscription) {
+      // With the time, so that one that was ended and made again is another.
+      await kv.set(keyOf(subscription), { ...subscription, since: now() })
+      await kv.set(CHANGED, now())
+    },
+    async remove({ ref, ...named }) {
+      const known = await kv.get(keyOf(named))
+      if (!known || (ref !== undefined && subscriptionSchema.parse(known.value).ref !== ref)) return false
+      await kv.delete(keyOf(named))
+      await kv.set(CHANGED, now())
+      return true
+    },
+  }
+}
+
+/**
+ * Makes each event of a subscription a durable job: leased from the group, added under the event's id (so a
+ * crash between adds it once), then acknowledged. The jobs run in order per subscription, with retries and
+ * dead letters like those of dispatch. Takes up what any daemon subscribes.
+ */
+export function createSubscriptionRunner(options: {
+  store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
+  owner: string
+  invoke(ref: string, event: unknown, signal: AbortSignal, rootId: string): Promise<unknown>
+  log: Log
+  now(): number
+}): Pick<Worker, 'start' | 'stop'> {
+  const { store, log, now } = options
+  const running = new Map<string, { value: Json; abort: AbortController }>()
+  const loops = new Set<Promise<void>>()
+  const stopping = new AbortController()
+  /** The last change that was taken up. */
+  let seen: number | undefined
+
+  const worker = createWorker({
+    queue: QUEUE,
+    store,
+    owner: options.owner,
+    concurrency: 16,
+    limits: () => new Map(),
+    lease: HANDOVER_LEASE,
+    async run(job, signal) {
+      const { ref, event } = jobSchema.parse(job.data)
+      try {
+        await options.invoke(ref, event, signal, job.id)
+        return { outcome: 'done' }
+      } catch (thrown) {
+        if (signal.aborted) throw thrown
+        const outcome = failedAttempt(job, thrown, RETRY, now())
+        if (outcome.outcome === 'dead') {
+          log.error({ ref, err: thrown }, 'an event of a subscription became a dead letter')
+        }
+        return outcome
+      }
+    },
+    log,
+    now,
+  })
+
+  /** Repeats a step until `signal` aborts. */
+  const repeat = (step: () => Promise<void>, signal: AbortSignal) => {
+    const loop = async () => {
+      while (!signal.aborted) {
+        try {
+          await step()
+        } catch (err) {
+          log.warn({ err }, 'subscriptions cannot be served; trying again')
+          await pause(STORE_PAUSE, signal)
+        }
+      }
+    }
+    const ended = loop().finally(() => loops.delete(ended))
+    loops.add(ended)
+  }
+
+  const handOver = async ({ topic, group, ref }: Subscription, signal: AbortSignal) => {
+    const events = await waitFor<Event[]>({
+      async attempt() {
+        const read = { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE } as const
+        const [batch] = await store.topics.read(topic, [read])
+        const events = batch ? withGap(topic, batch, now()) : []
+        return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
+      },
+      watch: (wake) => store.onSignal(`topic:${topic}`, wake),
+      signal,
+    })
+    if (!events) return
+    const lane = `${topic}/${group}`
+    const jobs = events.map((event) => ({
+      id: `${lane}/${event.id}`,
+      lane,
+      group: ref,
+      data: toJson({ ref, event }),
+    }))
+    await store.jobs.add(QUEUE, jobs)
+    const ids = events.map(({ id }) => id)
+    await store.topics.ack(topic, group, ids)
+  }
+
+  const end = (key: string) => {
+    running.get(key)?.abort.abort()
+    running.delete(key)
+  }
+
+  /** Begins what was subscribed and ends what is gone, at the start and after each change. */
+  const follow = async () => {
+    const change = await waitFor<number>({
+      async attempt() {
+        const version = (await store.kv.get(CHANGED))?.version ?? 0
+        return version === seen ? {} : { value: version }
+      },
+      watch: (wake) => store.onSignal(`kv:${CHANGED}`, wake),
+      signal: stopping.signal,
+    })
+    if (change === undefined) return
+    const keys = new Set(await store.kv.list(PREFIX, 10_000))
+    for (const key of running.keys()) if (!keys.has(key)) end(key)
+    for (const key of keys) {
+      const known = await store.kv.get(key)
+      if (!known || stopping.signal.aborted) continue
+      const { value } = known
+      if (isDeepStrictEqual(running.get(key)?.value, value)) continue
+      end(key)
+      const subscription = subscriptionSchema.parse(value)
+      const abort = new AbortController()
+      running.set(key, { value, abort })
+      repeat(() => handOver(subscription, abort.signal), abort.signal)
+    }
+    seen = change
+  }
+
+  return {
+    start() {
+      worker.start()
+      repeat(follow, stopping.signal)
+    },
+    async stop(grace) {
+      stopping.abort()
+      for (const key of running.keys()) end(key)
+      await Promise.all([worker.stop(grace), ...loops])
+    },
+  }
+}
+
+/** A group that fell behind retention is told so by an event of its own, before what is still there. */
+export function withGap(topic: string, { events, missed }: GroupBatch, timestamp: number): Event[] {
+  if (missed === 0) return events
+  const id = makeId(timestamp, 0, randomTail())
+  return [{ id, topic, type: 'gap', source: 'trivium', data: { missed }, timestamp }, ...events]
+}
