@@ -4,7 +4,6 @@ import { parseEnv } from 'node:util'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import { isMissing } from '../lib/disk.ts'
-import type { Path } from './yaml-file.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -17,59 +16,9 @@ export async function readEnvironment(cwd: string, env: Environment): Promise<En
     return { ...parseEnv(await readFile(join(cwd, '.env'), 'utf8')), ...env }
   } catch (cause) {
     if (isMissing(cause)) return env
-    throw new TriviumError(
-      'config_invalid',
-      { details: `.env  cannot be read: ${reasonOf(cause)}` },
-      { cause },
-    )
+    const details = `.env  cannot be read: ${reasonOf(cause)}`
+    throw new TriviumError('config_invalid', { details }, { cause })
   }
-}
-
-/** One `${…}` in a text. `optional`: it has a default. `value`: what the environment says; empty is unset. */
-export type Variable = { path: Path; name: string; optional: boolean; value?: string }
-
-const TOKEN = /\$?\$\{[^}]*\}?/g
-const VARIABLE = /^\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}$/
-
-/**
- * Puts the environment into every text of a value: `${NAME}`, and `${NAME:-default}` where NAME may be
- * unset or empty. `$${` is a plain `${`. A variable that is missing leaves nothing; `variables` tells. `malformed` gets
- * each `${` that is no variable.
- */
-export function interpolate(
-  value: unknown,
-  env: Environment,
-  base: Path,
-  malformed: (path: Path, token: string) => void,
-): { value: unknown; variables: Variable[] } {
-  const variables: Variable[] = []
-
-  const visit = (current: unknown, path: Path): unknown => {
-    if (typeof current === 'string') return fill(current, path)
-    if (Array.isArray(current)) return current.map((item, index) => visit(item, [...path, index]))
-    if (!isJsonObject(current)) return current
-    return Object.fromEntries(
-      Object.entries(current).map(([key, item]) => [key, visit(item, [...path, key])]),
-    )
-  }
-
-  const fill = (text: string, path: Path): string =>
-    text.replaceAll(TOKEN, (token) => {
-      if (token.startsWith('$$')) return token.slice(1)
-      const [, name, fallback] = VARIABLE.exec(token) ?? []
-      if (name === undefined) malformed(path, token)
-      if (name === undefined) return token
-      const found = Object.hasOwn(env, name) ? env[name] : undefined
-      variables.push({ path, name, optional: fallback !== undefined, ...(found ? { value: found } : {}) })
-      return found || fallback || ''
-    })
-
-  return { value: visit(value, base), variables }
-}
-
-/** The variables that are needed and not set. */
-export function missingOf(variables: readonly Variable[]): Variable[] {
-  return variables.filter(({ optional, value }) => !optional && value === undefined)
 }
 
 const SECRET_KEY = /secret|token|pass|api-?key|credential/i
@@ -83,11 +32,12 @@ const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
  * the control token, and the passwords in the Redis URL. Longest first, so that one inside another goes too.
  */
 export function secretsOf(
-  fromVariables: ReadonlySet<string>,
+  fromVariables: readonly string[],
   file: unknown,
-  { token, redisUrl = '' }: { token?: string; redisUrl?: string },
+  { token = '', redisUrl = '' }: { token?: string; redisUrl?: string },
 ): string[] {
-  const found = new Set(fromVariables)
+  const passwords = [...redisUrl.matchAll(/\/\/[^/@\s]*:([^/@\s]+)@/g)].map(([, password = '']) => password)
+  const found = new Set([...fromVariables, token, ...passwords])
   const collect = (value: unknown, isSecret: boolean) => {
     if (typeof value === 'string' && isSecret) found.add(value)
     if (Array.isArray(value)) for (const item of value) collect(item, isSecret)
@@ -95,10 +45,6 @@ export function secretsOf(
     for (const [key, item] of Object.entries(value)) collect(item, SECRET_KEY.test(key))
   }
   collect(file, false)
-  if (token !== undefined) found.add(token)
-  for (const [, password = ''] of redisUrl.matchAll(/\/\/[^/@\s]*:([^/@\s]+)@/g)) {
-    found.add(password)
-  }
   return [...found]
     .filter((text) => text.length >= MIN_SECRET && !PLAIN.test(text) && !text.includes('${'))
     .toSorted((a, b) => b.length - a.length)

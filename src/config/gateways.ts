@@ -3,7 +3,6 @@ import { isJsonObject } from '../core/json.ts'
 import type { TransportKind } from '../core/transport.ts'
 import { hint, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
-import { missingOf } from './environment.ts'
 import type { RoutedSkill } from './skill-routes.ts'
 
 /** The transports that exist, by kind. Only their option schemas are looked at. */
@@ -82,12 +81,11 @@ function parseGateway(
     const message = `bad name ${quote(name)}: a gateway's name has letters, digits, and _ . - inside`
     checker.report(path, 'key', message)
   }
-  const { value, variables } = checker.fill(raw, path)
-  if (!isJsonObject(value)) {
+  if (!isJsonObject(raw)) {
     checker.report(path, 'value', 'expected a mapping with at least `transport`')
     return undefined
   }
-  const head = checker.parse(gatewayCommon, value, path, { variables })
+  const head = checker.parse(gatewayCommon, raw, path)
   if (!head) return undefined
   const { transport, open } = head
   const kind = Object.hasOwn(transports, transport) ? transports[transport] : undefined
@@ -96,11 +94,11 @@ function parseGateway(
     checker.report([...path, 'transport'], 'value', message)
     return undefined
   }
-  const missing = new Set(missingOf(variables).map((variable) => variable.name))
+  const missing = new Set(checker.missing(path).map((variable) => variable.name))
   const enabled = head.enabled === 'auto' ? missing.size === 0 : String(head.enabled) === 'true'
-  if (enabled) checker.reportMissing(variables)
-  const own = Object.fromEntries(Object.entries(value).filter(([key]) => !COMMON.includes(key)))
-  const options = checker.parse(kind.options, own, path, { variables, alsoKnown: COMMON })
+  if (enabled) checker.reportMissing(path)
+  const own = Object.fromEntries(Object.entries(raw).filter(([key]) => !COMMON.includes(key)))
+  const options = checker.parse(kind.options, own, path, COMMON)
   if (enabled) return { name, transport, enabled, open, options }
   const unset = `${[...missing].join(', ')} ${missing.size === 1 ? 'is' : 'are'} not set`
   const why = head.enabled === 'auto' ? `enabled: auto, and ${unset}` : 'enabled: false'

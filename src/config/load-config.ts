@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Route } from '../core/route.ts'
+import { defined } from '../lib/defined.ts'
 import { hint, quote } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
@@ -16,6 +17,7 @@ import {
   daemonSchema,
   type ModelConfig,
   modelSchema,
+  SECTIONS,
   skillsSchema,
 } from './sections.ts'
 import type { RoutedSkill } from './skill-routes.ts'
@@ -52,16 +54,10 @@ export type LoadOptions = {
   skills?: readonly RoutedSkill[]
 }
 
-/** The sections alone, each of which is parsed by itself, so that a mistake in one does not hide those in others. */
-const section = z.unknown().optional()
-const sectionsSchema = z.strictObject({
-  daemon: section,
-  gateways: section,
-  routes: section,
-  access: section,
-  model: section,
-  skills: section,
-})
+/** Each section is parsed by itself, so that a mistake in one does not hide those in others. */
+const sectionsSchema = z.strictObject(
+  Object.fromEntries(SECTIONS.map((name) => [name, z.unknown().optional()])),
+)
 
 /** Reads the configuration, or throws `config_invalid` with every error in it, each with its place. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
@@ -78,9 +74,9 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
   const file = configPath(cwd, env, options.path)
   const { yaml, problems } = await readYaml(file, cwd)
   if (!yaml) return { problems }
-  const checker = createChecker(yaml, env)
   try {
-    const config = assemble(yaml.value, { ...options, env, file }, checker)
+    const checker = createChecker(yaml, env)
+    const config = assemble({ ...options, env, file }, checker)
     const found = checker.problems.toSorted(
       (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
     )
@@ -99,14 +95,10 @@ export function configPath(cwd: string, env: Environment, path?: string): string
   return resolve(cwd, path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
 }
 
-function assemble(
-  value: unknown,
-  options: LoadOptions & { file: string },
-  checker: Checker,
-): Omit<Config, 'warnings'> {
+function assemble(options: LoadOptions & { file: string }, checker: Checker): Omit<Config, 'warnings'> {
   const { env, cwd, file, transports, skills } = options
-  const sections = isJsonObject(value) ? value : {}
-  checker.parse(sectionsSchema, value ?? {}, [])
+  const sections = isJsonObject(checker.value) ? checker.value : {}
+  checker.parse(sectionsSchema, checker.value ?? {}, [])
   const daemon = parseDaemon(sections.daemon ?? {}, { env, cwd, file }, checker)
   const gateways = parseGateways(sections.gateways, transports, checker)
   const names = gateways.map((gateway) => gateway.name)
@@ -115,7 +107,7 @@ function assemble(
     checker.report(path, 'key', `there is no gateway ${quote(name)}${hint(name, names)}`)
   }
   if (skills) checkAnswers(gateways, skills, checker)
-  const world = { gateways, transports: Object.keys(transports), ...(skills ? { skills } : {}) }
+  const world = { gateways, transports: Object.keys(transports), ...defined({ skills }) }
   const routes = parseRoutes(sections.routes, world, checker)
   if (!gateways.some((gateway) => gateway.enabled)) {
     checker.report(['gateways'], 'key', 'no gateway is started, so nothing can come in', 'warning')
@@ -133,9 +125,9 @@ function assemble(
     gateways,
     routes,
     access,
-    ...(model ? { model } : {}),
+    ...defined({ model }),
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
-    secrets: secretsOf(checker.secrets, sections, daemon),
+    secrets: secretsOf(checker.secrets(), sections, daemon),
   }
 }
 

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { duration, timerDuration } from '../core/units.ts'
-import { defined } from '../lib/defined.ts'
+import { camelKeys } from '../lib/camel.ts'
+
+/** The sections of the file. */
+export const SECTIONS = ['daemon', 'gateways', 'routes', 'access', 'model', 'skills']
 
 /** Where something listens. Port 0 picks a free one. */
 export type Address = { host: string; port: number }
@@ -24,25 +27,17 @@ const retention = z
   .strictObject({
     'max-age': duration.default(7 * 86_400_000),
     'max-count': count.default(1_000_000),
-    gateways: z
-      .record(
-        z.string(),
-        z.strictObject({ 'max-age': duration }).transform((one) => ({ maxAge: one['max-age'] })),
-      )
-      .default({}),
+    gateways: z.record(z.string(), z.strictObject({ 'max-age': duration }).transform(camelKeys)).default({}),
     topics: z
       .record(
         z.string(),
         z
           .strictObject({ 'max-age': duration.exactOptional(), 'max-count': count.exactOptional() })
-          .transform((one) => defined({ maxAge: one['max-age'], maxCount: one['max-count'] })),
+          .transform(camelKeys),
       )
       .default({}),
   })
-  .transform(({ 'max-age': maxAge, 'max-count': maxCount, ...rest }) => ({
-    journal: { maxAge, maxCount },
-    ...rest,
-  }))
+  .transform(({ gateways, topics, ...journal }) => ({ journal: camelKeys(journal), gateways, topics }))
 
 /** The section `daemon:`. */
 export const daemonSchema = z
@@ -74,21 +69,7 @@ export const daemonSchema = z
         "Messages that dispatch may be behind before new ones are refused; else the store's own bound.",
       ),
   })
-  .transform((section) => ({
-    dataDir: section['data-dir'],
-    listen: section.listen,
-    controlListen: section['control-listen'],
-    redisPrefix: section['redis-prefix'],
-    logLevel: section['log-level'],
-    grace: section.grace,
-    retention: section.retention,
-    ...defined({
-      config: section.config,
-      token: section.token,
-      redisUrl: section['redis-url'],
-      maxBacklog: section['max-backlog'],
-    }),
-  }))
+  .transform(camelKeys)
 
 /** How the daemon itself runs. Paths are absolute, times in milliseconds. */
 export type DaemonConfig = Omit<z.output<typeof daemonSchema>, 'config'>
@@ -125,15 +106,7 @@ export const modelSchema = z
     'max-output-tokens': z.int().min(1).exactOptional(),
     timeout: timerDuration.exactOptional(),
   })
-  .transform(
-    ({
-      'base-url': baseUrl,
-      'api-key': apiKey,
-      'max-steps': maxSteps,
-      'max-output-tokens': maxOutputTokens,
-      ...rest
-    }) => ({ ...rest, ...defined({ baseUrl, apiKey, maxSteps, maxOutputTokens }) }),
-  )
+  .transform(camelKeys)
 
 export type ModelConfig = z.output<typeof modelSchema>
 

@@ -1,0 +1,10 @@
+type Camel<K> = K extends `${infer A}-${infer B}` ? `${A}${Capitalize<Camel<B>>}` : K
+
+/** The object with its `kebab-case` keys in `camelCase`: how files spell them, and how code does. */
+export function camelKeys<T extends object>(values: T): { [K in keyof T as Camel<K>]: T[K] } {
+  const entries = Object.entries(values).map(([key, value]) => [
+    key.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
+    value,
+  ])
+  return Object.fromEntries(entries)
+}
