@@ -1,11 +1,11 @@
+import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { transports } from '../../transports/registry.ts'
 import { readEnvironment } from '../config/environment.ts'
-import { type ConfigWatcher, watchConfig } from '../config/watch-config.ts'
+import { watchFiles } from '../config/watch-files.ts'
 import { createLogger } from '../control/logger.ts'
-import { TriviumError } from '../core/errors.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { createDaemon, type Daemon } from '../daemon.ts'
+import { createDaemon, type Daemon, type DaemonOptions } from '../daemon.ts'
 import { banner } from './banner.ts'
 import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts'
 import { type Environs, loadFor } from './environs.ts'
@@ -17,9 +17,13 @@ import type { Terminal } from './terminal.ts'
  */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
   const began = performance.now()
-  const load = loadFor(environs)
-  const first = await load()
-  let secrets: readonly string[] = first.secrets
+  const first = await loadFor(environs)()
+  let secrets = first.secrets
+  const load: DaemonOptions['load'] = async (skills) => {
+    const config = await loadFor({ ...environs, path: first.file })(skills)
+    secrets = config.secrets
+    return config
+  }
   const log = createLogger({
     level: first.daemon.logLevel === 'fatal' ? 'error' : first.daemon.logLevel,
     secrets: () => secrets,
@@ -27,23 +31,28 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     pretty: terminal.isTerminal,
   })
   const daemon = await createDaemon({
-    async load(skills) {
-      const config = await load(skills)
-      secrets = config.secrets
-      return config
-    },
+    load,
     mode: 'serve',
     version: environs.version,
     env: await readEnvironment(environs.cwd, environs.env),
     log,
   })
   const { dataDir } = daemon.config().daemon
-  let watcher: ConfigWatcher | undefined
-  const reload = async () => {
-    await daemon.manager.reload()
-    await watcher?.reload()
+  const failed = (error: unknown) =>
+    log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
+  /** One at a time, in order. */
+  let reloading = Promise.resolve()
+  const reload = (prepare: () => unknown = () => {}) => {
+    reloading = reloading
+      .then(prepare)
+      .then(async () => {
+        const config = await load(daemon.skills())
+        await daemon.apply(config)
+        log.info({ routes: config.routes.length }, 'the configuration is reloaded')
+      })
+      .catch(failed)
   }
-  const ended = untilSignalled(daemon, reload, log)
+  const ended = untilSignalled(daemon, () => reload(daemon.manager.reload), log)
   process.on('unhandledRejection', (err) => {
     // Most likely a skill's: one that forgets an await must not take all others with it.
     log.error({ err }, 'a promise was rejected and nobody awaited it; is there an await missing in a skill?')
@@ -51,25 +60,16 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
-    watcher = await watchConfig({
-      initial: daemon.config(),
-      load: () => ({ env: environs.env, cwd: environs.cwd, transports, skills: daemon.skills() }),
-      async onChange(config) {
-        secrets = config.secrets
-        await daemon.apply(config)
-        log.info({ routes: config.routes.length }, 'the configuration is reloaded')
-      },
-      onError: ({ message }) => log.error({}, `the last good configuration stays in force: ${message}`),
-    })
+    const unwatch = await watchFiles([first.file, join(environs.cwd, '.env')], () => reload(), failed)
     // A skill may bring a route, and a route may wait for its skill.
-    await daemon.manager.watch(() => void watcher?.reload())
+    await daemon.manager.watch(() => reload())
     const store = daemon.store.kind
     await writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
     setFlagsFromString(HEAP_GROWTH)
     const took = Math.round(performance.now() - began)
     terminal.out(banner({ ...addresses, daemon, version: environs.version, took }))
     const code = await ended
-    await watcher.close()
+    await unwatch()
     return code
   } catch (error) {
     await daemon.stop()
@@ -86,7 +86,7 @@ const HEAP_GROWTH = '--heap-growing-percent=50'
 const SAME_SIGNAL = 500
 
 /** Resolves with the exit code once the daemon has drained. */
-function untilSignalled(daemon: Daemon, reload: () => Promise<unknown>, log: Log): Promise<number> {
+function untilSignalled(daemon: Daemon, reload: () => void, log: Log): Promise<number> {
   return new Promise((resolve) => {
     let stoppedAt: number | undefined
     const onSignal = (signal: NodeJS.Signals) => {
@@ -101,6 +101,6 @@ function untilSignalled(daemon: Daemon, reload: () => Promise<unknown>, log: Log
     }
     process.on('SIGTERM', onSignal)
     process.on('SIGINT', onSignal)
-    process.on('SIGHUP', () => void reload())
+    process.on('SIGHUP', reload)
   })
 }
