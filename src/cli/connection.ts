@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { readEnvironment } from '../config/environment.ts'
 import { configPath } from '../config/load-config.ts'
+import type { DaemonConfig } from '../config/sections.ts'
 import type { Submission } from '../control/api.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
@@ -37,35 +38,36 @@ export async function ask(
 
 /** Connects to the running daemon. Throws `not_running`. `client` names who asks. */
 export async function connect(environs: Environs, client?: string): Promise<Connection> {
-  const { dataDir, control, token } = await findDaemon(environs)
-  if (control === undefined) throw new TriviumError('not_running', { path: dataDir })
-  return remote(control, token, client)
+  const { dataDir, token } = await placeOf(environs)
+  const file = readDaemonFile(dataDir)
+  if (!file) throw new TriviumError('not_running', { path: dataDir })
+  return remote(file.control, token ?? readToken(dataDir), client)
 }
 
 /** Connects to the running daemon, or opens the store in this process; there is one writer in either case. */
 export async function connectOrOpen(environs: Environs): Promise<Connection> {
-  const { control, token } = await findDaemon(environs)
-  return control === undefined ? local(environs) : remote(control, token)
+  return connect(environs).catch((error: unknown) => {
+    if (isNotRunning(error)) return local(environs)
+    throw error
+  })
+}
+
+export function isNotRunning(error: unknown): boolean {
+  return error instanceof TriviumError && error.code === 'not_running'
 }
 
 /** A daemon is found in its data dir, also while its routes.yaml is broken. */
-async function findDaemon(environs: Environs): Promise<{ dataDir: string; control?: string; token: string }> {
-  const { cwd, env: given, path } = environs
-  let place: { dataDir: string; token?: string | undefined }
+async function placeOf(environs: Environs): Promise<Pick<DaemonConfig, 'dataDir' | 'token'>> {
   try {
-    place = (await loadFor(environs)()).daemon
+    return (await loadFor(environs)()).daemon
   } catch (error) {
-    const env = await readEnvironment(cwd, given).catch(() => given)
+    const { cwd, path } = environs
+    const env = await readEnvironment(cwd, environs.env).catch(() => environs.env)
     const beside = join(dirname(configPath(cwd, env, path)), '.trivium')
     const dataDir = env.TRIVIUM_DATA_DIR ? resolve(cwd, env.TRIVIUM_DATA_DIR) : beside
     if (!readDaemonFile(dataDir)) throw error
-    place = { dataDir, token: env.TRIVIUM_TOKEN || undefined }
+    return { dataDir, ...defined({ token: env.TRIVIUM_TOKEN || undefined }) }
   }
-  const { dataDir, token } = place
-  const file = readDaemonFile(dataDir)
-  return file
-    ? { dataDir, control: file.control, token: token ?? readToken(dataDir) }
-    : { dataDir, token: '' }
 }
 
 /** Without the file the daemon was given its token, and this command was not. */
@@ -99,25 +101,9 @@ function remote(control: string, token: string, client = clientName()) {
 }
 
 async function local(environs: Environs): Promise<Connection> {
-  const [{ createDaemon }, { createLogger }] = await Promise.all([
-    import('../daemon.ts'),
-    import('../control/logger.ts'),
-  ])
-  let secrets: readonly string[] = []
-  const daemon = await createDaemon({
-    async load(skills) {
-      const config = await loadFor(environs)(skills)
-      secrets = config.secrets
-      return config
-    },
-    mode: 'local',
-    version: environs.version,
-    env: await readEnvironment(environs.cwd, environs.env),
-    log: createLogger({ level: 'warn', secrets: () => secrets, destination: process.stderr, pretty: true }),
-  })
+  const { createOwnDaemon } = await import('./own-daemon.ts')
+  const { daemon } = await createOwnDaemon(environs, { mode: 'local', level: 'warn', pretty: true })
   const { operator } = daemon
-  // Only a message that wants its answer needs the roads: looking must start no skill and send nothing.
-  let started: Promise<unknown> | undefined
   const ended = new AbortController()
   const id = clientName()
   const by = {
@@ -134,8 +120,8 @@ async function local(environs: Environs): Promise<Connection> {
     status: operator.status,
     doctor: operator.doctor,
     async submit(submission) {
-      started ??= daemon.start()
-      await started
+      // Only a message that wants its answer needs the roads: looking must start no skill and send nothing.
+      await daemon.start()
       return operator.submit(submission, ended.signal)
     },
     async explain(messageId) {

@@ -1,9 +1,10 @@
 import { Command, Option } from 'commander'
+import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { isJsonObject, type Json, type JsonObject, pathGet } from '../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../core/json.ts'
 import { nearest } from '../lib/nearest.ts'
 import { type CommandContext, EXIT_NOTHING, usage } from './command.ts'
-import { type Connection, connect, connectOrOpen } from './connection.ts'
+import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { loadFor } from './environs.ts'
 import { followEvents } from './follow.ts'
 import { objectsIn, pretty, show, usageOutput } from './terminal.ts'
@@ -14,13 +15,18 @@ const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version']
 /** Skills for which "nothing came in time" is an exit code of its own. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
 
+const described = z.object({
+  description: z.string().default(''),
+  args: z
+    .object({
+      properties: z.record(z.string(), jsonObjectSchema).default({}),
+      required: z.array(z.string()).default([]),
+    })
+    .prefault({}),
+})
+
 /** A skill as the daemon describes it: its arguments with their JSON Schemas, and which of them are required. */
-type Described = {
-  name: string
-  description: string
-  properties: [name: string, schema: JsonObject][]
-  required: string[]
-}
+type Described = { name: string; description: string } & z.output<typeof described>['args']
 
 /**
  * Runs `trivium <skill> --arg value`: the flags are made from the skill's schema, as the daemon tells it.
@@ -35,7 +41,7 @@ export async function invokeByName(
   try {
     const skill = await find(connection, name, context)
     const command = commandFor(skill).configureOutput(usageOutput(context.terminal()))
-    const options = skill.properties.map(([property, schema]) => {
+    const options = Object.entries(skill.properties).map(([property, schema]) => {
       const option = optionFor(property, schema, skill.required.includes(property))
       command.addOption(option)
       if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
@@ -77,7 +83,7 @@ async function open(name: string, argv: readonly string[], context: CommandConte
   try {
     return await connect(environs)
   } catch (error) {
-    if (!(error instanceof TriviumError) || error.code !== 'not_running' || isCallbackRef(name)) throw error
+    if (!isNotRunning(error) || isCallbackRef(name)) throw error
     const { knownSkills, SHIPPED_SKILLS } = await import('../daemon/known-skills.ts')
     const { skills } = await loadFor(environs)()
     const known = (await knownSkills([...skills.folders, SHIPPED_SKILLS])).map((skill) => skill.name)
@@ -92,16 +98,8 @@ async function find(connection: Connection, name: string, context: CommandContex
     const known = objectsIn(await connection.skills()).map((skill) => String(skill.name))
     throw unknownCommand(name, known, context)
   })
-  const [properties, required] = [pathGet(found, 'args.properties'), pathGet(found, 'args.required')]
-  const schemas = isJsonObject(properties) ? Object.entries(properties) : []
-  return {
-    name,
-    description: String(pathGet(found, 'description') ?? ''),
-    properties: schemas.map(([property, schema]) => [property, isJsonObject(schema) ? schema : {}]),
-    required: schemas
-      .map(([property]) => property)
-      .filter((each) => Array.isArray(required) && required.includes(each)),
-  }
+  const { description, args } = described.parse(found)
+  return { name, description, ...args }
 }
 
 /** `{label}-{8 hex digits}`. */
@@ -145,13 +143,12 @@ function optionFor(property: string, schema: JsonObject, isRequired: boolean): O
 
 /** Values without a flag fill the required arguments that no flag gave, in schema order; a list takes all that is left. */
 function readPositional(values: readonly string[], given: JsonObject, skill: Described): JsonObject {
-  const schemas = new Map(skill.properties)
   const args: JsonObject = {}
   let rest = values
   for (const property of skill.required.filter((name) => given[name] === undefined)) {
     const [first, ...others] = rest
     if (first === undefined) return args
-    const schema = schemas.get(property) ?? {}
+    const schema = skill.properties[property] ?? {}
     const takesAll = schema.type === 'array' && others.length > 0
     args[property] = takesAll ? [...rest] : readValue(first, schema, property)
     rest = takesAll ? [] : others

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { readEnvironment } from '../config/environment.ts'
 import { watchFiles } from '../config/watch-files.ts'
-import { createLogger } from '../control/logger.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { createDaemon, type Daemon, type DaemonOptions } from '../daemon.ts'
+import type { Daemon } from '../daemon.ts'
 import { banner } from './banner.ts'
 import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts'
-import { type Environs, loadFor } from './environs.ts'
+import type { Environs } from './environs.ts'
+import { createOwnDaemon } from './own-daemon.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
@@ -17,27 +16,14 @@ import type { Terminal } from './terminal.ts'
  */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
   const began = performance.now()
-  const first = await loadFor(environs)()
-  let secrets = first.secrets
-  const load: DaemonOptions['load'] = async (skills) => {
-    const config = await loadFor({ ...environs, path: first.file })(skills)
-    secrets = config.secrets
-    return config
-  }
-  const log = createLogger({
-    level: first.daemon.logLevel === 'fatal' ? 'error' : first.daemon.logLevel,
-    secrets: () => secrets,
-    destination: process.stderr,
+  const { daemon, load, log } = await createOwnDaemon(environs, {
+    mode: 'serve',
     pretty: terminal.isTerminal,
   })
-  const daemon = await createDaemon({
-    load,
-    mode: 'serve',
-    version: environs.version,
-    env: await readEnvironment(environs.cwd, environs.env),
-    log,
-  })
-  const { dataDir } = daemon.config().daemon
+  const {
+    file,
+    daemon: { dataDir },
+  } = daemon.config()
   const failed = (error: unknown) =>
     log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
   /** One at a time, in order. */
@@ -60,7 +46,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
-    const unwatch = await watchFiles([first.file, join(environs.cwd, '.env')], () => reload(), failed)
+    const unwatch = await watchFiles([file, join(environs.cwd, '.env')], () => reload(), failed)
     // A skill may bring a route, and a route may wait for its skill.
     await daemon.manager.watch(() => reload())
     const store = daemon.store.kind

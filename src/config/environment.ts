@@ -23,7 +23,7 @@ export async function readEnvironment(cwd: string, env: Environment): Promise<En
 
 const SECRET_KEY = /secret|token|pass|api-?key|credential/i
 /** Shorter texts would blot out half of every log line. */
-const MIN_SECRET = 4
+const MIN_SECRET = 6
 /** Values of variables that are surely no secret, and that logs must be able to show. */
 const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
 

@@ -1,8 +1,6 @@
 import pino, { type DestinationStream } from 'pino'
 import type { Log } from '../core/log.ts'
 
-export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
-
 /** Fields that are never written, at any depth that our own log calls use. */
 const SECRET_FIELDS = [
   'token',
@@ -21,7 +19,7 @@ const SECRET_FIELDS = [
  * is covered at once.
  */
 export function createLogger(options: {
-  level: LogLevel
+  level: string
   secrets: () => readonly string[]
   destination: { write(line: string): unknown }
   pretty: boolean
@@ -42,13 +40,9 @@ export function createLogger(options: {
   return pino(settings, options.pretty ? prettyStream(destination) : destination)
 }
 
-/** A value shorter than this is no secret worth hiding, and hiding it would garble the log. */
-const SHORTEST_SECRET = 6
-
 function redactValues(line: string, secrets: readonly string[]): string {
   let clean = line
   for (const secret of secrets) {
-    if (secret.length < SHORTEST_SECRET) continue
     // In a JSON line a quote or a backslash of the secret is escaped.
     clean = clean.replaceAll(secret, '[secret]').replaceAll(JSON.stringify(secret).slice(1, -1), '[secret]')
   }

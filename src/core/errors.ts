@@ -177,6 +177,11 @@ export function toTriviumError(error: unknown): TriviumError {
     : new TriviumError('internal', { reason: reasonOf(error) }, { cause: error })
 }
 
+/** Refuses what comes in while the daemon stops; whoever sent it tries again. */
+export function stoppingError(): TriviumError {
+  return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
+}
+
 /** What every listener answers to a request that it refuses. */
 export function errorBody({ code, message }: TriviumError) {
   return { error: { code, message } }

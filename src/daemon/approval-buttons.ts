@@ -6,7 +6,7 @@ import type { Approval, ApprovalService } from '../core/services.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import type { Journal } from '../core/store.ts'
 import type { Outbox } from '../gateway/outbox.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 
 /** The transport whose clicks are proven: Slack says who clicked, and no client can say it instead. */
 const TRANSPORT = 'slack'
@@ -33,7 +33,7 @@ export function createApprovalButtons(outbox: Pick<Outbox, 'reply'>, journal: Pi
     async decided({ id, title, status, decidedBy: by, reason, message: head }: Approval): Promise<void> {
       const message = head && (await journal.get(head.id))
       if (message?.transport !== TRANSPORT || status === 'pending') return
-      const data = { approval: { id, title, status, ...given({ by, reason }) } }
+      const data = { approval: { id, title, status, ...defined({ by, reason }) } }
       await outbox.reply(message, { key: `approval:${id}:decided`, text: '', data })
     },
   }

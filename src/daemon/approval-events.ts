@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 import type { Logs } from '../state/logs/logs.ts'
 
 /** What ended longer ago (ms) was noted before a restart: the sweep ends it and has it asked for again at once. */
@@ -18,7 +18,7 @@ export function recordApprovals(
   now: () => number = Date.now,
 ): ApprovalService {
   const record = async (event: string, { id: approval, skill, message }: Approval, more: object) => {
-    const about = given({ channel: message?.gateway, messageId: message?.id })
+    const about = defined({ channel: message?.gateway, messageId: message?.id })
     try {
       await logs.event({ event, ...about, approval, skill, ...more })
     } catch (err) {
@@ -55,7 +55,7 @@ export function recordApprovals(
     },
     async decide(args, call) {
       const decided = await approvals.decide(args, call)
-      await record('approval_decided', decided, given({ status: decided.status, by: decided.decidedBy }))
+      await record('approval_decided', decided, defined({ status: decided.status, by: decided.decidedBy }))
       return decided
     },
   }

@@ -2,7 +2,7 @@ import type { ModelConfig } from '../config/sections.ts'
 import type { Metrics } from '../control/metrics.ts'
 import type { Log } from '../core/log.ts'
 import type { Journal } from '../core/store.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 import type { ModelUsage } from '../skills/markdown/loader.ts'
 import type { ModelOptions } from '../skills/model/resolve-model.ts'
 
@@ -17,7 +17,7 @@ export function modelSources(
   if (!model) return { env, providers: {} }
   const provider = model.name.slice(0, model.name.indexOf(':'))
   const { baseUrl: baseURL, apiKey } = model
-  if (baseURL !== undefined) return { env, providers: { [provider]: { baseURL, ...given({ apiKey }) } } }
+  if (baseURL !== undefined) return { env, providers: { [provider]: { baseURL, ...defined({ apiKey }) } } }
   const variable = `${provider.toUpperCase().replaceAll('-', '_')}_API_KEY`
   return { env: apiKey === undefined ? env : { ...env, [variable]: apiKey }, providers: {} }
 }

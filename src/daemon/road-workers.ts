@@ -11,7 +11,7 @@ import { createOutboxWorker } from '../gateway/outbox-worker.ts'
 import type { Router } from '../gateway/router.ts'
 import { isLogTarget } from '../gateway/submit.ts'
 import { createSubscriptionRunner } from '../gateway/subscriptions.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { Access } from './access.ts'
 import type { Roads } from './roads.ts'
@@ -140,7 +140,7 @@ function streaming(
   return {
     onText(delta) {
       text += delta
-      transport.stream?.({ conversation, inReplyTo, delta, text, ...given({ target }) })
+      transport.stream?.({ conversation, inReplyTo, delta, text, ...defined({ target }) })
     },
   }
 }

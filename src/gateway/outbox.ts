@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
 import type { Attachment, Message } from '../core/message.ts'
 import type { JobState, Store } from '../core/store.ts'
 import type { Reply } from '../core/transport.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
 
 export const OUTBOX_QUEUE = 'outbox'
@@ -37,7 +37,7 @@ export function createOutbox(store: Pick<Store, 'jobs' | 'onSignal'>, now: () =>
       group: gateway,
       data: toJson({ ...reply, queuedAt: now() }),
       notify: true,
-      ...given({ messageId }),
+      ...defined({ messageId }),
     }
     const [answer] = await store.jobs.add(OUTBOX_QUEUE, [job])
     return { id, queued: answer?.added ?? false }
@@ -46,7 +46,7 @@ export function createOutbox(store: Pick<Store, 'jobs' | 'onSignal'>, now: () =>
   return {
     reply({ id: inReplyTo, gateway, conversation, data }, sending) {
       const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
-      return add({ ...sending, gateway, conversation, inReplyTo, ...given({ target }) })
+      return add({ ...sending, gateway, conversation, inReplyTo, ...defined({ target }) })
     },
     sendTo: (gateway, to, sending) => add({ ...sending, gateway, to, conversation: to }),
     wait: (id, timeout, signal) =>

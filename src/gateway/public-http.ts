@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { errorBody, TriviumError, toTriviumError } from '../core/errors.ts'
+import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { PublicHttp } from '../core/transport.ts'
 import { type Address, listenOn } from './listen.ts'
@@ -93,7 +93,7 @@ export function createPublicHttp({ log, ...options }: PublicHttpOptions): Public
   }
 
   function refusal(path: string): TriviumError {
-    if (draining) return stopping()
+    if (draining) return stoppingError()
     return upgrades.has(path)
       ? new TriviumError('upgrade_required', { path })
       : new TriviumError('not_found', { path: path.slice(0, 200) })
@@ -104,7 +104,7 @@ export function createPublicHttp({ log, ...options }: PublicHttpOptions): Public
     socket.on('error', (error) => log.debug({ err: error }, 'an upgraded connection broke'))
     const handler = upgrades.get(pathOf(request.url))
     try {
-      if (!handler || draining) throw stopping()
+      if (!handler || draining) throw stoppingError()
       await handler(request, socket, head)
     } catch (error) {
       const refusal = toTriviumError(error)
@@ -123,10 +123,6 @@ export function createPublicHttp({ log, ...options }: PublicHttpOptions): Public
       return drain(server, open, grace)
     },
   }
-}
-
-function stopping(): TriviumError {
-  return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
 }
 
 function add<T>(into: Map<string, T>, taken: Map<string, unknown>[], path: string, handler: T): () => void {

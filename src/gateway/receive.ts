@@ -1,7 +1,7 @@
 import type { Call } from '../core/call.ts'
 import type { ReceiveService } from '../core/services.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
 
 /**
@@ -45,6 +45,7 @@ export function createReceive(options: {
 
 /** Inside a conversation, a call that names nothing means that conversation. */
 function filterOf({ gateway, conversation }: ReceiveFilter, message: Call['message']): ReceiveFilter {
-  if (gateway !== undefined || conversation !== undefined || !message) return given({ gateway, conversation })
+  if (gateway !== undefined || conversation !== undefined || !message)
+    return defined({ gateway, conversation })
   return { gateway: message.gateway, conversation: message.conversation }
 }

@@ -3,7 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { SendService } from '../core/services.ts'
 import type { JobState } from '../core/store.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
 import type { Outbox } from './outbox.ts'
 import { refuseApproval } from './skill-reply.ts'
@@ -27,7 +27,7 @@ export function createSend(options: {
       refuseApproval(args.gateway ?? call.message?.gateway ?? '', args.data)
       const { text, subject, attachments, data } = args
       const key = keyOf(args.key, call, options.newKey)
-      const sending = { key, text, ...given({ subject, attachments, data }) }
+      const sending = { key, text, ...defined({ subject, attachments, data }) }
       const { id, queued } = await (isReply(args, call)
         ? outbox.reply(call.message, sending)
         : outbox.sendTo(...explicitTarget(args), sending))

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
 import { attachmentSchema } from '../core/message.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 import type { Sending } from './outbox.ts'
 
 /** What of a result is of another kind is the skill's own. */
@@ -24,7 +24,7 @@ export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   if (!said) return undefined
   const { text, subject, attachments, data } = said
   const isEmpty = text === '' && !attachments?.length && Object.keys(data ?? {}).length === 0
-  return isEmpty ? undefined : { text, ...given({ subject, attachments, data }) }
+  return isEmpty ? undefined : { text, ...defined({ subject, attachments, data }) }
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
 import type { Reply, ReplyLog } from '../core/transport.ts'
-import { given } from '../lib/given.ts'
+import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { waitUntilSettled } from './settled.ts'
 
@@ -66,7 +66,7 @@ export async function submit(
     from: { id: submitted.from ?? 'cli', verified: true },
     text,
     data: { ...ownBody(submitted.data), respond: 'result', replyTarget: LOG_TARGET },
-    ...given({ subject, key }),
+    ...defined({ subject, key }),
   })
   // The replies to a repeated key are where those of its first message went.
   const first = duplicate ? await store.journal.get(id) : undefined

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { errorBody, TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import { errorBody, stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import { isJsonObject } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
@@ -177,10 +177,6 @@ function slackChallenge(decoded: DecodedBody): string | undefined {
   if (decoded.format !== 'json' || !isJsonObject(decoded.body)) return undefined
   const { type, challenge } = decoded.body
   return type === 'url_verification' && typeof challenge === 'string' ? challenge : undefined
-}
-
-function stoppingError(): TriviumError {
-  return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
 }
 
 /** Answers with JSON text. Header values are written as they are: numbers and names of ours only. */

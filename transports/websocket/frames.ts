@@ -1,5 +1,6 @@
 import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
 
 /** What a client may say. */
@@ -25,7 +26,7 @@ export function readFrame(raw: Buffer, isBinary: boolean): ClientFrame | BadFram
   const reserved = RESERVED.find((name) => Object.hasOwn(extra, name))
   if (reserved) return bad(`the field ${reserved} is reserved; choose another name`, id)
   if (!isShallow(extra, MAX_DEPTH)) return bad(`its fields are nested more than ${MAX_DEPTH} deep`, id)
-  return { ...(id === undefined ? {} : { id }), text, extra }
+  return { text, extra, ...defined({ id }) }
 }
 
 const MAX_ID = 200
@@ -43,5 +44,5 @@ function parse(raw: string): Json | undefined {
 }
 
 function bad(reason: string, id?: string): BadFrame {
-  return { ...(id === undefined ? {} : { id }), error: new TriviumError('bad_request', { reason }) }
+  return { error: new TriviumError('bad_request', { reason }), ...defined({ id }) }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { Check, Transport, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
@@ -43,7 +43,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     arriving++
     try {
       const admitted = await admit(request)
-      assertRunning()
+      if (stopping) throw stoppingError()
       server.handleUpgrade(request, socket, head, (webSocket) => serve(webSocket, admitted))
     } catch (error) {
       deps.refused(toTriviumError(error).code)
@@ -64,14 +64,9 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     }
   }
 
-  function assertRunning() {
-    if (!stopping) return
-    throw new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
-  }
-
   /** Decides whether a client gets in, as whom, into which conversation, and from which reply on. */
   async function admit(request: IncomingMessage): Promise<Admitted> {
-    assertRunning()
+    if (stopping) throw stoppingError()
     const query = queryOf(request.url)
     const peer = authenticate(request, query)
     const limit = options['max-connections']

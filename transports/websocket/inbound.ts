@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
-import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import type { Peer } from './authenticate.ts'
 import { type ClientFrame, readFrame } from './frames.ts'
@@ -44,12 +45,8 @@ export function createInbound(deps: TransportDeps, rateText: string): WebsocketI
       const message = messageOf(gateway, speaker, frame)
       const isFile = frame.text.length > INLINE_CHARACTERS
       const accepted = await deps.accept(isFile ? await withFile(message) : message)
-      speaker.send({
-        type: 'ack',
-        ...(id === undefined ? {} : { id }),
-        messageId: accepted.id,
-        ...(accepted.duplicate ? { duplicate: true } : {}),
-      })
+      const duplicate = accepted.duplicate || undefined
+      speaker.send({ type: 'ack', messageId: accepted.id, ...defined({ id, duplicate }) })
     } catch (error) {
       answerRefusal(speaker, id, toTriviumError(error))
     } finally {
@@ -68,7 +65,7 @@ export function createInbound(deps: TransportDeps, rateText: string): WebsocketI
     const level = error.code === 'internal' ? 'error' : 'debug'
     deps.log[level]({ err: error, conversation: speaker.conversation }, 'a frame was refused')
     const { code, message, retryable } = error
-    speaker.send({ type: 'error', ...(id === undefined ? {} : { id }), code, message, retryable })
+    speaker.send({ type: 'error', code, message, retryable, ...defined({ id }) })
   }
 
   async function withFile(message: NewMessage): Promise<NewMessage> {
@@ -92,11 +89,4 @@ function messageOf(gateway: string, { conversation, peer }: Speaker, frame: Clie
     // Two clients may both call their first message `1`.
     ...(frame.id === undefined ? {} : { key: `${conversation}:${frame.id.toWellFormed()}` }),
   }
-}
-
-function stoppingError(): TriviumError {
-  return new TriviumError('store_unavailable', {
-    store: 'gateway',
-    reason: 'the daemon is stopping; reconnect',
-  })
 }

@@ -1,4 +1,4 @@
-import { TriviumError } from '../../../src/core/errors.ts'
+import { stoppingError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
@@ -59,7 +59,7 @@ export function createInbound(
   let ended = false
 
   async function take(kind: PayloadKind, payload: JsonObject): Promise<Accepted | undefined> {
-    if (stopped) throw stopping()
+    if (stopped) throw stoppingError()
     const workspace = workspaceOf(payload, workspaces)
     if (!workspace) {
       deps.refused('unknown_team')
@@ -87,7 +87,7 @@ export function createInbound(
     tails.set(conversation, tail)
     try {
       const [message] = await Promise.all([preparing, turn])
-      if (ended) throw stopping()
+      if (ended) throw stoppingError()
       return await deps.accept(message)
     } finally {
       if (tails.get(conversation) === tail) tails.delete(conversation)
@@ -136,8 +136,4 @@ export function createInbound(
       files.stop()
     },
   }
-}
-
-function stopping(): TriviumError {
-  return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
 }
