@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { toTriviumError } from '../core/errors.ts'
 import { defined } from '../lib/defined.ts'
 import type { AddCommand, CommandContext } from './command.ts'
-import { ownVersion } from './environs.ts'
+import { type Environs, ownVersion } from './environs.ts'
 import { createTerminal, type Terminal, usageOutput } from './terminal.ts'
 
 /**
@@ -27,16 +27,26 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   mcp: async () => (await import('./commands/daemon.ts')).addMcp,
 }
 
+/** Where a command line is typed, and where its output goes. */
+type World = Pick<Environs, 'env' | 'cwd'> & Pick<Terminal, 'out' | 'err'>
+
+const THIS_PROCESS: World = {
+  env: process.env,
+  cwd: process.cwd(),
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+}
+
 /** Runs one command line and resolves with the exit code: 0 fine, 1 failed, 2 usage or configuration, 3 no daemon, 4 nothing came. */
-export async function main(argv: string[]): Promise<number> {
+export async function main(argv: string[], world: World = THIS_PROCESS): Promise<number> {
   const program = new Command('trivium')
-  const terminal = createTerminal(argv.includes('--json'))
+  const terminal = createTerminal(argv.includes('--json'), world)
   const version = ownVersion()
   let code = 0
   const context: CommandContext = {
     environs() {
       const { config: path } = program.opts<{ config?: string }>()
-      return { env: process.env, cwd: process.cwd(), version, ...defined({ path }) }
+      return { env: world.env, cwd: world.cwd, version, ...defined({ path }) }
     },
     terminal: () => terminal,
     commands: () => Object.keys(COMMANDS),

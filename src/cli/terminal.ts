@@ -9,8 +9,8 @@ export type Terminal = {
   err(text: string): void
 }
 
-/** Writes to this process. What strangers wrote can not steer the terminal: control characters are left out, here alone. */
-export function createTerminal(json: boolean): Terminal {
+/** What strangers wrote can not steer the terminal: control characters are left out, here alone. */
+export function createTerminal(json: boolean, { out, err }: Pick<Terminal, 'out' | 'err'>): Terminal {
   const clean = (text: string) =>
     text.replaceAll(/(?![\n\t])\p{Cc}/gu, (char) =>
       json ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}` : '',
@@ -18,14 +18,14 @@ export function createTerminal(json: boolean): Terminal {
   return {
     json,
     isTerminal: process.stdout.isTTY === true,
-    out: (text) => process.stdout.write(clean(text)),
-    err: (text) => process.stderr.write(clean(text)),
+    out: (text) => out(clean(text)),
+    err: (text) => err(clean(text)),
   }
 }
 
-/** Where commander writes what is wrong with a command line: nowhere for machines, who get it as JSON. */
-export function usageOutput({ json, err }: Terminal): { writeErr(text: string): void } {
-  return { writeErr: json ? () => {} : err }
+/** Where commander writes help, and what is wrong with a command line: nowhere for machines, who get it as JSON. */
+export function usageOutput({ json, out, err }: Terminal) {
+  return { writeOut: out, writeErr: json ? () => {} : err }
 }
 
 /** Prints a value: as JSON for machines, else as `human` makes it. */
