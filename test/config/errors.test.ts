@@ -154,24 +154,7 @@ describe('whatever is given, it is read or refused with places inside of it, and
   const words = 'gateways routes daemon model match name skill transport webhook __proto__ constructor'.split(
     ' ',
   )
-  const marks = [
-    ': ',
-    ':\n  ',
-    '\n',
-    '\n  - ',
-    '- ',
-    '{',
-    '}',
-    '[',
-    ']',
-    ', ',
-    '&a ',
-    '*a',
-    '<<: ',
-    '? ',
-    '"',
-    "'",
-  ]
+  const marks = [': ', ':\n  ', '\n', '\n  - ', '{', '}', '[', ']', ', ', '&a ', '*a', '<<: ', '? ', '"', "'"]
   const odd = ['#', '!!x ', '---\n', '%YAML 1.1\n', `\${A}`, `$\${`, `\${`, '\t', '\0', '\r', '\ud800']
   const piece = fc.oneof(
     fc.constantFrom(...words, ...marks, ...odd),

@@ -61,18 +61,6 @@ describe('resuming a conversation', () => {
     )
   })
 
-  test('a repeated message after a reconnect is the same message', async () => {
-    const { connect, store } = await startWebsocket()
-    const client = await connect()
-    client.say({ type: 'message', id: 'a', text: 'hi' })
-    const { messageId } = await client.next('ack')
-    client.socket.terminate()
-    const back = await connect(`?conversation=${client.conversation}`)
-    back.say({ type: 'message', id: 'a', text: 'hi' })
-    assert.deepEqual(await back.next('ack'), { type: 'ack', id: 'a', messageId, duplicate: true })
-    assert.equal(store.messages.length, 1)
-  })
-
   test('refuses conversations that were made up, altered, or made for another gateway', async () => {
     const store = createMemoryStore()
     const { connect, refusal } = await startWebsocket({}, { store })
