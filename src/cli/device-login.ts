@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { defined } from '../lib/defined.ts'
 import { pause } from '../lib/pause.ts'
 
 /** Where a provider lets people log in on another device, and what is asked for. */
@@ -15,23 +16,17 @@ export type DeviceLogin = {
 /** What the person has to do: open `url` on any device and type `code`, within `seconds`. */
 export type DevicePrompt = { url: string; code: string; seconds: number }
 
-const promptSchema = z
-  .object({
-    device_code: z.string().min(1),
-    user_code: z.string().min(1),
-    verification_uri: z.url().exactOptional(),
-    /** Google's name for it. */
-    verification_url: z.url().default(''),
-    expires_in: z.coerce.number().positive(),
-    interval: z.coerce.number().min(0).default(5),
-  })
-  .transform(({ verification_url, ...rest }) => ({ verification_uri: verification_url, ...rest }))
+const promptSchema = z.object({
+  device_code: z.string().min(1),
+  user_code: z.string().min(1),
+  verification_uri: z.url(),
+  expires_in: z.coerce.number().positive(),
+  interval: z.coerce.number().min(0).default(5),
+})
 
 const grantSchema = z.object({ access_token: z.string(), refresh_token: z.string().min(1).optional() })
 const refusalSchema = z.object({ error: z.string(), error_description: z.string().default('') })
 
-/** The provider's words when it wants to be asked less often: 5 s more each time (RFC 8628, section 3.5). */
-const SLOWER = 5
 const TIMEOUT = 15_000
 
 /**
@@ -41,7 +36,7 @@ const TIMEOUT = 15_000
  */
 export async function deviceLogin(login: DeviceLogin, show: (prompt: DevicePrompt) => void): Promise<string> {
   const { deviceUrl, tokenUrl, clientId, clientSecret, scope } = login
-  const client = { client_id: clientId, ...(clientSecret ? { client_secret: clientSecret } : {}) }
+  const client = { client_id: clientId, ...defined({ client_secret: clientSecret }) }
   const asked = await post(deviceUrl, { ...client, scope }).catch((cause) => {
     throw failed(`${deviceUrl} cannot be reached: ${reasonOf(cause)}`, cause)
   })
@@ -62,7 +57,7 @@ export async function deviceLogin(login: DeviceLogin, show: (prompt: DevicePromp
       throw failed('the provider gave no refresh token; the scope must have offline_access')
     }
     const { error } = refusalSchema.safeParse(answer?.body).data ?? {}
-    if (error === 'slow_down') interval += SLOWER
+    if (error === 'slow_down') interval += 5
     else if (!answer || answer.status >= 500) interval += 1
     else if (error !== 'authorization_pending') throw refused(answer.body)
   }

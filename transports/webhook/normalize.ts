@@ -12,13 +12,12 @@ import type { DecodedBody } from './decode-body.ts'
 export type Normalizer = (request: IncomingMessage, decoded: DecodedBody) => NewMessage
 
 export function createNormalizer(gateway: string, options: WebhookOptions, carriers: string[]): Normalizer {
-  const useful = createHeaderFilter(carriers)
   const respond = options.respond === 'result' ? { respond: 'result' } : undefined
   const verified = options.verify.scheme === 'none' ? undefined : { verified: true }
   return (request, decoded) => {
     const headers = request.headers
     const body = 'body' in decoded ? decoded.body : undefined
-    const data: JsonObject = { headers: useful(headers), format: decoded.format, ...respond }
+    const data: JsonObject = { headers: usefulHeaders(headers, carriers), format: decoded.format, ...respond }
     if (body !== undefined) data.body = body
     addQuery(data, request.url)
     const lookUp = (pointer: string | undefined) => pointer && resolve(pointer, headers, data)
@@ -48,24 +47,14 @@ const NOISE = new Set(
   ),
 )
 
-/** Copies the headers that are no secret. What a name means is remembered, for a bounded number of names. */
-function createHeaderFilter(carriers: string[]): (headers: IncomingHttpHeaders) => JsonObject {
-  const verdicts = new Map<string, boolean>()
-  const isUseful = (name: string) => {
-    const known = verdicts.get(name)
-    if (known !== undefined) return known
-    const verdict = !NOISE.has(name) && !carriers.includes(name) && !SECRET.test(name) && name !== '__proto__'
-    if (verdicts.size < 500) verdicts.set(name, verdict)
-    return verdict
+/** The headers that are no secret. */
+function usefulHeaders(headers: IncomingHttpHeaders, carriers: readonly string[]): JsonObject {
+  const kept: JsonObject = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || NOISE.has(name) || carriers.includes(name) || SECRET.test(name)) continue
+    if (name !== '__proto__') kept[name] = value
   }
-  return (headers) => {
-    const kept: JsonObject = {}
-    for (const name in headers) {
-      const value = headers[name]
-      if (value !== undefined && isUseful(name)) kept[name] = value
-    }
-    return kept
-  }
+  return kept
 }
 
 function addQuery(data: JsonObject, url = '') {

@@ -25,9 +25,6 @@ export function createAuthenticator(gateway: string, options: WebsocketOptions):
   }
 }
 
-/** Prefix of a token among the subprotocols: a browser can set no other header. */
-const PROTOCOL_PREFIX = 'bearer.'
-
 /** The subprotocol to answer with: browsers hang up where none of those that they offered is chosen. */
 export function chooseProtocol(offered: Set<string>): string | false {
   if (offered.has('trivium')) return 'trivium'
@@ -43,13 +40,10 @@ function knownTokens(tokens: NonNullable<WebsocketOptions['tokens']>): { subject
 
 function givenTokens(request: IncomingMessage, query: URLSearchParams): string[] {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
-  const offered = request.headers['sec-websocket-protocol']?.split(',', 8).map((name) => name.trim()) ?? []
-  const tokens = offered.map((name) =>
-    name.startsWith(PROTOCOL_PREFIX) ? name.slice(PROTOCOL_PREFIX.length) : name,
-  )
-  return [bearer, query.get('token'), ...tokens].filter(
-    (token): token is string => typeof token === 'string' && token !== '',
-  )
+  // A browser can set no other header than the subprotocols, among which a token is `bearer.TOKEN`.
+  const offered = request.headers['sec-websocket-protocol']?.split(',', 8) ?? []
+  const tokens = offered.map((name) => name.trim().replace(/^bearer\./, ''))
+  return [bearer, query.get('token'), ...tokens].flatMap((token) => token || [])
 }
 
 /** Only browsers send `Origin`, and they send it always; other programs are held by tokens alone. */

@@ -52,11 +52,7 @@ export function serveConnection(given: ConnectionOptions): Connection {
     if (socket.readyState !== socket.OPEN) return
     // What is lost here with a broken socket is in the log, or the client repeats it by its id.
     socket.send(JSON.stringify(frame), relieve)
-    if (isFull()) stall()
-  }
-
-  function isFull(): boolean {
-    return socket.bufferedAmount > options['max-buffer']
+    if (socket.bufferedAmount > options['max-buffer']) stall()
   }
 
   /** A reader this slow gets nothing more and is not read either: its acks would pile up just the same. */
@@ -83,7 +79,7 @@ export function serveConnection(given: ConnectionOptions): Connection {
     if (!stalled && inFlight < MAX_IN_FLIGHT && socket.readyState === socket.OPEN) socket.resume()
   }
 
-  function receive(raw: Buffer, isBinary: boolean) {
+  function receive(raw: string, isBinary: boolean) {
     isAlive = true
     inFlight++
     if (inFlight >= MAX_IN_FLIGHT) socket.pause()
@@ -112,7 +108,7 @@ export function serveConnection(given: ConnectionOptions): Connection {
   socket.on('pong', () => {
     isAlive = true
   })
-  socket.on('message', (raw, isBinary) => receive(bytesOf(raw), isBinary))
+  socket.on('message', (raw, isBinary) => receive(String(raw), isBinary))
   send({ type: 'welcome', conversation, seq: given.after })
   follower = followReplies({
     replies: deps.replies,
@@ -137,9 +133,4 @@ export function serveConnection(given: ConnectionOptions): Connection {
     },
     close,
   }
-}
-
-function bytesOf(raw: Buffer | ArrayBuffer | Buffer[]): Buffer {
-  if (Buffer.isBuffer(raw)) return raw
-  return Array.isArray(raw) ? Buffer.concat(raw) : Buffer.from(raw)
 }

@@ -16,29 +16,26 @@ export type ConversationIds = {
   claim(wanted: string, subject: string | undefined): string
 }
 
-const RANDOM_BYTES = 16
-const PROOF_BYTES = 12
-const RANDOM_CHARS = 22
-const ISSUED = /^[\w-]{22}\.[\w-]{16}$/
+/** 128 random bits, and 96 bits of the proof. */
+const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
 const NAME = /^[\w-]{1,64}$/
 
 export function createConversationIds(gateway: string, key: Buffer): ConversationIds {
   const prove = (random: string, subject = '') =>
     createHmac('sha256', key)
       .update(JSON.stringify([subject, random]))
-      .digest()
-      .subarray(0, PROOF_BYTES)
+      .digest('base64url')
+      .slice(0, 16)
 
   return {
     create(subject) {
-      const random = randomBytes(RANDOM_BYTES).toString('base64url')
-      return `${random}.${prove(random, subject).toString('base64url')}`
+      const random = randomBytes(16).toString('base64url')
+      return `${random}.${prove(random, subject)}`
     },
     claim(wanted, subject) {
-      if (ISSUED.test(wanted)) {
-        const random = wanted.slice(0, RANDOM_CHARS)
-        const proof = Buffer.from(wanted.slice(RANDOM_CHARS + 1), 'base64url')
-        if (timingSafeEqual(proof, prove(random, subject))) return wanted
+      const [, random, proof = ''] = ISSUED.exec(wanted) ?? []
+      if (random !== undefined) {
+        if (timingSafeEqual(Buffer.from(proof), Buffer.from(prove(random, subject)))) return wanted
       } else if (subject !== undefined) {
         const own = `${gateway}:${subject}:`
         const name = wanted.startsWith(own) ? wanted.slice(own.length) : wanted

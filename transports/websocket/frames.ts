@@ -12,9 +12,9 @@ export type BadFrame = { id?: string; error: TriviumError }
 /**
  * Reads one frame of a client: `{"type":"message","id"?,"text",…}`; other fields are `extra`. Never throws.
  */
-export function readFrame(raw: Buffer, isBinary: boolean): ClientFrame | BadFrame {
+export function readFrame(raw: string, isBinary: boolean): ClientFrame | BadFrame {
   if (isBinary) return bad('frames must be text with JSON, not binary')
-  const frame = parse(raw.toString('utf8'))
+  const frame = parse(raw)
   if (!isJsonObject(frame)) return bad('a frame must be a JSON object such as {"type":"message","text":"hi"}')
   const { type, id: givenId, text, ...extra } = frame
   const id = typeof givenId === 'number' ? String(givenId) : givenId

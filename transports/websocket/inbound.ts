@@ -20,7 +20,7 @@ export type Speaker = {
 /** The receiving half of a WebSocket gateway. */
 export type WebsocketInbound = {
   /** Takes one frame; resolves, never rejects, once it is answered with an ack or an error frame. */
-  receive(speaker: Speaker, raw: Buffer, isBinary: boolean): Promise<void>
+  receive(speaker: Speaker, raw: string, isBinary: boolean): Promise<void>
   /** Refuses from now on; resolves when every frame taken before is answered. */
   stop(): Promise<void>
 }
@@ -33,7 +33,7 @@ export function createInbound(deps: TransportDeps, rateText: string): WebsocketI
   const { gateway } = deps
   const accepting = createInFlight()
 
-  async function receive(speaker: Speaker, raw: Buffer, isBinary: boolean): Promise<void> {
+  async function receive(speaker: Speaker, raw: string, isBinary: boolean): Promise<void> {
     const frame = readFrame(raw, isBinary)
     const { id } = frame
     if (!speaker.mayTalk())

@@ -1,10 +1,11 @@
 import { statfs } from 'node:fs/promises'
+import { z } from 'zod'
 import { reasonOf } from '../../core/errors.ts'
 import type { Check } from '../../core/transport.ts'
 import type { AddCommand } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
-import { objectsIn, show, table } from '../terminal.ts'
+import { show, table } from '../terminal.ts'
 
 /** `trivium doctor`. */
 export const addDoctor: AddCommand = (program, context) => {
@@ -28,6 +29,7 @@ export const addDoctor: AddCommand = (program, context) => {
     })
 }
 
+const checks = z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string() }))
 const MIN_FREE = 1024 ** 3
 
 async function checkConfig(environs: Environs): Promise<Check[]> {
@@ -47,9 +49,7 @@ async function checkDaemon(environs: Environs): Promise<Check[]> {
   const connection = await connectOrOpen(environs)
   try {
     const without = 'not running (start it with `trivium start`); checked without it'
-    const found = objectsIn(await connection.doctor()).map(({ name, ok, detail = null }) => {
-      return { name: String(name), ok: ok === true, detail: String(detail) }
-    })
+    const found = checks.parse(await connection.doctor())
     return [{ name: 'daemon', ok: true, detail: connection.running ? 'running' : without }, ...found]
   } finally {
     await connection.close()

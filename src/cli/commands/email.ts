@@ -1,3 +1,4 @@
+import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { deviceLogin } from '../device-login.ts'
 import { show } from '../terminal.ts'
@@ -34,8 +35,8 @@ export const addEmail: AddCommand = (program, context) => {
       const terminal = context.terminal()
       const urls = urlsOf(options)
       const { clientId, scope } = options
-      const clientSecret = options.clientSecret ?? context.environs().env.OAUTH_SECRET
-      const login = { ...urls, clientId, scope, ...(clientSecret ? { clientSecret } : {}) }
+      const clientSecret = options.clientSecret || context.environs().env.OAUTH_SECRET || undefined
+      const login = { ...urls, clientId, scope, ...defined({ clientSecret }) }
       const refreshToken = await deviceLogin(login, ({ url, code, seconds }) => {
         const minutes = Math.max(1, Math.round(seconds / 60))
         terminal.err(`Open ${url} and type ${code} (within ${minutes} min). Log in as the mailbox.\n`)
