@@ -14,25 +14,15 @@ import { createNormalizer } from './normalize.ts'
 import { awaitReply } from './outbound.ts'
 import { createVerifier } from './verify.ts'
 
-/** The receiving half of a webhook gateway. */
-export type WebhookInbound = {
-  /** Serves one request on the gateway's path. */
-  handle(request: IncomingMessage, response: ServerResponse): void
-  /** Refuses from now on; resolves when no delivery is between its body and its answer. */
-  stop(): Promise<void>
-  /** Answers the requests that wait for a reply with 202: their messages are durable. */
-  release(): void
-}
-
 /** Bodies over this many bytes travel as a file. */
 const INLINE_BYTES = 65_536
 
 /**
- * Makes the handler: method, credentials, body, signature, rate, accept, answer, in this order. Strangers
+ * Makes the receiving half of a webhook gateway: method, credentials, body, signature, rate, accept, answer, in this order. Strangers
  * cannot use up the rate of a gateway, as only authentic deliveries count. Nothing is acknowledged before
  * `accept` has resolved.
  */
-export function createInbound(options: WebhookOptions, deps: TransportDeps): WebhookInbound {
+export function createInbound(options: WebhookOptions, deps: TransportDeps) {
   const { gateway } = deps
   const verifier = createVerifier(options.verify, deps.now)
   const normalize = createNormalizer(gateway, options, verifier.carriers)
@@ -152,7 +142,14 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps): Web
     return new TriviumError('rate_limited', { gateway, rate })
   }
 
-  return { handle, stop: accepting.stop, release: () => closing.abort() }
+  return {
+    /** Serves one request on the gateway's path. */
+    handle,
+    /** Refuses from now on; resolves when no delivery is between its body and its answer. */
+    stop: accepting.stop,
+    /** Answers the requests that wait for a reply with 202: their messages are durable. */
+    release: () => closing.abort(),
+  }
 }
 
 const EXTENSIONS: Record<DecodedBody['format'], string> = {

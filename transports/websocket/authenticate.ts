@@ -8,12 +8,10 @@ import type { WebsocketOptions } from './config.ts'
 export type Peer = { subject?: string; address: string }
 
 /** Tells who asks for an upgrade. Throws `forbidden` for a foreign web page, `signature_invalid` without a token. */
-export type Authenticate = (request: IncomingMessage, query: URLSearchParams) => Peer
-
-export function createAuthenticator(gateway: string, options: WebsocketOptions): Authenticate {
+export function createAuthenticator(gateway: string, options: WebsocketOptions) {
   const known = options.tokens && knownTokens(options.tokens)
   const indexOf = createSecretCheck(known?.map(({ token }) => token) ?? [])
-  return (request, query) => {
+  return (request: IncomingMessage, query: URLSearchParams): Peer => {
     checkOrigin(request, options.origins)
     const address = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
     if (!known) return { address }

@@ -7,18 +7,9 @@ import type { WebsocketOptions } from './config.ts'
 import type { WebsocketInbound } from './inbound.ts'
 import { type Follower, followReplies } from './outbound.ts'
 
-/** One client's connection, from its welcome to its end. */
-export type Connection = {
-  /** Called at every heartbeat: cuts a peer that did not answer the last one, and asks again. */
-  beat(): void
-  readonly conversation: string
-  /** Sends a frame that the reply log does not hold; a reader that cannot keep up does without. */
-  show(frame: JsonObject): void
-  /** Says goodbye with a close code, and cuts the line where the peer does not answer. */
-  close(code: number, reason: string): void
-}
+export type Connection = ReturnType<typeof serveConnection>
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
   socket: WebSocket
   peer: Peer
   conversation: string
@@ -36,8 +27,8 @@ const MAX_IN_FLIGHT = 256
 /** How long a peer may take to answer a close frame (ms). */
 const GOODBYE_TIME = 2_000
 
-/** Starts to serve a socket: welcomes, takes frames, follows the replies, and bounds what waits in either direction. */
-export function serveConnection(given: ConnectionOptions): Connection {
+/** Serves one client's socket from its welcome to its end: welcomes, takes frames, follows the replies, and bounds what waits in either direction. */
+export function serveConnection(given: ConnectionOptions) {
   const { socket, conversation, peer, options, deps } = given
   const log = deps.log.child({ conversation })
   let inFlight = 0
@@ -89,6 +80,7 @@ export function serveConnection(given: ConnectionOptions): Connection {
     })
   }
 
+  /** Says goodbye with a close code, and cuts the line where the peer does not answer. */
   function close(code: number, reason: string) {
     follower?.stop()
     socket.resume()
@@ -120,6 +112,7 @@ export function serveConnection(given: ConnectionOptions): Connection {
   })
 
   return {
+    /** Called at every heartbeat: cuts a peer that did not answer the last one, and asks again. */
     beat() {
       if (!isAlive) return socket.terminate()
       // A paused socket cannot hear the answer.
@@ -128,7 +121,8 @@ export function serveConnection(given: ConnectionOptions): Connection {
       socket.ping()
     },
     conversation,
-    show(frame) {
+    /** Sends a frame that the reply log does not hold; a reader that cannot keep up does without. */
+    show(frame: JsonObject) {
       if (!stalled) send(frame)
     },
     close,

@@ -2,25 +2,18 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { KeyValues } from '../../src/core/store.ts'
 
-/**
- * Makes and checks the ids of conversations. An id of ours is 128 random bits and a proof, by the key of the
- * gateway, that we made them for this subject, so it can be neither guessed nor made up, and with tokens it is of no
- * use to anybody else. Every daemon on the same store knows the ids of every other.
- */
-export type ConversationIds = {
-  create(subject: string | undefined): string
-  /**
-   * The conversation that a client asks for: an id of ours or, for a client with a token, a name of its own.
-   * Throws `forbidden` where it is neither.
-   */
-  claim(wanted: string, subject: string | undefined): string
-}
+export type ConversationIds = ReturnType<typeof createConversationIds>
 
 /** 128 random bits, and 96 bits of the proof. */
 const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
 const NAME = /^[\w-]{1,64}$/
 
-export function createConversationIds(gateway: string, key: Buffer): ConversationIds {
+/**
+ * Makes and checks the ids of conversations. An id of ours is 128 random bits and a proof, by the key of the
+ * gateway, that we made them for this subject, so it can be neither guessed nor made up, and with tokens it is of no
+ * use to anybody else. Every daemon on the same store knows the ids of every other.
+ */
+export function createConversationIds(gateway: string, key: Buffer) {
   const prove = (random: string, subject = '') =>
     createHmac('sha256', key)
       .update(JSON.stringify([subject, random]))
@@ -28,11 +21,15 @@ export function createConversationIds(gateway: string, key: Buffer): Conversatio
       .slice(0, 16)
 
   return {
-    create(subject) {
+    create(subject: string | undefined): string {
       const random = randomBytes(16).toString('base64url')
       return `${random}.${prove(random, subject)}`
     },
-    claim(wanted, subject) {
+    /**
+     * The conversation that a client asks for: an id of ours or, for a client with a token, a name of its own.
+     * Throws `forbidden` where it is neither.
+     */
+    claim(wanted: string, subject: string | undefined): string {
       const [, random, proof = ''] = ISSUED.exec(wanted) ?? []
       if (random !== undefined) {
         if (timingSafeEqual(Buffer.from(proof), Buffer.from(prove(random, subject)))) return wanted

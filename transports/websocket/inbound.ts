@@ -17,22 +17,18 @@ export type Speaker = {
   mayTalk(): boolean
 }
 
-/** The receiving half of a WebSocket gateway. */
-export type WebsocketInbound = {
-  /** Takes one frame; resolves, never rejects, once it is answered with an ack or an error frame. */
-  receive(speaker: Speaker, raw: string, isBinary: boolean): Promise<void>
-  /** Refuses from now on; resolves when every frame taken before is answered. */
-  stop(): Promise<void>
-}
+export type WebsocketInbound = ReturnType<typeof createInbound>
 
 /** Text over this many characters travels as a file. */
 const INLINE_CHARACTERS = 65_536
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
-export function createInbound(deps: TransportDeps, rateText: string): WebsocketInbound {
+/** The receiving half of a WebSocket gateway. `stop` refuses from now on, and resolves when all is answered. */
+export function createInbound(deps: TransportDeps, rateText: string) {
   const { gateway } = deps
   const accepting = createInFlight()
 
+  /** Takes one frame; resolves, never rejects, once it is answered with an ack or an error frame. */
   async function receive(speaker: Speaker, raw: string, isBinary: boolean): Promise<void> {
     const frame = readFrame(raw, isBinary)
     const { id } = frame

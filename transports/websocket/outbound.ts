@@ -2,14 +2,9 @@ import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { ReplyLog } from '../../src/core/transport.ts'
 import { createBell } from '../../src/lib/bell.ts'
 
-/** One reader of a reply log. */
-export type Follower = {
-  /** Reads on, now or as soon as `mayWrite` allows it. */
-  wake(): void
-  stop(): void
-}
+export type Follower = ReturnType<typeof followReplies>
 
-export type FollowerOptions = {
+type FollowerOptions = {
   replies: ReplyLog
   conversation: string
   /** Follows from the reply after this one. */
@@ -29,7 +24,7 @@ const RETRY = 1_000
  * Writes the replies of a conversation after a position, in order, each once, as they come. The log is the
  * truth: signals only say when to look, so one that is late, doubled or lost in a reconnect does no harm.
  */
-export function followReplies(options: FollowerOptions): Follower {
+export function followReplies(options: FollowerOptions) {
   const { replies, conversation, mayWrite } = options
   const bell = createBell()
   const unsubscribe = replies.onAppend(conversation, bell.ring)
@@ -60,6 +55,7 @@ export function followReplies(options: FollowerOptions): Follower {
   void follow()
 
   return {
+    /** Reads on, now or as soon as `mayWrite` allows it. */
     wake: bell.ring,
     stop() {
       stopped = true
