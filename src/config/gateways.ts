@@ -28,7 +28,7 @@ export const gatewayCommon = z.object({
   enabled: z
     .union([z.boolean(), z.enum(['auto', 'true', 'false'])], { error: 'expected true, false or auto' })
     .default(true),
-  open: z.boolean().default(false),
+  open: z.boolean().default(false).describe('Whether skills may send to others than the one that wrote.'),
 })
 
 const COMMON = Object.keys(gatewayCommon.shape)

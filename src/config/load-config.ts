@@ -2,15 +2,13 @@ import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
-import type { Route } from '../core/route.ts'
 import { defined } from '../lib/defined.ts'
 import { hint, quote } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
-import { checkAnswers, type GatewayConfig, parseGateways, type TransportSchemas } from './gateways.ts'
+import { checkAnswers, parseGateways, type TransportSchemas } from './gateways.ts'
 import { parseRoutes } from './routes.ts'
 import {
-  type AccessConfig,
   accessSchema,
   DAEMON_VARIABLES,
   type DaemonConfig,
@@ -24,19 +22,7 @@ import type { RoutedSkill } from './skill-routes.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
 /** Everything that routes.yaml and the environment say, checked, with defaults, and deeply frozen. */
-export type Config = {
-  /** The absolute path of the file. */
-  readonly file: string
-  readonly daemon: DaemonConfig
-  readonly gateways: readonly GatewayConfig[]
-  /** The file's, then those that skills bring; a final route of the file that takes everything comes last. */
-  readonly routes: readonly Route[]
-  readonly access: AccessConfig
-  readonly model?: ModelConfig
-  /** Absolute folders. */
-  readonly skills: { readonly folders: readonly string[] }
-  /** Texts that must not appear in logs. */
-  readonly secrets: readonly string[]
+export type Config = Readonly<ReturnType<typeof assemble>> & {
   /** What is odd but works. */
   readonly warnings: readonly Problem[]
 }
@@ -95,7 +81,7 @@ export function configPath(cwd: string, env: Environment, path?: string): string
   return resolve(cwd, path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
 }
 
-function assemble(options: LoadOptions & { file: string }, checker: Checker): Omit<Config, 'warnings'> {
+function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const { env, cwd, file, transports, skills } = options
   const sections = isJsonObject(checker.value) ? checker.value : {}
   checker.parse(sectionsSchema, checker.value ?? {}, [])
@@ -120,13 +106,17 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker): Om
   const model = parseModel(sections.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
   const folders = checker.section(skillsSchema, sections.skills ?? {}, ['skills'])?.folders ?? []
   return {
+    /** The absolute path of the file. */
     file,
     daemon,
     gateways,
+    /** The file's, then those that skills bring; a final route of the file that takes everything comes last. */
     routes,
     access,
     ...defined({ model }),
+    /** Absolute folders. */
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
+    /** Texts that must not appear in logs. */
     secrets: secretsOf(checker.secrets(), sections, daemon),
   }
 }

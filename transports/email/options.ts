@@ -71,8 +71,6 @@ const options = z.strictObject({
   'reply-budget': rate.default({ count: 10, per: 3_600_000 }),
   'reply-max-age': duration.default(86_400_000),
   'thread-window': duration.default(7 * 86_400_000),
-  /** Whether skills may send to other addresses than the one that wrote; the outbox checks it. */
-  open: z.boolean().optional(),
 })
 
 /** What a gateway with `transport: email` takes in routes.yaml; `docs/email.md` explains each. */

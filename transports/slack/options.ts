@@ -59,7 +59,6 @@ const shared = {
       'After a start, a lost connection or a refused message, how far back is read what was missed; or off.',
     ),
   'send-timeout': timerDuration.default(15_000).describe("How long one call of Slack's Web API may take."),
-  open: z.boolean().optional().describe('Whether skills may send to other channels than the one that wrote.'),
 }
 
 const socket = z.strictObject({
