@@ -33,7 +33,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
     site?.remove()
   })
   const json = async (...args: string[]) => {
-    const { code, out, err } = await site.type([...args, '--json'])
+    const { code, out, err } = await site.run([...args, '--json'])
     assert.equal(code, 0, err)
     assert.equal(out.trimEnd().split('\n').length, 1, 'one line of JSON and nothing else')
     return JSON.parse(out)
@@ -46,7 +46,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
   })
 
   test('status shows gateways and roads, to people and to machines', async () => {
-    const { out, code } = await site.type(['status'])
+    const { out, code } = await site.run(['status'])
     assert.equal(code, 0)
     assert.match(out, /runs since[\s\S]*Gateways[\s\S]*demo +webhook +ok[\s\S]*Roads/)
     const status = await json('status')
@@ -54,14 +54,14 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
   })
 
   test('message prints the reply and nothing else, and fails with 1 where the skill failed', async () => {
-    const said = await site.type(['message', 'cli', 'hello', 'there'])
+    const said = await site.run(['message', 'cli', 'hello', 'there'])
     assert.deepEqual([said.code, said.out], [0, 'You said: hello there\n'])
-    const failed = await site.type(['message', 'cli', 'bad'])
+    const failed = await site.run(['message', 'cli', 'bad'])
     assert.equal(failed.code, 1)
     assert.match(failed.out, /The skill failed; see: trivium dead-letters show/)
     const result = await json('message', 'cli', 'again', '--conversation', 'c', '--key', 'k')
     assert.deepEqual([result.conversation, result.outcome, result.duplicate], ['c', 'done', false])
-    const unknown = await site.type(['message', 'nobody', 'hello'])
+    const unknown = await site.run(['message', 'nobody', 'hello'])
     assert.equal(unknown.code, 1)
     assert.match(unknown.err, /no running gateway nobody.*cli/)
   })
@@ -69,34 +69,34 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
   test('message show and list tell what became of a message, and what is in it does not steer the terminal', async () => {
     const text = 'look\u001b[2J at\u009b1m me'
     const { id } = await json('message', 'cli', text)
-    const shown = await site.type(['message', 'show', id])
+    const shown = await site.run(['message', 'show', id])
     assert.match(shown.out, /look\[2J at1m me[\s\S]*dispatch +done/)
     assert.equal((await json('message', 'show', id)).message.text, text)
-    assert.match((await site.type(['message', 'list', '--gateway', 'cli'])).out, /look\[2J at1m me/)
-    const missing = await site.type(['message', 'show', '01a1fe02-9a5e-7000-8000-000b6b2d7e20', '--json'])
+    assert.match((await site.run(['message', 'list', '--gateway', 'cli'])).out, /look\[2J at1m me/)
+    const missing = await site.run(['message', 'show', '01a1fe02-9a5e-7000-8000-000b6b2d7e20', '--json'])
     assert.deepEqual([missing.code, missing.out], [1, ''])
     assert.equal(JSON.parse(missing.err).error.code, 'message_not_found')
   })
 
   test('dead-letters lists, shows, drives again and drops', async () => {
-    const { id } = JSON.parse((await site.type(['message', 'cli', 'bad', '--json'])).out)
+    const { id } = JSON.parse((await site.run(['message', 'cli', 'bad', '--json'])).out)
     assert.match(
-      (await site.type(['dead-letters', 'list'])).out,
+      (await site.run(['dead-letters', 'list'])).out,
       new RegExp(`${id} .*dispatch .*bad .*I fail`),
     )
     assert.equal((await json('dead-letters', 'show', id)).errors.length, 1)
-    assert.match((await site.type(['dead-letters', 'retry', id])).out, /1 back in their lanes/)
+    assert.match((await site.run(['dead-letters', 'retry', id])).out, /1 back in their lanes/)
     await until(
-      async () => (await site.type(['dead-letters', 'show', id])).code === 0,
+      async () => (await site.run(['dead-letters', 'show', id])).code === 0,
       'the dead letter again',
     )
-    assert.match((await site.type(['dead-letters', 'drop', id])).out, /1 dropped/)
-    assert.equal((await site.type(['dead-letters', 'drop', id])).code, 1)
+    assert.match((await site.run(['dead-letters', 'drop', id])).out, /1 dropped/)
+    assert.equal((await site.run(['dead-letters', 'drop', id])).code, 1)
   })
 
   test('routes explain says of each route why', async () => {
     const { id } = await json('message', 'cli', 'hello')
-    const { out, code } = await site.type(['routes', 'explain', id])
+    const { out, code } = await site.run(['routes', 'explain', id])
     assert.equal(code, 0)
     assert.match(out, /bad +no +✗ text[\s\S]*rest +answers/)
   })
@@ -110,7 +110,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
     assert.deepEqual(await json('event-ack', 'jobs', 'q', id, second.id), { count: 2 })
     const third = await json('event-emit', 'jobs')
     assert.deepEqual(await json('event-ack', 'jobs', '--queue', 'q', third.id), { count: 1 })
-    const tooMany = await site.type(['event-emit', 'jobs', 'and', 'more'])
+    const tooMany = await site.run(['event-emit', 'jobs', 'and', 'more'])
     assert.equal(tooMany.code, 2)
     assert.match(tooMany.err, /"and" belongs to no argument/)
   })
@@ -120,18 +120,18 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
       [['event-wait', 'never', '--timeout', '10'], '[]\n'],
       [['gateway-receive', '--gateway', 'none', '--timeout', '10'], 'null\n'],
     ] as const) {
-      assert.deepEqual(await site.type([...args, '--json']), { code: 4, out, err: '' })
+      assert.deepEqual(await site.run([...args, '--json']), { code: 4, out, err: '' })
     }
   })
 
   test('the help names every command, wherever it is asked for', async () => {
-    const { out } = await site.type(['help'])
+    const { out } = await site.run(['help'])
     assert.match(out, /status[\s\S]*dead-letters[\s\S]*workbench/)
-    const asked = [[], ['--help', 'status'], ['--json', '-h']].map((args) => site.type(args))
+    const asked = [[], ['--help', 'status'], ['--json', '-h']].map((args) => site.run(args))
     for (const { out: text, err } of await Promise.all(asked)) assert.equal(text + err, out)
-    assert.match((await site.type(['status', '--help'])).out, /Usage: trivium status/)
-    assert.match((await site.type(['help', 'status'])).out, /Usage: trivium status/)
-    assert.match((await site.type(['--version'])).out, /^\d+\.\d+\.\d+\n$/)
+    assert.match((await site.run(['status', '--help'])).out, /Usage: trivium status/)
+    assert.match((await site.run(['help', 'status'])).out, /Usage: trivium status/)
+    assert.match((await site.run(['--version'])).out, /^\d+\.\d+\.\d+\n$/)
   })
 
   test('what is wrong with a command line exits with 2 and says what', async () => {
@@ -151,7 +151,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
     ] as const
     await Promise.all(
       wrong.map(async ([args, why]) => {
-        const { code, out, err } = await site.type([...args])
+        const { code, out, err } = await site.run(args)
         assert.deepEqual([code, out], [2, ''], `${args.join(' ')}: ${err}`)
         assert.match(err, why)
       }),
@@ -187,11 +187,11 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
   test('is found although its routes.yaml is broken now, and keeps its last good routes', async () => {
     site.write('routes.yaml', 'routes: [ {')
     try {
-      assert.equal((await site.type(['status'])).code, 0)
-      assert.equal((await site.type(['message', 'cli', 'still'])).out, 'You said: still\n')
-      const check = await site.type(['routes', 'check'])
+      assert.equal((await site.run(['status'])).code, 0)
+      assert.equal((await site.run(['message', 'cli', 'still'])).out, 'You said: still\n')
+      const check = await site.run(['routes', 'check'])
       assert.equal(check.code, 2)
-      const reload = await site.type(['reload'])
+      const reload = await site.run(['reload'])
       assert.equal(reload.code, 2)
       assert.match(reload.err, /routes\.yaml:1/)
     } finally {
@@ -218,32 +218,32 @@ describe('trivium, without a daemon', { timeout: 120_000 }, () => {
     const commands = [['event-emit', 'x'], ['reload'], ['mcp'], ['skill', 'invoke', 'echo']]
     await Promise.all(
       commands.map(async (args) => {
-        const { code, err, out } = await site.type(args)
+        const { code, err, out } = await site.run(args)
         assert.deepEqual([code, out], [3, ''], args.join(' '))
         assert.match(err, /trivium start/)
       }),
     )
-    assert.equal((await site.type(['strat'])).code, 2)
+    assert.equal((await site.run(['strat'])).code, 2)
   })
 
   test('shows the flags of a skill all the same', async () => {
-    const { code, out } = await site.type(['event-wait', '--help'])
+    const { code, out } = await site.run(['event-wait', '--help'])
     assert.equal(code, 0)
     assert.match(out, /--topic <string>[\s\S]*\(required\)/)
   })
 
   test('sends a message through a store of its own', async () => {
-    const { code, out } = await site.type(['message', 'cli', 'hello'])
+    const { code, out } = await site.run(['message', 'cli', 'hello'])
     assert.deepEqual([code, out], [0, 'You said: hello\n'])
   })
 
   test('looks at messages without starting a skill or sending anything', async () => {
-    const { out } = await site.type(['message', 'cli', 'bad', '--json'])
+    const { out } = await site.run(['message', 'cli', 'bad', '--json'])
     const { id } = JSON.parse(out)
-    assert.equal((await site.type(['dead-letters', 'retry', id])).code, 0)
-    await site.type(['status'])
-    await site.type(['message', 'list'])
-    const { history } = JSON.parse((await site.type(['message', 'show', id, '--json'])).out)
+    assert.equal((await site.run(['dead-letters', 'retry', id])).code, 0)
+    await site.run(['status'])
+    await site.run(['message', 'list'])
+    const { history } = JSON.parse((await site.run(['message', 'show', id, '--json'])).out)
     assert.equal(history.filter(({ what }: { what: string }) => what === 'dead').length, 1)
   })
 
@@ -251,7 +251,7 @@ describe('trivium, without a daemon', { timeout: 120_000 }, () => {
     const gone = '{"pid":2147483646,"listen":"a","control":"b","store":"c","startedAt":1}'
     for (const content of ['{half', '{}', gone]) {
       site.write('.trivium/daemon.json', content)
-      const { code, out } = await site.type(['status', '--json'])
+      const { code, out } = await site.run(['status', '--json'])
       assert.deepEqual([code, JSON.parse(out).running], [0, false], content)
     }
   })
@@ -259,7 +259,7 @@ describe('trivium, without a daemon', { timeout: 120_000 }, () => {
   test('says what is wrong with routes.yaml and ends, although the store was open by then', async () => {
     site.write('broken.yaml', 'routes:\n  - name: a\n    skill: nope\n')
     for (const args of [['start'], ['message', 'cli', 'x'], ['routes', 'check']]) {
-      const { code, err, out } = await site.type([...args, '--config', 'broken.yaml'])
+      const { code, err, out } = await site.run([...args, '--config', 'broken.yaml'])
       assert.equal(code, 2, args.join(' '))
       assert.match(err + out, /broken\.yaml:3:12[\s\S]*no skill "nope"/)
     }
@@ -272,10 +272,10 @@ describe('trivium, without a daemon', { timeout: 120_000 }, () => {
     site.write('other/control-token', token.TRIVIUM_TOKEN)
     const daemon = await site.start({ ...env, ...token })
     rmSync(join(site.dir, 'other', 'control-token'))
-    const without = await site.type(['status'], env)
+    const without = await site.run(['status'], env)
     assert.equal(without.code, 1)
     assert.match(without.err, /TRIVIUM_TOKEN/)
-    const given = await site.type(['status', '--json'], { ...env, ...token })
+    const given = await site.run(['status', '--json'], { ...env, ...token })
     assert.equal(JSON.parse(given.out).running, true)
     await daemon.end()
   })

@@ -36,7 +36,7 @@ describe('trivium email login', () => {
   })
   const login = (env: Record<string, string> = {}, ...more: string[]) => {
     const urls = ['--device-url', `${base}/device`, '--token-url', `${base}/token`]
-    return site.type(['email', 'login', '--client-id', 'app-1', ...urls, ...more], env)
+    return site.run(['email', 'login', '--client-id', 'app-1', ...urls, ...more], env)
   }
 
   test('tells where to type which code, waits for it over trouble of the provider, and prints what belongs into .env', async () => {
@@ -88,7 +88,7 @@ describe('trivium email login', () => {
       [['--client-id', 'x', '--token-url', base], /Give both --device-url and --token-url/],
       [[], /--client-id/],
     ] as const) {
-      const { code: exit, err } = await site.type(['email', 'login', ...args])
+      const { code: exit, err } = await site.run(['email', 'login', ...args])
       assert.equal(exit, 2)
       assert.match(err, expected)
     }
