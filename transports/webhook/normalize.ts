@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { isJsonObject, type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
+import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
 import type { NewMessage, Sender } from '../../src/core/message.ts'
 import type { WebhookOptions } from './config.ts'
 import type { DecodedBody } from './decode-body.ts'
@@ -91,14 +91,11 @@ const EVENT_HEADERS = [
 ]
 
 function eventOf(headers: IncomingHttpHeaders, body: Json | undefined): string | undefined {
-  for (const name of EVENT_HEADERS) {
-    const value = headers[name]
-    if (typeof value === 'string' && value !== '') return bounded(value)
-  }
-  if (!isJsonObject(body)) return undefined
   // Slack wraps its events; Stripe, Standard Webhooks and CloudEvents name theirs in `type`.
-  const name =
-    body.type === 'event_callback' ? pathGet(body, 'event.type') : (own(body, 'type') ?? own(body, 'event'))
+  const inBody = isSlack(body)
+    ? pathGet(body, 'event.type')
+    : (pathGet(body, 'type') ?? pathGet(body, 'event'))
+  const name = firstOf(headers, EVENT_HEADERS) ?? inBody
   return typeof name === 'string' && name !== '' ? bounded(name) : undefined
 }
 
@@ -117,17 +114,24 @@ const KEY_HEADERS = [
 ]
 
 function keyOf(headers: IncomingHttpHeaders, body: Json | undefined): string | undefined {
-  for (const name of KEY_HEADERS) {
-    const value = headers[name]
-    if (typeof value === 'string' && value !== '') return value
-  }
+  const inHeader = firstOf(headers, KEY_HEADERS)
+  if (inHeader !== undefined) return inHeader
   if (headers['ce-id'] !== undefined) return `${headers['ce-source']} ${headers['ce-id']}`
-  if (!isJsonObject(body)) return undefined
-  const eventId = asText(own(body, 'event_id'))
-  if (eventId && body.type === 'event_callback') return `${asText(own(body, 'team_id')) ?? ''}:${eventId}`
-  const id = asText(own(body, 'id'))
-  if (id && own(body, 'specversion') !== undefined) return `${asText(own(body, 'source'))} ${id}`
-  return id && body.object === 'event' && headers['stripe-signature'] !== undefined ? id : undefined
+  const said = (path: string) => asText(pathGet(body, path))
+  const eventId = said('event_id')
+  if (eventId && isSlack(body)) return `${said('team_id') ?? ''}:${eventId}`
+  const id = said('id')
+  if (id && pathGet(body, 'specversion') !== undefined) return `${said('source')} ${id}`
+  return id && said('object') === 'event' && headers['stripe-signature'] !== undefined ? id : undefined
+}
+
+function firstOf(headers: IncomingHttpHeaders, names: readonly string[]): string | undefined {
+  const [found] = names.flatMap((name) => headers[name] || [])
+  return found
+}
+
+function isSlack(body: Json | undefined): boolean {
+  return pathGet(body, 'type') === 'event_callback'
 }
 
 /** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`; else it is the peer's address. */
@@ -135,7 +139,7 @@ function senderOf(configured: string | undefined, request: IncomingMessage, body
   const id =
     configured ||
     asText(pathGet(body, 'sender.login')) ||
-    (isJsonObject(body) && body.type === 'event_callback' && asText(pathGet(body, 'event.user'))) ||
+    (isSlack(body) && asText(pathGet(body, 'event.user'))) ||
     asText(pathGet(body, 'user_username'))
   const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
   return { id: id ? bounded(id) : peer }
@@ -147,10 +151,6 @@ function traceOf(headers: IncomingHttpHeaders): string | undefined {
   if (typeof value !== 'string') return undefined
   const [, id] = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/.exec(value) ?? []
   return id === '0'.repeat(32) ? undefined : id
-}
-
-function own(object: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
 function asText(value: unknown): string | undefined {
