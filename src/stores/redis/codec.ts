@@ -20,9 +20,8 @@ export function entryOf(reply: unknown): Entry {
 
 /** The message of a journal entry. */
 export function messageOf({ position, head, payload }: Entry): Message {
-  const { time, tail, offset, rest } = parseHead(head)
-  const gateway = rest.slice(rest.indexOf(' ') + 1)
-  return decodeMessage({ id: makeId(time, position, tail), gateway, receivedAt: time + offset }, payload)
+  const { time, tail, receivedAt, gateway } = parseHead(head)
+  return decodeMessage({ id: makeId(time, position, tail), gateway, receivedAt }, payload)
 }
 
 /** The message that a dead letter, or a job made from one, carries in fields of its own. */
@@ -32,17 +31,10 @@ export function storedMessage(fields: Map<string, string>): Message | undefined 
   return messageOf({ position: numberOf(fields.get('v')), head, payload: textOf(fields.get('p')) })
 }
 
-function parseHead(head: string): { time: number; tail: number; offset: number; rest: string } {
-  const first = head.indexOf(' ')
-  const second = head.indexOf(' ', first + 1)
-  const third = head.indexOf(' ', second + 1)
-  const end = third === -1 ? head.length : third
-  return {
-    time: numberOf(head.slice(0, first)),
-    tail: numberOf(head.slice(first + 1, second)),
-    offset: numberOf(head.slice(second + 1, end)),
-    rest: head.slice(end + 1),
-  }
+function parseHead(head: string) {
+  const [time, tail, offset, _conversation, ...gateway] = head.split(' ')
+  const receivedAt = numberOf(time) + numberOf(offset)
+  return { time: numberOf(time), tail: numberOf(tail), receivedAt, gateway: gateway.join(' ') }
 }
 
 /** What a topic keeps of an event beside its id and time. */
@@ -52,20 +44,17 @@ export function encodeEvent({ type, source, data, rootContextId }: NewEvent): st
 
 /** The event of a topic's entry. */
 export function eventOf(topic: string, { position, head, payload }: Entry): Event {
-  const { time, tail, offset } = parseHead(head)
+  const { time, tail, receivedAt } = parseHead(head)
   const stored = JSON.parse(payload) as Omit<Event, 'id' | 'topic' | 'timestamp'>
-  return { ...stored, id: makeId(time, position, tail), topic, timestamp: time + offset }
+  return { ...stored, id: makeId(time, position, tail), topic, timestamp: receivedAt }
 }
 
 /** Position, time and tail of an id, as scripts take them; undefined where the text is no id of ours. */
 export function idParts(id: string): [number, number, number] | undefined {
   const position = positionOf(id)
   if (position === undefined) return undefined
-  return [
-    position,
-    timeOf(id),
-    (Number.parseInt(id.slice(24, 28), 16) & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16),
-  ]
+  const tail = (Number.parseInt(id.slice(24, 28), 16) & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16)
+  return [position, timeOf(id), tail]
 }
 
 /**

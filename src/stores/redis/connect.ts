@@ -19,7 +19,7 @@ export type Connection = {
   client: Redis | Cluster
   /** Without user and password. */
   address: string
-  /** Makes a connection of its own for subscriptions; on a cluster to any of its nodes. */
+  /** Makes a connection of its own for subscriptions, on a cluster to any of its nodes. It ends where it breaks. */
   subscriber(): Redis
 }
 
@@ -30,106 +30,69 @@ export type Connection = {
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const target = parseUrl(options.url)
   const shared = commonOptions(options)
-  const client =
-    target.kind === 'cluster'
-      ? new Cluster(target.nodes, {
-          enableOfflineQueue: false,
-          clusterRetryStrategy: pauseBefore,
-          retryDelayOnFailover: 100,
-          retryDelayOnClusterDown: 100,
-          maxRedirections: 5,
-          slotsRefreshTimeout: options.commandTimeout,
-          slotsRefreshInterval: 5_000,
-          redisOptions: { ...shared, ...target.options },
-        })
-      : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: pauseBefore })
+  const client = target.nodes
+    ? new Cluster(target.nodes, {
+        enableOfflineQueue: false,
+        clusterRetryStrategy: pauseBefore,
+        retryDelayOnFailover: 100,
+        retryDelayOnClusterDown: 100,
+        maxRedirections: 5,
+        slotsRefreshTimeout: options.commandTimeout,
+        slotsRefreshInterval: 5_000,
+        redisOptions: { ...shared, ...target.options },
+      })
+    : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: pauseBefore })
   watch(client, target.address, options.log)
   await firstConnection(client, target.address, options.connectTimeout)
 
   let turn = 0
   const subscriber = () => {
-    const rest = { ...shared, autoResubscribe: false, commandTimeout: options.commandTimeout }
-    if (target.kind === 'single') {
-      return new Redis({ ...rest, ...target.options, retryStrategy: pauseBefore })
-    }
     // A cluster sends what is published to all of its nodes: any of them will do, another each time.
     const nodes = client instanceof Cluster ? client.nodes('master').map((node) => node.options) : []
-    const node = nodes[turn++ % Math.max(1, nodes.length)] ?? target.nodes[0] ?? {}
-    const { host = '127.0.0.1', port = 6379 } = node
-    return new Redis({ ...rest, ...target.options, host, port, retryStrategy: () => null })
+    const { host, port } = nodes[turn++ % Math.max(1, nodes.length)] ?? target.nodes?.[0] ?? {}
+    return new Redis({ ...shared, ...target.options, ...(host && { host, port }), retryStrategy: () => null })
   }
   return { client, address: target.address, subscriber }
 }
 
-type Node = { host: string; port: number }
-
-/** What of a URL goes to ioredis. */
-type UrlOptions = {
-  db?: number
-  username?: string
-  password?: string
-  tls?: { servername: string }
-  sentinels?: Node[]
-  name?: string
-}
-
-type Target =
-  | { kind: 'single'; address: string; options: UrlOptions & Partial<Node> }
-  | { kind: 'cluster'; address: string; options: UrlOptions; nodes: Node[] }
-
 const FORMS =
   'redis://, rediss://, a comma list of these, or redis-sentinel://[:password@]host:port,host:port/master[/db]'
 
-/** Reads a URL of the forms that `ConnectOptions` names. Throws `config_invalid` for any other. */
-export function parseUrl(url: string): Target {
-  if (url.startsWith('redis-sentinel://')) return sentinelTarget(url)
-  const [first, ...others] = url.split(',').map((part) => parseOne(part.trim()))
-  if (!first) throw badUrl(url)
-  if (others.length === 0) {
-    return { kind: 'single', address: first.address, options: { ...first.options, ...first.node } }
-  }
-  const { db: _db, ...options } = first.options
-  const all = [first, ...others]
-  const address = all.map((each) => each.address).join(',')
-  return { kind: 'cluster', address, options, nodes: all.map(({ node }) => node) }
-}
-
-function parseOne(text: string) {
-  if (!/^rediss?:/.test(text) || !URL.canParse(text)) throw badUrl(text)
-  const { protocol, hostname, port, username, password, pathname } = new URL(text)
-  const node = { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 6379 : Number(port) }
-  const db = Number(pathname.slice(1))
-  const options: UrlOptions = {
-    ...credentials(username, password),
-    ...(db > 0 ? { db } : {}),
-    ...(protocol === 'rediss:' ? { tls: { servername: node.host } } : {}),
-  }
-  return { node, options, address: `${protocol}//${hostname}:${node.port}${db > 0 ? `/${db}` : ''}` }
-}
-
-function sentinelTarget(text: string): Target {
-  const match = /^redis-sentinel:\/\/(?:([^:@]*):([^@]*)@)?([^/]+)\/([^/]+)(?:\/(\d+))?$/.exec(text)
-  if (!match) throw badUrl(text)
-  const [, user = '', password = '', hosts = '', name = '', db] = match
-  const sentinels = hosts.split(',').map((each) => {
-    const { hostname, port } = new URL(`redis://${each}`)
-    return { host: hostname, port: port === '' ? 26_379 : Number(port) }
+/**
+ * What of a URL goes to ioredis, with `nodes` where it is a cluster, and its address without user and password.
+ * Throws `config_invalid` where it has none of the forms that `ConnectOptions` names.
+ */
+export function parseUrl(url: string) {
+  const isSentinel = url.startsWith('redis-sentinel://')
+  const urls = url.split(',').map((part, index) => {
+    const text = isSentinel && index > 0 ? `redis-sentinel://${part}` : part.trim()
+    if (!/^redis(s|-sentinel)?:\/\//.test(text) || !URL.canParse(text)) throw badUrl(url)
+    return new URL(text)
   })
-  const options: UrlOptions = { sentinels, name, ...credentials(user, password) }
-  if (db !== undefined) options.db = Number(db)
-  return { kind: 'single', address: `redis-sentinel://${hosts}/${name}`, options }
+  const nodes = urls.map(({ hostname, port }) => ({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || (isSentinel ? 26_379 : 6379)),
+  }))
+  const [{ username, password, protocol } = new URL(url)] = urls
+  const path = urls.at(-1)?.pathname.split('/').slice(1) ?? []
+  const name = isSentinel ? path.shift() : undefined
+  if (isSentinel && !name) throw badUrl(url)
+  const isCluster = nodes.length > 1 && !isSentinel
+  const db = Number(path[0])
+  const options = {
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' && { tls: { servername: nodes[0]?.host } }),
+    ...(db > 0 && !isCluster && { db }),
+    ...(name ? { name, sentinels: nodes } : !isCluster && nodes[0]),
+  }
+  for (const each of urls) each.username = each.password = ''
+  return { address: urls.join(','), options, nodes: isCluster ? nodes : undefined }
 }
 
 function badUrl(text: string): TriviumError {
   const shown = text.replace(/^(\w[\w-]*:)?.*@/, '$1…@')
   return new TriviumError('config_invalid', { details: `REDIS_URL is ${FORMS}; this is not: "${shown}"` })
-}
-
-function credentials(user: string, password: string): UrlOptions {
-  return {
-    ...(user ? { username: decodeURIComponent(user) } : {}),
-    ...(password ? { password: decodeURIComponent(password) } : {}),
-  }
 }
 
 function commonOptions({ commandTimeout, connectTimeout }: ConnectOptions) {

@@ -1,46 +1,43 @@
 import { randomUUID } from 'node:crypto'
 import { TriviumError } from '../../core/errors.ts'
 
+/** Four arguments for the script: this daemon, slot, number, and the calls that are unheard as `slot number …`. */
+type Handing = [string, number, number, string]
+
 /**
- * Makes calls that consume safe against a lost answer. Each call gets a slot of its own while it is under
- * way and a number that never comes again; `lua/lib/unheard.lua` records under them what was handed out.
- * Where no answer came, the next call names them, and Redis takes back what they stand for.
+ * Makes calls that hand something out safe against a lost answer. Each call gets a number that never comes again, and
+ * while it is under way a slot of its own; `lua/lib/unheard.lua` records under them what was handed out. Where no
+ * answer came, the next call of the same name tells so, and Redis takes back what was handed out.
  */
-export type HandOver = {
-  /**
-   * Calls `send` with four arguments for the script: this daemon, slot, number, and what is unheard. The
-   * unheard count as settled once `send` resolves.
-   */
-  call<T>(send: (args: [string, number, number, string]) => Promise<T>): Promise<T>
-}
+export type HandOver = <T>(name: string, send: (handing: Handing) => Promise<T>) => Promise<T>
+
+/** How many slots there are, those that are free, and the unheard calls, each with its slot. */
+type State = { slots: number; free: number[]; unheard: Map<number, number> }
 
 export function createHandOver(): HandOver {
   const daemon = randomUUID()
-  const free: number[] = []
-  const unheard = new Map<number, number>()
-  let slots = 0
+  const states = new Map<string, State>()
   let numbers = 0
 
-  return {
-    call: async (send) => {
-      const slot = free.pop() ?? slots++
-      const number = ++numbers
-      const before = [...unheard]
-      try {
-        const answer = await send([daemon, slot, number, before.flat().join(' ')])
-        for (const [old, oldNumber] of before) {
-          // Of calls under way at once, several name the same one; it is free once.
-          if (unheard.get(old) !== oldNumber) continue
-          unheard.delete(old)
-          free.push(old)
-        }
-        free.push(slot)
-        return answer
-      } catch (error) {
-        if (error instanceof TriviumError && error.retryable) unheard.set(slot, number)
-        else free.push(slot)
-        throw error
-      }
-    },
+  return async (name, send) => {
+    const state: State = states.get(name) ?? { slots: 0, free: [], unheard: new Map() }
+    states.set(name, state)
+    const { free, unheard } = state
+    const number = ++numbers
+    const slot = free.pop() ?? state.slots++
+    const told = [...unheard]
+    try {
+      const answer = await send([daemon, slot, number, told.map(([old, its]) => `${its} ${old}`).join(' ')])
+      // Of calls under way at once, several tell of the same one; its slot is free once.
+      for (const [old, its] of told) if (unheard.delete(old)) free.push(its)
+      free.push(slot)
+      return answer
+    } catch (error) {
+      if (error instanceof TriviumError && error.retryable) unheard.set(number, slot)
+      else free.push(slot)
+      throw error
+    } finally {
+      if (free.length === state.slots) states.delete(name)
+    }
   }
 }

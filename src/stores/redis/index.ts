@@ -15,7 +15,6 @@ import { createReceive } from './receive.ts'
 import { textOf } from './reply.ts'
 import { createServer } from './scripts.ts'
 import { createSignals } from './signals.ts'
-import { createTopicNames } from './topic-names.ts'
 import { createTopics } from './topics.ts'
 import { watchTornLogs } from './torn-log.ts'
 import { createTrim } from './trim.ts'
@@ -50,8 +49,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   const channel = `${prefix}:signals`
   const server = createServer({ client, address, channel, roots: createRoots(prefix), now: options.now })
   const { main } = server.roots
-  const names = createTopicNames(server)
-  const signals = createSignals({ subscriber: connection.subscriber, channel, log })
+  const signals = createSignals(connection.subscriber, channel, log)
   const close = async () => {
     signals.close()
     client.disconnect()
@@ -69,7 +67,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     address,
     journal: createJournal(server),
     receive: createReceive(server),
-    topics: createTopics(server, names, toEvent),
+    topics: createTopics(server, toEvent),
     jobs: createJobs(server),
     kv: createKeyValues(server),
     leases: createLeases(server),
@@ -82,7 +80,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
       // Lua has one kind of empty table, and Redis writes it as an object.
       return { ...stats, jobs: Object.values(stats.jobs) }
     },
-    trim: createTrim(server, names),
+    trim: createTrim(server),
     close,
   }
 }

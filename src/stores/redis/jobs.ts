@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import { TriviumError } from '../../core/errors.ts'
 import { positionOf } from '../../core/message-id.ts'
 import type { DeadLetters, Jobs, NewJob, Settled } from '../../core/store.ts'
 import { type Args, inBatches } from './batches.ts'
 import { encodeNotes } from './codec.ts'
+import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import type { Server } from './scripts.ts'
@@ -15,24 +14,7 @@ const MAX_CLAIM = 256
 export function createJobs(server: Server): Jobs {
   const { run, now } = server
   const { main } = server.roots
-  // Claims whose answer never came, by queue: the next claim gives those jobs back, so that they need not
-  // wait for the lease to run out and do not count as lost.
-  const unheard = new Map<string, Set<string>>()
-
-  async function claim(queue: string, max: number, lease: number, limits: string): Promise<unknown[]> {
-    const prefix = randomUUID()
-    const before = [...(unheard.get(queue) ?? [])]
-    try {
-      const reply = await run('jobs-claim', main, queue, max, lease, prefix, limits, ...before)
-      for (const each of before) unheard.get(queue)?.delete(each)
-      return listOf(reply)
-    } catch (error) {
-      if (error instanceof TriviumError && error.retryable) {
-        unheard.set(queue, new Set([...before, prefix].slice(-100)))
-      }
-      throw error
-    }
-  }
+  const handOver = createHandOver()
 
   /** Runs a script that answers 1 or 0 for each of its items. */
   const each = (script: string, queue: string, items: readonly Args[]) =>
@@ -47,7 +29,10 @@ export function createJobs(server: Server): Jobs {
     },
     claim: async (queue, { max, lease, limits = {} }) => {
       const most = Math.min(max, MAX_CLAIM)
-      const [wait, ...claimed] = await claim(queue, most, lease, JSON.stringify(limits))
+      const reply = await handOver(queue, (handing) =>
+        run('jobs-claim', main, queue, most, lease, JSON.stringify(limits), ...handing),
+      )
+      const [wait, ...claimed] = listOf(reply)
       const jobs = claimed.map(claimedJob)
       const due = numberOf(wait)
       return due < 0 ? { jobs } : { jobs, nextDue: now() + due }

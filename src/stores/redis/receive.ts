@@ -16,7 +16,7 @@ export function createReceive({ run, roots: { main }, now }: Server): ReceiveQue
       const wanted = conversation === undefined ? '' : digest(conversation)
       const own = (conversation === undefined ? undefined : idParts(conversation)) ?? ['', '', '']
       const args = [gateway, wanted, ...own, lease ?? '', randomUUID()]
-      const reply = await handOver.call((handing) => run('receive-take', main, ...args, ...handing))
+      const reply = await handOver('', (handing) => run('receive-take', main, ...args, ...handing))
       if (isNothing(reply)) return undefined
       const [entry, receipt] = listOf(reply)
       const message = messageOf(entryOf(entry))

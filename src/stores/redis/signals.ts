@@ -14,13 +14,12 @@ export type Signals = {
   close(): void
 }
 
-export type SignalDeps = { subscriber: () => Redis; channel: string; log: Log }
-
 /**
  * Hears what scripts publish and calls the listeners of each signal. After every new subscription but
- * the first it calls all of them, because what was published in between is lost.
+ * the first it calls all of them, because what was published in between is lost. `subscriber` makes a connection,
+ * which is used until it breaks.
  */
-export function createSignals({ subscriber, channel, log }: SignalDeps): Signals {
+export function createSignals(subscriber: () => Redis, channel: string, log: Log): Signals {
   const listeners = createListeners(log)
   const { promise: ready, resolve } = Promise.withResolvers<void>()
   let current: Redis | undefined
@@ -43,21 +42,18 @@ export function createSignals({ subscriber, channel, log }: SignalDeps): Signals
     connection.on('message', (_channel: string, text: string) => {
       for (const name of listOf(JSON.parse(text))) listeners.call(textOf(name))
     })
-    connection.on('ready', () => {
-      // A failure closes the connection, and its reconnect comes back here.
-      connection.subscribe(channel).then(onSubscribed, (error: Error) => {
-        log.debug({ channel, reason: error.message }, 'the subscription was refused')
-        connection.disconnect(true)
-      })
-    })
     connection.on('end', () => {
       if (!closed) retry = setTimeout(open, pauseBefore(++attempts))
+    })
+    connection.subscribe(channel).then(onSubscribed, (error: Error) => {
+      log.debug({ channel, reason: error.message }, 'there is no subscription')
+      connection.disconnect()
     })
   }
 
   const probe = setInterval(() => {
     const connection = current
-    if (connection?.status === 'ready') connection.ping().catch(() => connection.disconnect(true))
+    if (connection?.status === 'ready') connection.ping().catch(() => connection.disconnect())
   }, PROBE_MS)
   probe.unref()
   open()

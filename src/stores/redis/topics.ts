@@ -5,33 +5,30 @@ import { randomTail } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
 import { type Args, inBatches } from './batches.ts'
 import { type Entry, encodeEvent, entryOf, eventOf, idParts, idsFrom, messageOf } from './codec.ts'
-import { createHandOver, type HandOver } from './hand-over.ts'
+import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import type { Server } from './scripts.ts'
-import type { TopicNames } from './topic-names.ts'
 
 /** How many events a group gets from one call at most, however many it asks for. */
 const MAX_EVENTS = 500
 
+/**
+ * Each topic lies on a slot of its own, so two sets under the main root name those that there are, and those that
+ * have, or had, consumer groups. They may be many, for every conversation with replies is a topic.
+ */
 export function createTopics(
   { run, call, roots, now }: Server,
-  names: TopicNames,
   toEvent: (message: Message) => Event,
 ): Topics {
   const toEventOf = (topic: string) => (entry: Entry) =>
     topic === MESSAGE_TOPIC ? toEvent(messageOf(entry)) : eventOf(topic, entry)
 
-  const handOvers = new Map<string, HandOver>()
-
-  function handOverOf(topic: string): HandOver {
-    const known = handOvers.get(topic) ?? createHandOver()
-    handOvers.set(topic, known)
-    return known
-  }
+  const handOver = createHandOver()
+  const main = (set: 'topics' | 'grouped-topics') => `${roots.main}${set}`
 
   async function readSome(topic: string, requests: readonly Args[]) {
-    const reply = await handOverOf(topic).call((handing) =>
+    const reply = await handOver(topic, (handing) =>
       run('topic-read', roots.topic(topic), ...handing, ...requests.flat()),
     )
     const [entries, answers] = listOf(reply)
@@ -57,7 +54,7 @@ export function createTopics(
     publish: async (topic, events) => {
       if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
       if (events.length === 0) return []
-      const named = names.add(topic)
+      const named = call('SADD', main('topics'), topic)
       const published = inBatches(
         events.map((event) => argsOf(event, now())),
         async (batch) =>
@@ -68,9 +65,9 @@ export function createTopics(
     },
 
     subscribe: async (topic, group, from) => {
-      await names.add(topic)
+      await call('SADD', main('topics'), topic)
       const reply = await run('topic-groups', roots.topic(topic), 'subscribe', group, from)
-      await names.addGrouped(topic)
+      await call('SADD', main('grouped-topics'), topic)
       return { created: numberOf(reply) === 1 }
     },
 
@@ -78,8 +75,9 @@ export function createTopics(
       numberOf(await run('topic-groups', roots.topic(topic), 'unsubscribe', group)) === 1,
 
     groups: async (only) => {
-      const topics = only === undefined ? await names.grouped() : [only]
-      const lists = topics.map(async (topic) =>
+      const grouped = async () => listOf(await call('SMEMBERS', main('grouped-topics'))).map(textOf)
+      const topics = new Set(only === undefined ? [MESSAGE_TOPIC, ...(await grouped())] : [only])
+      const lists = [...topics].map(async (topic) =>
         listOf(await run('topic-groups', roots.topic(topic), 'list')).map((info) => {
           const [group, lag, pending] = listOf(info)
           return { topic, group: textOf(group), lag: numberOf(lag), pending: numberOf(pending) }

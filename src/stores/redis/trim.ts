@@ -1,24 +1,26 @@
+import { randomBytes } from 'node:crypto'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Retention } from '../../core/store.ts'
 import { ownOf } from '../shared/values.ts'
-import { listOf, numberOf } from './reply.ts'
+import { listOf, numberOf, textOf } from './reply.ts'
 import type { Server } from './scripts.ts'
-import type { TopicNames } from './topic-names.ts'
 
 /** How many entries one script looks at, and how many such scripts one call of `trim` runs per log. */
 const SLICE = 200
 const SLICES = 20
-/** How many of the 16,384 hashes of digests one call sweeps. */
+/** About how many topics one call looks at. */
+const TOPICS = 200
+/** How many of the hashes of digests one call sweeps. They are drawn at random, so all are swept in time. */
 const SWEEP = 64
-const BUCKETS = 64 * 64 * 4
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 /**
  * Makes `trim` of the store: journal, topics, and what is remembered of keys, each in slices that hold
  * up nobody. Where a call did not get through, the next one goes on from there.
  */
-export function createTrim({ run, roots }: Server, names: TopicNames) {
+export function createTrim({ run, call, roots }: Server) {
+  const names = `${roots.main}topics`
   let resume = 0
-  let swept = 0
+  let cursor = '0'
 
   async function trimJournal({ journal, gateways = {} }: Retention): Promise<number> {
     const ages = Object.fromEntries(Object.entries(gateways).map(([name, { maxAge }]) => [name, maxAge]))
@@ -37,31 +39,26 @@ export function createTrim({ run, roots }: Server, names: TopicNames) {
     const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, topic) ?? {}
     let total = 0
     for (let slice = 0; slice < SLICES; slice++) {
-      const reply = await run('trim-topic', roots.topic(topic), SLICE, maxAge, maxCount)
+      const reply = await run('trim-topic', roots.topic(topic), SLICE, maxAge, maxCount, randomDigest())
       const [removed = 0, alive] = listOf(reply).map(numberOf)
       total += removed
-      if (alive === 0) await names.remove(topic)
+      if (alive === 0) await call('SREM', names, topic)
       if (removed < SLICE) break
     }
     return total
   }
 
-  async function sweep(): Promise<void> {
-    const buckets = Array.from({ length: SWEEP }, (_, index) => bucketName((swept + index) % BUCKETS))
-    swept = (swept + SWEEP) % BUCKETS
-    await run('trim-seen', roots.main, ...buckets)
-  }
-
   return async (policy: Retention): Promise<{ removed: number }> => {
     let removed = await trimJournal(policy)
-    for (const topic of await names.some()) removed += await trimTopic(topic, policy)
-    await sweep()
+    const [next, topics] = listOf(await call('SSCAN', names, cursor, 'COUNT', TOPICS))
+    cursor = textOf(next)
+    for (const topic of listOf(topics).map(textOf)) {
+      if (topic !== MESSAGE_TOPIC) removed += await trimTopic(topic, policy)
+    }
+    await run('trim-seen', roots.main, ...Array.from({ length: SWEEP }, randomDigest))
     return { removed }
   }
 }
 
-/** The names that `seen_bucket` of `lua/lib/seen.lua` makes. */
-function bucketName(index: number): string {
-  const high = ALPHABET.charAt(Math.floor(index / 256))
-  return `${high}${ALPHABET.charAt(Math.floor(index / 4) % 64)}${index % 4}`
-}
+/** As long as is needed to tell its hash; see `seen_bucket` of `lua/lib/seen.lua`. */
+const randomDigest = () => randomBytes(3).toString('base64url')

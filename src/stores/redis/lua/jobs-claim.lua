@@ -1,16 +1,15 @@
 -- include: log lanes
 -- Claims due jobs at the heads of free lanes, the longest ready first.
 --
--- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  prefix of the tokens
--- ARGV[7]  limits per group, as a JSON object
--- ARGV[8…]  prefixes of tokens whose claims never reached the caller: those jobs are given back, and
---           count as neither failed nor lost
+-- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
+-- ARGV[7…10]  daemon, slot, number, and what it never heard of, as in `lib/unheard.lua`; here the tokens are the record:
+--           unheard jobs are given back, and count as neither failed nor lost
 -- Returns  in how many ms something may become claimable without a signal, or -1; then per job
---          {id, fields as a flat list, entry of its message or false}
+--          {id, token, fields as a flat list, entry of its message or false}
 -- Guarantees: a job is claimed by one caller until its lease runs out.
 local queue = open_queue(ARGV[3])
 local base, max = queue.base, tonumber(ARGV[4])
-local limits = cjson.decode(ARGV[7])
+local limits = cjson.decode(ARGV[6])
 
 local function to_ready(id, score)
   local group = redis.call('HGET', base .. 'job:' .. id, 'g')
@@ -19,7 +18,7 @@ end
 
 local function give_back_unheard()
   local unheard = {}
-  for i = 8, #ARGV do unheard[ARGV[i]] = true end
+  for number in string.gmatch(ARGV[10], '%d+ (%d+)') do unheard[ARGV[7] .. ' ' .. number] = true end
   for _, id in ipairs(redis.call('ZRANGE', base .. 'claims', 0, -1)) do
     local token = redis.call('HGET', base .. 'job:' .. id, 'k')
     if token and unheard[string.match(token, '^[^.]+')] then
@@ -85,7 +84,7 @@ local function next_due()
   return soonest
 end
 
-if #ARGV >= 8 then give_back_unheard() end
+if ARGV[10] ~= '' then give_back_unheard() end
 give_back_expired()
 wake_due()
 flush(queue)
@@ -93,7 +92,7 @@ local LARGE = 4000000
 local claimed, bytes = { 0 }, 0
 for _, candidate in ipairs(candidates()) do
   if #claimed > max or bytes > LARGE then break end
-  local job = claim(candidate, ARGV[6] .. '.' .. #claimed)
+  local job = claim(candidate, ARGV[7] .. ' ' .. ARGV[9] .. '.' .. #claimed)
   bytes = bytes + (job[4] and #job[4][2][4] or 0)
   claimed[#claimed + 1] = job
 end

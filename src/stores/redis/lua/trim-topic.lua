@@ -2,10 +2,10 @@
 -- Removes the oldest events of a topic that are too old or too many, a bounded number of them.
 --
 -- ARGV[3]  how many at most    ARGV[4]  greatest age in ms    ARGV[5]  greatest count
+-- ARGV[6]  a digest: old ones are taken out of the hash in which it lies
 -- Returns  how many were removed, and 0 where nothing of the topic is left, else 1
 -- Guarantees: positions go on where they were for a week after the last event went, and for as long as
 --          there is a group; then the topic is forgotten.
-local ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 local slice = redis.call('XRANGE', root .. 'journal', '-', '+', 'COUNT', ARGV[3])
 local over = redis.call('XLEN', root .. 'journal') - ARGV[5]
 local removed, stop = 0, nil
@@ -23,5 +23,5 @@ if redis.call('XLEN', root .. 'journal') == 0 then
   if idle and redis.call('TTL', root .. 'meta') == -1 then redis.call('EXPIRE', root .. 'meta', IDLE_SECONDS) end
   if not idle then redis.call('PERSIST', root .. 'meta') end
 end
-if #slice > 0 then forget_old(root .. 'topic-seen:' .. string.sub(ALPHABET, now % 64 + 1, now % 64 + 1)) end
+if #slice > 0 then forget_old(root .. 'topic-seen:', ARGV[6]) end
 return { removed, redis.call('EXISTS', root .. 'journal', root .. 'meta', root .. 'groups') > 0 and 1 or 0 }

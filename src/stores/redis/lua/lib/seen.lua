@@ -1,6 +1,6 @@
 -- Remembers digests (16 characters of base64url) for seven days, each with a value. They lie in 16,384
 -- hashes that stay small enough for Redis to keep them as listpacks: 40 bytes each instead of 180 for a
--- key of its own; those of a topic in 64, for topics are many and small. `sweep-seen.lua` and
+-- key of its own; those of a topic in 64, for topics are many and small. `trim-seen.lua` and
 -- `trim-topic.lua` take the old ones out.
 local SEEN_SECONDS = 7 * 24 * 3600
 
@@ -32,13 +32,11 @@ local function unpack_id(packed)
   return time .. ':' .. position .. ':' .. tail
 end
 
--- Takes what is older than seven days out of one hash; returns how many that were.
-local function forget_old(bucket)
-  local removed, stored = 0, redis.call('HGETALL', bucket)
+-- Takes what is older than seven days out of the hash in which a digest lies.
+local function forget_old(base, digest)
+  local bucket = seen_bucket(base, digest)
+  local stored = redis.call('HGETALL', bucket)
   for each = 1, #stored, 2 do
-    if now / 1000 - struct.unpack('>I4', stored[each + 1]) >= SEEN_SECONDS then
-      removed = removed + redis.call('HDEL', bucket, stored[each])
-    end
+    if now / 1000 - struct.unpack('>I4', stored[each + 1]) >= SEEN_SECONDS then redis.call('HDEL', bucket, stored[each]) end
   end
-  return removed
 end
