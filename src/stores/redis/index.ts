@@ -5,7 +5,7 @@ import type { Message } from '../../core/message.ts'
 import type { Store, StoreStats } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
 import { checkServers } from './check.ts'
-import { type Connection, connect } from './connect.ts'
+import { type Connection, type ConnectOptions, connect } from './connect.ts'
 import { toStoreError } from './failure.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
@@ -21,21 +21,15 @@ import { createTrim } from './trim.ts'
 
 export { checkRedis } from './check.ts'
 
-export type RedisStoreOptions = {
-  /** `redis://`, `rediss://`, `redis-sentinel://host:port,…/master`, or a comma list of a cluster's nodes. */
-  url: string
-  /** What all keys begin with. Stores with different prefixes share a Redis without meeting. */
-  prefix?: string
-  /** Makes the event of a message on `gateway-message`; its id must be the message's. */
-  toEvent: (message: Message) => Event
-  log: Log
-  /** The clock, for tests. Without it, leases and ages go by the clock of the Redis server. */
-  now?: () => number
-  /** Ms that a command may take before it fails with `store_unavailable`. */
-  commandTimeout?: number
-  /** Ms to wait for the first connection. */
-  connectTimeout?: number
-}
+export type RedisStoreOptions = Pick<ConnectOptions, 'url' | 'log'> &
+  Partial<ConnectOptions> & {
+    /** What all keys begin with. Stores with different prefixes share a Redis without meeting. */
+    prefix?: string
+    /** Makes the event of a message on `gateway-message`; its id must be the message's. */
+    toEvent: (message: Message) => Event
+    /** The clock, for tests. Without it, leases and ages go by the clock of the Redis server. */
+    now?: () => number
+  }
 
 /**
  * The store on Redis 6.2 or newer: streams for the journal and topics, and one Lua script for each
@@ -54,12 +48,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     signals.close()
     client.disconnect()
   }
-  const heard = signals.ready.then(() => true)
-  if (!(await inTime(heard, AbortSignal.timeout(connectTimeout)))) {
+  if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout)))) {
     await close()
     throw toStoreError(new Error(`no subscription to ${channel}: timed out`), address)
   }
-  await watchTornLogs({ client, marks: `${main}servers`, log })
+  await watchTornLogs(client, log)
   await warn(connection, log)
 
   return {

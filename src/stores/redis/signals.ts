@@ -10,7 +10,7 @@ const PROBE_MS = 15_000
 export type Signals = {
   on: Listeners['on']
   /** Resolves when the first subscription stands. */
-  ready: Promise<void>
+  ready: Promise<true>
   close(): void
 }
 
@@ -21,7 +21,7 @@ export type Signals = {
  */
 export function createSignals(subscriber: () => Redis, channel: string, log: Log): Signals {
   const listeners = createListeners(log)
-  const { promise: ready, resolve } = Promise.withResolvers<void>()
+  const { promise: ready, resolve } = Promise.withResolvers<true>()
   let current: Redis | undefined
   let retry: NodeJS.Timeout | undefined
   let attempts = 0
@@ -32,7 +32,7 @@ export function createSignals(subscriber: () => Redis, channel: string, log: Log
     attempts = 0
     if (subscribed) listeners.call()
     subscribed = true
-    resolve()
+    resolve(true)
   }
 
   function open() {

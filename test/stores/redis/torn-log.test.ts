@@ -72,7 +72,7 @@ describe('a Redis that crashed in the middle of a write, and crashes once more',
     const client = new Redis(server.port, '127.0.0.1')
     try {
       const first = await openStore(server.url)
-      await until(async () => (await client.hlen('{trivium}:servers')) === 1, 'the mark of a good file')
+      await server.rewritten()
       await first.close()
       const calls = async () =>
         /cmdstat_bgrewriteaof:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]
