@@ -58,7 +58,7 @@ export function idParts(id: string): [number, number, number] | undefined {
 }
 
 /**
- * The ids that `accept` and `topic-publish` answered for a batch: first the time of new ids, then per item
+ * The ids that `append` answered for a batch: first the time of new ids, then per item
  * a position, or for a duplicate the parts of the first one's id. Each item begins with the tail that was sent.
  */
 export function idsFrom(reply: unknown, batch: readonly Args[]): { id: string; duplicate: boolean }[] {

@@ -17,15 +17,15 @@ export function createJobs(server: Server): Jobs {
   const handOver = createHandOver()
 
   /** Runs a script that answers 1 or 0 for each of its items. */
-  const each = (script: string, queue: string, items: readonly Args[]) =>
+  const each = (script: string, before: Args, items: readonly Args[]) =>
     inBatches(items, async (batch) =>
-      listOf(await run(script, main, queue, ...batch.flat())).map((answer) => numberOf(answer) === 1),
+      listOf(await run(script, main, ...before, ...batch.flat())).map((answer) => numberOf(answer) === 1),
     )
 
   return {
     add: async (queue, jobs) => {
       const items = jobs.map((job) => jobArgs(job, now(), digest(job.id)))
-      return (await each('jobs-add', queue, items)).map((added) => ({ added }))
+      return (await each('jobs-add', [queue, '', ''], items)).map((added) => ({ added }))
     },
     claim: async (queue, { max, lease, limits = {} }) => {
       const most = Math.min(max, MAX_CLAIM)
@@ -37,11 +37,11 @@ export function createJobs(server: Server): Jobs {
       const due = numberOf(wait)
       return due < 0 ? { jobs } : { jobs, nextDue: now() + due }
     },
-    settle: (queue, outcomes) => each('jobs-settle', queue, outcomes.map(outcomeArgs)),
+    settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
     renew: (queue, claims, lease) =>
       each(
         'jobs-settle',
-        queue,
+        [queue],
         claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', '']),
       ),
     state: async (queue, id) => stateOf(await run('jobs-state', main, queue, id)),

@@ -33,7 +33,7 @@ export function createJournal({ run, roots: { main }, now }: Server): Journal {
     accept: (messages) =>
       inBatches(
         messages.map((message) => argsOf(message, now())),
-        async (batch) => idsFrom(await run('accept', main, ...batch.flat()), batch),
+        async (batch) => idsFrom(await run('append', main, '', ...batch.flat()), batch),
       ),
 
     get: async (id) => {
@@ -66,7 +66,7 @@ export function createJournal({ run, roots: { main }, now }: Server): Journal {
 
     pumped: async (from, to, jobs) => {
       const args = jobs.flatMap((job) => jobArgs(job, now(), ''))
-      return numberOf(await run('journal-pumped', main, from, to, ...args)) === 1
+      return !isNothing(await run('jobs-add', main, 'dispatch', from, to, ...args))
     },
   }
 }
@@ -74,10 +74,10 @@ export function createJournal({ run, roots: { main }, now }: Server): Journal {
 function argsOf(message: NewMessage, now: number): Args {
   return [
     randomTail(),
-    message.gateway,
     message.receivedAt ?? now,
     message.key === undefined ? '' : digest(message.gateway, message.key),
-    message.conversation === undefined ? '' : digest(message.conversation),
     encodeMessage(message),
+    message.gateway,
+    message.conversation === undefined ? '' : digest(message.conversation),
   ]
 }

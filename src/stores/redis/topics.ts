@@ -57,8 +57,7 @@ export function createTopics(
       const named = call('SADD', main('topics'), topic)
       const published = inBatches(
         events.map((event) => argsOf(event, now())),
-        async (batch) =>
-          idsFrom(await run('topic-publish', roots.topic(topic), topic, ...batch.flat()), batch),
+        async (batch) => idsFrom(await run('append', roots.topic(topic), topic, ...batch.flat()), batch),
       )
       const [answers] = await Promise.all([published, named])
       return answers.map(({ id }) => id)
@@ -120,5 +119,5 @@ function batchOf(answer: unknown, events: Map<number, Event>, now: number): Grou
 
 function argsOf(event: NewEvent, now: number): Args {
   const key = event.key === undefined ? '' : digest(event.key)
-  return [randomTail(), event.timestamp ?? now, key, encodeEvent(event)]
+  return [randomTail(), event.timestamp ?? now, key, encodeEvent(event), '', '']
 }

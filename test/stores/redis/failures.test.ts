@@ -80,7 +80,7 @@ describe('a Redis that fails', () => {
     await admin.config('SET', 'maxmemory', '1')
     await assert.rejects(store.journal.accept([saying('x')]), {
       code: 'store_unavailable',
-      message: /out of memory/,
+      message: /maxmemory/,
     })
     await admin.config('SET', 'maxmemory', '0')
     admin.disconnect()

@@ -32,31 +32,24 @@ local function retry(queue)
   return 1
 end
 
--- Goes through one queue until it has as many as are asked for.
-local function look(queue, group, limit, found)
-  local index, matched = 0, 0
-  while matched < limit do
-    local slice = redis.call('ZREVRANGE', base_of(queue) .. 'dead', index, index + 99)
-    if #slice == 0 then return end
-    index = index + #slice
-    for _, each in ipairs(slice) do
-      local head = redis.call('HMGET', base_of(queue) .. 'dead:' .. each, 'g', 'z')
-      if matched < limit and (group == '' or head[1] == group) then
-        matched = matched + 1
-        found[#found + 1] = { queue = queue, id = each, at = tonumber(head[2]), order = #found }
-      end
-    end
-  end
-end
-
 local function list(queue, group, limit)
   local found, letters = {}, {}
-  for _, each in ipairs(queue ~= '' and { queue } or queues) do look(each, group, limit, found) end
+  for _, each in ipairs(queue ~= '' and { queue } or queues) do
+    local ids = redis.call('ZREVRANGE', base_of(each) .. 'dead', 0, group == '' and limit - 1 or -1, 'WITHSCORES')
+    for i = 1, #ids, 2 do
+      found[#found + 1] = { queue = each, id = ids[i], at = tonumber(ids[i + 1]), order = #found }
+    end
+  end
   table.sort(found, function(a, b)
     if a.at ~= b.at then return a.at > b.at end
     return a.order < b.order
   end)
-  for i = 1, math.min(limit, #found) do letters[i] = letter(found[i].queue, found[i].id) end
+  for _, each in ipairs(found) do
+    if #letters == limit then break end
+    if group == '' or redis.call('HGET', base_of(each.queue) .. 'dead:' .. each.id, 'g') == group then
+      letters[#letters + 1] = letter(each.queue, each.id)
+    end
+  end
   return letters
 end
 

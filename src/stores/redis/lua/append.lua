@@ -1,0 +1,56 @@
+-- include: seen
+-- Appends to a log, each entry once per key within seven days: messages to the journal, visible at once on all roads,
+-- or events to a topic.
+--
+-- ARGV[3]   topic, or empty for messages
+-- ARGV[4…]  per entry six values: tail (random, below 2^34); receivedAt or the timestamp (Unix ms); digest of the key
+--           (of a message: of gateway and key), or empty; payload; and of a message its gateway, and the digest of
+--           the conversation, or empty
+-- Returns   the time in the ids of new entries, then per entry its position, or for a known key the
+--           `time:position:tail` of the first
+-- Guarantees: all or nothing; positions are contiguous; the time in ids never goes back; after a lost
+--           reply the same call adds no second entry for one with a key.
+local topic = ARGV[3]
+local is_topic = topic ~= ''
+local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
+local meta = redis.call('HMGET', root .. 'meta', 'end', 'time')
+local position = tonumber(meta[1] or 0)
+local time = math.max(now, tonumber(meta[2] or 0))
+local first, bytes = position, 0
+local answers, gateways = { time }, {}
+-- Most messages were received now; formatting numbers is slow.
+local time_text = string.format('%.0f', time)
+
+for i = 4, #ARGV, 6 do
+  local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+  local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
+  local known = digest ~= '' and seen_get(seen, digest)
+  if known then
+    answers[#answers + 1] = unpack_id(known)
+  else
+    position = position + 1
+    local entry, offset = position .. '-0', stamp == time_text and '0' or stamp - time
+    local head = time_text .. ' ' .. tail .. ' ' .. offset .. (is_topic and '' or ' ' .. conversation .. ' ' .. gateway)
+    redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
+    if not is_topic then
+      bytes = bytes + #payload
+      gateways[gateway] = true
+      redis.call('XADD', root .. 'receive:' .. gateway, entry, '', '')
+      if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
+    end
+    if digest ~= '' then seen_put(seen, digest, pack_id(time, position, tail)) end
+    answers[#answers + 1] = position
+  end
+end
+
+if position == first then return answers end
+redis.call('HSET', root .. 'meta', 'end', position, 'time', time)
+if is_topic then
+  redis.call('PERSIST', root .. 'meta')
+  signal({ 'topic:' .. topic })
+else
+  redis.call('HINCRBY', root .. 'meta', 'bytes', bytes)
+  for gateway in pairs(gateways) do redis.call('SADD', root .. 'gateways', gateway) end
+  signal({ 'journal', 'receive', 'topic:gateway-message' })
+end
+return answers
