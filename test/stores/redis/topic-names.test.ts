@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
-import type { Retention } from '../../../src/core/store.ts'
+import type { Retention, Store } from '../../../src/core/store.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
 import { openStore } from './kit.ts'
 
@@ -21,15 +21,21 @@ describe('topics that come and go', () => {
     await server.stop()
   })
 
-  const keysOf = (prefix: string, topic: string) => admin.keys(`{${prefix}:topic:${topic}}:*`)
+  const publish = (store: Store, topic: string) =>
+    store.topics.publish(topic, [{ type: 'x', source: 's', data: 1 }])
 
-  test('a topic whose events are gone keeps its positions for a week, and then nothing is left of it', async () => {
+  test('a topic without events and groups keeps its positions for a week, and then nothing is left of it', async () => {
     let time = Date.now()
     const store = await openStore(server.url, { prefix: 'p', now: () => time })
-    await store.topics.publish('idle', [{ type: 'x', source: 's', data: 1 }])
+    for (const topic of ['idle', 'again', 'grouped']) await publish(store, topic)
     time += 2 * DAY
-    assert.equal((await store.trim(POLICY)).removed, 1)
-    assert.deepEqual(await keysOf('p', 'idle'), ['{p:topic:idle}:meta'])
+    assert.equal((await store.trim(POLICY)).removed, 3)
+    await publish(store, 'again')
+    await store.topics.subscribe('grouped', 'g', 'now')
+    await store.trim(POLICY)
+    assert.deepEqual([await store.topics.end('again'), await store.topics.end('grouped')], [2, 1])
+    for (const topic of ['again', 'grouped']) assert.equal(await admin.ttl(`{p:topic:${topic}}:meta`), -1)
+    assert.deepEqual(await admin.keys('{p:topic:idle}:*'), ['{p:topic:idle}:meta'])
     const left = await admin.ttl('{p:topic:idle}:meta')
     assert.ok(left > 6 * 86_400 && left <= 7 * 86_400, `${left} seconds left`)
     await store.trim(POLICY)
@@ -37,24 +43,6 @@ describe('topics that come and go', () => {
     await admin.del('{p:topic:idle}:meta')
     await store.trim(POLICY)
     assert.equal(await admin.sismember('{p}:topics', 'idle'), 0)
-    await store.topics.publish('idle', [{ type: 'x', source: 's', data: 2 }])
-    assert.equal(await admin.sismember('{p}:topics', 'idle'), 1)
-    await store.close()
-  })
-
-  test('an event, or a group, keeps the positions of its topic', async () => {
-    let time = Date.now()
-    const store = await openStore(server.url, { prefix: 'q', now: () => time })
-    const publish = (topic: string) => store.topics.publish(topic, [{ type: 'x', source: 's', data: 1 }])
-    for (const topic of ['again', 'grouped']) await publish(topic)
-    time += 2 * DAY
-    await store.trim(POLICY)
-    await publish('again')
-    await store.topics.subscribe('grouped', 'g', 'now')
-    await store.trim(POLICY)
-    assert.equal(await admin.ttl('{q:topic:again}:meta'), -1)
-    assert.equal(await admin.ttl('{q:topic:grouped}:meta'), -1)
-    assert.deepEqual([await store.topics.end('again'), await store.topics.end('grouped')], [2, 1])
     await store.close()
   })
 
@@ -62,9 +50,7 @@ describe('topics that come and go', () => {
     let time = Date.now()
     const store = await openStore(server.url, { prefix: 'r', now: () => time })
     const topics = Array.from({ length: 500 }, (_, n) => `replies:${n}`)
-    for (const topic of topics) {
-      await store.topics.publish(topic, [{ type: 'x', source: 's', data: 1 }])
-    }
+    for (const topic of topics) await publish(store, topic)
     time += 2 * DAY
     let removed = 0
     for (let call = 0; call < 10; call++) removed += (await store.trim(POLICY)).removed

@@ -8,72 +8,45 @@ import { until } from '../../fixtures/until.ts'
 import { openStore } from './kit.ts'
 
 /** Accepts again until it is durable, as an upstream does. */
-async function accept(store: Store, text: string): Promise<void> {
-  await until(
-    () =>
-      store.journal.accept([saying(text, { key: text })]).then(
-        () => true,
-        () => undefined,
-      ),
-    `${text} to be accepted`,
-  )
-}
-
-async function textsOf(store: Store): Promise<string[]> {
-  return (await store.journal.list({ limit: 10 })).map(({ text }) => text).sort()
+function accept(store: Store, text: string): Promise<unknown> {
+  const once = () => store.journal.accept([saying(text, { key: text })]).catch(() => undefined)
+  return until(once, `${text} to be accepted`)
 }
 
 describe('a Redis that crashed in the middle of a write, and crashes once more', () => {
-  test('keeps what was accepted in between, for a daemon that stayed', async () => {
-    const server = await startRedisServer({ appendfsync: 'always' })
-    const store = await openStore(server.url)
-    try {
-      await accept(store, 'whole')
-      await accept(store, 'torn')
-      await server.tear()
-      await server.start()
-      await accept(store, 'between')
-      await server.rewritten()
-      await server.kill()
-      await server.start()
-      await accept(store, 'after')
-      assert.deepEqual(await textsOf(store), ['after', 'between', 'whole'])
-    } finally {
-      await store.close()
-      await server.stop()
-    }
-  })
-
-  test('keeps what was accepted in between, for a daemon that was started after it', async () => {
-    const server = await startRedisServer({ appendfsync: 'always' })
-    try {
-      const first = await openStore(server.url)
-      await accept(first, 'whole')
-      await accept(first, 'torn')
-      await first.close()
-      await server.tear()
-      await server.start()
-      const second = await openStore(server.url)
-      await accept(second, 'between')
-      await second.close()
-      await server.rewritten()
-      await server.kill()
-      await server.start()
-      const third = await openStore(server.url)
-      assert.deepEqual(await textsOf(third), ['between', 'whole'])
-      await third.close()
-    } finally {
-      await server.stop()
-    }
-  })
+  for (const stays of [true, false]) {
+    const daemon = stays ? 'a daemon that stayed' : 'one that was started after it'
+    test(`keeps what was accepted in between, for ${daemon}`, async () => {
+      const server = await startRedisServer({ appendfsync: 'always' })
+      const stores = [await openStore(server.url)]
+      const current = async () => {
+        if (!stays) stores.push(await openStore(server.url))
+        return stores.at(-1) ?? assert.fail()
+      }
+      try {
+        for (const text of ['whole', 'torn']) await accept(await current(), text)
+        await server.tear()
+        await server.start()
+        await accept(await current(), 'between')
+        await server.rewritten()
+        await server.kill()
+        await server.start()
+        await accept(await current(), 'after')
+        const texts = (await stores.at(-1)?.journal.list({ limit: 10 }))?.map(({ text }) => text)
+        assert.deepEqual(texts?.sort(), ['after', 'between', 'whole'])
+      } finally {
+        for (const store of stores) await store.close()
+        await server.stop()
+      }
+    })
+  }
 
   test('is told to write a new file once, however many daemons come to it', async () => {
     const server = await startRedisServer({ appendfsync: 'always' })
     const client = new Redis(server.port, '127.0.0.1')
     try {
-      const first = await openStore(server.url)
+      await (await openStore(server.url)).close()
       await server.rewritten()
-      await first.close()
       const calls = async () =>
         /cmdstat_bgrewriteaof:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]
       assert.equal(await calls(), '1')
