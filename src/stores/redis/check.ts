@@ -40,30 +40,23 @@ export async function checkServers(client: Redis | Cluster): Promise<Check[]> {
 export function serverChecks(info: Map<string, string>, where = ''): Check[] {
   const version = info.get('redis_version') ?? '0'
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const isFresh = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
   const policy = info.get('maxmemory_policy') ?? 'unknown'
-  const check = (name: string, ok: boolean, good: string, bad: string) => ({
+  const check = (name: string, good: string, bad: string | false) => ({
     name: `Redis: ${name}${where}`,
-    ok,
-    detail: ok ? good : bad,
+    ok: !bad,
+    detail: bad || good,
   })
+  const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
+  const evicts = `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`
   const persists = info.get('aof_enabled') === '1'
+  const failed = info.get('aof_last_write_status') === 'err'
+  const lost = persists
+    ? failed && 'the last write to the append-only file failed; look at the disk'
+    : 'appendonly is off: a restart loses messages; set `appendonly yes`'
   return [
-    check('version', isFresh, version, `${version} is too old; install Redis ${OLDEST.join('.')} or newer`),
-    check(
-      'eviction',
-      policy === 'noeviction',
-      policy,
-      `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`,
-    ),
-    check(
-      'persistence',
-      persists && info.get('aof_last_write_status') !== 'err',
-      'append-only file',
-      persists
-        ? 'the last write to the append-only file failed; look at the disk'
-        : 'appendonly is off: a restart loses messages; set `appendonly yes`',
-    ),
+    check('version', version, isOld && `${version} is too old; install Redis ${OLDEST.join('.')} or newer`),
+    check('eviction', policy, policy !== 'noeviction' && evicts),
+    check('persistence', 'append-only file', lost),
   ]
 }
 

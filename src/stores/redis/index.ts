@@ -41,7 +41,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   const connection = await connect({ url, log, commandTimeout, connectTimeout })
   const { client, address } = connection
   const channel = `${prefix}:signals`
-  const server = createServer({ client, address, channel, roots: createRoots(prefix), now: options.now })
+  const server = createServer(connection, channel, createRoots(prefix), options.now)
   const { main } = server.roots
   const signals = createSignals(connection.subscriber, channel, log)
   const close = async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Cluster, Redis } from 'ioredis'
+import type { Connection } from './connect.ts'
 import { isUnknownScript, toStoreError } from './failure.ts'
 import type { Roots } from './keys.ts'
 
@@ -18,20 +18,16 @@ export type Server = {
   now(): number
 }
 
-export type ServerDeps = {
-  client: Redis | Cluster
-  address: string
-  channel: string
-  roots: Roots
-  /** The clock of the tests; without it scripts go by the clock of the Redis server. */
-  now: (() => number) | undefined
-}
-
 /**
  * Loads the scripts, each with the preamble and the files of `lua/lib` that its `-- include:` line names.
- * They run by their hash, and are sent whole only where the server does not have them.
+ * Without `now`, the clock of the tests, they go by that of the Redis server. They run by their hash, and are sent whole only where the server does not have them.
  */
-export function createServer({ client, address, channel, roots, now }: ServerDeps): Server {
+export function createServer(
+  { client, address }: Connection,
+  channel: string,
+  roots: Roots,
+  now: (() => number) | undefined,
+): Server {
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
 

@@ -3,27 +3,33 @@ import { lastOf, toReason } from '../shared/values.ts'
 import { entryOf, messageOf, storedMessage } from './codec.ts'
 import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
 
+/** What a job that is claimed and a dead letter have in common. */
+function storedJob(id: unknown, fields: Map<string, string>) {
+  const data = fields.get('d')
+  return {
+    id: textOf(id),
+    lane: textOf(fields.get('l')),
+    group: textOf(fields.get('g')),
+    errors: errorsOf(fields.get('e')),
+    ...(data === undefined ? {} : { data: JSON.parse(data) }),
+  }
+}
+
 /** A job as `jobs-claim` returns it. */
 export function claimedJob(reply: unknown): ClaimedJob {
   const [id, token, flat, entry] = listOf(reply)
   const fields = fieldsOf(flat)
   const messageId = fields.get('m')
-  const data = fields.get('d')
-  const job: ClaimedJob = {
-    id: textOf(id),
-    lane: textOf(fields.get('l')),
-    group: textOf(fields.get('g')),
+  const message = storedMessage(fields) ?? (isNothing(entry) ? undefined : messageOf(entryOf(entry)))
+  return {
+    ...storedJob(id, fields),
     token: textOf(token),
     failures: numberOf(fields.get('f') ?? 0),
     lost: numberOf(fields.get('x') ?? 0),
-    errors: errorsOf(fields.get('e')),
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(fields.has('n') ? { notify: true } : {}),
+    ...(message && message.id === messageId ? { message } : {}),
   }
-  if (messageId !== undefined) job.messageId = messageId
-  if (data !== undefined) job.data = JSON.parse(data)
-  if (fields.has('n')) job.notify = true
-  const message = storedMessage(fields) ?? (isNothing(entry) ? undefined : messageOf(entryOf(entry)))
-  if (message && message.id === messageId) job.message = message
-  return job
 }
 
 /** The answer of `jobs-state`. */
@@ -42,17 +48,12 @@ export function stateOf(reply: unknown): JobState | undefined {
 export function deadLetter(reply: unknown): DeadLetter {
   const [queue, id, flat] = listOf(reply)
   const fields = fieldsOf(flat)
-  const data = fields.get('d')
   const message = storedMessage(fields)
   return {
-    id: textOf(id),
+    ...storedJob(id, fields),
     queue: textOf(queue),
     at: numberOf(fields.get('z')),
-    lane: textOf(fields.get('l')),
-    group: textOf(fields.get('g')),
     reason: toReason(fields.get('y')),
-    ...(data === undefined ? {} : { data: JSON.parse(data) }),
-    errors: errorsOf(fields.get('e')),
     ...(message ? { message } : {}),
   }
 }

@@ -15,24 +15,6 @@ for_each_unheard(ARGV[10], ARGV[13], function(position)
   add_note(position, '[' .. now .. ',"r","returned"]')
 end)
 
-local function oldest_of(name)
-  local first = redis.call('XRANGE', root .. 'receive:' .. name, '-', '+', 'COUNT', 1)[1]
-  local fresh = first and position_of(first[1])
-  local back = tonumber(redis.call('ZRANGE', root .. 'receive-back:' .. name, 0, 0)[1])
-  if fresh and back then return math.min(fresh, back) end
-  return fresh or back
-end
-
-local function oldest()
-  if gateway ~= '' then return oldest_of(gateway) end
-  local best
-  for _, name in ipairs(redis.call('SMEMBERS', root .. 'gateways')) do
-    local position = oldest_of(name)
-    if position and (not best or position < best) then best = position end
-  end
-  return best
-end
-
 local function in_list()
   local index = 0
   while true do
@@ -53,13 +35,11 @@ local function alone()
 end
 
 local function oldest_in_conversation()
-  local listed, single = in_list(), alone()
-  if listed and single then return math.min(listed, single) end
-  return listed or single
+  return older(in_list(), alone())
 end
 
-local position = conversation == '' and oldest() or nil
-if conversation ~= '' then position = oldest_in_conversation() end
+local position
+if conversation == '' then position = oldest_available(gateway) else position = oldest_in_conversation() end
 if not position then return false end
 
 local found = entry_at(position)

@@ -1,4 +1,4 @@
--- include: log
+-- include: log notes available
 -- Counts. Writes nothing; costs a few calls per gateway and queue, whatever the backlog.
 --
 -- Returns  `StoreStats` of src/core/store.ts as JSON; an empty list of queues is an empty object there
@@ -11,16 +11,10 @@ local function time_from(position)
 end
 
 local function receive()
-  local ready, oldest = 0, nil
-  local function look(position)
-    if position and (not oldest or position < oldest) then oldest = position end
-  end
+  local ready, oldest = 0, oldest_available('')
   for _, gateway in ipairs(redis.call('SMEMBERS', root .. 'gateways')) do
-    local stream, back = root .. 'receive:' .. gateway, root .. 'receive-back:' .. gateway
-    ready = ready + redis.call('XLEN', stream) + redis.call('ZCARD', back)
-    local first = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
-    look(first and position_of(first[1]))
-    look(tonumber(redis.call('ZRANGE', back, 0, 0)[1]))
+    ready = ready + redis.call('XLEN', root .. 'receive:' .. gateway)
+    ready = ready + redis.call('ZCARD', root .. 'receive-back:' .. gateway)
   end
   local leased = redis.call('ZCARD', root .. 'receive-leases')
   return { ready = ready, leased = leased, oldestAt = oldest and time_from(oldest .. '-0') }

@@ -12,6 +12,22 @@ local function is_available(gateway, position)
     or redis.call('ZSCORE', root .. 'receive-back:' .. gateway, position) ~= false
 end
 
+-- The older of two positions, of which either may be nil.
+local function older(a, b)
+  return a and b and math.min(a, b) or a or b
+end
+
+-- The oldest position of one gateway, or of all where it is empty.
+local function oldest_available(gateway)
+  local oldest
+  for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', root .. 'gateways')) do
+    local first = redis.call('XRANGE', root .. 'receive:' .. name, '-', '+', 'COUNT', 1)[1]
+    local back = tonumber(redis.call('ZRANGE', root .. 'receive-back:' .. name, 0, 0)[1])
+    oldest = older(oldest, older(first and position_of(first[1]), back))
+  end
+  return oldest
+end
+
 local function make_unavailable(gateway, conversation, position)
   local there = redis.call('XDEL', root .. 'receive:' .. gateway, position .. '-0') == 1
     or redis.call('ZREM', root .. 'receive-back:' .. gateway, position) == 1
