@@ -28,7 +28,10 @@ export async function checkRedis(url: string, log: Log, connectTimeout = 5_000):
 export async function checkServers(client: Redis | Cluster): Promise<Check[]> {
   const servers = client instanceof Cluster ? client.nodes('master') : [client]
   const checks: Check[] = []
-  if (client instanceof Cluster) checks.push(clusterCheck(await client.cluster('INFO')))
+  if (client instanceof Cluster) {
+    const state = parseInfo(await client.cluster('INFO')).get('cluster_state') ?? 'unknown'
+    checks.push({ name: 'Redis: cluster', ok: state === 'ok', detail: `cluster_state is ${state}` })
+  }
   for (const server of servers) {
     const where = servers.length > 1 ? ` (${server.options.host}:${server.options.port})` : ''
     checks.push(...serverChecks(parseInfo(await server.info()), where))
@@ -58,11 +61,6 @@ export function serverChecks(info: Map<string, string>, where = ''): Check[] {
     check('eviction', policy, policy !== 'noeviction' && evicts),
     check('persistence', 'append-only file', lost),
   ]
-}
-
-function clusterCheck(info: string): Check {
-  const state = parseInfo(info).get('cluster_state') ?? 'unknown'
-  return { name: 'Redis: cluster', ok: state === 'ok', detail: `cluster_state is ${state}` }
 }
 
 /** The fields of an answer to INFO, or to CLUSTER INFO, by name. */

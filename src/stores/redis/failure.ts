@@ -16,11 +16,6 @@ export function toStoreError(error: unknown, address: string): TriviumError {
   return new TriviumError(code, { store: address, reason }, { cause: error })
 }
 
-/** True for an error of Redis that says a script is not loaded, as after a restart or a failover. */
-export function isUnknownScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('NOSCRIPT')
-}
-
 /** What ioredis and the system say; Redis itself tells in a sentence what is wrong. */
 const NO_CONNECTION =
   /Stream isn't writeable|onnection is closed|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|max retries per request|aborted due to connection/

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Connection } from './connect.ts'
-import { isUnknownScript, toStoreError } from './failure.ts'
+import { toStoreError } from './failure.ts'
 import type { Roots } from './keys.ts'
 
 /** What the parts of the store work with. */
@@ -42,26 +42,25 @@ export function createServer(
       try {
         return await client.evalsha(script.hash, 1, ...given)
       } catch (error) {
-        if (!isUnknownScript(error)) return rethrow(error)
+        // Not loaded, as after a restart or a failover.
+        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) return rethrow(error)
         return client.eval(script.text, 1, ...given).catch(rethrow)
       }
     },
   }
 }
 
-type Script = { text: string; hash: string }
-
-function loadScripts(): Map<string, Script> {
+function loadScripts(): Map<string, { text: string; hash: string }> {
   const folder = new URL('./lua/', import.meta.url)
   const read = (path: string) => readFileSync(new URL(path, folder), 'utf8')
   const preamble = read('lib/preamble.lua')
-  const scripts = new Map<string, Script>()
-  for (const file of readdirSync(folder)) {
-    if (!file.endsWith('.lua')) continue
-    const body = read(file)
-    const includes = /^-- include: (.+)$/m.exec(body)?.[1]?.split(' ') ?? []
-    const text = [preamble, ...includes.map((name) => read(`lib/${name}.lua`)), body].join('\n')
-    scripts.set(file.slice(0, -'.lua'.length), { text, hash: createHash('sha1').update(text).digest('hex') })
-  }
-  return scripts
+  const files = readdirSync(folder).filter((file) => file.endsWith('.lua'))
+  return new Map(
+    files.map((file) => {
+      const body = read(file)
+      const includes = /^-- include: (.+)$/m.exec(body)?.[1]?.split(' ') ?? []
+      const text = [preamble, ...includes.map((name) => read(`lib/${name}.lua`)), body].join('\n')
+      return [file.slice(0, -'.lua'.length), { text, hash: hash('sha1', text) }]
+    }),
+  )
 }

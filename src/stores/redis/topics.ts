@@ -40,10 +40,7 @@ export function createTopics(
 
   /** Consumes events, or gives them back where `args` name the topic and the delay. */
   async function settle(topic: string, group: string, ids: readonly string[], ...args: Args) {
-    const known = ids.flatMap((id) => {
-      const parts = idParts(id)
-      return parts ? [parts] : []
-    })
+    const known = ids.map(idParts).filter((parts) => parts !== undefined)
     const counts = await inBatches(known, async (batch) => [
       numberOf(await run('topic-settle', roots.topic(topic), group, ...args, ...batch.flat())),
     ])
