@@ -35,6 +35,7 @@ import { textOf } from './gateway/listen.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
 import { createRouter } from './gateway/router.ts'
 import { waitUntilSettled } from './gateway/settled.ts'
+import { builtInSkills } from './skills/built-in/index.ts'
 import { createSkillManager, type SkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
@@ -134,7 +135,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, approvals },
     globals: runtime.globals,
-    skills: [approvalClick(approvals)],
+    skills: [...builtInSkills, approvalClick(approvals)],
     middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
       // Read for each run, as the name of the model is.

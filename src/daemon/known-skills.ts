@@ -1,15 +1,22 @@
 import { fileURLToPath } from 'node:url'
 import type { RoutedSkill } from '../config/skill-routes.ts'
 import type { Log } from '../core/log.ts'
+import { builtInSkills } from '../skills/built-in/index.ts'
 import { createRegistry } from '../skills/registry.ts'
 
 /** The folder of the skills that come with Trivium. */
 export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', import.meta.url))
 
-/** The skills in these folders, broken ones too, without a daemon to run them. */
+/** The skills in these folders, broken ones too, and those that are built in, without a daemon to run them. */
 export async function knownSkills(folders: readonly string[]): Promise<RoutedSkill[]> {
   const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
-  const registry = createRegistry({ folders, middleware: [], loadMarkdown: nameOnly, log: silent })
+  const registry = createRegistry({
+    folders,
+    middleware: [],
+    skills: builtInSkills,
+    loadMarkdown: nameOnly,
+    log: silent,
+  })
   await registry.reload()
   const whole = registry.names().flatMap((name) => registry.get(name)?.onion.skill ?? [])
   return [...whole, ...registry.errors().map(({ name }) => ({ name }))]

@@ -127,10 +127,7 @@ describe('MCP over HTTP', () => {
       return told > 0
     }, 'the client to be told')
     const { tools } = await client.listTools()
-    assert.deepEqual(
-      tools.map(({ name }) => name),
-      ['fresh'],
-    )
+    assert.ok(tools.some(({ name }) => name === 'fresh'))
   })
 
   test('tells a client of an unknown session to begin anew', async (t) => {

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type Json, pathGet } from '../../core/json.ts'
 import { SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
+import { builtInSkills } from '../../skills/built-in/index.ts'
 import { discoverSkills } from '../../skills/discover.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask } from '../connection.ts'
@@ -66,7 +67,7 @@ function listed(skills: Json, broken: unknown): string {
   return faults.length === 0 ? list : `${list}\n\n${table(['broken', 'path', 'why'], faults)}`
 }
 
-/** `replaces`: the file of the skill of that name, in a later folder, that no longer answers. */
+/** `replaces`: the file of the skill of that name, in a later folder or built in, that no longer answers. */
 type NewSkill = { path: string; replaces?: string }
 
 /**
@@ -91,7 +92,8 @@ async function newSkill(environs: Environs, name: string, kind: 'code' | 'markdo
   } catch (cause) {
     throw usage(`${path} cannot be made: ${reasonOf(cause)}`, cause)
   }
-  return { path, ...(existing ? { replaces: existing.path } : {}) }
+  const replaces = existing?.path ?? (builtInSkills.some((one) => one.name === name) && 'Trivium itself')
+  return { path, ...(replaces ? { replaces } : {}) }
 }
 
 function codeSkill(name: string): string {

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Services } from '../../../src/core/services.ts'
 import type { Skill } from '../../../src/core/skill.ts'
 import type { Store } from '../../../src/core/store.ts'
+import { builtInSkills } from '../../../src/skills/built-in/index.ts'
 import type { SkillManager, SkillManagerOptions } from '../../../src/skills/manager.ts'
 import { createMiddleware } from '../../../src/skills/middleware/index.ts'
 import { createRuntimeServices, type RuntimeServices } from '../../../src/skills/services.ts'
@@ -43,7 +44,7 @@ export async function startRuntime(
   })
   const manager = await startManager(t, {
     folders: [SHIPPED],
-    skills: options.skills ?? [],
+    skills: [...builtInSkills, ...(options.skills ?? [])],
     services: servicesWith({ ...services, ...options.services }),
     globals: services.globals,
     middleware: createMiddleware(),

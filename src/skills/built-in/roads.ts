@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { defineSkill, type Skill } from '../../core/skill.ts'
+
+const name = z.string().min(1)
+const ms = z.number().int().min(1)
+const timeout = z.number().int().min(0).default(60_000).describe('How long to wait, in ms')
+const attachment = z.object({
+  name: z.string(),
+  type: z.string(),
+  size: z.number().int(),
+  sha256: z.string(),
+  path: z.string(),
+})
+
+/** Events, the receive queue, the outbox and the journal of messages as skills. */
+export const roadsSkills: Skill[] = [
+  defineSkill({
+    name: 'event-emit',
+    description: 'Publishes an event on a topic and returns its id.',
+    args: z.strictObject({
+      topic: name.describe('The topic; any name but gateway-message'),
+      type: z.string().exactOptional().describe('What kind of event it is'),
+      data: z.json().default(null).describe('What the event carries, as JSON'),
+    }),
+    run: ({ args, services, call }) => services.events.emit(args, call),
+  }),
+  defineSkill({
+    name: 'event-subscribe',
+    description:
+      'Buffers the events of a topic for a consumer group, from now or from the start of what is kept.',
+    args: z.strictObject({
+      topic: name.describe('The topic, for example gateway-message'),
+      queue: name.exactOptional().describe('The consumer group; without it you get one of your own'),
+      replay: z.boolean().default(false).describe('Start with the oldest event that is kept'),
+      ref: name.exactOptional().describe('A skill to invoke for each event'),
+    }),
+    run: ({ args, services, call }) => services.events.subscribe(args, call),
+  }),
+  defineSkill({
+    name: 'event-wait',
+    description:
+      'Returns the events of a topic: at once where there are any, else as soon as one comes; [] at the timeout.',
+    args: z.strictObject({
+      topic: name.describe('The topic, for example gateway-message'),
+      queue: name.exactOptional().describe('The consumer group; without it your own, or what comes next'),
+      timeout,
+      ack: z.boolean().default(true).describe('Consume what is returned; false only looks'),
+      max: z.number().int().min(1).max(10_000).default(100).describe('The most events to return'),
+      lease: ms.exactOptional().describe('Hide what is returned from the group for that many ms'),
+    }),
+    run: ({ args, services, call }) => services.events.wait(args, call),
+  }),
+  defineSkill({
+    name: 'event-ack',
+    description: 'Consumes events that were only looked at or leased, or gives them back.',
+    args: z.strictObject({
+      topic: name.describe('The topic'),
+      queue: name.describe('The consumer group'),
+      ids: z.array(z.string()).min(1).describe('The ids of the events'),
+      nack: z.boolean().default(false).describe('Give them back instead of consuming them'),
+      delay: z.number().int().min(0).default(0).describe('With nack: visible again after that many ms'),
+    }),
+    run: ({ args, services, call }) => services.events.ack(args, call),
+  }),
+  defineSkill({
+    name: 'event-unsubscribe',
+    description: 'Ends a subscription, and drops what its consumer group has not read.',
+    args: z.strictObject({
+      topic: name.describe('The topic'),
+      queue: name.exactOptional().describe('The consumer group; without it your own'),
+      ref: name.exactOptional().describe('The skill that was invoked for each event'),
+    }),
+    run: ({ args, services, call }) => services.events.unsubscribe(args, call),
+  }),
+  defineSkill({
+    name: 'gateway-list',
+    description: 'Lists the gateways that run, and whether each is well.',
+    args: z.strictObject({}),
+    run: ({ services, call }) => services.gateways.list(call),
+  }),
+  defineSkill({
+    name: 'gateway-receive',
+    description: 'Takes the oldest inbound message, so that nobody else gets it; null at the timeout.',
+    args: z.strictObject({
+      gateway: name.exactOptional().describe('Only messages of this gateway'),
+      conversation: name.exactOptional().describe('Only messages of this conversation'),
+      timeout,
+      lease: ms.exactOptional().describe('It comes back unless gateway-ack is called within that many ms'),
+    }),
+    run: ({ args, services, call }) => services.receive.receive(args, call),
+  }),
+  defineSkill({
+    name: 'gateway-ack',
+    description: 'Consumes a message that gateway-receive returned with a lease.',
+    args: z.strictObject({ receipt: name.describe('The receipt of the message') }),
+    run: ({ args, services, call }) => services.receive.ack(args, call),
+  }),
+  defineSkill({
+    name: 'gateway-send',
+    description:
+      'Replies into the current conversation, or sends to another target where the gateway allows that.',
+    args: z.strictObject({
+      text: z.string().describe('What to send'),
+      subject: z.string().exactOptional().describe('The subject, where the transport has one'),
+      attachments: z.array(attachment).exactOptional().describe('Files that Trivium already keeps'),
+      data: z
+        .record(z.string(), z.json())
+        .exactOptional()
+        .describe('What else the transport can do, such as blocks, a modal or an ephemeral reply in Slack'),
+      gateway: name.exactOptional().describe('Another gateway than that of the message'),
+      to: name.exactOptional().describe('Another target than the conversation'),
+      key: name.exactOptional().describe('The same key is sent once'),
+      wait: z
+        .number()
+        .int()
+        .min(0)
+        .exactOptional()
+        .describe('Wait that many ms for the receipt of the transport'),
+    }),
+    run: ({ args, services, call }) => services.send.send(args, call),
+  }),
+  defineSkill({
+    name: 'message-list',
+    description: 'Lists messages, newest first.',
+    args: z.strictObject({
+      gateway: name.exactOptional().describe('Only messages of this gateway'),
+      conversation: name.exactOptional().describe('Only messages of this conversation'),
+      before: name.exactOptional().describe('Only messages older than the one with this id'),
+      limit: z.number().int().min(1).max(1000).default(20).describe('The most messages to list'),
+    }),
+    run: ({ args, services, call }) => services.messages.list(args, call),
+  }),
+  defineSkill({
+    name: 'message-show',
+    description: 'Shows a whole message and what happened to it on each road.',
+    args: z.strictObject({ id: name.describe('The id of the message') }),
+    run: ({ args, services, call }) => services.messages.show(args, call),
+  }),
+]

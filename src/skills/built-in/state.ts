@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { defineSkill, type Skill } from '../../core/skill.ts'
+
+const ms = z.number().int().min(1)
+const STORES = ['file', 'memory', 'shared'] as const
+const key = z.string().min(1).describe('The key')
+const store = z
+  .enum(STORES)
+  .default('file')
+  .describe('file: this data directory; memory: this process; shared: all daemons of the same store')
+
+/** Keys and values, and the sessions of skills. */
+export const stateSkills: Skill[] = [
+  defineSkill({
+    name: 'state-get',
+    description: 'Reads a value by key; null where there is none.',
+    args: z.strictObject({ key, store }),
+    run: ({ args, services }) => services.state.get(args),
+  }),
+  defineSkill({
+    name: 'state-set',
+    description: 'Writes a value by key, overwrites what is there, and wakes those who wait for the key.',
+    args: z.strictObject({
+      key,
+      value: z.json().describe('The value, as JSON'),
+      ttl: ms.exactOptional().describe('Forget it after that many ms'),
+      ifVersion: z
+        .number()
+        .int()
+        .min(0)
+        .exactOptional()
+        .describe('Write only where the key has this version (0: is absent)'),
+      store,
+    }),
+    run: ({ args, services }) => services.state.set(args),
+  }),
+  defineSkill({
+    name: 'state-delete',
+    description: 'Deletes a key, and tells whether it existed.',
+    args: z.strictObject({ key, store }),
+    run: ({ args, services }) => services.state.delete(args),
+  }),
+  defineSkill({
+    name: 'state-list',
+    description: 'Lists the keys with a prefix.',
+    args: z.strictObject({
+      prefix: z.string().default('').describe('Only keys that begin with this'),
+      limit: z.number().int().min(1).max(100_000).default(10_000).describe('The most keys to list'),
+      store,
+    }),
+    run: ({ args, services }) => services.state.list(args),
+  }),
+  defineSkill({
+    name: 'state-wait',
+    description: 'Returns the value of a key as soon as it exists; null at the timeout.',
+    args: z.strictObject({
+      key,
+      timeout: z.number().int().min(0).default(60_000).describe('How long to wait, in ms'),
+      store,
+    }),
+    run: ({ args, services, signal }) => services.state.wait(args, signal),
+  }),
+  defineSkill({
+    name: 'session-list',
+    description: 'Lists the conversations that skills remember.',
+    args: z.strictObject({
+      store: z.enum(STORES).exactOptional().describe('Only those that are kept there; default: all'),
+    }),
+    async run({ args, services }) {
+      const stores = args.store === undefined ? STORES : [args.store]
+      const lists = stores.map(async (store) => {
+        return (await services.sessions.list(store)).map((session) => ({ ...session, store }))
+      })
+      return (await Promise.all(lists)).flat()
+    },
+  }),
+  defineSkill({
+    name: 'session-delete',
+    description: 'Makes a skill forget one conversation.',
+    args: z.strictObject({
+      name: z.string().min(1).describe('The skill, or the name of the session in its settings'),
+      key: z.string().min(1).describe('What the key of the session resolved to, as session-list shows it'),
+      store: z.enum(STORES).exactOptional().describe('Only those that are kept there; default: all'),
+    }),
+    async run({ args: { name, key, store }, services }) {
+      const stores = store === undefined ? STORES : [store]
+      const deleted = await Promise.all(
+        stores.map((one) => services.sessions.delete({ name, key, store: one })),
+      )
+      return { ok: true, existed: deleted.some(({ existed }) => existed) }
+    },
+  }),
+]
