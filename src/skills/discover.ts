@@ -4,8 +4,7 @@ import { basename, dirname, join } from 'node:path'
 /** A skill's folder: which file to load it from, and in which skills folder it was found. */
 export type FoundSkill = {
   name: string
-  /** `prefix`: an entry of `skills.json`. */
-  kind: 'code' | 'markdown' | 'prefix'
+  kind: 'code' | 'markdown'
   path: string
   folder: string
 }

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { dirname, extname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pause } from '../lib/pause.ts'
 
 /** Imports modules anew, so that a changed skill takes effect without a restart. */
 export type FreshImporter = {
@@ -44,11 +45,14 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
     resolve(specifier, context, next) {
       if (!isOurs(context.parentURL)) return next(specifier, context)
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
-      if (provided)
-        return nextOr(
-          () => next(specifier, context),
-          () => next(provided, context),
-        )
+      if (provided) {
+        try {
+          return next(specifier, context)
+        } catch {
+          // Not installed beside the skill: the copy of Trivium itself serves.
+          return next(provided, context)
+        }
+      }
       const resolved = next(specifier, context)
       const query = new URL(context.parentURL ?? '').search
       if (!query || !isOurs(resolved.url)) return resolved
@@ -64,8 +68,15 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
       for (const [former, { entry }] of loads) if (entry === path) loads.delete(former)
       loads.set(query, { entry: path, imports: new Set() })
       if (!isOurs(pathToFileURL(realPathOf(path)).href)) addRoot(dirname(path))
-      const module: Promise<Record<string, unknown>> = import(pathToFileURL(path).href + query)
-      return within(patience, module)
+      const ended = new AbortController()
+      const late = pause(patience, ended.signal).then(() => {
+        throw new Error(`its top level did not end within ${patience / 1000} s`)
+      })
+      try {
+        return await Promise.race([import(pathToFileURL(path).href + query), late])
+      } finally {
+        ended.abort()
+      }
     },
     importersOf(path) {
       const places = [path, realPathOf(path)]
@@ -82,25 +93,5 @@ export function realPathOf(path: string): string {
     return realpathSync(path)
   } catch {
     return path
-  }
-}
-
-function nextOr<T>(first: () => T, second: () => T): T {
-  try {
-    return first()
-  } catch {
-    // Not installed beside the skill: the copy of Trivium itself serves.
-    return second()
-  }
-}
-
-async function within<T>(patience: number, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const late = () => reject(new Error(`its top level did not end within ${patience / 1000} s`))
-  const timer = setTimeout(late, patience)
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    clearTimeout(timer)
   }
 }

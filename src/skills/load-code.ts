@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { type Middleware, type Skill, skillJsonSchema } from '../core/skill.ts'
 import type { FoundSkill } from './discover.ts'
 import { type FreshImporter, realPathOf } from './import-fresh.ts'
+import { parseSettings } from './onion.ts'
 
 /** Names of skills, in front matter and in code. */
 export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
@@ -25,9 +26,7 @@ export async function loadCodeSkill(found: FoundSkill, importer: FreshImporter):
   const module = await importer.load(found.path).catch((error) => throwWithPlace(error, found.path))
   const exported = module.default ?? module.skill
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
-  const parsed = skillShape.safeParse(exported)
-  if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replaceAll('\n', ' '))
-  const { name = found.name, metadata, ...rest } = parsed.data
+  const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
   checkSchema(rest.args)
   return { name, ...rest, ...(metadata ? { metadata } : {}) }
@@ -43,7 +42,7 @@ function checkSchema(args: z.ZodType): void {
 }
 
 const middlewareShape = z.object({
-  name: z.string().min(1).optional(),
+  name: z.string().min(1).exactOptional(),
   order: z.number(),
   description: z.string(),
   always: z.boolean().default(false),
@@ -56,9 +55,7 @@ export async function loadMiddleware(
   importer: FreshImporter,
 ): Promise<Middleware> {
   const module = await importer.load(found.path).catch((error) => throwWithPlace(error, found.path))
-  const parsed = middlewareShape.safeParse(module.default)
-  if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replaceAll('\n', ' '))
-  return { ...parsed.data, name: parsed.data.name ?? found.name }
+  return { name: found.name, ...parseSettings(middlewareShape, module.default) }
 }
 
 /** Node tells only in the stack where code went wrong. Its own frames have no `/` at the beginning. */

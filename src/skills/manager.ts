@@ -1,20 +1,31 @@
-import { closest, distance } from 'fastest-levenshtein'
 import type { z } from 'zod'
 import type { Call, InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { isJsonObject, pathGet, toJson } from '../core/json.ts'
+import { isJsonObject, type JsonObject, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
-import type { Middleware, Skill, SkillContext } from '../core/skill.ts'
+import { type Middleware, type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
+import { defined } from '../lib/defined.ts'
+import { nearest } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
-import { callbackSkill, isCallbackName } from './callback-skill.ts'
+import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
 import { createContext, createRootCall, type Shared } from './context.ts'
-import { describeSkill, type SkillDescription, type SkillInfo, skillInfo } from './describe.ts'
 import type { FoundSkill } from './discover.ts'
 import type { Catalog } from './model/tools.ts'
 import { createOnion, type Onion } from './onion.ts'
-import { type BrokenSkill, brokenError, createRegistry, type Registry } from './registry.ts'
+import { type BrokenSkill, createRegistry, type RegisteredSkill, type Registry } from './registry.ts'
 import { watchSkills } from './watch.ts'
+
+/** One line of `trivium skill list`. */
+type SkillInfo = {
+  name: string
+  description: string
+  kind: RegisteredSkill['source']['kind']
+  path?: string
+}
+
+/** What `trivium skill show` prints. `layers` are the middleware around it, outermost first. */
+type SkillDescription = SkillInfo & { args: JsonObject; metadata: JsonObject; layers: Onion['layers'] }
 
 /** The one door to every skill, whoever asks. */
 export type SkillManager = {
@@ -83,13 +94,17 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
   let stopWatching: (() => Promise<void>) | undefined
   let closed = false
 
-  const find = (name: string): Onion => {
+  const find = (name: string): RegisteredSkill => {
     const found = registry.get(name)
-    if (found) return found.onion
+    if (found) return found
     const broken = registry.broken(name)
-    if (broken) throw brokenError(broken)
-    if (isCallbackName(name)) return createOnion(callbackSkill(name), registry.middleware())
-    throw new TriviumError('skill_not_found', { name, hint: hintFor(name, registry.names()) })
+    if (broken) throw new TriviumError('skill_broken', { name, path: broken.path, reason: broken.reason })
+    if (isCallbackName(name)) {
+      const load = () => callbackSkill(name)
+      return { onion: createOnion(load(), registry.middleware()), source: { name, kind: 'built-in', load } }
+    }
+    const near = nearest(name, registry.names())
+    throw new TriviumError('skill_not_found', { name, hint: near ? ` Did you mean ${near}?` : '' })
   }
 
   /** `approval` in the metadata, unless the skill has settings of its own for it. */
@@ -110,19 +125,18 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
     if (call.depth >= maxDepth) {
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: maxDepth })
     }
-    const onion = refine(find(call.skill))
+    const onion = refine(find(call.skill).onion)
     call.given = args
-    const ctx = createContext(shared, call, parseArgs(onion.skill, args), nonlocals, (outer) => ({
-      invoke(name, nestedArgs) {
-        const result = run(nestedCall(outer, name), nestedArgs, nonlocals)
-        // One who forgets to await it must not end the process with it.
-        result.catch((error) =>
-          outer.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),
-        )
-        return result
-      },
-    }))
-    return onion.run(ctx)
+    const nested = (outer: SkillContext, name: string, nestedArgs: unknown) => {
+      const inner = { ...outer.call, skill: name, depth: outer.call.depth + 1, signal: outer.signal }
+      const result = run(inner, nestedArgs, nonlocals)
+      // One who forgets to await it must not end the process with it.
+      result.catch((error) =>
+        outer.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),
+      )
+      return result
+    }
+    return onion.run(createContext(shared, call, parseArgs(onion.skill, args), nonlocals, nested))
   }
 
   return {
@@ -130,13 +144,8 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
       const { signal: parent, timeout } = invokeOptions
       const timedOut = () => new TriviumError('skill_timeout', { name, timeout: `${timeout} ms` })
-      const bounds = {
-        ...(parent ? { parent } : {}),
-        ...(timeout === undefined ? {} : { timeout, timedOut }),
-        live,
-      }
       try {
-        const result = await runBounded(bounds, (signal) =>
+        const result = await runBounded({ ...defined({ parent, timeout }), timedOut, live }, (signal) =>
           run(
             createRootCall(name, invokeOptions, signal),
             args,
@@ -149,14 +158,12 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
         throw asSkillError(name, error)
       }
     },
-    list: () => registry.names().map((name) => skillInfo(name, registry.get(name))),
+    list: () => registry.names().map((name) => infoOf(find(name))),
     get: (name) => registry.get(name)?.onion.skill,
     describe(name) {
-      const found = registry.get(name)
-      if (found) return describeSkill(found)
-      const broken = registry.broken(name)
-      if (broken) throw brokenError(broken)
-      throw new TriviumError('skill_not_found', { name, hint: hintFor(name, registry.names()) })
+      const found = find(name)
+      const { skill, layers } = found.onion
+      return { ...infoOf(found), args: skillJsonSchema(skill), metadata: skill.metadata ?? {}, layers }
     },
     errors: () => registry.errors(),
     reload,
@@ -183,8 +190,8 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
   }
 }
 
-function nestedCall(outer: SkillContext, name: string): Call {
-  return { ...outer.call, skill: name, depth: outer.call.depth + 1, signal: outer.signal }
+function infoOf({ onion: { skill }, source: { name, kind, path } }: RegisteredSkill): SkillInfo {
+  return { name, description: skill.description, kind, ...defined({ path }) }
 }
 
 function parseArgs(skill: Skill, args: unknown): unknown {
@@ -208,12 +215,6 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
   const isPlain = issue.message.startsWith('Invalid input')
   if (path && isPlain && pathGet(args, path) === undefined) return `${path} is missing`
   return path ? `${path}: ${issue.message}` : issue.message
-}
-
-function hintFor(name: string, names: string[]): string {
-  if (names.length === 0) return ''
-  const nearest = closest(name, names)
-  return distance(name, nearest) <= Math.max(2, name.length / 3) ? ` Did you mean ${nearest}?` : ''
 }
 
 function asSkillError(name: string, error: unknown): TriviumError {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { z } from 'zod'
-import { isJsonObject, type JsonObject, pathGet } from '../core/json.ts'
-import type { Skill } from '../core/skill.ts'
+import type { JsonObject } from '../core/json.ts'
+import { defineSkill, type Skill } from '../core/skill.ts'
 import { isMissing } from '../lib/disk.ts'
 import { SKILL_NAME } from './load-code.ts'
+import { parseSettings } from './onion.ts'
 
 /** The file in a skills folder that declares skills by the words that begin a message. */
 export const PREFIX_FILE = 'skills.json'
@@ -28,35 +28,26 @@ const fileSchema = z.array(entry.refine((one) => one.ref !== one.name, 'ref must
  * what follows its prefix to the skill `ref`, with a route on the chat transports. `[]` where there is no
  * file; throws an Error for one that cannot be read.
  */
-export async function loadPrefixSkills(folder: string): Promise<Skill[]> {
-  const text = await readFile(join(folder, PREFIX_FILE), 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return undefined
+export async function loadPrefixSkills(path: string): Promise<Skill[]> {
+  try {
+    return parseSettings(fileSchema, JSON.parse(await readFile(path, 'utf8'))).map(createPrefixSkill)
+  } catch (error) {
+    if (isMissing(error)) return []
     throw error
-  })
-  if (text === undefined) return []
-  const parsed = fileSchema.safeParse(JSON.parse(text))
-  if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replaceAll('\n', ' '))
-  return parsed.data.map(createPrefixSkill)
+  }
 }
 
 function createPrefixSkill(one: z.infer<typeof entry>): Skill {
   const { name, prefixes, ref, approval, verified } = one
   const route = { prefix: prefixes, ...(verified ? { verified } : {}) }
   const routes: JsonObject = Object.fromEntries(CHATS.map((transport) => [transport, { route }]))
-  return {
+  return defineSkill({
     name,
     description: one.description ?? `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref}`,
     args: z.looseObject({ text: z.string().default('').describe('The message, with or without its prefix') }),
     metadata: { prefixes, ref, ...routes, ...(approval ? { approval: true } : {}) },
-    run({ args, manager }) {
-      const given = isJsonObject(args) ? args : {}
-      const text = pathGet(args, 'text')
-      return manager.invoke(ref, {
-        ...given,
-        text: withoutPrefix(typeof text === 'string' ? text : '', prefixes),
-      })
-    },
-  }
+    run: ({ args, manager }) => manager.invoke(ref, { ...args, text: withoutPrefix(args.text, prefixes) }),
+  })
 }
 
 /** What follows the longest prefix that the text begins with, where a word ends with it. */

@@ -1,9 +1,9 @@
 import { basename, dirname, join } from 'node:path'
-import { closest, distance } from 'fastest-levenshtein'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
-import { isCallbackName } from './callback-skill.ts'
+import { hint, nearest } from '../lib/nearest.ts'
+import { isCallbackName } from './callbacks/callback-service.ts'
 import { discoverMiddleware, discoverSkills, type FoundSkill } from './discover.ts'
 import { createFreshImporter } from './import-fresh.ts'
 import { loadCodeSkill, loadMiddleware } from './load-code.ts'
@@ -13,7 +13,15 @@ import { loadPrefixSkills, PREFIX_FILE } from './prefix-skills.ts'
 /** A skill that could not be loaded. `kept`: the version from before the change still answers. */
 export type BrokenSkill = { name: string; path: string; reason: string; kept: boolean }
 
-export type RegisteredSkill = { onion: Onion; source: FoundSkill | undefined }
+/** Where a skill comes from. `path` is missing where it is built in. */
+type SkillSource = {
+  name: string
+  kind: FoundSkill['kind'] | 'prefix' | 'built-in'
+  path?: string
+  load(): Skill | Promise<Skill>
+}
+
+export type RegisteredSkill = { onion: Onion; source: SkillSource }
 
 /** All skills of some folders by name. Loading one never fails the others. */
 export type Registry = {
@@ -60,43 +68,40 @@ export function createRegistry(options: RegistryOptions): Registry {
   const warnOfSlips = ({ name, metadata = {} }: Skill) => {
     const known = middleware.map((one) => one.name)
     for (const key of Object.keys(metadata)) {
-      if (known.length === 0 || known.includes(key)) continue
-      const nearest = closest(key, known)
-      if (distance(key, nearest) > 2) continue
-      log.warn({ skill: name, key, nearest }, `metadata.${key} does nothing; did you mean ${nearest}?`)
+      const near = known.includes(key) ? undefined : nearest(key, known)
+      if (near === undefined) continue
+      log.warn({ skill: name, key, nearest: near }, `metadata.${key} does nothing; did you mean ${near}?`)
     }
   }
 
   /** Which load of a skill is the newest: one that began earlier and ended later must not win. */
   const newest = new Map<string, symbol>()
 
-  const register = async (found: FoundSkill) => {
-    const load = Symbol(found.name)
-    newest.set(found.name, load)
-    const isNewest = () => newest.get(found.name) === load
+  const register = async (source: SkillSource) => {
+    const { name, path = 'Trivium' } = source
+    const load = Symbol(name)
+    newest.set(name, load)
+    const isNewest = () => newest.get(name) === load
     try {
-      const skill = found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)
-      const onion = createOnion(await skill, middleware)
+      const onion = createOnion(await source.load(), middleware)
       if (!isNewest()) return
-      skills.set(found.name, { onion, source: found })
+      skills.set(name, { onion, source })
       warnOfSlips(onion.skill)
-      failures.delete(found.name)
-      log.debug({ skill: found.name, path: found.path }, 'skill loaded')
+      failures.delete(name)
+      log.debug({ skill: name, path }, 'skill loaded')
     } catch (error) {
-      if (isNewest()) fail(found.name, found.path, error)
+      if (isNewest()) fail(name, path, error)
     }
   }
 
   const warnOfDeadEnds = () => {
     for (const [name, { onion, source }] of skills) {
       const ref = onion.skill.metadata?.ref
-      if (source?.kind !== 'prefix' || typeof ref !== 'string') continue
+      if (source.kind !== 'prefix' || typeof ref !== 'string') continue
       if (skills.has(ref) || failures.has(ref) || isCallbackName(ref)) continue
       const fields = { skill: name, ref, path: source.path }
-      log.warn(
-        fields,
-        `there is no skill ${ref}, to which ${PREFIX_FILE} leads; did you mean ${closest(ref, [...skills.keys()])}?`,
-      )
+      const message = `there is no skill ${ref}, to which ${PREFIX_FILE} leads${hint(ref, [...skills.keys()])}`
+      log.warn(fields, message)
     }
   }
 
@@ -115,37 +120,41 @@ export function createRegistry(options: RegistryOptions): Registry {
     middleware = [...all.values()]
   }
 
-  /** Folders win over `skills.json`; a file that cannot be read keeps the entries that it had. */
-  const registerPrefixes = async (taken: ReadonlySet<string>): Promise<Set<string>> => {
-    const names = new Set<string>()
-    for (const folder of folders) {
-      const path = join(folder, PREFIX_FILE)
-      try {
-        for (const skill of await loadPrefixSkills(folder)) {
-          if (taken.has(skill.name) || names.has(skill.name)) continue
-          const source: FoundSkill = { name: skill.name, kind: 'prefix', path, folder }
-          skills.set(skill.name, { onion: createOnion(skill, middleware), source })
-          names.add(skill.name)
-        }
-        failures.delete(path)
-      } catch (error) {
-        fail(path, path, error)
-        for (const [name, { source }] of skills) if (source?.path === path) names.add(name)
-      }
+  /** The entries of a `skills.json`; those that it had where it cannot be read. */
+  const prefixSources = async (folder: string): Promise<SkillSource[]> => {
+    const path = join(folder, PREFIX_FILE)
+    try {
+      const loaded = await loadPrefixSkills(path)
+      failures.delete(path)
+      return loaded.map((skill) => ({ name: skill.name, kind: 'prefix', path, load: () => skill }))
+    } catch (error) {
+      fail(path, path, error)
+      return [...skills.values()].map(({ source }) => source).filter((source) => source.path === path)
     }
-    return names
   }
 
-  const forgetMissing = (found: ReadonlySet<string>) => {
+  /** One source a name: folders win over `skills.json`, and that over what is built in. */
+  const findSources = async (): Promise<Map<string, SkillSource>> => {
+    const inFolders = [...(await discoverSkills(folders)).values()].map((found) => ({
+      ...found,
+      load: () => (found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)),
+    }))
+    const prefixes = (await Promise.all(folders.map(prefixSources))).flat()
+    const builtIn = (options.skills ?? []).map((skill): SkillSource => {
+      return { name: skill.name, kind: 'built-in', load: () => skill }
+    })
+    const sources = new Map<string, SkillSource>()
+    for (const source of [...inFolders, ...prefixes, ...builtIn]) {
+      if (!sources.has(source.name)) sources.set(source.name, source)
+    }
+    return sources
+  }
+
+  const forgetMissing = (found: ReadonlyMap<string, SkillSource>) => {
     for (const name of [...skills.keys(), ...failures.keys()]) {
       if (found.has(name) || name.includes('/')) continue
       skills.delete(name)
       failures.delete(name)
-    }
-    for (const skill of options.skills ?? []) {
-      if (!found.has(skill.name)) {
-        skills.set(skill.name, { onion: createOnion(skill, middleware), source: undefined })
-      }
     }
   }
 
@@ -166,10 +175,12 @@ export function createRegistry(options: RegistryOptions): Registry {
     async reload(name) {
       const concerned = name === undefined ? undefined : concernedBy(name)
       if (!concerned) await reloadMiddleware()
-      const found = await discoverSkills(folders)
-      const folderNames = new Set(found.keys())
-      forgetMissing(folderNames.union(await registerPrefixes(folderNames)))
-      const chosen = [...found.values()].filter((one) => !concerned || concerned.has(one.name))
+      const found = await findSources()
+      forgetMissing(found)
+      const isNew = ({ name, path }: SkillSource) => skills.get(name)?.source.path !== path
+      const chosen = [...found.values()].filter(
+        (source) => !concerned || concerned.has(source.name) || isNew(source),
+      )
       await Promise.all(chosen.map(register))
       warnOfDeadEnds()
     },
@@ -190,9 +201,4 @@ function brokenMiddleware({ name, path }: { name: string; path: string }): Middl
       throw new Error(`the middleware ${path} cannot be loaded`)
     },
   }
-}
-
-/** The error for a skill that is there but cannot be loaded. */
-export function brokenError({ name, path, reason }: BrokenSkill): TriviumError {
-  return new TriviumError('skill_broken', { name, path, reason })
 }

@@ -82,9 +82,7 @@ describe('skills.json', () => {
   test('with an entry that leads nowhere says so in the log, with the nearest right name', async (t) => {
     const { manager } = await start(t, [remember, { ...remember, name: 'other', ref: 'subjcet' }])
     const warnings = manager.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    assert.deepEqual(warnings, [
-      'there is no skill subjcet, to which skills.json leads; did you mean subject?',
-    ])
+    assert.match(warnings.join('\n'), /^there is no skill subjcet, .* did you mean "subject"\?$/)
   })
 
   test('a folder of the same name wins', async (t) => {

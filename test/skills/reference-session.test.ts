@@ -108,7 +108,8 @@ describe('session', () => {
   })
 
   test('key is required', async (t) => {
-    await assert.rejects(startCode(t, { store: 'file' }), /metadata\.session: .*key/)
+    const { manager } = await startCode(t, { store: 'file' })
+    await assert.rejects(manager.invoke('subject'), /metadata\.session: .*key/)
   })
 
   test('maxEntries is 50 by default: oldest entries dropped when exceeded', async (t) => {

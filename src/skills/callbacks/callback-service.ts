@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
+import { type Json, toJson } from '../../core/json.ts'
 import { makeId } from '../../core/message-id.ts'
 import type { CallbackService } from '../../core/services.ts'
+import type { Skill } from '../../core/skill.ts'
 import type { Store } from '../../core/store.ts'
 import { formatDuration } from '../../core/units.ts'
 import { waitFor } from '../../lib/wait-for.ts'
@@ -185,4 +186,21 @@ export function createCallbackService(deps: {
 
 function isOpen(status: InvocationRecord['status']): boolean {
   return status === 'pending' || status === 'taken'
+}
+
+const REF = /^[a-z0-9][a-z0-9-]*-[0-9a-f]{8}$/
+
+/** True for a name that has the form of a callback ref: `{label}-{8 hex digits}`. */
+export function isCallbackName(name: string): boolean {
+  return REF.test(name)
+}
+
+/** A callback as a skill, so that a ref is invoked like any other. */
+export function callbackSkill(ref: string): Skill {
+  return {
+    name: ref,
+    description: `Callback ${ref}`,
+    args: z.json(),
+    run: (ctx) => ctx.services.callbacks.invoke(ref, toJson(ctx.args), ctx.signal),
+  }
 }

@@ -1,6 +1,8 @@
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
+import { defined } from '../../lib/defined.ts'
+import { parseSettings } from '../onion.ts'
 
 const frontMatter = z.looseObject({
   name: z.string().optional(),
@@ -26,17 +28,15 @@ export function parseSkillFile(text: string): SkillFile {
   if (lines[0]?.trimEnd() !== '---') throw new Error('line 1: it must begin with YAML front matter (---)')
   const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === '---')
   if (end < 0) throw new Error('line 1: the front matter is not closed with ---')
-  const parsed = frontMatter.safeParse(parseYaml(lines.slice(1, end).join('\n')))
-  if (!parsed.success) throw new Error(z.prettifyError(parsed.error).replaceAll('\n', ' '))
-  const { name, description, 'allowed-tools': allowedTools, model, metadata } = parsed.data
+  const { name, description, metadata, ...known } = parseSettings(
+    frontMatter,
+    parseYaml(lines.slice(1, end).join('\n')),
+  )
+  const { 'allowed-tools': allowed, model } = known
   return {
     name,
     description,
-    metadata: {
-      ...metadata,
-      ...(allowedTools === undefined ? {} : { 'allowed-tools': allowedTools }),
-      ...(model === undefined ? {} : { model }),
-    },
+    metadata: { ...metadata, ...defined({ 'allowed-tools': allowed, model }) },
     body: lines.slice(end + 1).join('\n'),
     bodyLine: end + 2,
   }

@@ -7,7 +7,6 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { reasonOf, toTriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
-import { isCallbackName } from '../callback-skill.ts'
 import type { SkillManager } from '../manager.ts'
 import { toolSchema } from '../tool-schema.ts'
 
@@ -77,7 +76,7 @@ export function createMcpServer(options: McpOptions): Server {
 
 /** Where a call does not say how long to wait and the skill would wait as long as clients do, it waits less. */
 function patient(manager: McpOptions['manager'], name: string, args: Record<string, unknown>) {
-  if (args.timeout !== undefined || isCallbackName(name)) return args
+  if (args.timeout !== undefined) return args
   const { properties } = manager.describe(name).args
   const timeout = isJsonObject(properties) ? properties.timeout : undefined
   const waits = isJsonObject(timeout) && timeout.default === DEFAULT_WAIT

@@ -42,9 +42,11 @@ export async function startRuntime(
     ...(options.now ? { now: options.now } : {}),
     ...(options.resume ? { resume: options.resume } : {}),
   })
+  const { folders = [SHIPPED] } = options.manager ?? {}
+  const shipped = folders.includes(SHIPPED) ? builtInSkills : []
   const manager = await startManager(t, {
-    folders: [SHIPPED],
-    skills: [...builtInSkills, ...(options.skills ?? [])],
+    folders,
+    skills: [...(options.skills ?? []), ...shipped],
     services: servicesWith({ ...services, ...options.services }),
     globals: services.globals,
     middleware: createMiddleware(),
