@@ -5,11 +5,9 @@ export type OfficeHours = {
   nextOpening(at: Date): Date | undefined
 }
 
-/** Minutes of the week, from Sunday 0:00; `to` is not part of the range. */
-type Range = { from: number; to: number }
-
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const DAY = 1440
+const WEEK = 7 * DAY
 const STEP = 5
 const HORIZON = 14 * DAY
 
@@ -18,15 +16,13 @@ const HORIZON = 14 * DAY
  * zone (IANA, such as Europe/Berlin). Throws an Error that says what cannot be read. Times are multiples of 5 minutes.
  */
 export function officeHours(hours: string, timezone: string, holidays: readonly string[]): OfficeHours {
-  const ranges = parseHours(hours)
+  const open = parseHours(hours)
   const closed = new Set(holidays)
   const format = zoneFormat(timezone)
 
   const isOpen = (at: Date) => {
     const { day, minute, date } = localTime(format, at)
-    if (closed.has(date)) return false
-    const inWeek = day * DAY + minute
-    return ranges.some(({ from, to }) => inWeek >= from && inWeek < to)
+    return !closed.has(date) && open.has(day * DAY + minute - (minute % STEP))
   }
 
   return {
@@ -43,9 +39,16 @@ export function officeHours(hours: string, timezone: string, holidays: readonly 
   }
 }
 
-function parseHours(text: string): Range[] {
-  if (text.trim() === '24/7') return [{ from: 0, to: 7 * DAY }]
-  const ranges: Range[] = []
+/** The steps of the week that are open, in minutes from Sunday 0:00. */
+function parseHours(text: string): Set<number> {
+  const open = new Set<number>()
+  const add = (from: number, to: number) => {
+    for (let minute = from; minute < to; minute += STEP) open.add(minute % WEEK)
+  }
+  if (text.trim() === '24/7') {
+    add(0, WEEK)
+    return open
+  }
   /** Days that stand before a comma: `Mon, Wed 09:00-12:00`. */
   let named: number[] = []
   for (const part of text.split(',')) {
@@ -57,24 +60,11 @@ function parseHours(text: string): Range[] {
     const [from, to] = [minuteOf(opens), minuteOf(closes)]
     if (from === to)
       throw new Error(`"${part.trim()}" ends when it starts; write 00:00-24:00 for a whole day`)
-    ranges.push(
-      ...named.flatMap((day) => rangesOf(day * DAY + from, day * DAY + (to > from ? to : to + DAY))),
-    )
+    for (const day of named) add(day * DAY + from, day * DAY + (to > from ? to : to + DAY))
     named = []
   }
   if (named.length > 0) throw new Error(`"${text.trim()}" ends with days that have no hours`)
-  return ranges
-}
-
-/** Of a night that ends in the next week, the two ends. */
-function rangesOf(from: number, to: number): Range[] {
-  const week = 7 * DAY
-  return to <= week
-    ? [{ from, to }]
-    : [
-        { from, to: week },
-        { from: 0, to: to - week },
-      ]
+  return open
 }
 
 function minuteOf(clock: string): number {
@@ -86,39 +76,27 @@ function minuteOf(clock: string): number {
 
 /** `Fri-Mon` goes over the weekend. */
 function days(first: string, last: string): number[] {
-  const [from, to] = [first, last].map((name) => {
-    const day = DAYS.indexOf(name.toLowerCase())
-    if (day === -1) throw new Error(`"${name}" is no day; use ${DAYS.join(', ')}`)
-    return day
-  })
-  const start = from ?? 0
-  const count = (((to ?? start) - start + 7) % 7) + 1
-  return Array.from({ length: count }, (_, index) => (start + index) % 7)
+  const [from, to] = [dayOf(first), dayOf(last)]
+  return Array.from({ length: ((to - from + 7) % 7) + 1 }, (_, index) => (from + index) % 7)
+}
+
+function dayOf(name: string): number {
+  const day = DAYS.indexOf(name.toLowerCase())
+  if (day === -1) throw new Error(`"${name}" is no day; use ${DAYS.join(', ')}`)
+  return day
 }
 
 function zoneFormat(timezone: string): Intl.DateTimeFormat {
   try {
-    return new Intl.DateTimeFormat('en-CA', {
-      timeZone: timezone,
-      hourCycle: 'h23',
-      weekday: 'short',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-    })
+    return new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' })
   } catch (error) {
     throw new Error(`"${timezone}" is no time zone; use one such as Europe/Berlin`, { cause: error })
   }
 }
 
+/** Swedish writes what can be read: `2026-11-22 09:30`. */
 function localTime(format: Intl.DateTimeFormat, at: Date): { day: number; minute: number; date: string } {
-  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]))
-  const get = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? ''
-  return {
-    day: DAYS.indexOf(get('weekday').slice(0, 3).toLowerCase()),
-    minute: Number(get('hour')) * 60 + Number(get('minute')),
-    date: `${get('year')}-${get('month')}-${get('day')}`,
-  }
+  const [date = '', time = ''] = format.format(at).split(' ')
+  const [hour = 0, minute = 0] = time.split(':').map(Number)
+  return { day: new Date(date).getUTCDay(), minute: hour * 60 + minute, date }
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type {
   AssistantService,
   CallService,
@@ -121,15 +122,17 @@ export type GatewayService = {
 export type GatewayInfo = Health & { name: string; transport: string; open: boolean }
 
 /** One invocation that a session remembers; which parts is a matter of `capture`. `at` is Unix ms. */
-export type SessionEntry = {
-  at: number
-  args?: Json
-  result?: Json
+export const sessionEntrySchema = z.object({
+  at: z.number(),
+  args: z.json().exactOptional(),
+  result: z.json().exactOptional(),
   /** The conversation with the model. */
-  agent?: Json
+  agent: z.json().exactOptional(),
   /** Captured paths into ctx, by path. */
-  values?: Record<string, Json>
-}
+  values: z.record(z.string(), z.json()).exactOptional(),
+})
+
+export type SessionEntry = z.infer<typeof sessionEntrySchema>
 
 /** Names one session. `name` is the skill's, unless several skills share theirs under a name of their own. */
 export type SessionId = { name: string; key: string; store: StateStoreName }
@@ -207,29 +210,34 @@ export type ApprovalService = {
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
 }
 
-export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired'
-
-export type ApprovalRequest = {
-  key: string
-  skill: string
-  args: Json
+/** What is asked, and what stands. Times are Unix ms. */
+export const approvalSchema = z.object({
+  id: z.string(),
+  key: z.string(),
+  skill: z.string(),
+  args: z.json(),
   /** Shown to whoever decides. */
-  title: string
+  title: z.string(),
   /** Identities and roles that may decide; empty: whoever may invoke `approval-decide`. */
-  approvers: string[]
+  approvers: z.array(z.string()),
   /** Ms until it ends undecided, and the outcome then. */
-  timeout: number
-  onTimeout: 'deny' | 'approve'
-  message?: { id: string; gateway: string; conversation: string; from: string }
-  trace: string
-}
+  timeout: z.number(),
+  onTimeout: z.enum(['deny', 'approve']),
+  message: z
+    .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })
+    .exactOptional(),
+  trace: z.string(),
+  status: z.enum(['pending', 'approved', 'denied', 'expired']),
+  requestedAt: z.number(),
+  expiresAt: z.number(),
+  decidedAt: z.number().exactOptional(),
+  decidedBy: z.string().exactOptional(),
+  reason: z.string().exactOptional(),
+})
 
-export type Approval = ApprovalRequest & {
-  id: string
-  status: ApprovalStatus
-  requestedAt: number
-  expiresAt: number
-  decidedAt?: number
-  decidedBy?: string
-  reason?: string
-}
+export type Approval = z.infer<typeof approvalSchema>
+export type ApprovalStatus = Approval['status']
+export type ApprovalRequest = Omit<
+  Approval,
+  'id' | 'status' | 'requestedAt' | 'expiresAt' | 'decidedAt' | 'decidedBy' | 'reason'
+>

@@ -35,34 +35,30 @@ export type RuntimeServiceOptions = {
 export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeServices {
   const { store, dataDir, now = Date.now, resume = async () => {} } = options
   const globals: RuntimeServices['globals'] = { sessions: new Map(), state: new Map() }
-  const state = createStateService({
-    file: createFileBackend(join(dataDir, 'state'), now),
-    memory: createMemoryBackend(now, globals.state),
-    shared: createSharedBackend(store, 'state:'),
+  const backendsOf = (folder: string, prefix: string, entries: Map<string, MemoryEntry>) => ({
+    file: createFileBackend(join(dataDir, folder), now),
+    memory: createMemoryBackend(now, entries),
+    shared: createSharedBackend(store, prefix),
   })
-  const sessions = createSessionService({
-    file: createFileBackend(join(dataDir, 'sessions'), now),
-    memory: createMemoryBackend(now, globals.sessions),
-    shared: createSharedBackend(store, 'session:'),
-  })
+  const ofState = backendsOf('state', 'state:', globals.state)
+  const ofSessions = backendsOf('sessions', 'session:', globals.sessions)
+  const backends = [...Object.values(ofState), ...Object.values(ofSessions)]
   const approvals = createApprovalService({ store, resume, now })
   let sweptAt = Number.NEGATIVE_INFINITY
   return {
-    state,
+    state: createStateService(ofState),
     callbacks: createCallbackService({ store, now }),
     approvals,
-    sessions,
+    sessions: createSessionService(ofSessions),
     globals,
     async maintain() {
       await approvals.sweep()
       if (now() - sweptAt < SWEEP_EVERY) return
       sweptAt = now()
-      await sessions.sweep()
-      await state.sweep()
+      for (const backend of backends) await backend.sweep()
     },
     close() {
-      state.close()
-      sessions.close()
+      for (const backend of backends) backend.close()
     },
   }
 }

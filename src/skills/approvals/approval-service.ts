@@ -3,8 +3,14 @@ import { z } from 'zod'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { Approval, ApprovalService, ApprovalStatus } from '../../core/services.ts'
+import {
+  type Approval,
+  type ApprovalService,
+  type ApprovalStatus,
+  approvalSchema,
+} from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 import { updateKv } from '../update-kv.ts'
@@ -15,28 +21,8 @@ const OPEN = 'approval-open:'
 /** How long a decision is remembered after the request would have ended. */
 const KEPT = 7 * 86_400_000
 
-const approvalRecord = z.object({
-  id: z.string(),
-  key: z.string(),
-  skill: z.string(),
-  args: z.json(),
-  title: z.string(),
-  approvers: z.array(z.string()),
-  timeout: z.number(),
-  onTimeout: z.enum(['deny', 'approve']),
-  message: z
-    .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })
-    .exactOptional(),
-  trace: z.string(),
-  status: z.enum(['pending', 'approved', 'denied', 'expired']),
-  requestedAt: z.number(),
-  expiresAt: z.number(),
-  decidedAt: z.number().exactOptional(),
-  decidedBy: z.string().exactOptional(),
-  reason: z.string().exactOptional(),
-  /** True once the parked invocation was put back to work. */
-  resumed: z.boolean(),
-})
+/** `resumed`: the parked invocation was put back to work. */
+const approvalRecord = approvalSchema.extend({ resumed: z.boolean() })
 
 type Stored = z.infer<typeof approvalRecord>
 
@@ -78,8 +64,9 @@ export function createApprovalService(deps: {
   }
   const endIfDue = async (approval: Stored): Promise<Stored> => {
     if (approval.status !== 'pending' || approval.expiresAt > now()) return approval
+    const status = approval.onTimeout === 'approve' ? 'approved' : 'expired'
     return change(approval.id, (current) =>
-      current.status === 'pending' ? { ...current, status: outcomeOf(current), decidedAt: now() } : undefined,
+      current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
     )
   }
   const all = async (prefix: string): Promise<Stored[]> => {
@@ -117,8 +104,8 @@ export function createApprovalService(deps: {
         if (current.status !== 'pending') {
           throw new TriviumError('approval_decided', { id, status: current.status })
         }
-        const because = reason === undefined ? {} : { reason }
-        return { ...current, status, decidedAt: now(), decidedBy: nameOf(call), ...because }
+        const decidedBy = call.caller.id ?? call.caller.kind
+        return { ...current, status, decidedAt: now(), decidedBy, ...defined({ reason }) }
       })
       await resumeOnce(decided)
       return decided
@@ -166,14 +153,6 @@ function mayDecide(approval: Stored, { caller }: Call): void {
     what: `Deciding approval ${approval.id}`,
     reason: `${caller.id ?? 'an unknown sender'} is not among its approvers`,
   })
-}
-
-function nameOf({ caller }: Call): string {
-  return caller.id ?? caller.kind
-}
-
-function outcomeOf(approval: Stored): ApprovalStatus {
-  return approval.onTimeout === 'approve' ? 'approved' : 'expired'
 }
 
 function asJson(approval: Stored): Json {

@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
-import type { SessionId, SessionService, StateStoreName } from '../../core/services.ts'
+import {
+  type SessionId,
+  type SessionService,
+  type StateStoreName,
+  sessionEntrySchema,
+} from '../../core/services.ts'
 import type { StateBackend } from '../state/state-service.ts'
 import { updateKv } from '../update-kv.ts'
 
@@ -8,25 +13,13 @@ import { updateKv } from '../update-kv.ts'
 const sessionValue = z.object({
   name: z.string(),
   session: z.string(),
-  entries: z.array(
-    z.object({
-      at: z.number(),
-      args: z.json().exactOptional(),
-      result: z.json().exactOptional(),
-      agent: z.json().exactOptional(),
-      values: z.record(z.string(), z.json()).exactOptional(),
-    }),
-  ),
+  entries: z.array(sessionEntrySchema),
 })
 
 const MOST_LISTED = 10_000
 
 /** Session memory over the three stores of keys and values. */
-export function createSessionService(backends: Record<StateStoreName, StateBackend>): SessionService & {
-  /** Removes what has expired. Call it now and then. */
-  sweep(): Promise<void>
-  close(): void
-} {
+export function createSessionService(backends: Record<StateStoreName, StateBackend>): SessionService {
   return {
     async read(id) {
       return entriesOf((await backends[id.store].get(keyOf(id)))?.value)
@@ -34,7 +27,7 @@ export function createSessionService(backends: Record<StateStoreName, StateBacke
     async append(id, entry, { maxEntries, ttl }) {
       await updateKv(backends[id.store], keyOf(id), (current) => {
         const entries = [...entriesOf(current), entry].slice(-maxEntries)
-        return { value: { name: id.name, session: id.key, entries: entries.map(asJson) }, ttl }
+        return { value: { name: id.name, session: id.key, entries: entries.map((one) => ({ ...one })) }, ttl }
       })
     },
     async delete(id) {
@@ -49,21 +42,11 @@ export function createSessionService(backends: Record<StateStoreName, StateBacke
         return [{ name, key: session, entries: entries.length, updatedAt: entries.at(-1)?.at ?? 0 }]
       })
     },
-    async sweep() {
-      for (const backend of Object.values(backends)) await backend.sweep()
-    },
-    close() {
-      for (const backend of Object.values(backends)) backend.close()
-    },
   }
 }
 
 function entriesOf(value: Json | undefined) {
   return value === undefined ? [] : sessionValue.parse(value).entries
-}
-
-function asJson(entry: object): Json {
-  return { ...entry }
 }
 
 /** Two pairs of name and key never give the same text. */

@@ -6,10 +6,7 @@ import type { StateBackend } from './state-service.ts'
 export type MemoryEntry = { value: Json; version: number; expiresAt: number }
 
 /** Keys and values of this process; gone when it ends. Values are copied in and out, as through a file. */
-export function createMemoryBackend(
-  now: () => number,
-  entries: Map<string, MemoryEntry> = new Map(),
-): StateBackend {
+export function createMemoryBackend(now: () => number, entries: Map<string, MemoryEntry>): StateBackend {
   const listeners = new Map<string, Set<() => void>>()
 
   const live = (key: string) => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type FSWatcher, mkdirSync, watch } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,10 +7,10 @@ import { fileFailure, reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
 import { createNameLocks } from '../../lib/name-locks.ts'
-import { fileNameOf } from './file-name.ts'
 import type { StateBackend } from './state-service.ts'
 
 const VERSION = 1
+const LONGEST_NAME = 180
 
 /** A file under `<data dir>/state/` or `<data dir>/sessions/`. Times are Unix ms. */
 const stateDocument = z.object({
@@ -169,4 +170,27 @@ function createChangeFeed(folder: string) {
 
 function makeFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
+}
+
+/**
+ * A file name for any key: readable, different for different keys also where the file system ignores case,
+ * never hidden, never outside of its folder. Small letters, digits, `-`, `_` and inner dots stay; everything else is
+ * percent-encoded; a long name ends in a hash.
+ */
+export function fileNameOf(key: string): string {
+  let name = ''
+  for (const byte of Buffer.from(key)) {
+    const char = String.fromCharCode(byte)
+    const plain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
+    name += plain ? char : `%${byte.toString(16).padStart(2, '0')}`
+  }
+  // UTF-8 has no lone surrogates: what differs only there would become the same.
+  if (!key.isWellFormed())
+    return `${name.slice(0, LONGEST_NAME - 65)}~${hashOf(Buffer.from(key, 'utf16le'))}.json`
+  if (name.length <= LONGEST_NAME) return `${name}.json`
+  return `${name.slice(0, LONGEST_NAME - 65)}~${hashOf(Buffer.from(key))}.json`
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }

@@ -19,9 +19,7 @@ export type StateBackend = {
 }
 
 /** The service behind `state-get`, `-set`, `-delete`, `-list` and `-wait`, over its three stores. */
-export function createStateService(
-  backends: Record<StateStoreName, StateBackend>,
-): StateService & { sweep(): Promise<void>; close(): void } {
+export function createStateService(backends: Record<StateStoreName, StateBackend>): StateService {
   return {
     get: async ({ store, key }) => (await backends[store].get(key))?.value ?? null,
     async set({ store, key, value, ...options }) {
@@ -46,12 +44,6 @@ export function createStateService(
       })
       if (found === undefined && signal.aborted) throw abortError(signal, `Waiting for ${key}`)
       return found ?? null
-    },
-    async sweep() {
-      for (const backend of Object.values(backends)) await backend.sweep()
-    },
-    close() {
-      for (const backend of Object.values(backends)) backend.close()
     },
   }
 }
