@@ -58,28 +58,25 @@ export type SkillManagerOptions = {
   middleware?: readonly Middleware[]
   /** Skills that come from no folder. */
   skills?: readonly Skill[]
-  /** Makes a skill of a `SKILL.md` (`createMarkdownLoader`); without it those are broken. */
-  loadMarkdown?(found: FoundSkill, catalog: Catalog): Promise<Skill>
+  /** Makes a skill of a `SKILL.md`: `createMarkdownLoader`. */
+  loadMarkdown(found: FoundSkill, catalog: Catalog): Promise<Skill>
   /** Shared by all invocations. */
   globals?: Record<string, unknown>
-  limits?: { depth?: number }
 }
 
-const DEFAULT_DEPTH = 32
+const MAX_DEPTH = 32
 
 /** Loads every skill of the folders, and resolves to the manager that invokes them. */
 export async function createSkillManager(options: SkillManagerOptions): Promise<SkillManager> {
   const { folders, log } = options
-  const maxDepth = options.limits?.depth ?? DEFAULT_DEPTH
   const shared: Shared = { services: options.services, globals: options.globals ?? {}, log }
   const live = new Set<AbortController>()
-  const { loadMarkdown = noMarkdown } = options
   const registry: Registry = createRegistry({
     folders,
     middleware: options.middleware ?? [],
     ...(options.skills ? { skills: options.skills } : {}),
     loadMarkdown: (found) =>
-      loadMarkdown(found, {
+      options.loadMarkdown(found, {
         names: () => registry.names(),
         get: (name) => registry.get(name)?.onion.skill,
       }),
@@ -122,8 +119,8 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
     refine: (onion: Onion) => Onion = (onion) => onion,
   ): Promise<unknown> => {
     if (call.signal.aborted) throw abortError(call.signal)
-    if (call.depth >= maxDepth) {
-      throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: maxDepth })
+    if (call.depth >= MAX_DEPTH) {
+      throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: MAX_DEPTH })
     }
     const onion = refine(find(call.skill).onion)
     call.given = args
@@ -176,9 +173,8 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
       stopWatching = await watchSkills(folders, reloadChanged, log)
     },
     onChange(listener) {
-      const own = () => listener()
-      listeners.add(own)
-      return () => listeners.delete(own)
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     async close() {
       closed = true
@@ -233,8 +229,4 @@ function asJson(result: unknown): unknown {
     const [reason] = reasonOf(error).split('\n')
     throw new Error(`what it returned is no JSON: ${reason}`, { cause: error })
   }
-}
-
-function noMarkdown(): Promise<Skill> {
-  throw new Error('this manager has no loader for SKILL.md')
 }

@@ -31,24 +31,24 @@ const parser = unified()
 
 /**
  * Reads the body of a `SKILL.md`: strips HTML comments, then finds `:arg[path]` and `:session-history[]`.
- * Code, fenced, indented or inline, stays as it is; between tags and in links directives count. What has the form of a directive (`:name[…]`) and is none is
- * an Error with its line; `bodyLine` is the line on which the body begins.
+ * Code, fenced, indented or inline, stays as it is. What has the form of a directive (`:name[…]`) and is none is an
+ * Error with its line; `bodyLine` is the line on which the body begins.
  */
 export function compilePrompt(body: string, bodyLine = 1): Prompt {
   const text = stripComments(body, bodyLine)
   const pieces: Prompt[number][] = []
-  let from = 0
+  let from = text.length - text.trimStart().length
   visit(parser.parse(text), (node) => {
     if (!('name' in node) || !/^(text|leaf|container)Directive$/.test(node.type)) return
-    const { start, end, line } = placeOf(node.position)
-    const [, name = '', label] = DIRECTIVE.exec(text.slice(start, end)) ?? []
+    const [start, end] = spanOf(node)
+    const [whole = '', name = '', label] = DIRECTIVE.exec(text.slice(start, end)) ?? []
     // `10:30`, `std::vector`, `build:prod`: prose, not a directive.
     if (label === undefined) return
-    pieces.push(text.slice(from, start), readDirective(name, label, bodyLine + line - 1))
-    from = start + (/^:+[\w-]+\[[^\]]*\]/.exec(text.slice(start, end))?.[0].length ?? end - start)
+    pieces.push(text.slice(from, start), readDirective(name, label, bodyLine + linesIn(text.slice(0, start))))
+    from = start + whole.length
   })
-  pieces.push(text.slice(from))
-  return trimEnds(pieces)
+  pieces.push(text.slice(from).trimEnd())
+  return pieces.filter((piece) => piece !== '')
 }
 
 const DIRECTIVE = /^:+([A-Za-z][\w-]*)\[([^\]]*)\]/
@@ -91,7 +91,7 @@ function findComment(text: string, from: number): number {
   let open = text.indexOf('<!--', from)
   if (open < 0) return open
   visit(parser.parse(text), ['code', 'inlineCode'], (node) => {
-    const { start, end } = placeOf(node.position)
+    const [start, end] = spanOf(node)
     if (open >= start && open < end) open = text.indexOf('<!--', end)
   })
   return open
@@ -101,25 +101,8 @@ function linesIn(text: string): number {
   return text.split('\n').length - 1
 }
 
-function placeOf(position: { start: Place; end: Place } | undefined): {
-  start: number
-  end: number
-  line: number
-} {
-  return {
-    start: position?.start.offset ?? 0,
-    end: position?.end.offset ?? 0,
-    line: position?.start.line ?? 1,
-  }
-}
+type Place = { offset?: number | undefined }
 
-type Place = { line: number; offset?: number | undefined }
-
-function trimEnds(pieces: Prompt[number][]): Prompt {
-  const trimmed = pieces.map((piece, index) => {
-    if (typeof piece !== 'string') return piece
-    const start = index === 0 ? piece.trimStart() : piece
-    return index === pieces.length - 1 ? start.trimEnd() : start
-  })
-  return trimmed.filter((piece) => piece !== '')
+function spanOf({ position }: { position?: { start: Place; end: Place } | undefined }): [number, number] {
+  return [position?.start.offset ?? 0, position?.end.offset ?? 0]
 }

@@ -7,7 +7,7 @@ export type MemoryEntry = { value: Json; version: number; expiresAt: number }
 
 /** Keys and values of this process; gone when it ends. Values are copied in and out, as through a file. */
 export function createMemoryBackend(now: () => number, entries: Map<string, MemoryEntry>): StateBackend {
-  const listeners = new Map<string, Set<() => void>>()
+  const listeners = new Set<() => void>()
 
   const live = (key: string) => {
     const entry = entries.get(key)
@@ -15,8 +15,8 @@ export function createMemoryBackend(now: () => number, entries: Map<string, Memo
     entries.delete(key)
     return undefined
   }
-  const notify = (key: string) => {
-    for (const listener of [...(listeners.get(key) ?? [])]) listener()
+  const notify = () => {
+    for (const listener of [...listeners]) listener()
   }
 
   return {
@@ -28,27 +28,22 @@ export function createMemoryBackend(now: () => number, entries: Map<string, Memo
       const version = live(key)?.version ?? 0
       if (ifVersion !== undefined && ifVersion !== version) return undefined
       entries.set(key, { value: structuredClone(value), version: version + 1, expiresAt: now() + ttl })
-      notify(key)
+      notify()
       return version + 1
     },
     async delete(key) {
       const existed = live(key) !== undefined
       entries.delete(key)
-      if (existed) notify(key)
+      if (existed) notify()
       return existed
     },
     async list(prefix, limit) {
       const keys = [...entries.keys()].filter((key) => key.startsWith(prefix) && live(key))
       return keys.sort().slice(0, limit)
     },
-    onChange(key, listener) {
-      const own = () => listener()
-      const set = listeners.get(key) ?? new Set()
-      listeners.set(key, set.add(own))
-      return () => {
-        set.delete(own)
-        if (set.size === 0 && listeners.get(key) === set) listeners.delete(key)
-      }
+    onChange(_key, listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     async sweep() {
       for (const key of [...entries.keys()]) live(key)

@@ -153,15 +153,14 @@ function createChangeFeed(folder: string) {
     emit,
     close,
     on(listener: () => void) {
-      const own = () => listener()
-      listeners.add(own)
+      listeners.add(listener)
       if (!watcher) {
         makeFolder(folder)
         watcher = watch(folder, { persistent: false }, emit)
         watcher.on('error', close)
       }
       return () => {
-        listeners.delete(own)
+        listeners.delete(listener)
         if (listeners.size === 0) close()
       }
     },

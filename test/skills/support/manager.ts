@@ -16,7 +16,9 @@ export async function startManager(
   options: Partial<SkillManagerOptions> = {},
 ): Promise<SkillManager & { lines: LogLine[] }> {
   const log = createMemoryLog()
-  const manager = await createSkillManager({ folders: [], services: servicesWith({}), log, ...options })
+  const loadMarkdown = () => Promise.reject(new Error('this test loads no SKILL.md'))
+  const services = servicesWith({})
+  const manager = await createSkillManager({ folders: [], services, log, loadMarkdown, ...options })
   cleanup(t, () => manager.close())
   return { ...manager, lines: log.lines }
 }
