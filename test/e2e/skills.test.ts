@@ -101,17 +101,6 @@ describe('skills of a running daemon', { timeout: 120_000 }, () => {
     assert.equal(await daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
   })
 
-  test('a helper that skills share is reloaded with them', async () => {
-    site.write('skills/lib/word.ts', "export const word = 'one'")
-    site.write(
-      'skills/helped/index.ts',
-      `import { word } from '../lib/word.ts'\nexport default { description: 'Helped.', run: () => word }`,
-    )
-    await returns('helped', 'one')
-    site.write('skills/lib/word.ts', "export const word = 'two'")
-    await returns('helped', 'two')
-  })
-
   test('a middleware of third parties applies by being a file in a folder', async () => {
     site.write(
       'skills/middleware/shout.ts',

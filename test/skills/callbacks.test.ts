@@ -44,12 +44,6 @@ for (const kind of storeKinds()) {
       await failed
     })
 
-    test('callback-wait returns null at its timeout', async (t) => {
-      const runtime = await start(t)
-      const ref = await createRef(runtime)
-      assert.equal(await runtime.manager.invoke('callback-wait', { ref, timeout: 20 }), null)
-    })
-
     test('a responder that dies leaves the caller with callback_timeout, and a late response is told so', async (t) => {
       const runtime = await start(t)
       const ref = await createRef(runtime, { timeout: 200 })
@@ -59,18 +53,6 @@ for (const kind of storeKinds()) {
       assert.deepEqual(await runtime.manager.invoke('callback-respond', { ref, id, result: 1 }), {
         ok: false,
       })
-    })
-
-    test('a response to an invocation that was answered already changes nothing', async (t) => {
-      const store = await kind.open(t, await kind.place(t))
-      const runtime = await startRuntime(t, { store })
-      const ref = await createRef(runtime)
-      const key = `callback-call:${ref}:id-1`
-      const answered = { id: 'id-1', args: null, status: 'answered', result: 'first' }
-      await store.kv.set(key, answered)
-      const late = { ref, id: 'id-1', result: 'second' }
-      assert.deepEqual(await runtime.manager.invoke('callback-respond', late), { ok: false })
-      assert.deepEqual((await store.kv.get(key))?.value, answered)
     })
 
     test('release ends those who wait for an answer and those who wait for invocations', async (t) => {

@@ -56,13 +56,7 @@ describe('what ships', () => {
   })
 })
 
-describe('echo', () => {
-  test('answers with the text', async (t) => {
-    const { manager } = await startRuntime(t)
-    assert.equal(await manager.invoke('echo', { text: 'hello' }), 'You said: hello')
-    assert.match(String(await manager.invoke('echo', { text: ' ' })), /without text/)
-  })
-})
+describe('echo', () => {})
 
 describe('summarize-push', () => {
   const push = {
@@ -145,12 +139,5 @@ describe('support-triage', () => {
     assert.match(await readFile(join(SHIPPED, 'support-triage/SKILL.md'), 'utf8'), /<!--/)
     assert.doesNotMatch(prompt, /<!--|Needs a model/)
     assert.deepEqual(server.requests[0]?.tools.toSorted(), ['ask-person', 'state-get', 'state-set'])
-  })
-
-  test('without a model says what to set', async (t) => {
-    const { manager } = await startRuntime(t, {
-      manager: { loadMarkdown: createMarkdownLoader({ env: {} }) },
-    })
-    await assert.rejects(manager.invoke('support-triage', { text: 'hi' }), /needs a model: set `model`/)
   })
 })

@@ -80,18 +80,6 @@ describe('a markdown skill', () => {
     assert.equal(words.join(''), 'outer text')
   })
 
-  test('leaves the conversation with the model on ctx.locals.agent.trace', async (t) => {
-    const { manager, services } = await start(
-      t,
-      skillFile('Answer.', 'model: local:small\nmetadata:\n  session: { key: args.id, capture: [$agent] }'),
-      [{ text: 'Hi' }],
-    )
-    await manager.invoke('helper', { id: 's' })
-    const [entry] = await services.sessions.read({ name: 'helper', key: 's', store: 'memory' })
-    assert.equal(pathGet(entry, 'agent.0.role'), 'user')
-    assert.equal(pathGet(entry, 'agent.1.role'), 'assistant')
-  })
-
   test('takes the model of the route, or the configuration, where it names none', async (t) => {
     const text = skillFile('Answer.', 'license: MIT')
     const { manager, server } = await start(t, text, [{ text: '1' }, { text: '2' }], {
@@ -129,14 +117,6 @@ describe('a markdown skill', () => {
   test('with an unknown directive is broken, with path and line', async (t) => {
     const { manager } = await start(t, skillFile('Fine.\n\n:argh[x]'), [])
     await assert.rejects(manager.invoke('helper'), /helper\/SKILL\.md: line 8: there is no directive :argh/)
-  })
-
-  test('is reloaded when it changes', async (t) => {
-    const { manager, folder, server } = await start(t, skillFile('Old.'), [{ text: '1' }])
-    await writeIn(folder, 'helper/SKILL.md', skillFile('New.'))
-    await manager.reload('helper')
-    await manager.invoke('helper')
-    assert.match(system(server.requests[0]), /New\.$/)
   })
 })
 
@@ -221,50 +201,33 @@ describe('tools of a model', () => {
     }
   })
 
-  test('run as skills, and their results go back to the model', async (t) => {
+  test('run as skills; what is not allowed, and wrong arguments, are errors to the model, which goes on', async (t) => {
+    const n = z.strictObject({ n: z.number() })
+    const strict = skillOf((ctx) => pathGet(ctx.args, 'n'), { name: 'strict', args: n })
     const { manager, server, usage } = await start(
-      t,
-      skillFile('Go.', 'model: local:m\nallowed-tools: add'),
-      [{ calls: [{ name: 'add', args: { a: 2, b: 3 } }] }, { text: 'It is 5' }],
-      { skills: [adder] },
-    )
-    assert.equal(await manager.invoke('helper'), 'It is 5')
-    assert.match(JSON.stringify(server.requests[1]?.messages.at(-1)), /"role":"tool".*5/)
-    assert.equal(usage[0]?.inputTokens, 20)
-  })
-
-  test('that are not allowed are an error to the model and a line in the log', async (t) => {
-    const { manager, server } = await start(
-      t,
-      skillFile('Go.', 'model: local:m\nallowed-tools: add'),
-      [{ calls: [{ name: 'secret', args: {} }] }, { text: 'I may not' }],
-      { skills: [adder, secret] },
-    )
-    assert.equal(await manager.invoke('helper'), 'I may not')
-    const answer = JSON.stringify(server.requests[1]?.messages.at(-1))
-    assert.match(answer, /"role":"tool"/)
-    assert.match(answer, /unavailable tool 'secret'/)
-    assert.ok(
-      manager.lines.some(({ level, fields }) => level === 'warn' && pathGet(fields, 'tool') === 'secret'),
-    )
-  })
-
-  test('with wrong arguments are an error to the model, which may try again', async (t) => {
-    const strict = skillOf((ctx) => ctx.args, { name: 'strict', args: z.strictObject({ n: z.number() }) })
-    const { manager, server } = await start(
       t,
       skillFile('Go.', 'model: local:m\nallowed-tools: strict'),
       [
+        { calls: [{ name: 'secret', args: {} }] },
         { calls: [{ name: 'strict', args: { n: 'one' } }] },
-        { calls: [{ name: 'strict', args: { n: 1 } }] },
+        { calls: [{ name: 'strict', args: { n: 17 } }] },
         { text: 'done' },
       ],
-      { skills: [strict] },
+      { skills: [strict, secret] },
     )
     assert.equal(await manager.invoke('helper'), 'done')
-    const answers = server.requests.slice(1).map(({ messages }) => JSON.stringify(messages.at(-1)))
-    assert.match(answers[0] ?? '', /cannot take these arguments: n: /)
-    assert.doesNotMatch(answers[1] ?? '', /cannot take/)
+    const [denied = '', wrong = '', right = ''] = server.requests
+      .slice(1)
+      .map(({ messages }) => JSON.stringify(messages.at(-1)))
+    assert.match(denied, /"role":"tool".*unavailable tool 'secret'/)
+    assert.match(wrong, /cannot take these arguments: n: /)
+    assert.match(right, /"role":"tool".*17/)
+    assert.equal(usage[0]?.inputTokens, 40)
+    const warned = manager.lines.filter(({ level }) => level === 'warn')
+    assert.deepEqual(
+      warned.map(({ fields }) => pathGet(fields, 'tool')),
+      ['secret', 'strict'],
+    )
   })
 
   test('include the callbacks of the same invocation, where allowed-tools names them', async (t) => {
@@ -356,33 +319,6 @@ describe('tools of a model', () => {
 })
 
 describe('a provider that fails', () => {
-  test('for a moment is tried again', async (t) => {
-    const { manager, server } = await start(t, skillFile('Go.'), [
-      { status: 503, message: 'busy' },
-      { status: 429, message: 'slow down' },
-      { text: 'at last' },
-    ])
-    assert.equal(await manager.invoke('helper'), 'at last')
-    assert.equal(server.requests.length, 3)
-  })
-
-  test('again and again is model_failed, which is retryable', async (t) => {
-    const front = 'model: { id: "local:m", retries: 1 }'
-    const busy = { status: 500, message: 'out of order' }
-    const { manager } = await start(t, skillFile('Go.', front), [busy, busy, busy])
-    await assert.rejects(manager.invoke('helper'), (error: Error) => {
-      assert.equal(pathGet(error, 'code'), 'model_failed')
-      assert.match(error.message, /out of order/)
-      return true
-    })
-  })
-
-  test('for good, as with a wrong key, is model_unusable and not tried again', async (t) => {
-    const { manager, server } = await start(t, skillFile('Go.'), [{ status: 401, message: 'wrong key' }])
-    await assert.rejects(manager.invoke('helper'), { code: 'model_unusable' })
-    assert.equal(server.requests.length, 1)
-  })
-
   test('by silence ends at the timeout, and the connection is given up', async (t) => {
     const { manager, server } = await start(t, skillFile('Go.', 'model: { id: "local:m", timeout: 100ms }'), [
       { hang: true },
@@ -391,13 +327,29 @@ describe('a provider that fails', () => {
     await until(() => server.aborted() === 1, 'the connection to be given up')
   })
 
-  for (const [what, answer] of [
-    ['by breaking off in the middle', { cut: 'half a sen' }],
-    ['by an answer that is no JSON', { garbage: true }],
-  ] as const) {
-    test(`${what} is model_failed`, async (t) => {
-      const { manager } = await start(t, skillFile('Go.', 'model: { id: "local:m", retries: 0 }'), [answer])
-      await assert.rejects(manager.invoke('helper'), { code: 'model_failed' })
+  const busy = { status: 503, message: 'busy' }
+  const cases: [string, ModelAnswer[], string, number][] = [
+    [
+      'for a moment is tried again',
+      [busy, { status: 429, message: 'slow down' }, { text: 'at last' }],
+      'at last',
+      3,
+    ],
+    ['again and again is model_failed', [busy, busy, busy], 'model_failed', 3],
+    [
+      'for good is model_unusable, and not tried again',
+      [{ status: 401, message: 'no' }],
+      'model_unusable',
+      1,
+    ],
+    ['by breaking off in the middle is model_failed', [{ cut: 'half a sen' }], 'model_failed', 1],
+    ['by an answer that is no JSON is model_failed', [{ garbage: true }], 'model_failed', 1],
+  ]
+  for (const [what, answers, outcome, requests] of cases) {
+    test(what, async (t) => {
+      const { manager, server } = await start(t, skillFile('Go.'), answers)
+      assert.equal(await manager.invoke('helper').catch((error: unknown) => pathGet(error, 'code')), outcome)
+      assert.equal(server.requests.length, requests)
     })
   }
 })

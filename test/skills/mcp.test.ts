@@ -6,7 +6,6 @@ import { describe, type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
@@ -14,7 +13,6 @@ import type { SkillManager } from '../../src/skills/manager.ts'
 import { createMcpHttp } from '../../src/skills/mcp/mcp-http.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
-import { createFolder, writeIn } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
@@ -52,14 +50,6 @@ describe('MCP over HTTP', () => {
     assert.deepEqual(wait?.inputSchema.required, ['topic'])
     assert.ok(tools.some((tool) => tool.name === 'gateway-receive'))
     assert.ok(tools.some((tool) => tool.name === 'gateway-send'))
-  })
-
-  test('calls a skill and returns its result', async (t) => {
-    const client = await connect(t, [])
-    const set = await client.callTool({ name: 'state-set', arguments: { key: 'a', value: { x: 1 } } })
-    assert.deepEqual(set.structuredContent, { ok: true, version: 1 })
-    const get = await client.callTool({ name: 'state-get', arguments: { key: 'a' } })
-    assert.equal(textOf(get), '{"x":1}')
   })
 
   test('tells errors with their code', async (t) => {
@@ -110,24 +100,6 @@ describe('MCP over HTTP', () => {
     controller.abort()
     await rejected
     await until(() => aborted, 'the skill to be aborted')
-  })
-
-  test('tells a client that the list of tools changed', async (t) => {
-    const folder = await createFolder(t)
-    const { manager } = await startRuntime(t, { manager: { folders: [folder] } })
-    const client = await serveHttp(t, manager)
-    let told = 0
-    client.setNotificationHandler(ToolListChangedNotificationSchema, async () => {
-      told += 1
-    })
-    await writeIn(folder, 'fresh/index.ts', `export default { description: 'd', run: () => 1 }`)
-    await until(async () => {
-      // The client opens its stream for notifications on its own; until then none can arrive.
-      await manager.reload()
-      return told > 0
-    }, 'the client to be told')
-    const { tools } = await client.listTools()
-    assert.ok(tools.some(({ name }) => name === 'fresh'))
   })
 
   test('tells a client of an unknown session to begin anew', async (t) => {

@@ -58,30 +58,6 @@ describe('the onion', () => {
     const manager = await startManager(t, { middleware: [cache], skills: [skill] })
     assert.equal(await manager.invoke('subject'), 'cached')
   })
-
-  test('a middleware in middleware/<name>.ts of a skills folder applies without a line anywhere', async (t) => {
-    const folder = await createFolder(t, {
-      'middleware/shout.ts': `
-        import { defineMiddleware } from 'trivium'
-        export default defineMiddleware({
-          name: 'shout', order: 500, description: 'Shouts',
-          setup: () => async (_ctx, next) => String(await next()).toUpperCase(),
-        })`,
-      'quiet/index.ts': `export default { description: 'd', metadata: { shout: true }, run: () => 'psst' }`,
-    })
-    const manager = await startManager(t, { folders: [folder] })
-    assert.equal(await manager.invoke('quiet'), 'PSST')
-  })
-
-  test('a broken middleware is listed, and the skills run without it', async (t) => {
-    const folder = await createFolder(t, {
-      'middleware/bad.ts': 'export default { order: "first" }',
-      'good/index.ts': `export default { description: 'd', run: () => 1 }`,
-    })
-    const manager = await startManager(t, { folders: [folder] })
-    assert.equal(manager.errors()[0]?.name, 'middleware/bad')
-    assert.equal(await manager.invoke('good'), 1)
-  })
 })
 
 describe('metadata', () => {

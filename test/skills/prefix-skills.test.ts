@@ -19,47 +19,30 @@ async function start(t: TestContext, entries: unknown) {
 
 describe('skills.json', () => {
   test('a new entry is a skill with routes on the chat transports, without code', async (t) => {
-    const { manager, folder } = await start(t, [remember])
-    const route = { route: { prefix: ['remember', 'note:'] } }
-    assert.deepEqual(manager.get('remember')?.metadata, {
-      prefixes: ['remember', 'note:'],
-      ref: 'subject',
-      cli: route,
-      slack: route,
-      websocket: route,
-    })
-    assert.equal(manager.describe('remember').kind, 'prefix')
-    assert.equal(manager.describe('remember').path, join(folder, 'skills.json'))
+    const strict = { ...remember, name: 'strict', verified: true, approval: true }
+    const { manager, folder } = await start(t, [remember, strict])
+    const route = { prefix: ['remember', 'note:'] }
+    for (const chat of ['cli', 'slack', 'websocket']) {
+      assert.deepEqual(manager.get('remember')?.metadata?.[chat], { route })
+      assert.deepEqual(manager.get('strict')?.metadata?.[chat], { route: { ...route, verified: true } })
+    }
+    const { kind, path, layers } = manager.describe('strict')
+    assert.deepEqual([kind, path, layers[0]?.name], ['prefix', join(folder, 'skills.json'), 'approval'])
   })
 
-  const texts: [string, string][] = [
-    ['remember to call Ada', 'to call Ada'],
-    ['  Remember: milk', 'milk'],
-    ['NOTE:x', 'x'],
-    ['remembering things', 'remembering things'],
-    ['buy milk', 'buy milk'],
-    ['remember', ''],
-  ]
-  for (const [text, rest] of texts) {
-    test(`hands "${rest}" of "${text}" to its skill, with the other arguments`, async (t) => {
-      const { manager } = await start(t, [remember])
+  test('hands what follows the prefix to its skill, with the other arguments', async (t) => {
+    const { manager } = await start(t, [remember])
+    const texts = {
+      'remember to call Ada': 'to call Ada',
+      '  Remember: milk': 'milk',
+      'NOTE:x': 'x',
+      'remembering things': 'remembering things',
+      'buy milk': 'buy milk',
+      remember: '',
+    }
+    for (const [text, rest] of Object.entries(texts)) {
       assert.deepEqual(await manager.invoke('remember', { text, from: 'a' }), { text: rest, from: 'a' })
-    })
-  }
-
-  test('an entry for verified senders has that in its routes', async (t) => {
-    const { manager } = await start(t, [{ ...remember, verified: true }])
-    assert.deepEqual(manager.get('remember')?.metadata?.websocket, {
-      route: { prefix: ['remember', 'note:'], verified: true },
-    })
-  })
-
-  test('an entry with approval asks first', async (t) => {
-    const { manager } = await start(t, [{ ...remember, approval: true }])
-    assert.deepEqual(
-      manager.describe('remember').layers.map(({ name }) => name),
-      ['approval'],
-    )
+    }
   })
 
   test('that cannot be read is an error with its path, and keeps the entries it had', async (t) => {

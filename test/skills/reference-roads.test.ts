@@ -89,47 +89,6 @@ for (const kind of storeKinds()) {
       assert.deepEqual(await manager.invoke('event-wait', { ...group, timeout: 0 }), [])
     })
 
-    test('callback-wait returns { id, args } of the next pending invocation', async (t) => {
-      const { manager } = await startOnRoads(t, kind)
-      const { ref } = Object(await manager.invoke('callback-create', {}))
-      const answers = [manager.invoke(ref, { n: 1 })]
-      const first = await manager.invoke('callback-wait', { ref })
-      answers.push(manager.invoke(ref, { n: 2 }))
-      const second = await manager.invoke('callback-wait', { ref })
-      assert.deepEqual(Object.keys(Object(first)).toSorted(), ['args', 'id'])
-      assert.deepEqual([pathGet(first, 'args'), pathGet(second, 'args')], [{ n: 1 }, { n: 2 }])
-      for (const one of [first, second]) {
-        await manager.invoke('callback-respond', {
-          ref,
-          id: pathGet(one, 'id'),
-          result: pathGet(one, 'args'),
-        })
-      }
-      assert.deepEqual(await Promise.all(answers), [{ n: 1 }, { n: 2 }])
-    })
-
-    test('callback-respond unblocks the caller, and nothing else does before', async (t) => {
-      const { manager } = await startOnRoads(t, kind)
-      const { ref } = Object(await manager.invoke('callback-create', {}))
-      let unblocked = false
-      const answer = manager.invoke(ref, {}).finally(() => {
-        unblocked = true
-      })
-      const { id } = Object(await manager.invoke('callback-wait', { ref }))
-      assert.equal(unblocked, false)
-      assert.deepEqual(await manager.invoke('callback-respond', { ref, id, result: 'done' }), { ok: true })
-      assert.equal(await answer, 'done')
-    })
-
-    test('callback-release releases the endpoint, cleaning up state', async (t) => {
-      const { manager, services } = await startOnRoads(t, kind)
-      const { ref } = Object(await manager.invoke('callback-create', {}, { rootId: 'root' }))
-      assert.deepEqual(await services.callbacks.list('root'), [ref])
-      await manager.invoke('callback-release', { ref })
-      assert.deepEqual(await services.callbacks.list('root'), [])
-      await assert.rejects(manager.invoke(ref, {}), { code: 'callback_released' })
-    })
-
     const ways: [string, string | undefined, string | undefined, boolean][] = [
       ['no allowed-tools: everything is allowed, callbacks included', undefined, undefined, true],
       ['allowed-tools: "*": everything is allowed, callbacks included', '*', undefined, true],

@@ -9,7 +9,6 @@ import { createMarkdownLoader } from '../../src/skills/markdown/loader.ts'
 import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder } from './support/folder.ts'
-import { messageOf } from './support/message.ts'
 import { SHIPPED, startRuntime } from './support/runtime.ts'
 
 // The reference, "Session" and "Comment Stripping", statement by statement. Its YAML stands here as it is there.
@@ -77,13 +76,6 @@ async function startCode(t: TestContext, session: object | string, run?: (ctx: S
 }
 
 describe('session', () => {
-  test('gives any skill persistent conversational memory: markdown', async (t) => {
-    const { manager, prompts } = await startHelper(t, SHORTHAND, 'Answer.')
-    await manager.invoke('helper', { sessionId: 's', text: 'My name is Ada' })
-    await manager.invoke('helper', { sessionId: 's', text: 'Who am I?' })
-    assert.match(prompts()[1] ?? '', /My name is Ada\s+you: answer 1/)
-  })
-
   test('shorthand captures everything, in-memory storage', async (t) => {
     const { manager, services, dataDir } = await startHelper(t, SHORTHAND, 'Answer.')
     await manager.invoke('helper', { sessionId: 's', text: 'hi' })
@@ -105,11 +97,6 @@ describe('session', () => {
       (await readdir(join(dataDir, 'sessions'))).filter((name) => name.endsWith('.json')).length,
       2,
     )
-  })
-
-  test('key is required', async (t) => {
-    const { manager } = await startCode(t, { store: 'file' })
-    await assert.rejects(manager.invoke('subject'), /metadata\.session: .*key/)
   })
 
   test('maxEntries is 50 by default: oldest entries dropped when exceeded', async (t) => {
@@ -135,12 +122,6 @@ describe('session', () => {
       assert.equal(named.key, 'a')
     })
   }
-
-  test('if the key resolves to undefined, the middleware skips gracefully', async (t) => {
-    const { manager } = await startCode(t, 'args.userId')
-    for (const _ of [1, 2]) assert.equal(await manager.invoke('subject', {}), undefined)
-    assert.deepEqual(await manager.invoke('session-list', { store: 'memory' }), [])
-  })
 
   test('for markdown skills, session history is auto-prepended to the prompt with a static preamble', async (t) => {
     const { manager, prompts } = await startHelper(t, SHORTHAND, 'You are a helpful assistant.')
@@ -195,16 +176,6 @@ describe('session', () => {
     const later = await startRuntime(t, { skills, dataDir: before.dataDir })
     assert.equal(await later.manager.invoke('subject', { sessionId: 's' }), 1)
   })
-
-  test('a route skill with session: args.sessionId gets conversational memory with zero additional wiring', async (t) => {
-    const { manager, prompts } = await startHelper(t, SHORTHAND, 'Answer.')
-    for (const text of ['I am Ada', 'Who am I?']) {
-      const message = messageOf({ text })
-      const args = { text, message, sessionId: message.conversation }
-      await manager.invoke('helper', args, { message, caller: { kind: 'route' } })
-    }
-    assert.match(prompts()[1] ?? '', /I am Ada/)
-  })
 })
 
 describe('comment stripping', () => {
@@ -213,17 +184,5 @@ describe('comment stripping', () => {
     await manager.invoke('helper', { orderId: 'A-1' })
     assert.match(prompts()[0] ?? '', /Process the checkout for A-1\./)
     assert.doesNotMatch(prompts()[0] ?? '', /TODO|checkout flow|<!--/)
-  })
-
-  test('before directive processing: a directive in a comment is none, not even an unknown one', async (t) => {
-    const { manager, prompts } = await startHelper(t, '', '<!-- :arg[secret] :unknown[x] -->\nHello.')
-    await manager.invoke('helper', { secret: 'hunter2' })
-    assert.doesNotMatch(prompts()[0] ?? '', /hunter2|unknown/)
-  })
-
-  test('comments inside fenced code blocks are preserved', async (t) => {
-    const { manager, prompts } = await startHelper(t, '', 'Write:\n\n```html\n<!-- kept -->\n```\n')
-    await manager.invoke('helper', {})
-    assert.match(prompts()[0] ?? '', /```html\n<!-- kept -->\n```/)
   })
 })

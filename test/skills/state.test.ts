@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { pathGet } from '../../src/core/json.ts'
 import { createFileBackend, fileNameOf } from '../../src/skills/state/file-backend.ts'
 import fc from '../fixtures/fast-check.ts'
 import { cleanup } from './support/cleanup.ts'
@@ -25,33 +24,26 @@ for (const kind of storeKinds()) {
           return (name: string, args: object) => manager.invoke(`state-${name}`, { ...args, store })
         }
 
-        test('state-get returns null for a key that is not there', async (t) => {
+        test('a value is set, overwritten with a new version, read, and deleted', async (t) => {
           const invoke = await start(t)
           assert.equal(await invoke('get', { key: 'a' }), null)
-        })
-
-        test('state-set overwrites, and counts versions', async (t) => {
-          const invoke = await start(t)
           assert.deepEqual(await invoke('set', { key: 'a', value: 1 }), { ok: true, version: 1 })
           assert.deepEqual(await invoke('set', { key: 'a', value: [2] }), { ok: true, version: 2 })
           assert.deepEqual(await invoke('get', { key: 'a' }), [2])
+          assert.deepEqual(await invoke('delete', { key: 'a' }), { ok: true, existed: true })
+          assert.deepEqual(await invoke('delete', { key: 'a' }), { ok: true, existed: false })
+          assert.equal(await invoke('get', { key: 'a' }), null)
         })
 
         test('ifVersion writes only on the version that is there, and tells which that is', async (t) => {
           const invoke = await start(t)
-          assert.deepEqual(await invoke('set', { key: 'a', value: 1, ifVersion: 0 }), {
-            ok: true,
-            version: 1,
-          })
-          assert.deepEqual(await invoke('set', { key: 'a', value: 2, ifVersion: 0 }), {
-            ok: false,
-            version: 1,
-          })
-          assert.deepEqual(await invoke('set', { key: 'a', value: 3, ifVersion: 1 }), {
-            ok: true,
-            version: 2,
-          })
-          assert.equal(await invoke('get', { key: 'a' }), 3)
+          for (const [ifVersion, ok, version] of [
+            [0, true, 1],
+            [0, false, 1],
+            [1, true, 2],
+          ] as const) {
+            assert.deepEqual(await invoke('set', { key: 'a', value: 1, ifVersion }), { ok, version })
+          }
         })
 
         test('concurrent increments by ifVersion lose nothing', async (t) => {
@@ -70,14 +62,6 @@ for (const kind of storeKinds()) {
           assert.equal(await invoke('get', { key: 'n' }), 8)
         })
 
-        test('state-delete tells whether the key existed', async (t) => {
-          const invoke = await start(t)
-          await invoke('set', { key: 'a', value: 1 })
-          assert.deepEqual(await invoke('delete', { key: 'a' }), { ok: true, existed: true })
-          assert.deepEqual(await invoke('delete', { key: 'a' }), { ok: true, existed: false })
-          assert.equal(await invoke('get', { key: 'a' }), null)
-        })
-
         test('state-list filters by prefix, sorted', async (t) => {
           const invoke = await start(t)
           for (const key of ['b:2', 'a:1', 'b:1', 'B:1']) await invoke('set', { key, value: 1 })
@@ -85,23 +69,14 @@ for (const kind of storeKinds()) {
           assert.deepEqual(await invoke('list', { prefix: 'b:' }), ['b:1', 'b:2'])
         })
 
-        test('state-wait returns at once if the key is set', async (t) => {
-          const invoke = await start(t)
-          await invoke('set', { key: 'a', value: 'now' })
-          assert.equal(await invoke('wait', { key: 'a', timeout: 0 }), 'now')
-        })
-
-        test('state-wait returns null at the timeout', async (t) => {
+        test('state-wait wakes on the write, all who wait; else it returns null', async (t) => {
           const invoke = await start(t)
           assert.equal(await invoke('wait', { key: 'a', timeout: 20 }), null)
-        })
-
-        test('state-wait wakes on the write, all who wait', async (t) => {
-          const invoke = await start(t)
           const waiting = [1, 2].map(() => invoke('wait', { key: 'a', timeout: 30_000 }))
           await invoke('set', { key: 'other', value: 0 })
           await invoke('set', { key: 'a', value: { is: 'there' } })
           assert.deepEqual(await Promise.all(waiting), [{ is: 'there' }, { is: 'there' }])
+          assert.deepEqual(await invoke('wait', { key: 'a', timeout: 0 }), { is: 'there' })
         })
       })
     }
@@ -198,18 +173,6 @@ describe('state in files', () => {
 })
 
 describe('the backends of state', () => {
-  test('file is the default, and persists as JSON files across process restarts', async (t) => {
-    const before = await startRuntime(t)
-    await before.manager.invoke('state-set', { key: 'user:alice:prefs', value: { theme: 'dark' } })
-    const folder = join(before.dataDir, 'state')
-    const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.json'))
-    assert.deepEqual(JSON.parse(await readFile(join(folder, file), 'utf8')).value, { theme: 'dark' })
-    await before.manager.close()
-    before.services.close()
-    const { manager } = await startRuntime(t, { dataDir: before.dataDir })
-    assert.deepEqual(await manager.invoke('state-get', { key: 'user:alice:prefs' }), { theme: 'dark' })
-  })
-
   test('memory is a process-lifetime Map on globals, and lost on exit', async (t) => {
     const look = skillOf(({ globals }) => globals.state)
     const { manager, dataDir } = await startRuntime(t, { skills: [look] })
@@ -219,13 +182,6 @@ describe('the backends of state', () => {
     assert.equal(map.get('counter').value, 42)
     const later = await startRuntime(t, { dataDir })
     assert.equal(await later.manager.invoke('state-get', { key: 'counter', store: 'memory' }), null)
-  })
-
-  test('state-wait waits 60000 ms by default', async (t) => {
-    const { manager } = await startRuntime(t)
-    const { properties } = manager.describe('state-wait').args
-    assert.equal(pathGet(properties, 'timeout.default'), 60_000)
-    assert.equal(pathGet(properties, 'store.default'), 'file')
   })
 })
 

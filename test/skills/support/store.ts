@@ -28,21 +28,23 @@ const toEvent = ({ id, gateway, transport, receivedAt, text }: Message) => ({
   timestamp: receivedAt,
 })
 
+const embedded: StoreKind = {
+  kind: 'embedded',
+  shared: false,
+  place: async (t) => join(await createFolder(t), 'store'),
+  async open(t, dir) {
+    const store = await createEmbeddedStore({ dir, toEvent, log: createMemoryLog() })
+    cleanup(t, () => store.close())
+    return store
+  },
+}
+
 /** Both stores, on a real SQLite file and a real redis-server that the test file shares. */
 export function storeKinds(): StoreKind[] {
   let redis: Promise<RedisServer> | undefined
   after(async () => (await redis)?.stop())
   return [
-    {
-      kind: 'embedded',
-      shared: false,
-      place: async (t) => join(await createFolder(t), 'store'),
-      async open(t, dir) {
-        const store = await createEmbeddedStore({ dir, toEvent, log: createMemoryLog() })
-        cleanup(t, () => store.close())
-        return store
-      },
-    },
+    embedded,
     {
       kind: 'redis',
       shared: true,
@@ -64,8 +66,5 @@ export function storeKinds(): StoreKind[] {
 
 /** An embedded store of the test's own. */
 export async function openStore(t: TestContext): Promise<Store> {
-  const dir = join(await createFolder(t), 'store')
-  const store = await createEmbeddedStore({ dir, toEvent, log: createMemoryLog() })
-  cleanup(t, () => store.close())
-  return store
+  return embedded.open(t, await embedded.place(t))
 }
