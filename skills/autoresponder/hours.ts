@@ -1,10 +1,3 @@
-/** When somebody is there: weekly hours in a time zone, without the days on which nobody is. */
-export type OfficeHours = {
-  isOpen(at: Date): boolean
-  /** The next moment of opening after `at`; undefined where there is none within two weeks. */
-  nextOpening(at: Date): Date | undefined
-}
-
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const DAY = 1440
 const WEEK = 7 * DAY
@@ -15,7 +8,7 @@ const HORIZON = 14 * DAY
  * Reads hours such as `Mon-Fri 09:00-17:00, Sat 10:00-14:00`, `Mon,Wed 22:00-06:00` (into the next day), or `24/7`. `holidays` are dates (`2026-12-24`) in that
  * zone (IANA, such as Europe/Berlin). Throws an Error that says what cannot be read. Times are multiples of 5 minutes.
  */
-export function officeHours(hours: string, timezone: string, holidays: readonly string[]): OfficeHours {
+export function officeHours(hours: string, timezone: string, holidays: readonly string[]) {
   const open = parseHours(hours)
   const closed = new Set(holidays)
   const format = zoneFormat(timezone)
@@ -27,7 +20,8 @@ export function officeHours(hours: string, timezone: string, holidays: readonly 
 
   return {
     isOpen,
-    nextOpening(at) {
+    /** The next moment of opening after `at`; undefined where there is none within two weeks. */
+    nextOpening(at: Date): Date | undefined {
       // In small steps of real time: a clock that is put forward or back in between needs no thought then.
       const start = Math.ceil(at.getTime() / (STEP * 60_000)) * STEP * 60_000
       for (let minutes = 0; minutes <= HORIZON; minutes += STEP) {

@@ -4,15 +4,6 @@ import { dirname, extname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { pause } from '../lib/pause.ts'
 
-/** Imports modules anew, so that a changed skill takes effect without a restart. */
-export type FreshImporter = {
-  /** Imports the file, and what it imports from the skills folders, past the module cache. Throws what its code throws. */
-  load(path: string): Promise<Record<string, unknown>>
-  /** The files given to `load` that import, at whatever remove, this file or something in this folder. */
-  importersOf(path: string): string[]
-  close(): void
-}
-
 /** Bare names that a skill may import although its own project has not installed them. */
 const PROVIDED: Record<string, string> = {
   trivium: new URL(`../public${extname(import.meta.filename)}`, import.meta.url).href,
@@ -22,12 +13,14 @@ const PROVIDED: Record<string, string> = {
 /** What waits at its top level for a server that is away must not hold up all others. */
 const PATIENCE = 10_000
 
+export type FreshImporter = ReturnType<typeof createFreshImporter>
+
 /**
- * The version travels as a query on the URL, from a skill's entry file to its relative imports. Each
+ * Imports modules anew, so that a changed skill takes effect without a restart. The version travels as a query on the URL, from a skill's entry file to its relative imports. Each
  * reload leaves the former module in memory: the price of Node's module cache. `patience`: ms until a module that does
  * not come to its end is given up.
  */
-export function createFreshImporter(folders: readonly string[], patience = PATIENCE): FreshImporter {
+export function createFreshImporter(folders: readonly string[], patience = PATIENCE) {
   /** Node resolves links, so a folder counts by its own path and by where it leads. */
   const roots = new Set<string>()
   const addRoot = (folder: string) => {
@@ -62,7 +55,8 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
   })
 
   return {
-    async load(path) {
+    /** Imports the file, and what it imports from the skills folders, past the module cache. Throws what its code throws. */
+    async load(path: string): Promise<Record<string, unknown>> {
       version += 1
       const query = `?v=${version}`
       for (const [former, { entry }] of loads) if (entry === path) loads.delete(former)
@@ -78,7 +72,8 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
         ended.abort()
       }
     },
-    importersOf(path) {
+    /** The files given to `load` that import, at whatever remove, this file or something in this folder. */
+    importersOf(path: string) {
       const places = [path, realPathOf(path)]
       const isThere = (file: string) => places.some((place) => file === place || file.startsWith(place + sep))
       return [...loads.values()].filter(({ imports }) => [...imports].some(isThere)).map(({ entry }) => entry)

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Call, InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { isJsonObject, type JsonObject, pathGet, toJson } from '../core/json.ts'
+import { isJsonObject, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import { type Middleware, type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
@@ -13,42 +13,11 @@ import { createContext, createRootCall, type Shared } from './context.ts'
 import type { FoundSkill } from './discover.ts'
 import type { Catalog } from './model/tools.ts'
 import { createOnion, type Onion } from './onion.ts'
-import { type BrokenSkill, createRegistry, type RegisteredSkill, type Registry } from './registry.ts'
+import { createRegistry, type RegisteredSkill, type Registry } from './registry.ts'
 import { watchSkills } from './watch.ts'
 
-/** One line of `trivium skill list`. */
-type SkillInfo = {
-  name: string
-  description: string
-  kind: RegisteredSkill['source']['kind']
-  path?: string
-}
-
-/** What `trivium skill show` prints. `layers` are the middleware around it, outermost first. */
-type SkillDescription = SkillInfo & { args: JsonObject; metadata: JsonObject; layers: Onion['layers'] }
-
 /** The one door to every skill, whoever asks. */
-export type SkillManager = {
-  /**
-   * Validates and runs a skill. Throws a TriviumError: `skill_not_found`, `skill_broken`,
-   * `skill_args_invalid`, `skill_timeout`, `cancelled`, `recursion_limit`, `forbidden`, or
-   * `skill_failed` with what the skill threw in `cause`. Who calls from outside (command line, HTTP, MCP) gets JSON.
-   */
-  invoke(name: string, args?: unknown, options?: InvokeOptions): Promise<unknown>
-  list(): SkillInfo[]
-  get(name: string): Skill | undefined
-  /** What `trivium skill show` prints. Throws `skill_not_found`, `skill_broken`. */
-  describe(name: string): SkillDescription
-  errors(): BrokenSkill[]
-  /** Loads one skill, or all, anew. A broken one keeps its last good version. */
-  reload(name?: string): Promise<void>
-  /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */
-  watch(changed?: (name: string | undefined) => void): Promise<void>
-  /** Calls `listener` after each reload; the function it returns ends that. */
-  onChange(listener: () => void): () => void
-  /** Aborts what runs, with `cancelled`, and stops watching. */
-  close(): Promise<void>
-}
+export type SkillManager = Awaited<ReturnType<typeof createSkillManager>>
 
 export type SkillManagerOptions = {
   /** Absolute paths; a name in several is taken from the first. */
@@ -67,18 +36,18 @@ export type SkillManagerOptions = {
 const MAX_DEPTH = 32
 
 /** Loads every skill of the folders, and resolves to the manager that invokes them. */
-export async function createSkillManager(options: SkillManagerOptions): Promise<SkillManager> {
+export async function createSkillManager(options: SkillManagerOptions) {
   const { folders, log } = options
   const shared: Shared = { services: options.services, globals: options.globals ?? {}, log }
   const live = new Set<AbortController>()
   const registry: Registry = createRegistry({
     folders,
     middleware: options.middleware ?? [],
-    ...(options.skills ? { skills: options.skills } : {}),
+    skills: options.skills ?? [],
     loadMarkdown: (found) =>
       options.loadMarkdown(found, {
         names: () => registry.names(),
-        get: (name) => registry.get(name)?.onion.skill,
+        get: (name: string) => registry.get(name)?.onion.skill,
       }),
     log,
   })
@@ -137,7 +106,12 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
   }
 
   return {
-    async invoke(name, args, invokeOptions = {}) {
+    /**
+     * Validates and runs a skill. Throws a TriviumError: `skill_not_found`, `skill_broken`,
+     * `skill_args_invalid`, `skill_timeout`, `cancelled`, `recursion_limit`, `forbidden`, or
+     * `skill_failed` with what the skill threw in `cause`. Who calls from outside (command line, HTTP, MCP) gets JSON.
+     */
+    async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
       const { signal: parent, timeout } = invokeOptions
       const timedOut = () => new TriviumError('skill_timeout', { name, timeout: `${timeout} ms` })
@@ -155,16 +129,20 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
         throw asSkillError(name, error)
       }
     },
+    /** What `trivium skill list` prints. */
     list: () => registry.names().map((name) => infoOf(find(name))),
-    get: (name) => registry.get(name)?.onion.skill,
-    describe(name) {
+    get: (name: string) => registry.get(name)?.onion.skill,
+    /** What `trivium skill show` prints. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
+    describe(name: string) {
       const found = find(name)
       const { skill, layers } = found.onion
       return { ...infoOf(found), args: skillJsonSchema(skill), metadata: skill.metadata ?? {}, layers }
     },
     errors: () => registry.errors(),
+    /** Loads one skill, or all, anew. A broken one keeps its last good version. */
     reload,
-    async watch(changed) {
+    /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */
+    async watch(changed?: (name: string | undefined) => void) {
       if (stopWatching) return
       const reloadChanged = async (name: string | undefined) => {
         await reload(name)
@@ -172,10 +150,12 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
       }
       stopWatching = await watchSkills(folders, reloadChanged, log)
     },
-    onChange(listener) {
+    /** Calls `listener` after each reload; the function it returns ends that. */
+    onChange(listener: () => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    /** Aborts what runs, with `cancelled`, and stops watching. */
     async close() {
       closed = true
       await stopWatching?.()
@@ -186,7 +166,7 @@ export async function createSkillManager(options: SkillManagerOptions): Promise<
   }
 }
 
-function infoOf({ onion: { skill }, source: { name, kind, path } }: RegisteredSkill): SkillInfo {
+function infoOf({ onion: { skill }, source: { name, kind, path } }: RegisteredSkill) {
   return { name, description: skill.description, kind, ...defined({ path }) }
 }
 

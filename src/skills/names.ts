@@ -1,27 +1,22 @@
 import { compilePattern } from '../core/pattern.ts'
 
-/** Tells whether a skill's name is one of those that a specification names. */
-export type NameMatcher = {
-  spec: string
-  matches(name: string): boolean
-  /** As `matches`, but a bare `*` names nothing. */
-  names(name: string): boolean
-}
+export type NameMatcher = ReturnType<typeof createNameMatcher>
 
 /**
  * Reads the names and globs of `allowed-tools` and of access rules: a list, or text with spaces or commas
  * between them (the Agent Skills format). Parentheses that narrow a tool, as in `Bash(git:*)`, belong to other hosts; the
  * name before them counts. Throws an Error for a glob that is none.
  */
-export function createNameMatcher(spec: string | readonly string[]): NameMatcher {
+export function createNameMatcher(spec: string | readonly string[]) {
   const names = (typeof spec === 'string' ? splitSpec(spec) : [...spec]).map((one) =>
     one.replace(/\(.*\)$/s, ''),
   )
   const patterns = names.filter((one) => one !== '').map(compilePattern)
   return {
     spec: names.join(' '),
-    matches: (name) => patterns.some((pattern) => pattern.test(name)),
-    names: (name) => patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
+    matches: (name: string) => patterns.some((pattern) => pattern.test(name)),
+    /** As `matches`, but a bare `*` names nothing. */
+    names: (name: string) => patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
   }
 }
 

@@ -3,19 +3,14 @@ import { reasonOf } from '../core/errors.ts'
 import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
 
 /** A skill with the layers that its metadata switched on, outermost first. */
-export type Onion = {
-  skill: Skill
-  layers: { name: string; order: number; description: string; settings: unknown }[]
-  /** Runs the layers and, inside them, the skill; the result is in `ctx.locals.result` too. */
-  run(ctx: SkillContext): Promise<unknown>
-}
+export type Onion = ReturnType<typeof createOnion>
 
 /**
  * Wraps a skill. Every middleware whose name is a key of its metadata, and every one that is always on,
  * becomes a layer; lower order is further outside, equal orders go by name. Throws where a middleware
  * refuses its settings, naming it.
  */
-export function createOnion(skill: Skill, middleware: readonly Middleware[]): Onion {
+export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
   const metadata = skill.metadata ?? {}
   const applied = middleware
     .filter((one) => one.always || Object.hasOwn(metadata, one.name))
@@ -31,6 +26,7 @@ export function createOnion(skill: Skill, middleware: readonly Middleware[]): On
   return {
     skill,
     layers: applied.map(({ info }) => info),
+    /** Runs the layers and, inside them, the skill; the result is in `ctx.locals.result` too. */
     run: compose(
       applied.map(({ layer }) => layer),
       skill,

@@ -23,33 +23,20 @@ type SkillSource = {
 
 export type RegisteredSkill = { onion: Onion; source: SkillSource }
 
-/** All skills of some folders by name. Loading one never fails the others. */
-export type Registry = {
-  get(name: string): RegisteredSkill | undefined
-  names(): string[]
-  broken(name: string): BrokenSkill | undefined
-  errors(): BrokenSkill[]
-  middleware(): Middleware[]
-  /**
-   * Loads everything anew, or what belongs to one entry of the folders: a skill, and the skills that import something
-   * from there. What cannot be loaded keeps its last good version.
-   */
-  reload(name?: string): Promise<void>
-  close(): void
-}
-
-export type RegistryOptions = {
+type RegistryOptions = {
   folders: readonly string[]
   middleware: readonly Middleware[]
   /** Skills that come from no folder. A folder's skill of the same name wins. */
-  skills?: readonly Skill[]
+  skills: readonly Skill[]
   /** Makes a skill of a `SKILL.md`. */
   loadMarkdown(found: FoundSkill): Promise<Skill>
   log: Log
 }
 
-/** Makes an empty registry; `reload` fills it. */
-export function createRegistry(options: RegistryOptions): Registry {
+export type Registry = ReturnType<typeof createRegistry>
+
+/** All skills of some folders by name; `reload` fills it. Loading one never fails the others. */
+export function createRegistry(options: RegistryOptions) {
   const { folders, log } = options
   const importer = createFreshImporter(folders)
   const skills = new Map<string, RegisteredSkill>()
@@ -140,7 +127,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       load: () => (found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)),
     }))
     const prefixes = (await Promise.all(folders.map(prefixSources))).flat()
-    const builtIn = (options.skills ?? []).map((skill): SkillSource => {
+    const builtIn = options.skills.map((skill): SkillSource => {
       return { name: skill.name, kind: 'built-in', load: () => skill }
     })
     const sources = new Map<string, SkillSource>()
@@ -167,12 +154,16 @@ export function createRegistry(options: RegistryOptions): Registry {
   }
 
   return {
-    get: (name) => skills.get(name),
+    get: (name: string) => skills.get(name),
     names: () => [...skills.keys()].sort(),
-    broken: (name) => failures.get(name),
+    broken: (name: string) => failures.get(name),
     errors: () => [...failures.values()],
     middleware: () => middleware,
-    async reload(name) {
+    /**
+     * Loads everything anew, or what belongs to one entry of the folders: a skill, and the skills that import something
+     * from there. What cannot be loaded keeps its last good version.
+     */
+    async reload(name?: string) {
       const concerned = name === undefined ? undefined : concernedBy(name)
       if (!concerned) await reloadMiddleware()
       const found = await findSources()

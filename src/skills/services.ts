@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Approval, Services } from '../core/services.ts'
+import type { Approval } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { createApprovalService } from './approvals/approval-service.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
@@ -12,13 +12,7 @@ import { createStateService } from './state/state-service.ts'
 const SWEEP_EVERY = 3_600_000
 
 /** The services that the skill runtime brings itself. */
-export type RuntimeServices = Pick<Services, 'state' | 'callbacks' | 'approvals' | 'sessions'> & {
-  /** Ends approvals nobody decided, resumes what waits for one, removes expired files. Call it every few seconds. */
-  maintain(): Promise<void>
-  close(): void
-  /** For the manager's `globals`: the Maps in which `store: memory` keeps sessions and state, by their keys. */
-  globals: { sessions: Map<string, MemoryEntry>; state: Map<string, MemoryEntry> }
-}
+export type RuntimeServices = ReturnType<typeof createRuntimeServices>
 
 export type RuntimeServiceOptions = {
   store: Pick<Store, 'kv' | 'onSignal'>
@@ -32,9 +26,9 @@ export type RuntimeServiceOptions = {
 }
 
 /** Makes state, callbacks, approvals and sessions for one daemon, or for one command. Does no I/O yet. */
-export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeServices {
+export function createRuntimeServices(options: RuntimeServiceOptions) {
   const { store, dataDir, now = Date.now, resume = async () => {} } = options
-  const globals: RuntimeServices['globals'] = { sessions: new Map(), state: new Map() }
+  const globals = { sessions: new Map<string, MemoryEntry>(), state: new Map<string, MemoryEntry>() }
   const backendsOf = (folder: string, prefix: string, entries: Map<string, MemoryEntry>) => ({
     file: createFileBackend(join(dataDir, folder), now),
     memory: createMemoryBackend(now, entries),
@@ -50,7 +44,9 @@ export function createRuntimeServices(options: RuntimeServiceOptions): RuntimeSe
     callbacks: createCallbackService({ store, now }),
     approvals,
     sessions: createSessionService(ofSessions),
+    /** For the manager's `globals`: the Maps in which `store: memory` keeps sessions and state, by their keys. */
     globals,
+    /** Ends approvals nobody decided, resumes what waits for one, removes expired files. Call it every few seconds. */
     async maintain() {
       await approvals.sweep()
       if (now() - sweptAt < SWEEP_EVERY) return

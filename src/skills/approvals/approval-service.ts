@@ -26,13 +26,8 @@ const approvalRecord = approvalSchema.extend({ resumed: z.boolean() })
 
 type Stored = z.infer<typeof approvalRecord>
 
-/** Requests for approval on the message store: decided once, wherever, and there after a restart. */
-export type Approvals = ApprovalService & {
-  /** Ends what nobody decided in time, and resumes what a crash left parked. Call it every few seconds. */
-  sweep(): Promise<void>
-}
-
 /**
+ * Requests for approval on the message store: decided once, wherever, and there after a restart.
  * `resume` puts a parked invocation back to work after its decision: it dispatches the message once more.
  * It may be called twice for one approval and must do it once.
  */
@@ -40,7 +35,7 @@ export function createApprovalService(deps: {
   store: Pick<Store, 'kv' | 'onSignal'>
   resume(approval: Approval): Promise<void>
   now: () => number
-}): Approvals {
+}) {
   const { now } = deps
   const { kv, onSignal } = deps.store
 
@@ -75,7 +70,7 @@ export function createApprovalService(deps: {
     return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
   }
 
-  return {
+  const service: ApprovalService = {
     async request(request) {
       const id = createHash('sha256').update(request.key).digest('hex').slice(0, 16)
       const at = now()
@@ -136,7 +131,10 @@ export function createApprovalService(deps: {
       if (!decided && signal.aborted) throw abortError(signal, `Waiting for approval ${id}`)
       return decided
     },
-
+  }
+  return {
+    ...service,
+    /** Ends what nobody decided in time, and resumes what a crash left parked. Call it every few seconds. */
     async sweep() {
       for (const approval of await all(OPEN)) await resumeOnce(await endIfDue(approval))
     },

@@ -5,16 +5,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { reasonOf } from '../../core/errors.ts'
 import { createMcpServer, type McpOptions } from './mcp-server.ts'
 
-/** MCP over streamable HTTP. */
-export type McpHttp = {
-  /**
-   * Answers one request to `/mcp`: POST, GET or DELETE. `body` is the parsed JSON body where a framework has
-   * read it already. The caller has checked the token. Never rejects.
-   */
-  handle(request: IncomingMessage, response: ServerResponse, body?: unknown): Promise<void>
-  /** Ends all sessions. */
-  close(): Promise<void>
-}
+export type McpHttp = ReturnType<typeof createMcpHttp>
 
 /** A session that was not used for that long is forgotten. */
 const IDLE = 30 * 60_000
@@ -22,8 +13,8 @@ const MAX_SESSIONS = 1000
 
 type Session = { transport: StreamableHTTPServerTransport; usedAt: number; running: number }
 
-/** Sessions live in this process: a client that reaches another daemon is told 404 and begins anew. */
-export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () => number }): McpHttp {
+/** MCP over streamable HTTP. Sessions live in this process: a client that reaches another daemon is told 404 and begins anew. */
+export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () => number }) {
   const { now = Date.now } = options
   const sessions = new Map<string, Session>()
 
@@ -59,7 +50,11 @@ export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () =
   }
 
   return {
-    async handle(request, response, body) {
+    /**
+     * Answers one request to `/mcp`: POST, GET or DELETE. `body` is the parsed JSON body where a framework has
+     * read it already. The caller has checked the token. Never rejects.
+     */
+    async handle(request: IncomingMessage, response: ServerResponse, body?: unknown) {
       await dropIdle()
       const id = request.headers['mcp-session-id']
       const known = typeof id === 'string' ? sessions.get(id) : undefined
@@ -79,6 +74,7 @@ export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () =
         else refuse(response, 500, reasonOf(error))
       }
     },
+    /** Ends all sessions. */
     async close() {
       const all = [...sessions.values()]
       sessions.clear()
