@@ -37,19 +37,6 @@ for (const kind of storeKinds()) {
       await manager.invoke('approval-decide', { id, approve: true }, operator)
       assert.equal(await running, 1)
       assert.deepEqual(runs, [{ n: 1 }])
-    })
-
-    test('what is settled is no longer looked at by maintenance, and still listed', async (t) => {
-      const { skill } = guarded()
-      const store = await kind.open(t, await kind.place(t))
-      const { manager, services } = await startRuntime(t, { skills: [skill], store })
-      const running = manager.invoke('subject', {}, operator)
-      const id = await pendingId(manager)
-      assert.equal((await store.kv.list('approval-open:', 10)).length, 1)
-      await manager.invoke('approval-decide', { id, approve: true }, operator)
-      await running
-      assert.deepEqual(await store.kv.list('approval-open:', 10), [])
-      await services.maintain()
       assert.deepEqual(await manager.invoke('approval-list', { status: 'pending' }), [])
       assert.equal(pathGet(await manager.invoke('approval-list'), '0.status'), 'approved')
     })

@@ -126,17 +126,5 @@ for (const kind of storeKinds()) {
       assert.deepEqual(result.good, { got: { a: 1 } })
       assert.match(result.bad, /no object/)
     })
-
-    if (!kind.shared) return
-    test('a ref made by one daemon is invoked by another of the same store', async (t) => {
-      const place = await kind.place(t)
-      const one = await startRuntime(t, { store: await kind.open(t, place) })
-      const other = await startRuntime(t, { store: await kind.open(t, place) })
-      const ref = await createRef(one)
-      const result = other.manager.invoke(ref, { from: 'afar' })
-      const { id, args } = await nextCall(one, ref)
-      await one.manager.invoke('callback-respond', { ref, id, result: args as object })
-      assert.deepEqual(await result, { from: 'afar' })
-    })
   })
 }

@@ -133,34 +133,23 @@ describe('a nested invocation', () => {
     assert.equal(nonlocals[0], nonlocals[1])
   })
 
-  test('has locals of its own and shares globals', async (t) => {
+  test('has locals of its own, shares globals, and throws what the nested skill threw, unwrapped', async (t) => {
+    class Own extends Error {}
     const inner = skillOf(
       (ctx) => {
         assert.equal(ctx.locals.mine, undefined)
         ctx.globals.count = 1
+        throw new Own('x')
       },
       { name: 'inner' },
     )
     const outer = skillOf(async (ctx) => {
       ctx.locals.mine = true
-      await ctx.manager.invoke('inner')
+      await assert.rejects(ctx.manager.invoke('inner'), Own)
       return ctx.globals.count
     })
     const manager = await startManager(t, { skills: [inner, outer] })
     assert.equal(await manager.invoke('subject'), 1)
-  })
-
-  test('throws what the nested skill threw, unwrapped', async (t) => {
-    class Own extends Error {}
-    const inner = skillOf(
-      () => {
-        throw new Own('x')
-      },
-      { name: 'inner' },
-    )
-    const outer = skillOf((ctx) => ctx.manager.invoke('inner').catch((error) => error instanceof Own))
-    const manager = await startManager(t, { skills: [inner, outer] })
-    assert.equal(await manager.invoke('subject'), true)
   })
 
   test('is refused beyond the depth limit', async (t) => {

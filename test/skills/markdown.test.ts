@@ -15,6 +15,8 @@ import { startRuntime } from './support/runtime.ts'
 const skillFile = (body: string, front = 'model: local:small') =>
   `---\nname: helper\ndescription: Helps\n${front}\n---\n${body}\n`
 
+const allowing = (tools: string) => skillFile('Go.', `model: local:m\nallowed-tools: ${tools}`)
+
 /** A manager with the markdown skill `helper`, whose model answers from the script. */
 async function start(
   t: TestContext,
@@ -194,7 +196,7 @@ describe('tools of a model', () => {
         { calls: [{ name: 'event-wait', args: { topic: 'gateway-message' } }] },
         { text: 'done' },
       ]
-      const text = skillFile('Go.', `model: local:m\nallowed-tools: ${allowed}`)
+      const text = allowing(allowed)
       const { manager, server } = await start(t, text, script, { skills: [wait] })
       await manager.invoke('helper')
       assert.match(JSON.stringify(server.requests[1]?.messages.at(-1)), answer)
@@ -206,7 +208,7 @@ describe('tools of a model', () => {
     const strict = skillOf((ctx) => pathGet(ctx.args, 'n'), { name: 'strict', args: n })
     const { manager, server, usage } = await start(
       t,
-      skillFile('Go.', 'model: local:m\nallowed-tools: strict'),
+      allowing('strict'),
       [
         { calls: [{ name: 'secret', args: {} }] },
         { calls: [{ name: 'strict', args: { n: 'one' } }] },
@@ -243,7 +245,7 @@ describe('tools of a model', () => {
     )
     const { manager, server } = await start(
       t,
-      skillFile('Go.', 'model: local:m\nallowed-tools: my-hook-*'),
+      allowing('my-hook-*'),
       [
         ({ tools }) => ({ calls: [{ name: tools[0] ?? '', args: { hello: 1 } }] }),
         { text: 'called' },
@@ -260,16 +262,12 @@ describe('tools of a model', () => {
   })
 
   test('include a reader for the files that came with the skill, and for no others', async (t) => {
-    const { manager, server, folder } = await start(
-      t,
-      skillFile('Go.', 'model: local:m\nallowed-tools: none'),
-      [
-        { text: 'no files yet' },
-        { calls: [{ name: 'read_skill_file', args: { path: 'references/tone.md' } }] },
-        { calls: [{ name: 'read_skill_file', args: { path: '../../secret.txt' } }] },
-        { text: 'done' },
-      ],
-    )
+    const { manager, server, folder } = await start(t, allowing('none'), [
+      { text: 'no files yet' },
+      { calls: [{ name: 'read_skill_file', args: { path: 'references/tone.md' } }] },
+      { calls: [{ name: 'read_skill_file', args: { path: '../../secret.txt' } }] },
+      { text: 'done' },
+    ])
     await manager.invoke('helper')
     await writeIn(folder, 'helper/references/tone.md', 'Be kind.')
     await writeIn(folder, 'secret.txt', 'hunter2')
@@ -289,7 +287,7 @@ describe('tools of a model', () => {
     const guarded = skillOf(() => 'done', { name: 'guarded', metadata: { approval: true } })
     const { manager, server } = await start(
       t,
-      skillFile('Go.', 'model: local:m\nallowed-tools: guarded'),
+      allowing('guarded'),
       [{ calls: [{ name: 'guarded', args: {} }] }, { text: 'never' }],
       { skills: [guarded] },
     )

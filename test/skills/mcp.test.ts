@@ -9,33 +9,31 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
-import type { SkillManager } from '../../src/skills/manager.ts'
 import { createMcpHttp } from '../../src/skills/mcp/mcp-http.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
-async function connect(t: TestContext, skills: Skill[]): Promise<Client> {
+/** Serves the skills; resolves to the address of `/mcp`. */
+async function serve(t: TestContext, skills: Skill[] = []): Promise<URL> {
   const { manager } = await startRuntime(t, { skills })
-  return serveHttp(t, manager)
-}
-
-async function serveHttp(t: TestContext, manager: SkillManager): Promise<Client> {
   const mcp = createMcpHttp({ manager, version: '1' })
   const server = createServer((request, response) => void mcp.handle(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const client = new Client({ name: 'test', version: '1' })
-  const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
-  await client.connect(adapt(transport))
   cleanup(t, async () => {
-    await client.close()
     await mcp.close()
     server.closeAllConnections()
     server.close()
   })
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
+}
+
+async function connect(t: TestContext, skills: Skill[]): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(adapt(new StreamableHTTPClientTransport(await serve(t, skills))))
+  cleanup(t, () => client.close())
   return client
 }
 
@@ -103,15 +101,8 @@ describe('MCP over HTTP', () => {
   })
 
   test('tells a client of an unknown session to begin anew', async (t) => {
-    const { manager } = await startRuntime(t)
-    const mcp = createMcpHttp({ manager, version: '1' })
-    const server = createServer((request, response) => void mcp.handle(request, response))
-    cleanup(t, () => server.close())
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const ask = (headers: Record<string, string>, method: string) =>
-      fetch(`http://127.0.0.1:${port}/mcp`, { method, headers })
+    const url = await serve(t)
+    const ask = (headers: Record<string, string>, method: string) => fetch(url, { method, headers })
     assert.equal((await ask({ 'mcp-session-id': 'gone' }, 'POST')).status, 404)
     assert.equal((await ask({}, 'GET')).status, 400)
   })

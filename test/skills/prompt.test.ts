@@ -9,55 +9,38 @@ import { skillOf, startManager } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
 
 describe('directives', () => {
-  test(':arg[name] is replaced, with dotted paths too', () => {
-    assert.deepEqual(compilePrompt('Process the checkout for :arg[orderId].'), [
-      'Process the checkout for ',
-      { directive: 'arg', path: 'orderId' },
-      '.',
-    ])
-    assert.deepEqual(compilePrompt('**:arg[customer.first-name]**'), [
-      '**',
-      { directive: 'arg', path: 'customer.first-name' },
-      '**',
-    ])
-  })
-
-  test(':session-history[] says where the history goes', () => {
-    assert.deepEqual(compilePrompt('You help.\n\n:session-history[]\n\nAnswer.'), [
-      'You help.\n\n',
-      { directive: 'session-history' },
-      '\n\nAnswer.',
-    ])
+  const arg = (path: string) => ({ directive: 'arg', path })
+  const cases: [string, unknown[]][] = [
+    ['Process the checkout for :arg[orderId].', ['Process the checkout for ', arg('orderId'), '.']],
+    ['**:arg[customer.first-name]**', ['**', arg('customer.first-name'), '**']],
+    [
+      'You help.\n\n:session-history[]\n\nAnswer.',
+      ['You help.\n\n', { directive: 'session-history' }, '\n\nAnswer.'],
+    ],
+    [
+      '<order kind="new">\n  Look at :arg[id].\n</order>',
+      ['<order kind="new">\n  Look at ', arg('id'), '.\n</order>'],
+    ],
+    [
+      '<b>:arg[id]</b> [it](https://shop/:arg[id])',
+      ['<b>', arg('id'), '</b> [it](https://shop/', arg('id'), ')'],
+    ],
+    ['<https://shop/:arg[id]>', ['<https://shop/', arg('id'), '>']],
+    ['| a |\n|---|\n| :arg[id] |', ['| a |\n|---|\n| ', arg('id'), ' |']],
+  ]
+  test('are found in prose, between tags, in links and in tables', () => {
+    for (const [body, pieces] of cases) assert.deepEqual(compilePrompt(body), pieces)
   })
 
   test('an unknown directive is an error with its line in the file', () => {
     assert.throws(() => compilePrompt('fine\n\n:args[x] here', 7), /line 9: there is no directive :args/)
     assert.throws(() => compilePrompt(':arg[a b]'), /line 1: :arg/)
+    assert.throws(() => compilePrompt('<order>\n:nope[x]\n</order>'), /line 2: there is no directive :nope/)
   })
 
   test('in fenced, indented and inline code they stay as they are', () => {
     const body = 'Use `:arg[x]`:\n\n```md\n:arg[y] <!-- kept -->\n:nope[z]\n```\n\n    :arg[z] <!-- kept -->'
     assert.deepEqual(compilePrompt(body), [body])
-  })
-
-  test('they are replaced between tags, in links and in tables too', () => {
-    const arg = { directive: 'arg', path: 'id' }
-    assert.deepEqual(compilePrompt('<order kind="new">\n  Look at :arg[id].\n</order>'), [
-      '<order kind="new">\n  Look at ',
-      arg,
-      '.\n</order>',
-    ])
-    assert.deepEqual(compilePrompt('<b>:arg[id]</b> [it](https://shop/:arg[id]) <https://shop/:arg[id]>'), [
-      '<b>',
-      arg,
-      '</b> [it](https://shop/',
-      arg,
-      ') <https://shop/',
-      arg,
-      '>',
-    ])
-    assert.deepEqual(compilePrompt('| a |\n|---|\n| :arg[id] |'), ['| a |\n|---|\n| ', arg, ' |'])
-    assert.throws(() => compilePrompt('<order>\n:nope[x]\n</order>'), /line 2: there is no directive :nope/)
   })
 
   test('prose with colons is no directive', () => {
@@ -158,10 +141,6 @@ describe('rendering', () => {
     assert.ok(instructions.endsWith('Order 7 of Ada.'))
     assert.ok(input.startsWith('Arguments:'))
   })
-
-  const _session = {
-    entries: [{ at: 0, args: { text: 'My name is Ada', sessionId: 's' }, result: 'Hello Ada' }],
-  }
 
   test('of a long session the newest entries fit, and long texts are cut, with a mark each', async (t) => {
     const entries = Array.from({ length: 12 }, (_, n) => ({

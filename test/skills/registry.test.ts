@@ -48,11 +48,7 @@ describe('discovery', () => {
     await symlink(join(elsewhere, 'two'), join(home, 'mine/two'))
     const manager = await startManager(t, { folders: [join(home, 'mine'), join(home, 'linked')] })
     assert.deepEqual(manager.errors(), [])
-    for (const [name, result] of [
-      ['one', 1],
-      ['two', 2],
-      ['three', 3],
-    ] as const) {
+    for (const [name, result] of Object.entries({ one: 1, two: 2, three: 3 })) {
       assert.equal(await manager.invoke(name), result)
     }
     await writeIn(elsewhere, 'skills/lib/answer.ts', 'export const answer = 11')
@@ -171,11 +167,7 @@ describe('reloading', () => {
     for (const name of ['one', 'two', 'three']) assert.equal(await manager.invoke(name), 2, name)
     await writeIn(folder, 'one/index.ts', codeSkill('one', '5'))
     await manager.reload('one')
-    for (const [name, result] of [
-      ['one', 5],
-      ['two', 2],
-      ['three', 5],
-    ] as const) {
+    for (const [name, result] of Object.entries({ one: 5, two: 2, three: 5 })) {
       assert.equal(await manager.invoke(name), result, name)
     }
   })

@@ -29,17 +29,12 @@ for (const kind of storeKinds()) {
         return startRuntime(t, { skills: [skill], store: await kind.open(t, await kind.place(t)) })
       }
 
-      test('gives code skills the history on ctx.locals.session, oldest first', async (t) => {
+      test('gives code skills the history on ctx.locals.session, oldest first, of no other conversation', async (t) => {
         const { manager } = await start(t)
         assert.deepEqual(await manager.invoke('subject', { id: 's', n: 1 }), [])
         await manager.invoke('subject', { id: 's', n: 2 })
+        assert.deepEqual(await manager.invoke('subject', { id: 'other', n: 9 }), [])
         assert.deepEqual(await manager.invoke('subject', { id: 's', n: 3 }), [1, 2])
-      })
-
-      test('never shows one conversation to another', async (t) => {
-        const { manager } = await start(t)
-        await manager.invoke('subject', { id: 'a', n: 1 })
-        assert.deepEqual(await manager.invoke('subject', { id: 'b', n: 2 }), [])
       })
 
       test('loses nothing when many turns of one conversation run at once', async (t) => {

@@ -13,8 +13,6 @@ import { createMemoryLog } from './log.ts'
 /** How a test opens stores of one kind; `open` again with the same place is another daemon of the same store. */
 export type StoreKind = {
   kind: string
-  /** Several at once on one place: only where stores are shared by processes. */
-  shared: boolean
   place(t: TestContext): Promise<string>
   open(t: TestContext, place: string): Promise<Store>
 }
@@ -30,7 +28,6 @@ const toEvent = ({ id, gateway, transport, receivedAt, text }: Message) => ({
 
 const embedded: StoreKind = {
   kind: 'embedded',
-  shared: false,
   place: async (t) => join(await createFolder(t), 'store'),
   async open(t, dir) {
     const store = await createEmbeddedStore({ dir, toEvent, log: createMemoryLog() })
@@ -47,7 +44,6 @@ export function storeKinds(): StoreKind[] {
     embedded,
     {
       kind: 'redis',
-      shared: true,
       async place() {
         redis ??= startRedisServer()
         await redis
