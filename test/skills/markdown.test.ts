@@ -61,13 +61,6 @@ describe('a markdown skill', () => {
     ])
   })
 
-  test('streams its text to whoever listens', async (t) => {
-    const { manager } = await start(t, skillFile('Greet.'), [{ text: 'one two three' }])
-    const words: string[] = []
-    await manager.invoke('helper', {}, { onText: (word) => words.push(word) })
-    assert.deepEqual(words, ['one ', 'two ', 'three'])
-  })
-
   test('that serves another model as a tool streams nothing to the listener', async (t) => {
     const { manager, folder } = await start(t, skillFile('Ask.', 'model: local:m\nallowed-tools: expert'), [
       { calls: [{ name: 'expert', args: {} }] },
@@ -137,17 +130,14 @@ describe('tools of a model', () => {
       ['allowed-tools: "*, message-*"', ['add', 'message-list', 'secret']],
       ['allowed-tools: session-list', ['session-list']],
     ]
-    const seesAll = ['message-list', 'session-list', 'gateway-receive'].map((name) =>
-      skillOf(() => 1, { name }),
-    )
+    const seesAll = ['message-list', 'session-list', 'gateway-receive']
+    const skills = [adder, secret, ...seesAll.map((name) => skillOf(() => 1, { name }))]
     for (const [front, expected] of cases) {
       const { manager, server } = await start(
         t,
         skillFile('Go.', `model: local:m\n${front}`),
         [{ text: 'ok' }],
-        {
-          skills: [adder, secret, ...seesAll],
-        },
+        { skills },
       )
       await manager.invoke('helper')
       assert.deepEqual(server.requests[0]?.tools.toSorted(), expected)
@@ -162,17 +152,12 @@ describe('tools of a model', () => {
     const tell = skillOf(() => 'told', { name: 'tell', args })
     const both = z.object({ a: z.string() }).and(z.object({ b: z.number().optional() }))
     const skills = [tell, skillOf(() => 'x', { name: 'plain', args: both }), adder]
-    const { manager, server } = await start(t, skillFile('Go.', 'model: local:m'), [{ text: 'ok' }], {
-      skills,
-    })
+    const { manager, server } = await start(t, skillFile('Go.'), [{ text: 'ok' }], { skills })
     await manager.invoke('helper')
     const tools = pathGet(server.requests[0]?.body, 'tools')
     assert.ok(Array.isArray(tools))
-    const schemas = tools.map((tool) => [
-      pathGet(tool, 'function.name'),
-      pathGet(tool, 'function.parameters'),
-    ])
-    const { tell: told, plain } = Object.fromEntries(schemas)
+    const schemas = tools.map((tool) => Object(tool).function)
+    const { tell: told, plain } = Object.fromEntries(schemas.map((one) => [one.name, one.parameters]))
     assert.deepEqual(Object.keys(told).toSorted(), ['$schema', 'properties', 'required', 'type'])
     assert.deepEqual(told.required, ['kind', 'to'])
     assert.deepEqual(
@@ -192,12 +177,9 @@ describe('tools of a model', () => {
       ['"*"', /forbidden|does not name it/],
       ['event-*', /a message/],
     ] as const) {
-      const script = [
-        { calls: [{ name: 'event-wait', args: { topic: 'gateway-message' } }] },
-        { text: 'done' },
-      ]
-      const text = allowing(allowed)
-      const { manager, server } = await start(t, text, script, { skills: [wait] })
+      const calls = [{ name: 'event-wait', args: { topic: 'gateway-message' } }]
+      const script = [{ calls }, { text: 'done' }]
+      const { manager, server } = await start(t, allowing(allowed), script, { skills: [wait] })
       await manager.invoke('helper')
       assert.match(JSON.stringify(server.requests[1]?.messages.at(-1)), answer)
     }
@@ -318,7 +300,7 @@ describe('tools of a model', () => {
 
 describe('a provider that fails', () => {
   test('by silence ends at the timeout, and the connection is given up', async (t) => {
-    const { manager, server } = await start(t, skillFile('Go.', 'model: { id: "local:m", timeout: 100ms }'), [
+    const { manager, server } = await start(t, skillFile('Go.', 'model: { id: "local:m", timeout: 1s }'), [
       { hang: true },
     ])
     await assert.rejects(manager.invoke('helper'), { code: 'skill_timeout' })

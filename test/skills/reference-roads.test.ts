@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createCallbackRef } from '../../src/core/callback-ref.ts'
 import { pathGet } from '../../src/core/json.ts'
-import { routeSchema } from '../../src/core/route.ts'
 import type { SkillContext } from '../../src/core/skill.ts'
 import { createToEvent } from '../../src/gateway/gateways.ts'
-import { createRouter } from '../../src/gateway/router.ts'
 import { transports } from '../../transports/registry.ts'
 import { skillOf } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
@@ -37,13 +35,6 @@ describe('observing gateway messages', () => {
       if (transport === 'email') assert.equal(pathGet(event.data, 'subject'), 'Hi')
     })
   }
-
-  test('route dispatch invokes one skill per message (first match)', () => {
-    const route = (name: string, match: object) => routeSchema.parse({ name, match, skill: name })
-    const router = createRouter([route('one', { text: 'hel*' }), route('two', { text: '*' })])
-    assert.equal(router.match(messageOf({ text: 'hello' }))?.skill, 'one')
-    assert.equal(router.match(messageOf({ text: 'bye' }))?.skill, 'two')
-  })
 })
 
 for (const kind of storeKinds()) {

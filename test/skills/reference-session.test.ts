@@ -76,14 +76,6 @@ async function startCode(t: TestContext, session: object | string, run?: (ctx: S
 }
 
 describe('session', () => {
-  test('shorthand captures everything, in-memory storage', async (t) => {
-    const { manager, services, dataDir } = await startHelper(t, SHORTHAND, 'Answer.')
-    await manager.invoke('helper', { sessionId: 's', text: 'hi' })
-    const [entry] = await services.sessions.read({ name: 'helper', key: 's', store: 'memory' })
-    assert.deepEqual(Object.keys(entry ?? {}).toSorted(), ['agent', 'args', 'at', 'result'])
-    await assert.rejects(readdir(join(dataDir, 'sessions')), /ENOENT/)
-  })
-
   test('full form: team-scoped, file-backed, selective capture', async (t) => {
     const { manager, services, dataDir, prompts } = await startHelper(t, FULL, 'Answer.')
     for (let n = 0; n < 101; n++) await manager.invoke('helper', { teamId: 'red', text: `turn ${n};` })

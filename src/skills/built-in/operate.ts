@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 
+const ms = z.number().int().min(1)
 const ref = z.string().min(1).describe('The ref')
 const deadLetter = z.strictObject({ id: z.string().min(1).describe('The id of the dead letter') })
 
@@ -10,18 +11,13 @@ export const operateSkills: Skill[] = [
     name: 'callback-create',
     description: 'Makes a callback and returns its ref, which anyone can invoke like a skill.',
     args: z.strictObject({
-      timeout: z
-        .number()
-        .int()
-        .min(1)
-        .default(60_000)
-        .describe('How long one who invokes the ref waits, in ms'),
+      timeout: ms.default(60_000).describe('How long one who invokes the ref waits, in ms'),
       label: z
         .string()
         .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
         .default('callback')
         .describe('How the ref begins'),
-      ttl: z.number().int().min(1).default(86_400_000).describe('The ref ends by itself after that many ms'),
+      ttl: ms.default(86_400_000).describe('The ref ends by itself after that many ms'),
     }),
     run: ({ args, services, call }) => services.callbacks.create(args, call.rootId),
   }),

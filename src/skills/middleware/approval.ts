@@ -31,12 +31,8 @@ export function createApprovalMiddleware(
     description: 'Runs the skill only after someone approved it',
     setup(settings, skill) {
       if (settings === false) return (_ctx, next) => next()
-      const {
-        title,
-        approvers,
-        timeout,
-        'on-timeout': onTimeout,
-      } = parseSettings(options, settings === true ? {} : settings)
+      const given = parseSettings(options, settings === true ? {} : settings)
+      const { title, approvers, timeout, 'on-timeout': onTimeout } = given
       return async (ctx, next) => {
         const { message, call } = ctx
         const asked = await ctx.services.approvals.request({

@@ -19,27 +19,20 @@ export const sessionMiddleware = defineMiddleware({
   order: 400,
   description: 'Remembers earlier invocations of the same conversation',
   setup(settings, skill) {
-    const {
-      key: path,
-      capture,
-      maxEntries,
-      store,
-      retention,
-      name,
-    } = parseSettings(sessionSettings, settings)
+    const { key: path, store, name = skill.name, ...kept } = parseSettings(sessionSettings, settings)
+    const limits = { maxEntries: kept.maxEntries, ttl: kept.retention }
     return async (ctx, next) => {
       const key = sessionKey(ctx, path)
       if (key === undefined) {
         ctx.log.debug({ session: path }, 'no session: its key is undefined')
         return next()
       }
-      const id = { name: name ?? skill.name, key, store }
+      const id = { name, key, store }
       const { sessions } = ctx.services
       const session: SkillSession = { ...id, entries: await sessions.read(id) }
       ctx.locals.session = session
       const result = await next()
-      const entry = captureEntry(ctx, capture, Date.now())
-      await sessions.append(id, entry, { maxEntries, ttl: retention })
+      await sessions.append(id, captureEntry(ctx, kept.capture, Date.now()), limits)
       return result
     }
   },
