@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
-import { isJsonObject, type Json, pathGet } from '../../src/core/json.ts'
+import { isJsonObject, pathGet } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import { defineSkill, type SkillContext } from '../../src/core/skill.ts'
 import { duration } from '../../src/core/units.ts'
@@ -81,14 +81,8 @@ function isUnanswerable(message: Message | undefined): boolean {
  */
 async function isFirst(ctx: SkillContext<Args>, key: string): Promise<boolean> {
   const id = ctx.message?.id ?? null
-  const value: Json = { messageId: id }
-  const set = await ctx.manager.invoke('state-set', {
-    key,
-    value,
-    store: 'shared',
-    ttl: ctx.args.period,
-    ifVersion: 0,
-  })
+  const once = { key, value: { messageId: id }, store: 'shared', ttl: ctx.args.period, ifVersion: 0 }
+  const set = await ctx.manager.invoke('state-set', once)
   if (isJsonObject(set) && set.ok === true) return true
   const before = await ctx.manager.invoke('state-get', { key, store: 'shared' })
   return id !== null && isJsonObject(before) && before.messageId === id

@@ -11,7 +11,7 @@ import { cleanup } from './support/cleanup.ts'
 import { createFolder } from './support/folder.ts'
 import { SHIPPED, startRuntime } from './support/runtime.ts'
 
-// The reference, "Session" and "Comment Stripping", statement by statement. Its YAML stands here as it is there.
+// The reference, "Session", statement by statement; `prompt.test.ts` holds "Comment Stripping". Its YAML stands here as it is there.
 
 const SHORTHAND = `
 # Shorthand — captures everything, in-memory storage
@@ -34,13 +34,6 @@ You are a helpful assistant.
 
 Answer based on the conversation above.
 `
-const COMMENTED = `
-<!-- TODO: Add error handling for payment failures. -->
-<!-- This skill handles the checkout flow. -->
-
-Process the checkout for :arg[orderId].
-`
-
 /** A markdown skill `helper` whose model answers `answer 1`, `answer 2`, …; `prompts` are what the model got. */
 async function startHelper(t: TestContext, metadata: string, body: string) {
   const answers = Array.from({ length: 120 }, (_, n) => ({ text: `answer ${n + 1}` }))
@@ -167,14 +160,5 @@ describe('session', () => {
     const skills = [before.manager.get('subject')].filter((one) => one !== undefined)
     const later = await startRuntime(t, { skills, dataDir: before.dataDir })
     assert.equal(await later.manager.invoke('subject', { sessionId: 's' }), 1)
-  })
-})
-
-describe('comment stripping', () => {
-  test('HTML comments are stripped from prompts: developer notes that the agent never sees', async (t) => {
-    const { manager, prompts } = await startHelper(t, '', COMMENTED)
-    await manager.invoke('helper', { orderId: 'A-1' })
-    assert.match(prompts()[0] ?? '', /Process the checkout for A-1\./)
-    assert.doesNotMatch(prompts()[0] ?? '', /TODO|checkout flow|<!--/)
   })
 })
