@@ -67,7 +67,6 @@ const options = z.strictObject({
     .strictObject({ folder: z.string().min(1), copy: z.enum(['append', 'server']).default('append') })
     .optional(),
   'rate-limit': rate.default({ count: 60, per: 60_000 }),
-  'domain-rate-limit': rate.default('off'),
   'reply-budget': rate.default({ count: 10, per: 3_600_000 }),
   'reply-max-age': duration.default(86_400_000),
   'thread-window': duration.default(7 * 86_400_000),

@@ -49,6 +49,6 @@ routes: [{ name: all, skill: echo }]
     )
     const wrong = await doctor({ PASS: 'mistyped' })
     assert.equal(wrong.code, 1)
-    assert.match(String(wrong.checks.get('support: IMAP login')?.detail), /Check imap\.host, user and pass/)
+    assert.match(String(wrong.checks.get('support: IMAP login')?.detail), /Check host, port, user and pass/)
   })
 })

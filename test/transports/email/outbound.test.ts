@@ -255,23 +255,22 @@ describe('answering by mail', () => {
   })
 
   test('a send whose turn under the rate limit is not near is put off, and takes no place', async () => {
-    const daemon = await world.daemon({ 'rate-limit': '2/10m', 'domain-rate-limit': '1/10m' })
-    const send = (key: string, address: string) => daemon.transport.send(to(address, key))
+    const daemon = await world.daemon({ 'rate-limit': '2/10m' })
+    const send = (key: string) => daemon.transport.send(to('slow@example.net', key))
     const isPostponed = (error: unknown) =>
-      error instanceof SendPostponed && error.delay > 590_000 && error.delay <= 600_000
-    await send('r1', 'slow@example.net')
-    await assert.rejects(send('r2', 'slow@example.net'), isPostponed)
-    await send('r3', 'slow@example.com')
-    await assert.rejects(send('r4', 'slow@example.org'), isPostponed)
-    await send('r1', 'slow@example.net')
+      error instanceof SendPostponed && error.delay > 290_000 && error.delay <= 300_000
+    await send('r1')
+    await send('r2')
+    for (const key of ['r3', 'r4']) await assert.rejects(send(key), isPostponed)
+    await send('r1')
     assert.equal(world.smtp.taken.length, 2)
   })
 
   test('a send whose place is near waits for it', async () => {
-    const limited = await world.daemon({ 'rate-limit': '2/150ms' })
+    const limited = await world.daemon({ 'rate-limit': '1/150ms' })
     const start = performance.now()
-    for (const key of ['r1', 'r2', 'r3']) await limited.transport.send(to('slow@example.net', key))
+    for (const key of ['r1', 'r2']) await limited.transport.send(to('slow@example.net', key))
     assert.ok(performance.now() - start >= 130)
-    assert.equal(world.smtp.taken.length, 3)
+    assert.equal(world.smtp.taken.length, 2)
   })
 })

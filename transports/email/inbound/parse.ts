@@ -6,7 +6,6 @@ import PostalMime, {
   type PostalMimeOptions,
 } from 'postal-mime'
 import { reasonOf } from '../../../src/core/errors.ts'
-import { encodeLines } from './encode-lines.ts'
 import { bareContentId, oneLine, type Part, partName } from './part.ts'
 import { htmlToText, plain } from './readable-text.ts'
 import { isWinmail, readWinmail } from './winmail.ts'
@@ -47,6 +46,10 @@ const OPTIONS: PostalMimeOptions = {
   forceRfc822Attachments: true,
 }
 const MAX_BODY = 65_536
+/** postal-mime takes 10 µs and 2 KB for each line that is not encoded: 9 s and 1.7 GB for a million of them. */
+const MAX_LINES = 100_000
+/** As base64 and quoted-printable have them. */
+const ENCODED = /^[a-z\d+/]{60,}={0,2}\r?$|=\r?$/i
 const MAX_IDS = 100
 const MAX_FROM = 10_000
 
@@ -56,10 +59,10 @@ const MAX_FROM = 10_000
  */
 export async function parseMail(raw: Uint8Array): Promise<Mail> {
   try {
-    const encoded = await encodeLines(raw)
-    const email = await PostalMime.parse(encoded, OPTIONS)
-    const { headers } = encoded === raw ? email : await PostalMime.parse(headOf(raw), OPTIONS)
-    return unpackWinmail(toMail({ ...email, headers }, raw))
+    const lines = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1').split('\n')
+    if (lines.filter((line) => !ENCODED.test(line)).length > MAX_LINES)
+      throw new Error(`It has over ${MAX_LINES} lines that are not encoded`)
+    return unpackWinmail(toMail(await PostalMime.parse(raw, OPTIONS), raw))
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }

@@ -44,26 +44,3 @@ export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off',
     },
   }
 }
-
-/** Spreads sends over time: a rate per name (a gateway, a domain) in this process, over a sliding window. */
-export type Throttle = {
-  /** The ms until there will be a place; 0: there is one now. */
-  wait(name: string): number
-  /** Takes a place that there is. */
-  take(name: string): void
-}
-
-export function createThrottle(rate: Rate | 'off', now: () => number): Throttle {
-  if (rate === 'off') return { wait: () => 0, take() {} }
-  let taken: { name: string; at: number }[] = []
-  const of = (name: string) => taken.filter((each) => each.name === name && each.at > now() - rate.per)
-  return {
-    wait(name) {
-      const oldest = of(name).at(-rate.count)
-      return oldest ? oldest.at + rate.per - now() : 0
-    },
-    take(name) {
-      taken = [...taken.filter(({ at }) => at > now() - rate.per), { name, at: now() }]
-    },
-  }
-}

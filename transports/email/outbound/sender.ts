@@ -6,11 +6,13 @@ import {
   type Transport,
   type TransportDeps,
 } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
+import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import type { EmailOptions } from '../options.ts'
 import type { SentLog } from '../sent-log.ts'
 import { compose, type Outgoing } from './compose.ts'
-import { createBudget, createThrottle } from './limits.ts'
+import { createBudget } from './limits.ts'
 import type { SentFolder } from './sent-folder.ts'
 import type { Smtp } from './smtp.ts'
 
@@ -30,8 +32,7 @@ export function createSender(parts: {
   const { options, deps, smtp, sent, sentFolder } = parts
   const { log, gateway, now } = deps
   const budget = createBudget(deps.kv, gateway, options['reply-budget'], now)
-  const byGateway = createThrottle(options['rate-limit'], now)
-  const byDomain = createThrottle(options['domain-rate-limit'], now)
+  const takePlace = createTokenBucket(options['rate-limit'], now)
 
   const send = async (reply: Reply): Promise<Receipt> => {
     const outgoing = compose(reply, options, deps.artifacts)
@@ -47,7 +48,7 @@ export function createSender(parts: {
       return { id, data: { suppressed: reason } }
     }
     if (outgoing.target) await withinBudget(to, reply.key)
-    await place(to.slice(to.lastIndexOf('@') + 1).toLowerCase())
+    await place()
     return handOver(reply, outgoing, before?.at ?? now())
   }
 
@@ -67,21 +68,18 @@ export function createSender(parts: {
   }
 
   /** The outbox calls again when there is a place: who waits here keeps others from sending. */
-  const place = async (domain: string) => {
-    const left = () => Math.max(byGateway.wait(gateway), byDomain.wait(domain))
-    for (let wait = left(); wait > 0; wait = left()) {
+  const place = async () => {
+    for (let wait = takePlace(); wait > 0; wait = takePlace()) {
       if (wait > SHORT) throw new SendPostponed(wait)
       await pause(wait)
     }
-    byGateway.take(gateway)
-    byDomain.take(domain)
   }
 
   /** `at` stays the same over attempts: with the Message-ID it is what a mail is known by. */
   const handOver = async (reply: Reply, outgoing: Outgoing, at: number): Promise<Receipt> => {
     const { mark, messageId, to } = outgoing
     const { key, conversation, inReplyTo } = reply
-    const record = { key, at, to, conversation, ...(inReplyTo ? { inReplyTo } : {}) }
+    const record = defined({ key, at, to, conversation, inReplyTo })
     const date = new Date(at)
     // Before the hand-over: what comes back, a copy or a bounce, may be here before the answer is.
     await sent.set(mark, { ...record, state: 'sending' })
