@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../../src/lib/defined.ts'
 import { isRobot, type OwnAddresses } from './inbound/automatic.ts'
 import type { Mail, Mailbox } from './inbound/parse.ts'
 import type { Identity } from './proof/claim.ts'
@@ -45,17 +46,18 @@ type Facts = {
 export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
   const recipient = recipientOf(mail, facts)
   const at = Math.min(mail.date ?? facts.receivedAt, facts.receivedAt)
-  const suppress = suppression(recipient, at, facts)
   const references = [...new Set([...mail.references, ...(mail.messageId ? [mail.messageId] : [])])]
   if (references.length > MAX_REFERENCES) references.splice(1, references.length - MAX_REFERENCES)
   return {
     to: recipient?.address ?? '',
-    ...(recipient?.name ? { name: recipient.name } : {}),
     subject: mail.subject ?? '',
-    ...(mail.messageId ? { messageId: mail.messageId } : {}),
     references,
     at,
-    ...(suppress ? { suppress } : {}),
+    ...defined({
+      name: recipient?.name || undefined,
+      messageId: mail.messageId,
+      suppress: suppression(recipient, at, facts),
+    }),
   }
 }
 

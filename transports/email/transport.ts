@@ -52,7 +52,7 @@ export function createEmailTransport(
       authentication: options.authentication,
       trust: options.trust,
       sealers: options['trust-arc'] ?? [],
-      resolver: world.resolver ?? createResolver(now),
+      resolver: world.resolver ?? createResolver(),
     }),
     patience,
     conversations: createConversations({ kv, gateway, sent, window: options['thread-window'] }),

@@ -43,6 +43,7 @@ routes: [{ name: all, skill: echo }]
     for (const name of ['IMAP login', 'IMAP IDLE', 'SMTP login', 'mail to itself']) {
       assert.equal(checks.get(`support: ${name}`)?.ok, true, name)
     }
+    assert.deepEqual(await world.mailbox('early@example.com'), [], 'it leaves no trace')
     assert.ok(
       [...checks.keys()].some((name) => name.startsWith('hook: ')),
       'other gateways too',

@@ -125,19 +125,6 @@ describe('a mailbox', () => {
     assert.ok(long.text.length <= 65_536)
     assert.equal((await readFile(join(daemon.dir, String(long.data.textPath)))).length, 139_999)
   })
-
-  test('is checked whole by the doctor, who leaves no trace', async () => {
-    const address = 'doctor@example.com'
-    const daemon = await world.daemon({ address })
-    const checks = (await daemon.transport.check()).map(({ name, ok }) => [name, ok])
-    const names = ['IMAP login', 'IMAP IDLE', 'SMTP login', 'mail to itself']
-    assert.deepEqual(
-      checks,
-      names.map((name) => [name, true]),
-    )
-    assert.deepEqual(await world.mailbox(address), [])
-    assert.equal(daemon.store.messages.length, 0)
-  })
 })
 
 describe('a mail that was dealt with', () => {

@@ -1,4 +1,5 @@
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { marksIn, type SentLog, type SentRecord } from '../sent-log.ts'
 import { hasNullReturnPath } from './automatic.ts'
 import { header, type Mail } from './parse.ts'
@@ -98,14 +99,11 @@ export function readBounce(mail: Mail): Bounce | undefined {
       typed('Original-Recipient') ??
       header(mail, 'x-failed-recipients')?.slice(0, 500)) ||
     /^<([^<>\s]{1,320})>:[ \t]*$/m.exec(text)?.[1]
-  const diagnostic = typed('Diagnostic-Code')
   return {
     form: isReport ? 'report' : 'notice',
     marks,
     action: actionOf(field('Action')?.toLowerCase(), mail),
-    ...(code ? { status: code } : {}),
-    ...(recipient ? { recipient } : {}),
-    ...(diagnostic ? { diagnostic } : {}),
+    ...defined({ status: code, recipient, diagnostic: typed('Diagnostic-Code') }),
   }
 }
 

@@ -3,6 +3,7 @@ import type { NewMessage } from '../../../src/core/message.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import type { EmailOptions } from '../options.ts'
 import type { Identity } from '../proof/claim.ts'
@@ -81,7 +82,7 @@ export function createIngest(parts: {
     const mail = await incoming.parse()
     const { unreadable } = mail
     const key = await keyOf(mail, incoming.raw)
-    const end = (outcome: Ingested['outcome']) => ({ outcome, key, ...(unreadable ? { unreadable } : {}) })
+    const end = (outcome: Ingested['outcome']) => ({ outcome, key, ...defined({ unreadable }) })
     if (known.has(keyHash(key))) return end('known')
     if (await isOwn(mail)) return end('own')
     const report = await reportOf(mail)
@@ -134,7 +135,7 @@ export function createIngest(parts: {
       conversations.remember(mail, conversation),
     ])
     log.debug({ messageId: id, conversation, duplicate }, 'a mail was accepted')
-    return { outcome: 'accepted', key, ...(mail.unreadable ? { unreadable: mail.unreadable } : {}) }
+    return { outcome: 'accepted', key, ...defined({ unreadable: mail.unreadable }) }
   }
 
   /** Tries again until it succeeds or `signal` aborts. What can never be accepted is told of, and left where it is. */

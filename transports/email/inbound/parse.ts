@@ -6,6 +6,7 @@ import PostalMime, {
   type PostalMimeOptions,
 } from 'postal-mime'
 import { reasonOf } from '../../../src/core/errors.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { bareContentId, oneLine, type Part, partName } from './part.ts'
 import { htmlToText, plain } from './readable-text.ts'
 import { isWinmail, readWinmail } from './winmail.ts'
@@ -82,9 +83,6 @@ function messageIds(value: string | undefined): string[] {
 
 function toMail(email: Email, raw: Uint8Array): Mail {
   const value = (name: string) => email.headers.find((each) => each.key === name)?.value.trim()
-  const messageId = messageIds(value('message-id'))[0] ?? bareId(value('message-id'))
-  const inReplyTo = messageIds(value('in-reply-to'))[0]
-  const date = dateOf(value('date'))
   const html = email.html?.trim() ? email.html : undefined
   const written = email.text?.trim() ? email.text : html ? htmlToText(html) : ''
   // A container without the boundary that it needs: its text is there all the same.
@@ -92,18 +90,20 @@ function toMail(email: Email, raw: Uint8Array): Mail {
   const text = lost && written === '' ? bodyOf(raw) : written
   return {
     headers: email.headers.map(({ key, value }) => ({ key, value })),
-    ...(messageId ? { messageId } : {}),
-    ...(inReplyTo ? { inReplyTo } : {}),
     references: messageIds(value('references')),
-    ...(date === undefined ? {} : { date }),
     // postal-mime keeps one sender only; that there are more is what matters here.
     from: authors(value('from')),
     replyTo: mailboxes(email.replyTo),
     to: mailboxes(email.to),
     cc: mailboxes(email.cc),
-    ...(email.subject ? { subject: oneLine(email.subject) } : {}),
+    ...defined({
+      messageId: messageIds(value('message-id'))[0] ?? bareId(value('message-id')),
+      inReplyTo: messageIds(value('in-reply-to'))[0],
+      date: dateOf(value('date')),
+      subject: email.subject ? oneLine(email.subject) : undefined,
+      html,
+    }),
     text: plain(text),
-    ...(html ? { html } : {}),
     parts: email.attachments.map(toPart),
   }
 }
@@ -114,7 +114,7 @@ function toPart(part: MimePart, index: number): Part {
   return {
     name: partName(part.filename ?? '', index),
     type: part.mimeType,
-    ...(part.contentId ? { contentId: bareContentId(part.contentId) } : {}),
+    ...defined({ contentId: part.contentId && bareContentId(part.contentId) }),
     inline: part.related === true || part.disposition === 'inline',
     content: bytes,
   }

@@ -71,49 +71,37 @@ export function readTnef(input: Uint8Array): Tnef | undefined {
   const ofHtml = decoderOf(message.get(PROPERTY.internetCodePage)?.bytes) ?? oem
   const utf16 = new TextDecoder('utf-16le')
   const decoded = (values: Values, id: number) => {
-    const { type, bytes } = values.get(id) ?? { type: TYPE.binary, bytes: Buffer.alloc(0) }
-    const decoder = id === PROPERTY.html ? ofHtml : oem
+    const { type, bytes } = values.get(id) ?? {}
+    const decoder = type === TYPE.string ? utf16 : id === PROPERTY.html ? ofHtml : oem
     // Texts end with a NUL, or not.
-    return (type === TYPE.string ? utf16 : decoder).decode(bytes).split('\0', 1)[0] ?? ''
+    return decoder.decode(bytes).split('\0', 1)[0] ?? ''
   }
-  return {
-    message,
-    attachments,
-    whole,
-    text(values, ...ids) {
-      for (const id of ids) {
-        const text = decoded(values, id)
-        if (text) return text
-      }
-      return ''
-    },
-  }
+  const text: Tnef['text'] = (values, ...ids) => ids.map((id) => decoded(values, id)).find(Boolean) ?? ''
+  return { message, attachments, whole, text }
 }
 
 /** Reads attribute by attribute; true where nothing was broken. */
 function readAttributes(bytes: Buffer, message: Values, attachments: Values[]): boolean {
   const cursor = cursorOver(bytes)
-  let whole = true
-  const readOne = () => {
-    const isOfAttachment = cursor.take(1).readUInt8() === 2
-    const id = cursor.u32()
-    const data = cursor.take(cursor.u32())
-    // A checksum.
-    cursor.take(2)
-    if (isOfAttachment && (id === ATTRIBUTE.attachRenderData || attachments.length === 0)) {
-      if (attachments.length === MAX_ATTACHMENTS) throw new RangeError('there are too many attachments')
-      attachments.push(new Map())
+  let areSound = true
+  const isRead = isSound(() => {
+    while (!cursor.isAtEnd()) {
+      const isOfAttachment = cursor.take(1).readUInt8() === 2
+      const id = cursor.u32()
+      const data = cursor.take(cursor.u32())
+      // A checksum.
+      cursor.take(2)
+      if (isOfAttachment && (id === ATTRIBUTE.attachRenderData || attachments.length === 0)) {
+        if (attachments.length === MAX_ATTACHMENTS) throw new RangeError('there are too many attachments')
+        attachments.push(new Map())
+      }
+      const values = (isOfAttachment && attachments.at(-1)) || message
+      if (id === ATTRIBUTE.messageProperties || id === ATTRIBUTE.attachProperties) {
+        areSound = isSound(() => readProperties(cursorOver(data), values)) && areSound
+      } else if (WANTED.has(id)) values.set(id, { type: TYPE.string8, bytes: data })
     }
-    const values = (isOfAttachment && attachments.at(-1)) || message
-    if (id === ATTRIBUTE.messageProperties || id === ATTRIBUTE.attachProperties) {
-      whole = isSound(() => readProperties(cursorOver(data), values)) && whole
-    } else if (WANTED.has(id)) values.set(id, { type: TYPE.string8, bytes: data })
-  }
-  return (
-    isSound(() => {
-      while (!cursor.isAtEnd()) readOne()
-    }) && whole
-  )
+  })
+  return isRead && areSound
 }
 
 /** A list of properties ([MS-OXTNEF], section 2.1.3.4). Each takes bytes or throws, so a count that lies does no harm. */
@@ -176,26 +164,19 @@ function isSound(read: () => void): boolean {
   }
 }
 
-/** Code pages that have a name of their own among the charsets of the web. */
-const CHARSETS = new Map([
-  [932, 'shift_jis'],
-  [936, 'gbk'],
-  [949, 'euc-kr'],
-  [950, 'big5'],
-  [20866, 'koi8-r'],
-  [65001, 'utf-8'],
-])
+/** Code pages whose charset has a name without their number. */
+const CHARSETS: Record<number, string> = {
+  ...{ 932: 'shift_jis', 936: 'gbk', 949: 'euc-kr', 950: 'big5', 20866: 'koi8-r', 65001: 'utf-8' },
+}
 
 /** Undefined where the code page is not known. */
 function decoderOf(codePage: Buffer | undefined): TextDecoder | undefined {
   const number = codePage && codePage.length >= 4 ? codePage.readUInt32LE() : 0
-  const isWindows = number === 874 || (number >= 1250 && number <= 1258)
-  // Code pages 28591 to 28606 are the parts of ISO 8859; there never was a part 12.
-  const isIso = number > 28590 && number <= 28606 && number !== 28602
-  const charset = isWindows
-    ? `windows-${number}`
-    : isIso
-      ? `iso-8859-${number - 28590}`
-      : CHARSETS.get(number)
-  return charset === undefined ? undefined : new TextDecoder(charset)
+  // Code pages from 28591 on are the parts of ISO 8859.
+  const charset = number > 28590 ? `iso-8859-${number - 28590}` : `windows-${number}`
+  try {
+    return new TextDecoder(CHARSETS[number] ?? charset)
+  } catch {
+    return undefined
+  }
 }

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, NewMessage } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import type { Identity } from '../proof/claim.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 import type { Mail } from './parse.ts'
@@ -40,25 +41,25 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
     fresh === mail.text.trim() ? undefined : await bounded(mail.text, 'fullText', 'text/plain', artifacts)
   const html = mail.html ? await bounded(mail.html, 'html', 'text/html', artifacts) : undefined
   const attachments = await saveParts(mail, artifacts)
-  const to = recipient(mail, known.own)
   return {
     gateway: known.gateway,
     transport: 'email',
     key: known.key,
     from: {
       id: address || 'unknown',
-      ...(sender?.name ? { name: sender.name } : {}),
-      ...(address ? { address } : {}),
-      ...(known.identity.result === 'pass' ? { verified: true } : {}),
+      ...defined({
+        name: sender?.name || undefined,
+        address: address || undefined,
+        verified: known.identity.result === 'pass' || undefined,
+      }),
     },
-    ...(to ? { to } : {}),
-    ...(mail.subject ? { subject: mail.subject.slice(0, 1000) } : {}),
+    ...defined({
+      to: recipient(mail, known.own),
+      subject: mail.subject?.slice(0, 1000),
+      html: html?.path ? undefined : html?.text,
+    }),
     text: text.text,
-    ...(html && !html.path ? { html: html.text } : {}),
     data: {
-      ...(mail.messageId ? { messageId: mail.messageId } : {}),
-      ...(mail.inReplyTo ? { inReplyTo: mail.inReplyTo } : {}),
-      ...(mail.date === undefined ? {} : { date: mail.date }),
       to: mail.to.map((each) => each.address),
       cc: mail.cc.map((each) => each.address),
       headers: headersOf(mail),
@@ -66,12 +67,18 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
       uid: known.uid,
       size: known.size,
       authentication: { ...known.identity },
-      ...(known.auto ? { auto: known.auto } : {}),
-      ...(mail.unreadable ? { unreadable: mail.unreadable } : {}),
-      ...(text.path ? { textPath: text.path } : {}),
-      ...(full ? { fullText: full.text, ...(full.path ? { fullTextPath: full.path } : {}) } : {}),
-      ...(html?.path ? { htmlPath: html.path } : {}),
-      ...inlineParts(mail, attachments),
+      ...defined({
+        messageId: mail.messageId,
+        inReplyTo: mail.inReplyTo,
+        date: mail.date,
+        auto: known.auto,
+        unreadable: mail.unreadable,
+        textPath: text.path,
+        fullText: full?.text,
+        fullTextPath: full?.path,
+        htmlPath: html?.path,
+        inline: inlineParts(mail, attachments),
+      }),
       replyTarget: { ...known.target },
     },
     attachments,
@@ -84,8 +91,6 @@ async function bounded(
   type: string,
   artifacts: Artifacts,
 ): Promise<{ text: string; path?: string }> {
-  // A character takes at most three bytes.
-  if (3 * text.length <= INLINE_LIMIT) return { text }
   const bytes = Buffer.byteLength(text)
   if (bytes <= INLINE_LIMIT) return { text }
   const saved = await artifacts.save(name, type, Readable.from([Buffer.from(text)]), bytes)
@@ -110,12 +115,12 @@ async function saveParts(mail: Mail, artifacts: Artifacts): Promise<Attachment[]
 }
 
 /** Which attachment an `<img src="cid:…">` of the HTML means. */
-function inlineParts(mail: Mail, attachments: Attachment[]): JsonObject {
+function inlineParts(mail: Mail, attachments: Attachment[]): JsonObject | undefined {
   const entries = mail.parts.flatMap((part, index) => {
     const path = attachments[index]?.path
     return part.contentId && path ? [[part.contentId, path] as const] : []
   })
-  return entries.length > 0 ? { inline: Object.fromEntries(entries) } : {}
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined
 }
 
 /** The address of ours that it was sent to, or else the first it was sent to. */

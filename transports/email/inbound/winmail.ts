@@ -1,4 +1,5 @@
 import { detectMimeType } from 'nodemailer/lib/mime-funcs'
+import { defined } from '../../../src/lib/defined.ts'
 import { bareContentId, oneLine, type Part, partName } from './part.ts'
 import { ATTRIBUTE, PROPERTY, readTnef, type Tnef, TYPE, type Values } from './tnef.ts'
 
@@ -73,7 +74,7 @@ function partsOf(tnef: Tnef, values: Values, depth: number): Pick<Winmail, 'part
   const part = {
     name,
     type: MIME_TYPE.test(mimeType) ? mimeType.toLowerCase() : detectMimeType(name),
-    ...(contentId ? { contentId } : {}),
+    ...defined({ contentId: contentId || undefined }),
     inline: contentId !== '' && isHidden,
     content,
   }

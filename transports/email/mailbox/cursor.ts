@@ -60,13 +60,12 @@ export function createCursorStore(
     async load() {
       const found = await kv.get(key)
       if (!found || !isJsonObject(found.value)) return undefined
-      // Earlier versions wrote `undecided`.
-      const { undecided: aside, token: holder, ...value } = found.value
+      const { token: holder, ...value } = found.value
       if (Number(holder) > token) throw fenced()
       version = found.version
       const keys = (await kv.get(recentKey))?.value
       recent = Array.isArray(keys) ? keys.map(String) : []
-      return cursorSchema.parse({ aside, ...value })
+      return cursorSchema.parse(value)
     },
 
     async save(cursor, keys = []) {

@@ -74,9 +74,9 @@ async function blaming<T>(
 
 async function list(connection: ImapConnection, uids: readonly number[]): Promise<Listed[]> {
   const query = { uid: true, internalDate: true, size: true }
-  const found = await connection.run((client) => client.fetchAll(range(uids), query, { uid: true }))
+  const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
   return found
-    .map(({ uid, internalDate, size = 0 }) => ({ uid, size, internalDate: timeOf(internalDate) }))
+    .map(({ uid, internalDate = 0, size = 0 }) => ({ uid, size, internalDate: +new Date(internalDate) || 0 }))
     .sort((a, b) => a.uid - b.uid)
 }
 
@@ -122,7 +122,7 @@ async function sources(
 ): Promise<Map<number, Buffer>> {
   if (uids.length === 0) return new Map()
   const query = { uid: true, ...what }
-  const found = await connection.run((client) => client.fetchAll(range(uids), query, { uid: true }))
+  const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
   return new Map(
     found.flatMap(({ uid, source, headers }) => {
       const raw = source ?? headers
@@ -134,20 +134,4 @@ async function sources(
 /** A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed. */
 async function headersOf(head: Buffer, unreadable: string): Promise<Mail> {
   return { ...(await parseMail(head)), text: '', parts: [], unreadable }
-}
-
-/** UIDs as IMAP wants them: `1:4,7`. */
-export function range(uids: readonly number[]): string {
-  const runs: [number, number][] = []
-  for (const uid of uids) {
-    const last = runs.at(-1)
-    if (last && last[1] === uid - 1) last[1] = uid
-    else runs.push([uid, uid])
-  }
-  return runs.map(([from, to]) => (from === to ? `${from}` : `${from}:${to}`)).join(',')
-}
-
-function timeOf(date: Date | string | undefined): number {
-  const time = date === undefined ? Number.NaN : new Date(date).getTime()
-  return Number.isNaN(time) ? 0 : time
 }

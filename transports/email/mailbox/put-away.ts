@@ -3,7 +3,6 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
 import type { Incoming, Ingested } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
-import { range } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /** Does with mails of one folder what `after` and `quarantine` say, once they are dealt with. */
@@ -53,7 +52,7 @@ export function createPutAway(parts: {
       else log.warn({ folder, uid, reason }, 'a mail was not taken whole; it is not deleted')
     }
     if (after === 'seen') {
-      const mark = (client: ImapFlow) => client.messageFlagsAdd(range(done), ['\\Seen'], { uid: true })
+      const mark = (client: ImapFlow) => client.messageFlagsAdd(done, ['\\Seen'], { uid: true })
       await attempt(connection, done, (client) => must(mark(client), 'flag'))
     }
     if (after === 'delete') await attempt(connection, done, remove)
@@ -67,8 +66,8 @@ export function createPutAway(parts: {
  * whatever else the user has marked.
  */
 export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
-  if (supports(client, 'UIDPLUS')) return must(client.messageDelete(range(uids), { uid: true }), 'delete')
-  await must(client.messageFlagsAdd(range(uids), ['\\Deleted'], { uid: true }), 'delete')
+  if (supports(client, 'UIDPLUS')) return must(client.messageDelete(uids, { uid: true }), 'delete')
+  await must(client.messageFlagsAdd(uids, ['\\Deleted'], { uid: true }), 'delete')
 }
 
 function mover(folder: string) {
@@ -84,9 +83,9 @@ function mover(folder: string) {
 
 async function moveTo(client: ImapFlow, uids: number[], path: string): Promise<boolean> {
   if (supports(client, 'MOVE') || supports(client, 'UIDPLUS')) {
-    return Boolean(await client.messageMove(range(uids), path, { uid: true }))
+    return Boolean(await client.messageMove(uids, path, { uid: true }))
   }
-  if (!(await client.messageCopy(range(uids), path, { uid: true }))) return false
+  if (!(await client.messageCopy(uids, path, { uid: true }))) return false
   await remove(client, uids)
   return true
 }

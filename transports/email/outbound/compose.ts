@@ -1,6 +1,7 @@
 import type { SendMailOptions } from 'nodemailer'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Artifacts, Reply } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { isForwardSubject, isReplySubject } from '../inbound/subject.ts'
 import type { EmailOptions } from '../options.ts'
 import { type ReplyTarget, replyTargetSchema } from '../reply-target.ts'
@@ -29,12 +30,9 @@ const MAX_SUBJECT = 500
  */
 const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
 
-/** RFC 5321, section 4.5.3.1; a few characters more for the quotes. */
-const MAX_LOCAL = 66
-const MAX_DOMAIN = 255
-const DOT_ATOM = /^[^\s@<>,;:"()[\]\\]+$/
-const QUOTED_STRING = /^"(?:[^"\\]|\\.)+"$/
-const DOMAIN_LITERAL = /^\[(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[\da-f:.]+)\]$/i
+/** RFC 5321, section 4.5.3.1. */
+const MAX_ADDRESS = 320
+const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
 
 /**
  * Turns a reply into a mail that every client puts into the thread (RFC 5322, section 3.6.4) and that no machine
@@ -42,7 +40,7 @@ const DOMAIN_LITERAL = /^\[(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[\da-f:.]+)\]$/i
  */
 export function compose(reply: Reply, options: EmailOptions, artifacts: Artifacts): Outgoing {
   const target = reply.to === undefined ? targetOf(reply) : undefined
-  const to = reply.to ?? quotedAsNeeded(target?.to ?? '')
+  const to = reply.to ?? target?.to ?? ''
   if (!isAddress(to)) throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
   const mark = markOf(reply.gateway, reply.key)
   const messageId = messageIdOf(mark, options.address)
@@ -53,18 +51,20 @@ export function compose(reply: Reply, options: EmailOptions, artifacts: Artifact
     mark,
     messageId,
     to,
-    ...(target ? { target } : {}),
+    ...defined({ target }),
     mail: {
       messageId,
       from: options.name ? { name: options.name, address: options.address } : options.address,
       // As text an address with a quoted part would be read as a list.
       to: { name, address: to },
-      ...(options['reply-to'] ? { replyTo: options['reply-to'] } : {}),
       subject: subjectOf(reply, target, text),
       text,
       html,
-      ...(target?.messageId && MESSAGE_ID.test(target.messageId) ? { inReplyTo: target.messageId } : {}),
-      ...(references.length > 0 ? { references } : {}),
+      ...defined({
+        replyTo: options['reply-to'],
+        inReplyTo: MESSAGE_ID.test(target?.messageId ?? '') ? target?.messageId : undefined,
+      }),
+      references,
       headers: {
         'Auto-Submitted': target ? 'auto-replied' : 'auto-generated',
         'X-Auto-Response-Suppress': 'OOF, AutoReply',
@@ -114,22 +114,7 @@ function rejected(reply: Reply, reason: string): TriviumError {
   return new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
 
-/** True for exactly one address (RFC 5321, section 4.1.2), also with a quoted local part or an address literal. */
+/** True for exactly one address (RFC 5321, section 4.1.2), without quotes: nobody has those. */
 export function isAddress(text: string): boolean {
-  const { local, domain } = split(text)
-  if (local.length > MAX_LOCAL || domain.length > MAX_DOMAIN || /\p{Cc}/u.test(text)) return false
-  const hasLocal = DOT_ATOM.test(local) || QUOTED_STRING.test(local)
-  return hasLocal && (DOT_ATOM.test(domain) || DOMAIN_LITERAL.test(domain))
-}
-
-/** The address of a parsed mail as it may be sent to: parsers take the quotes from around a local part that needs them. */
-function quotedAsNeeded(address: string): string {
-  const { local, domain } = split(address)
-  if (!local || DOT_ATOM.test(local) || QUOTED_STRING.test(local)) return address
-  return `"${local.replaceAll(/["\\]/g, '\\$&')}"@${domain}`
-}
-
-function split(address: string): { local: string; domain: string } {
-  const at = address.lastIndexOf('@')
-  return { local: address.slice(0, Math.max(at, 0)), domain: address.slice(at + 1) }
+  return text.length <= MAX_ADDRESS && ADDRESS.test(text)
 }
