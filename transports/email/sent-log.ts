@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { jsonObjectSchema } from '../../src/core/json.ts'
 import type { KeyValues } from '../../src/core/store.ts'
 
 /** What a Message-ID of ours looks like; the mark is the only part that counts. */
@@ -40,8 +39,6 @@ const recordSchema = z.object({
   inReplyTo: z.string().exactOptional(),
   /** What the SMTP server said. */
   response: z.string().exactOptional(),
-  /** When and why it came back, where it did. */
-  bounced: jsonObjectSchema.exactOptional(),
 })
 
 /** What is remembered of a send, under its mark, so that any daemon recognises what comes back. */

@@ -1,6 +1,6 @@
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { marksIn, type SentLog, type SentRecord } from '../sent-log.ts'
+import { marksIn, type SentLog } from '../sent-log.ts'
 import { hasNullReturnPath } from './automatic.ts'
 import { header, type Mail } from './parse.ts'
 
@@ -13,59 +13,37 @@ export type SentReports = (mail: Mail) => Promise<'bounce' | 'receipt' | 'foreig
 /** Ties bounces and read receipts to what this gateway sent: in the log, the history and the metrics. */
 export function createSentReports({ deps, sent }: { deps: TransportDeps; sent: SentLog }): SentReports {
   const { log } = deps
-
-  const recordsOf = async (marks: readonly string[]) => {
-    const found = await Promise.all(marks.map(async (mark) => ({ mark, record: await sent.get(mark) })))
-    return found.flatMap(({ mark, record }) => (record ? [{ mark, record }] : []))
-  }
-
-  const tieBounce = async ({ marks, form, ...what }: Bounce) => {
-    const records = await recordsOf(marks)
-    if (records.length === 0) {
-      if (form === 'notice') return undefined
-      log.info({ ...what }, 'a bounce of mail that this gateway did not send was left alone')
-    }
-    deps.refused('bounce')
-    for (const { mark, record } of records) {
-      await sent.set(mark, { ...record, state: 'sent', bounced: { at: deps.now(), ...what } })
-      note(record, what.action, what)
-    }
-    return records.length === 0 ? 'foreign' : 'bounce'
-  }
-
-  const tieReceipt = async ({ marks, disposition }: ReadReceipt) => {
-    const records = await recordsOf(marks)
-    if (records.length === 0) return undefined
-    for (const { record } of records) note(record, disposition, {})
-    deps.refused('receipt')
-    return 'receipt'
-  }
-
-  const note = ({ inReplyTo, conversation, key, to }: SentRecord, what: string, detail: Partial<Bounce>) => {
-    if (inReplyTo) deps.note(inReplyTo, `reply ${what}`, { ...detail, to })
-    const fields = { ...detail, messageId: inReplyTo, conversation, key }
-    if (what === 'failed') log.error(fields, `mail to ${to} came back`)
-    else log.info(fields, `mail to ${to} is reported as ${what}`)
-  }
-
   return async (mail) => {
-    const bounce = readBounce(mail)
-    if (bounce) return tieBounce(bounce)
-    const receipt = readReceipt(mail)
-    return receipt && tieReceipt(receipt)
+    const report = readBounce(mail) ?? readReceipt(mail)
+    if (!report) return undefined
+    const { kind, isReport, marks, action, ...detail } = report
+    const found = await Promise.all(marks.map(async (mark) => ({ mark, record: await sent.get(mark) })))
+    const records = found.flatMap(({ mark, record }) => (record ? [{ mark, record }] : []))
+    if (records.length === 0 && !isReport) return undefined
+    deps.refused(kind)
+    for (const { mark, record } of records) {
+      const { inReplyTo, conversation, key, to } = record
+      if (kind === 'bounce') await sent.set(mark, { ...record, state: 'sent' })
+      if (inReplyTo) deps.note(inReplyTo, `reply ${action}`, { ...detail, to })
+      const fields = { ...detail, messageId: inReplyTo, conversation, key }
+      if (action === 'failed') log.error(fields, `mail to ${to} came back`)
+      else log.info(fields, `mail to ${to} is reported as ${action}`)
+    }
+    if (records.length > 0) return kind
+    log.info({ ...detail }, 'a bounce of mail that this gateway did not send was left alone')
+    return 'foreign'
   }
 }
 
-/** A report that mail of ours was not delivered, or not yet (RFC 3464), or what stands for one. */
-type Bounce = {
-  /**
-   * `report`: it says in the form of RFC 3464 that it is one, of whatever mail. `notice`: a server's text that only
-   * looks like one; it counts where one of `marks` was really sent.
-   */
-  form: 'report' | 'notice'
+/** What became of mail of ours: it was not delivered, or not yet (RFC 3464), or what somebody did with it (RFC 8098). */
+type Report = {
+  kind: 'bounce' | 'receipt'
+  /** A bounce that says in the form of RFC 3464 that it is one. All else counts where one of `marks` was really sent. */
+  isReport: boolean
   /** The sends it is about; none where it does not say. */
   marks: string[]
-  action: 'failed' | 'delayed' | 'delivered'
+  /** `failed`, `delayed` or `delivered`; of a receipt `read`, `deleted`, … */
+  action: string
   /** `5.1.1`, where it is given. */
   status?: string
   recipient?: string
@@ -79,7 +57,7 @@ const MAX_SCAN = 262_144
  * and the notices of servers that write none: plain texts with what they were sent (qmail, Courier, older Exim).
  * A part of somebody's mail that is such a report, and whatever else a postmaster writes, is mail like any other.
  */
-export function readBounce(mail: Mail): Bounce | undefined {
+export function readBounce(mail: Mail): Report | undefined {
   const status = mail.parts.find((part) => /^message\/(global-)?delivery-status$/.test(part.type))
   const type = reportType(mail)
   // Of something else: that it was read (RFC 8098), or is taken for spam (RFC 5965).
@@ -100,26 +78,22 @@ export function readBounce(mail: Mail): Bounce | undefined {
       header(mail, 'x-failed-recipients')?.slice(0, 500)) ||
     /^<([^<>\s]{1,320})>:[ \t]*$/m.exec(text)?.[1]
   return {
-    form: isReport ? 'report' : 'notice',
+    kind: 'bounce',
+    isReport,
     marks,
     action: actionOf(field('Action')?.toLowerCase(), mail),
     ...defined({ status: code, recipient, diagnostic: typed('Diagnostic-Code') }),
   }
 }
 
-/** What somebody, or their mail program, did with a mail of ours (RFC 8098); `disposition`: `read`, `deleted`, … */
-type ReadReceipt = { marks: string[]; disposition: string }
-
 /** Recognises a message disposition notification. Undefined for any other mail. */
-function readReceipt(mail: Mail): ReadReceipt | undefined {
+function readReceipt(mail: Mail): Report | undefined {
   if (reportType(mail) !== 'disposition-notification') return undefined
   const part = mail.parts.find(({ type }) => /^message\/(global-)?disposition-notification$/.test(type))
   const fields = part ? decode(part.content) : ''
   const said = /^Disposition:[^;\r\n]{0,200};[ \t]*([a-z-]{1,40})/im.exec(fields)?.[1]?.toLowerCase()
-  return {
-    marks: marksIn(`${threadOf(mail)}\n${fields}`),
-    disposition: said === undefined || said === 'displayed' ? 'read' : said,
-  }
+  const action = said === undefined || said === 'displayed' ? 'read' : said
+  return { kind: 'receipt', isReport: false, marks: marksIn(`${threadOf(mail)}\n${fields}`), action }
 }
 
 /** What a multipart/report is about (RFC 6522), `''` where it does not say; undefined for every other mail. */
@@ -156,7 +130,7 @@ function isAutoReply(mail: Mail): boolean {
   )
 }
 
-function actionOf(action: string | undefined, mail: Mail): Bounce['action'] {
+function actionOf(action: string | undefined, mail: Mail): string {
   if (action === 'delayed') return 'delayed'
   if (action === 'delivered' || action === 'relayed' || action === 'expanded') return 'delivered'
   return action === undefined && /\b(delayed|warning)\b/i.test(mail.subject ?? '') ? 'delayed' : 'failed'

@@ -64,31 +64,18 @@ export function htmlToText(html: string): string {
  */
 function withoutHidden(html: string): string {
   const shown: string[] = []
-  const start = new RegExp(START)
+  const ascii = html.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
   let from = 0
-  for (let found = start.exec(html); found; found = start.exec(html)) {
-    shown.push(html.slice(from, found.index))
-    const end = endOf(html, start.lastIndex, found[1], found[2])
-    if (end === -1) return shown.join('')
-    from = end
-    start.lastIndex = end
+  for (const { index, 0: start, 1: element, 2: quote } of ascii.matchAll(START)) {
+    if (index < from) continue
+    shown.push(html.slice(from, index))
+    const mark = quote ?? (element ? `</${element}` : '-->')
+    const found = ascii.indexOf(mark, index + start.length)
+    const end = element && found !== -1 ? ascii.indexOf('>', found) : found + mark.length - 1
+    if (found === -1 || end === -1) return shown.join('')
+    from = end + 1
   }
-  shown.push(html.slice(from))
-  return shown.join('')
-}
-
-/** Where what is hidden ends; -1 where it does not. */
-function endOf(html: string, from: number, element: string | undefined, quote: string | undefined): number {
-  if (quote) return after(html, quote, from)
-  if (!element) return after(html, '-->', from)
-  const close = new RegExp(`</${element}(?=[\\s>/])`, 'gi')
-  close.lastIndex = from
-  return close.exec(html) ? after(html, '>', close.lastIndex) : -1
-}
-
-function after(html: string, mark: string, from: number): number {
-  const at = html.indexOf(mark, from)
-  return at === -1 ? -1 : at + mark.length
+  return shown.join('') + html.slice(from)
 }
 
 /** Layouts are made of tables too, so most cells are empty or alone. */

@@ -44,7 +44,7 @@ export function createSmtp(options: {
 
   /** Servers that refuse a token without asking for another: the next attempt logs in with a fresh one. */
   const renewToken = async (error: unknown) => {
-    if (!tokens || detailsOf(error).code !== 'EAUTH') return
+    if (!tokens || details.parse(error).code !== 'EAUTH') return
     const old = pool
     pool = undefined
     await tokens('renew')
@@ -130,7 +130,7 @@ function auth(server: ServerOptions, tokens: TokenSource | undefined) {
 }
 
 function failure(gateway: string, key: string, error: unknown, handedOver: boolean): TriviumError {
-  const { responseCode, code, command } = detailsOf(error)
+  const { responseCode, code, command } = details.parse(error)
   const reason = reasonOf(error)
   const cause = { cause: error }
   if (responseCode === undefined && handedOver) {
@@ -142,13 +142,8 @@ function failure(gateway: string, key: string, error: unknown, handedOver: boole
   return new TriviumError(isPermanent ? 'send_rejected' : 'send_failed', { gateway, reason }, cause)
 }
 
-const detailsSchema = z.object({
-  responseCode: z.number().optional().catch(undefined),
-  code: z.string().optional().catch(undefined),
-  command: z.string().optional().catch(undefined),
-})
-
 /** What nodemailer adds to its errors. */
-function detailsOf(error: unknown): Partial<z.output<typeof detailsSchema>> {
-  return detailsSchema.safeParse(error).data ?? {}
-}
+const details = z
+  .object({ responseCode: z.number(), code: z.string(), command: z.string() })
+  .partial()
+  .catch({})

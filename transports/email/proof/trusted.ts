@@ -22,58 +22,55 @@ export function trustedResult(claim: Claim, host: string): Identity {
   const run = name === MICROSOFT ? microsoftResults(claim) : topmost(claim, name)
   if (!run) return illegible(claim, host)
   const results = firstOfEach(run)
-  const { result, strict, note, unsigned = [] } = judge(claim, run, results)
+  const { result, note, bySignature } = judge(claim, run, results)
+  const own = bySignature ? signaturesOf(claim) : []
+  const open = claim.doubt ?? (bySignature ? openIn(claim, own) : undefined)
   const said = results.map((each) => `${each.method}=${each.result}`)
-  const detail = [...said, note, claim.doubt].filter(Boolean).join('; ') || `nothing from ${host}`
-  if (claim.doubt && result === 'pass') return { result: strict ? 'fail' : 'none', by: 'trusted', detail }
+  const detail = [...said, note, open].filter(Boolean).join('; ') || `nothing from ${host}`
+  if (open && result === 'pass') {
+    // Whether the domain asks to refuse what is not proven.
+    return { result: dmarcIn(run).some(asksToRefuse) ? 'fail' : 'none', by: 'trusted', detail }
+  }
+  // None where there is no signature: then it was SPF that proved the sender.
+  const unsigned = [...new Set(own.flatMap(({ covered }) => unsignedHeaders(claim, [covered])))]
   return { result, by: 'trusted', detail, ...(unsigned.length > 0 ? { unsigned } : {}) }
 }
 
-/** `strict`: the domain asks to refuse what is not proven. */
-type Judgement = { result: Identity['result']; strict: boolean; note?: string; unsigned?: string[] }
+type Judgement = { result: Identity['result']; note?: string; bySignature?: true }
 
-function judge(
-  claim: Claim,
-  run: readonly AuthenticationResults[],
-  results: readonly MethodResult[],
-): Judgement {
-  const { domain } = claim
-  const every = run.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
+function judge({ domain }: Claim, run: Run, results: readonly MethodResult[]): Judgement {
+  if (dmarcIn(run).some(({ result }) => result === 'fail')) return { result: 'fail' }
   const dmarc = results.filter(({ method }) => method === 'dmarc')
-  const strict = every.some(asksToRefuse)
-  if (every.some(({ result }) => result === 'fail')) return { result: 'fail', strict }
   const authors = dmarc.map((each) => domainIn(each, 'header.from'))
   const other = authors.find((author) => author !== '' && !isAligned(author, domain))
-  if (other) return { result: 'fail', strict, note: `judged as a mail from ${other}` }
+  if (other) return { result: 'fail', note: `judged as a mail from ${other}` }
   const passed = (name: string) =>
     results.filter(({ method, result }) => method === name && result === 'pass')
-  if (passed('spf').some((each) => domainIn(each, 'smtp.mailfrom') === domain))
-    return { result: 'pass', strict }
+  if (passed('spf').some((each) => domainIn(each, 'smtp.mailfrom') === domain)) return { result: 'pass' }
   // Some servers name the organizational domain, whose policy it is.
   const byDmarc = passed('dmarc').some((each) => isAligned(domainIn(each, 'header.from'), domain))
   const byDkim = passed('dkim').some((each) =>
     isAligned(domainIn(each, 'header.d') || domainIn(each, 'header.i'), domain),
   )
-  if (byDmarc || byDkim) return bySignature(claim, strict)
-  return { result: dmarc.some(({ result }) => result === 'temperror') ? 'temperror' : 'none', strict }
+  if (byDmarc || byDkim) return { result: 'pass', bySignature: true }
+  return { result: dmarc.some(({ result }) => result === 'temperror') ? 'temperror' : 'none' }
+}
+
+type Run = readonly AuthenticationResults[]
+
+function dmarcIn(run: Run): MethodResult[] {
+  return run.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
+}
+
+function signaturesOf({ signatures, domain }: Claim): Claim['signatures'] {
+  return signatures.filter(({ signer }) => isAligned(signer, domain) || signer.endsWith(`.${domain}`))
 }
 
 /** The server may not say which signature of the author's domain it means, so each must cover all that is used. */
-function bySignature(claim: Claim, strict: boolean): Judgement {
-  const { domain } = claim
-  const own = claim.signatures.filter(
-    ({ signer }) => isAligned(signer, domain) || signer.endsWith(`.${domain}`),
-  )
-  const open =
-    own.length === 0
-      ? repetition(claim)
-      : own.some(({ isPartial }) => isPartial)
-        ? 'its text is signed in part'
-        : own.map(({ covered }) => leftOpen(claim, covered)).find(Boolean)
-  if (open) return { result: strict ? 'fail' : 'none', strict, note: open }
-  // None where there is no signature: then it was SPF that proved the sender.
-  const unsigned = own.flatMap(({ covered }) => unsignedHeaders(claim, [covered]))
-  return { result: 'pass', strict, unsigned: [...new Set(unsigned)] }
+function openIn(claim: Claim, own: Claim['signatures']): string | undefined {
+  if (own.length === 0) return repetition(claim)
+  if (own.some(({ isPartial }) => isPartial)) return 'its text is signed in part'
+  return own.map(({ covered }) => leftOpen(claim, covered)).find(Boolean)
 }
 
 /** The headers of `host`. Undefined where one of them does not follow the grammar. */
