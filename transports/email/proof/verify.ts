@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { ARCResult, DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
+import { defined } from '../../../src/lib/defined.ts'
 import { lowerCase } from '../inbound/parse.ts'
 import { type Claim, type Covered, leftOpen, unsignedHeaders, type Verdict } from './claim.ts'
 import { isTemporary, oneTimeResolver } from './dns.ts'
@@ -58,8 +59,10 @@ async function gather(claim: Claim, { resolver, sealers }: Asking): Promise<Evid
   const policy = await dmarc({
     headerFrom: [address],
     spfDomains: sent?.status.result === 'pass' ? [sent.domain] : [],
-    dkimDomains: signatures.filter(hasPassed).map(signerOf),
-    ...(sealed ? { arcResult: sealed } : {}),
+    dkimDomains: signatures.filter(hasPassed).map(({ id = '', signingDomain = '', status }) => ({
+      ...{ id, domain: signingDomain, aligned: status.aligned ?? false },
+    })),
+    ...defined({ arcResult: sealed }),
     resolver: asked(),
   })
   return { claim, doubt, signatures, open, sent, hop, sealed, policy: policy || undefined }
@@ -69,7 +72,8 @@ async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdic
   const { doubt, policy, sent } = evidence
   const detail = detailOf(evidence)
   const proof = proofIn(evidence)
-  if (proof) return { identity: { result: 'pass', by: proof, detail, ...unsignedIn(evidence, proof) } }
+  const unsigned = proof ? unsignedIn(evidence, proof) : undefined
+  if (proof) return { identity: { result: 'pass', by: proof, detail, ...defined({ unsigned }) } }
   // Mail whose domain cannot be named is nobody's (RFC 9989, section 11.5).
   if (!policy) {
     return { identity: { result: 'fail', by: 'from', detail: doubt ?? 'its sender has no domain' } }
@@ -106,16 +110,12 @@ function namesCovered({ signingHeaders }: DKIMResult): Covered {
   return signingHeaders?.keys.toLowerCase().split(': ') ?? []
 }
 
-function isAuthors({ status }: DKIMResult): boolean {
-  return status.result === 'pass' && Boolean(status.aligned)
-}
-
-function hasPassed({ status }: DKIMResult): boolean {
+function hasPassed({ status }: { status: { result: string } }): boolean {
   return status.result === 'pass'
 }
 
-function signerOf({ id = '', signingDomain = '', status }: DKIMResult) {
-  return { id, domain: signingDomain, aligned: status.aligned ?? false }
+function isAuthors(signature: DKIMResult): boolean {
+  return hasPassed(signature) && Boolean(signature.status.aligned)
 }
 
 function proofIn({ claim, signatures, sent, sealed, policy }: Evidence): string | undefined {
@@ -134,15 +134,12 @@ function proofIn({ claim, signatures, sent, sealed, policy }: Evidence): string 
 }
 
 /** What a signature leaves out, where nothing else vouches for the whole mail, as the server does that SPF allows to send it. */
-function unsignedIn(
-  { claim, signatures, sent, sealed, policy }: Evidence,
-  proof: string,
-): { unsigned?: string[] } {
-  const isSent = sent?.status.result === 'pass'
-  if (isSent && (policy?.alignment?.spf.result || domainOf(sent.domain) === claim.domain)) return {}
+function unsignedIn({ claim, signatures, sent, sealed, policy }: Evidence, proof: string) {
+  const isSent = sent && hasPassed(sent)
+  if (isSent && (policy?.alignment?.spf.result || domainOf(sent.domain) === claim.domain)) return undefined
   const seal = proof === 'arc' && sealed?.signature ? [sealed.signature] : signatures.filter(isAuthors)
   const unsigned = unsignedHeaders(claim, seal.map(namesCovered))
-  return unsigned.length > 0 ? { unsigned } : {}
+  return unsigned.length > 0 ? unsigned : undefined
 }
 
 /** True where a look-up failed that might have proven the sender. Others are of no account: anybody can make one fail. */
@@ -198,9 +195,11 @@ function isWithin(domain: string, parent: string): boolean {
 function detailOf({ policy, sent, sealed, doubt, open }: Evidence): string {
   return [
     policy?.info ?? 'dmarc=none',
-    ...(sent ? [`spf=${sent.status.result}`] : []),
-    ...(sealed?.status.result === 'pass' ? ['arc=pass'] : []),
-    ...(doubt ? [doubt] : []),
-    ...(open ? [open] : []),
-  ].join('; ')
+    sent && `spf=${sent.status.result}`,
+    sealed && hasPassed(sealed) && 'arc=pass',
+    doubt,
+    open,
+  ]
+    .filter(Boolean)
+    .join('; ')
 }
