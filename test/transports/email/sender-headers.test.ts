@@ -150,14 +150,9 @@ describe('a sender is proven only where the headers are read as they were verifi
     }
   })
 
-  test('also with quotes that an address does not need, and with an envelope line of a file of many mails', async () => {
+  test('also with quotes that an address does not need', async () => {
     const quoted = await judge(await signed(mail({ from: 'Anna <"anna"@example.net>' })))
     assert.deepEqual([quoted.result, quoted.from], ['pass', '"anna"@example.net'])
-    for (const mark of ['', '>']) {
-      const line = `${mark}From anna@example.net Sat Nov  1 20:00:00 2026\r\n`
-      const { result, from } = await judge(onTop(line, await signed(mail({}))))
-      assert.deepEqual([result, from], ['pass', 'anna@example.net'])
-    }
   })
 
   test('not by an address that has several forms', async () => {

@@ -8,25 +8,21 @@ export type Tnef = {
   text(values: Values, ...ids: number[]): string
 }
 
-/** Attributes and properties by their ids, which never meet: those of attributes are longer than 16 bits. */
+/** Attributes and properties by their ids. */
 export type Values = Map<number, { type: number; bytes: Buffer }>
 
-/** Attributes ([MS-OXTNEF], section 2.1.3.3). */
-export const ATTRIBUTE = {
+/** Attributes ([MS-OXTNEF], section 2.1.3.3), whose ids are longer than 16 bits, and properties ([MS-OXPROPS]). */
+export const ID = {
   messageClass: 0x00078008,
-  body: 0x0002800c,
+  bodyText: 0x0002800c,
   oemCodePage: 0x00069007,
   messageProperties: 0x00069003,
   attachRenderData: 0x00069002,
   attachTitle: 0x00018010,
   attachTransportFilename: 0x00069001,
-  attachData: 0x0006800f,
+  attachContent: 0x0006800f,
   attachProperties: 0x00069005,
-}
-
-/** Properties ([MS-OXPROPS]). */
-export const PROPERTY = {
-  messageClass: 0x001a,
+  class: 0x001a,
   body: 0x1000,
   rtf: 0x1009,
   html: 0x1013,
@@ -46,7 +42,7 @@ export const TYPE = { object: 0x000d, string8: 0x001e, string: 0x001f, binary: 0
 
 const SIGNATURE = 0x223e9f78
 const MAX_ATTACHMENTS = 1000
-const WANTED = new Set([...Object.values(ATTRIBUTE), ...Object.values(PROPERTY)])
+const WANTED = new Set(Object.values(ID))
 const SIZED = new Set(Object.values(TYPE))
 /** Bytes that a value of each other type takes, padding included. */
 const SIZES = new Map([
@@ -67,12 +63,12 @@ export function readTnef(input: Uint8Array): Tnef | undefined {
   const message: Values = new Map()
   const attachments: Values[] = []
   const whole = readAttributes(bytes.subarray(6), message, attachments)
-  const oem = decoderOf(message.get(ATTRIBUTE.oemCodePage)?.bytes) ?? new TextDecoder('windows-1252')
-  const ofHtml = decoderOf(message.get(PROPERTY.internetCodePage)?.bytes) ?? oem
+  const oem = decoderOf(message.get(ID.oemCodePage)?.bytes) ?? new TextDecoder('windows-1252')
+  const ofHtml = decoderOf(message.get(ID.internetCodePage)?.bytes) ?? oem
   const utf16 = new TextDecoder('utf-16le')
   const decoded = (values: Values, id: number) => {
     const { type, bytes } = values.get(id) ?? {}
-    const decoder = type === TYPE.string ? utf16 : id === PROPERTY.html ? ofHtml : oem
+    const decoder = type === TYPE.string ? utf16 : id === ID.html ? ofHtml : oem
     // Texts end with a NUL, or not.
     return decoder.decode(bytes).split('\0', 1)[0] ?? ''
   }
@@ -91,12 +87,12 @@ function readAttributes(bytes: Buffer, message: Values, attachments: Values[]): 
       const data = cursor.take(cursor.u32())
       // A checksum.
       cursor.take(2)
-      if (isOfAttachment && (id === ATTRIBUTE.attachRenderData || attachments.length === 0)) {
+      if (isOfAttachment && (id === ID.attachRenderData || attachments.length === 0)) {
         if (attachments.length === MAX_ATTACHMENTS) throw new RangeError('there are too many attachments')
         attachments.push(new Map())
       }
       const values = (isOfAttachment && attachments.at(-1)) || message
-      if (id === ATTRIBUTE.messageProperties || id === ATTRIBUTE.attachProperties) {
+      if (id === ID.messageProperties || id === ID.attachProperties) {
         areSound = isSound(() => readProperties(cursorOver(data), values)) && areSound
       } else if (WANTED.has(id)) values.set(id, { type: TYPE.string8, bytes: data })
     }

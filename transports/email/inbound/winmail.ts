@@ -1,7 +1,7 @@
 import { detectMimeType } from 'nodemailer/lib/mime-funcs'
 import { defined } from '../../../src/lib/defined.ts'
 import { bareContentId, oneLine, type Part, partName } from './part.ts'
-import { ATTRIBUTE, PROPERTY, readTnef, type Tnef, TYPE, type Values } from './tnef.ts'
+import { ID, readTnef, type Tnef, TYPE, type Values } from './tnef.ts'
 
 /** What a winmail.dat holds. Nothing in it is trusted. */
 export type Winmail = {
@@ -38,15 +38,15 @@ export function readWinmail(bytes: Uint8Array, depth = 0): Winmail | undefined {
   const tnef = readTnef(bytes)
   if (!tnef) return undefined
   const { message, attachments } = tnef
-  const text = tnef.text(message, PROPERTY.body, ATTRIBUTE.body)
-  const html = tnef.text(message, PROPERTY.html)
-  const messageClass = tnef.text(message, ATTRIBUTE.messageClass, PROPERTY.messageClass)
+  const text = tnef.text(message, ID.body, ID.bodyText)
+  const html = tnef.text(message, ID.html)
+  const messageClass = tnef.text(message, ID.messageClass, ID.class)
   const read = attachments.map((values) => partsOf(tnef, values, depth))
   const parts = read.flatMap((each) => each.parts)
   return {
     text,
     html,
-    isRtf: !text && !html && message.has(PROPERTY.rtf),
+    isRtf: !text && !html && message.has(ID.rtf),
     parts: parts.slice(0, MAX_PARTS).map((part, index) => ({ ...part, name: partName(part.name, index) })),
     whole:
       tnef.whole &&
@@ -60,17 +60,17 @@ export function readWinmail(bytes: Uint8Array, depth = 0): Winmail | undefined {
 function partsOf(tnef: Tnef, values: Values, depth: number): Pick<Winmail, 'parts' | 'whole'> {
   const text = (...ids: number[]) => oneLine(tnef.text(values, ...ids).slice(0, MAX_NAME))
   const name =
-    text(PROPERTY.attachLongFilename, ATTRIBUTE.attachTransportFilename, ATTRIBUTE.attachTitle) ||
-    text(PROPERTY.attachFilename, PROPERTY.displayName)
-  const { type, bytes } = values.get(PROPERTY.attachData) ?? values.get(ATTRIBUTE.attachData) ?? {}
+    text(ID.attachLongFilename, ID.attachTransportFilename, ID.attachTitle) ||
+    text(ID.attachFilename, ID.displayName)
+  const { type, bytes } = values.get(ID.attachData) ?? values.get(ID.attachContent) ?? {}
   if (!bytes) return { parts: [], whole: false }
   const content = type === TYPE.object ? bytes.subarray(INTERFACE_ID) : bytes
   const inner = depth < MAX_DEPTH ? readWinmail(content, depth + 1) : undefined
   if (inner) return { parts: [...bodyOf(inner, name), ...inner.parts], whole: false }
-  const mimeType = text(PROPERTY.attachMimeTag)
-  const contentId = bareContentId(text(PROPERTY.attachContentId))
-  const flags = values.get(PROPERTY.attachFlags)?.bytes[0] ?? 0
-  const isHidden = Boolean(flags & RENDERED_IN_BODY) || values.get(PROPERTY.attachmentHidden)?.bytes[0] === 1
+  const mimeType = text(ID.attachMimeTag)
+  const contentId = bareContentId(text(ID.attachContentId))
+  const flags = values.get(ID.attachFlags)?.bytes[0] ?? 0
+  const isHidden = Boolean(flags & RENDERED_IN_BODY) || values.get(ID.attachmentHidden)?.bytes[0] === 1
   const part = {
     name,
     type: MIME_TYPE.test(mimeType) ? mimeType.toLowerCase() : detectMimeType(name),

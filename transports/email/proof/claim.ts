@@ -95,8 +95,6 @@ const READ =
 const MAX_HEAD = 256 * 1024
 /** Blanks may stand before the colon (RFC 5322, section 4.5). */
 const FIELD = /^([!-9;-~]+)([ \t]*):/
-/** Written by what kept the mail in a file of many. */
-const ENVELOPE = /^>?From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:[-+\w]+ )?\d{4}$/
 
 /** Up to the first empty line, without it. */
 function headIn(raw: Buffer): string {
@@ -108,10 +106,8 @@ function headIn(raw: Buffer): string {
 /** Every reader sees the end of a head that passes this at the same place, and the same lines in the headers that count. */
 function malformed(head: string): string | undefined {
   if (head.length > MAX_HEAD) return `its headers are over ${MAX_HEAD} bytes`
-  const lines = head.split(/\r?\n/)
-  if (ENVELOPE.test(lines[0] ?? '')) lines.shift()
   let name: string | undefined
-  for (const line of lines) {
+  for (const line of head.split(/\r?\n/)) {
     const field = FIELD.exec(line)
     if (field) name = field[1]?.toLowerCase() ?? ''
     else if (name === undefined || !mayContinue(line, name)) return 'its headers have lines that are none'
