@@ -1,9 +1,10 @@
 import { compile, type HtmlToTextOptions } from 'html-to-text'
-import { Lexer, Marked, type Token } from 'marked'
+import { Marked } from 'marked'
 import sanitizeHtml from 'sanitize-html'
 
-const SYNTAX = { gfm: true, breaks: true }
-const marked = new Marked(SYNTAX, {
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
   renderer: {
     html: ({ text }) =>
       text.replaceAll(TAG, (tag, name: string) => (ELEMENTS.has(name.toLowerCase()) ? tag : escaped(tag))),
@@ -60,8 +61,8 @@ const STYLES: Record<string, string> = {
 const MAX_MARKDOWN = 50_000
 const SPACES = ' '.repeat(100)
 const TOO_MANY_SPACES = / {101,}/g
-/** The lexer pairs marks of emphasis in quadratic time; nobody writes so many into one paragraph. */
-const MAX_MARKS = 250
+/** The lexer pairs marks of emphasis in quadratic time; nobody writes so many into one mail. */
+const MAX_MARKS = 2000
 const MARKS = /\*+|_+|~+/g
 
 /** The two parts of a mail that say the same. */
@@ -70,32 +71,20 @@ export type Rendered = { html: string; text: string }
 /**
  * Renders markdown for mail: as an HTML document for mail clients, and as the plain text that a person would have
  * typed. What a skill repeats from a mail may be hostile, so only harmless tags stay: no script, no form, no remote
- * image that would tell when the mail is read. What is too long or nested too deep to be read as markdown stays as it is.
+ * image that would tell when the mail is read. What is too long, nested too deep or marked too often to be
+ * read as markdown stays as it is.
  */
 export function renderMarkdown(markdown: string): Rendered {
-  if (markdown.length > MAX_MARKDOWN) return asItIs(markdown)
+  const isTooMuch = markdown.length > MAX_MARKDOWN || (markdown.match(MARKS)?.length ?? 0) > MAX_MARKS
+  if (isTooMuch) return asItIs(markdown)
   try {
-    const tokens = tokensOf(markdown.replaceAll('\r\n', '\n').replaceAll(TOO_MANY_SPACES, SPACES))
-    if (!tokens) return asItIs(markdown)
-    const html = sanitized(marked.parser(tokens))
+    const html = sanitized(marked.parse(markdown.replaceAll(TOO_MANY_SPACES, SPACES), { async: false }))
     return { html: toDocument(html), text: toText(html).replaceAll(/ +$/gm, '') }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     // The library nests calls as deep as quotes and lists are nested, and a mail can nest them as deep as it likes.
     return asItIs(markdown)
   }
-}
-
-/** Undefined where a paragraph has too many marks. */
-function tokensOf(markdown: string): Token[] | undefined {
-  const lexer = new Lexer(SYNTAX)
-  lexer.blockTokens(markdown, lexer.tokens)
-  if (lexer.inlineQueue.some(({ src }) => (src.match(MARKS)?.length ?? 0) > MAX_MARKS)) return undefined
-  for (const { src, tokens } of lexer.inlineQueue) {
-    lexer.state.inRawBlock = false
-    lexer.inlineTokens(src, tokens)
-  }
-  return lexer.tokens
 }
 
 function asItIs(text: string): Rendered {
