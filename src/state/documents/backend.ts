@@ -8,7 +8,7 @@ import type { Change } from './spec.ts'
 export type DocumentBackend = {
   /** Where a document is, for messages to people. */
   locate(name: string): string
-  /** What is there now; may answer from memory where nothing changed. Not to be modified. */
+  /** What is there now, for the caller to keep. */
   read(name: string): Promise<Stored>
   /**
    * The one way to write. Calls `work` with what is there while no other writer, in any process, can come

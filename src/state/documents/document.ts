@@ -2,7 +2,8 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { Commit, DocumentBackend, Stored } from './backend.ts'
-import { replay, rescue } from './past.ts'
+import { replay, rescue } from './events.ts'
+
 import { diff } from './patch.ts'
 import { compileSchema } from './schema.ts'
 import {
@@ -66,8 +67,6 @@ export function createDocument<T extends JsonObject>(
 ): StateDocument<T> {
   const { name } = spec
   const check = compileSchema<T>(spec)
-  /** What was checked; a back end gives the same object while nothing changed. */
-  const known = new WeakMap<JsonObject, T>()
   let last: Promise<unknown> = Promise.resolve()
   /** One after the other in this process; others are kept out by the back end. */
   const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
@@ -77,10 +76,7 @@ export function createDocument<T extends JsonObject>(
   }
 
   return {
-    async load() {
-      const { document, revision } = await ready()
-      return { document: copyOf(document), revision }
-    },
+    load: ready,
     update: (mutate, options) => inTurn(() => update(mutate, options)),
     replay: (until) => replay(backend.changes(name, 0), until),
     history: (after = 0) => backend.changes(name, after),
@@ -114,7 +110,6 @@ export function createDocument<T extends JsonObject>(
     { actor = SYSTEM, expect }: UpdateOptions = {},
   ): Promise<Updated<T, R>> {
     for (;;) {
-      await ready()
       const job: { updated?: Updated<T, R> } = {}
       await backend.transact(name, (stored) => {
         delete job.updated
@@ -134,6 +129,7 @@ export function createDocument<T extends JsonObject>(
           : undefined
       })
       if (job.updated) return job.updated
+      await ready()
     }
   }
 
@@ -198,12 +194,9 @@ export function createDocument<T extends JsonObject>(
   }
 
   function checked(document: JsonObject, refusal: (details: string) => TriviumError): T {
-    const earlier = known.get(document)
-    if (earlier) return earlier
     const found = check(document)
-    if (!found.ok) throw refusal(found.details)
-    known.set(document, found.document)
-    return found.document
+    if (found.ok) return found.document
+    throw refusal(found.details)
   }
 
   function whole(revision: number, event: Change['event'], document: JsonObject, actor = SYSTEM): Commit {

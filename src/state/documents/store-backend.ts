@@ -33,20 +33,16 @@ export function createStoreBackend(options: {
   const eventsOf = (name: string) => `document-events:${name}:`
   const eventKey = (name: string, seq: number) => `${eventsOf(name)}${String(seq).padStart(12, '0')}`
   const eventKeys = (name: string) => values.list(eventsOf(name), Number.MAX_SAFE_INTEGER)
-  const cache = new Map<string, { version: number; head: Head }>()
 
-  /** `version` 0: there is none. `stored` is the same object while the version is. */
+  /** `version` 0: there is none. */
   const read = async (name: string): Promise<{ version: number; stored: Stored; head?: Head }> => {
     const found = await values.get(headKey(name))
     if (!found) return { version: 0, stored: { revision: await lastEvent(name), missing: true } }
-    const { version, value } = found
-    const known = cache.get(name)
-    const head = known?.version === version ? known.head : value
+    const { version, value: head } = found
     if (!isHead(head)) {
-      const edited = { text: JSON.stringify(value), at: 0 }
+      const edited = { text: JSON.stringify(head), at: 0 }
       return { version, stored: { revision: await lastEvent(name), edited } }
     }
-    cache.set(name, { version, head })
     return { version, head, stored: { revision: head.revision, document: head.document } }
   }
 
@@ -86,7 +82,6 @@ export function createStoreBackend(options: {
         const next: Head = { revision, document: commit.document, changes, before }
         const written = await values.set(headKey(name), next, { ifVersion: version })
         if (written !== undefined) {
-          cache.set(name, { version: written, head: next })
           if (isWhole) await trim(name, revision)
           return
         }
@@ -119,10 +114,7 @@ export function createStoreBackend(options: {
       }
       return kept
     },
-    async close() {
-      cache.clear()
-      options.close?.()
-    },
+    close: async () => options.close?.(),
   }
 }
 
