@@ -60,8 +60,10 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
   const assistant = createAssistant({ state, logs, now })
   const ledger = createCallLedger(
     store.kind === 'redis'
-      ? createStoreCallJournal({ kv: store.kv, by: owner, now })
+      ? createStoreCallJournal(store.kv)
       : createFileCallJournal({ path: join(dataDir, 'pending_calls.jsonl'), now }),
+    owner,
+    now,
   )
   const record = async (entry: ActivityEntry) => {
     try {

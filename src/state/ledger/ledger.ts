@@ -2,30 +2,34 @@ import type { CallService } from '../../core/assistant-services.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 
-/** How a call ended. `unknown`: in an error that does not tell whether it happened. */
-export type CallOutcome =
+/** What is known of one call. `unknown`: it ended in an error that does not tell whether it happened. */
+export type CallRecord = { key: string; time: string; by: string } & (
+  | { state: 'started' }
   | { state: 'done'; result: Json }
-  | { state: 'unknown'; error: string }
-  | { state: 'failed'; error: string }
+  | { state: 'unknown' | 'failed'; error: string }
+)
 
-/** What is known of one call. */
-export type CallRecord = { key: string; time: string; by: string } & (CallOutcome | { state: 'started' })
+/** Where calls are recorded; durable when a promise resolves. */
+export type CallJournal = {
+  /**
+   * Writes what `work` makes of the record of a call, while nobody else can write it; undefined writes nothing.
+   * Returns the record before. `work` must not throw, and may be called again.
+   */
+  swap(
+    key: string,
+    work: (found: CallRecord | undefined) => CallRecord | undefined,
+  ): Promise<CallRecord | undefined>
+  all(): Promise<CallRecord[]>
+  close(): Promise<void>
+}
 
 /** Nobody knows whether it happened, or it runs right now. */
 export function isUnfinished({ state }: CallRecord): boolean {
   return state === 'started' || state === 'unknown'
 }
 
-/** Where calls are recorded; durable when a promise resolves. */
-export type CallJournal = {
-  /** Records the start, unless the key is there and not `failed`; then that record is the answer. */
-  begin(key: string): Promise<CallRecord | undefined>
-  end(key: string, outcome: CallOutcome): Promise<void>
-  get(key: string): Promise<CallRecord | undefined>
-  /** Every record that is started or unknown, oldest first. */
-  unfinished(): Promise<CallRecord[]>
-  close(): Promise<void>
-}
+/** How long (ms) a call is remembered. */
+export const KEEP_CALLS = 7 * 86_400_000
 
 export type CallLedger = CallService & { close(): Promise<void> }
 
@@ -33,23 +37,28 @@ export type CallLedger = CallService & { close(): Promise<void> }
  * Makes the ledger over a journal. `once` runs a call once for its key, over retries and crashes: later calls with the
  * same key get the recorded result; calls at the same time in this process share one run. Where an earlier one was
  * started and its outcome is not known, it throws `call_unknown` and does not run. After an error that proves that the
- * call did not happen, the next `once` runs again.
+ * call did not happen, the next `once` runs again. `by` names this process in the records.
  */
-export function createCallLedger(journal: CallJournal): CallLedger {
+export function createCallLedger(journal: CallJournal, by: string, now: () => number = Date.now): CallLedger {
   const running = new Map<string, Promise<Json>>()
+  const entry = (key: string) => ({ key, time: new Date(now()).toISOString(), by })
 
   const run = async (key: string, call: () => Promise<Json> | Json): Promise<Json> => {
-    const earlier = await journal.begin(key)
+    const mayRun = (found: CallRecord | undefined) => !found || found.state === 'failed'
+    const earlier = await journal.swap(key, (found) =>
+      mayRun(found) ? { ...entry(key), state: 'started' } : undefined,
+    )
     if (earlier?.state === 'done') return earlier.result
-    if (earlier) throw new TriviumError('call_unknown', { key, time: earlier.time })
+    if (earlier && !mayRun(earlier)) throw new TriviumError('call_unknown', { key, time: earlier.time })
     let result: Json
     try {
       result = (await call()) ?? null
     } catch (error) {
-      await journal.end(key, { state: didNotHappen(error) ? 'failed' : 'unknown', error: reasonOf(error) })
+      const state = didNotHappen(error) ? 'failed' : 'unknown'
+      await journal.swap(key, () => ({ ...entry(key), state, error: reasonOf(error) }))
       throw error
     }
-    await journal.end(key, { state: 'done', result })
+    await journal.swap(key, () => ({ ...entry(key), state: 'done', result }))
     return result
   }
 
@@ -61,14 +70,19 @@ export function createCallLedger(journal: CallJournal): CallLedger {
       running.set(key, started)
       return started
     },
-    unfinished: () => journal.unfinished(),
+    async unfinished() {
+      const calls = await journal.all()
+      return calls.filter(isUnfinished).sort((a, b) => (a.time < b.time ? -1 : 1))
+    },
     async settle({ key, happened, result }) {
       if (!happened && result !== null)
         throw new TriviumError('usage', { details: 'A call that did not happen has no result.' })
-      const record = await journal.get(key)
-      if (!record || record.state === 'done') throw new TriviumError('not_found', { path: `call ${key}` })
-      const notHappened = { state: 'failed', error: 'settled: it did not happen' } as const
-      await journal.end(key, happened ? { state: 'done', result } : notHappened)
+      const isOpen = (found: CallRecord | undefined) => found !== undefined && found.state !== 'done'
+      const settled: CallRecord = happened
+        ? { ...entry(key), state: 'done', result }
+        : { ...entry(key), state: 'failed', error: 'settled: it did not happen' }
+      const found = await journal.swap(key, (record) => (isOpen(record) ? settled : undefined))
+      if (!isOpen(found)) throw new TriviumError('not_found', { path: `call ${key}` })
       return { ok: true }
     },
     close: () => journal.close(),
