@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerSlips } from '../../src/core/assistant-services.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { defineSkill } from '../../src/core/skill.ts'
 
@@ -13,22 +14,13 @@ export default defineSkill({
     text: z.string().trim().default('').describe('The work; in front of it, with a colon, who does it'),
     worker: z.string().min(1).exactOptional().describe('Who does it; default: whoever works as "worker"'),
   }),
-  async run({ args, services, call, message }) {
-    const [, named, rest] = (args.worker === undefined && WORKER_FIRST.exec(args.text)) || []
-    const task = rest ?? args.text
-    if (task === '') {
-      if (message) return { text: HINT }
-      throw new TriviumError('usage', { details: HINT })
-    }
-    const worker = args.worker ?? named ?? 'worker'
-    try {
+  run: ({ args, services, call }) =>
+    answerSlips(call, async () => {
+      const [, named, rest] = (args.worker === undefined && WORKER_FIRST.exec(args.text)) || []
+      const task = rest ?? args.text
+      if (task === '') throw new TriviumError('usage', { details: HINT })
+      const worker = args.worker ?? named ?? 'worker'
       const delegation = await services.assistant.delegate({ worker, task }, call)
       return { text: `Delegated ${delegation.id} to ${worker}.`, delegation }
-    } catch (error) {
-      // In a chat it deserves an answer; a program gets the error.
-      if (message && error instanceof TriviumError && error.code === 'limit_reached')
-        return { text: error.message }
-      throw error
-    }
-  },
+    }),
 })

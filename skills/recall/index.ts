@@ -10,7 +10,7 @@ export default defineSkill({
   }),
   async run({ args, services, call }) {
     const query = args.text.trim()
-    const notes = await services.assistant.recall({ limit: args.limit, ...(query ? { query } : {}) }, call)
+    const notes = await services.assistant.recall({ limit: args.limit, query }, call)
     const lines = notes.map(({ id, text }) => `${id}: ${text}`)
     const nothing = query ? `No note contains "${query}".` : 'There are no notes yet.'
     return { text: lines.length > 0 ? lines.join('\n') : nothing, notes }

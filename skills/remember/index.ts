@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerSlips } from '../../src/core/assistant-services.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { defineSkill } from '../../src/core/skill.ts'
 
@@ -8,19 +9,10 @@ export default defineSkill({
   name: 'remember',
   description: 'Keeps a note for good: "remember the milk". The same text again is another note.',
   args: z.object({ text: z.string().trim().default('').describe('What to remember') }),
-  async run({ args, services, call, message }) {
-    if (args.text === '') {
-      if (message) return { text: HINT }
-      throw new TriviumError('usage', { details: HINT })
-    }
-    try {
-      const note = await services.assistant.remember({ text: args.text }, call)
+  run: ({ args: { text }, services, call }) =>
+    answerSlips(call, async () => {
+      if (text === '') throw new TriviumError('usage', { details: HINT })
+      const note = await services.assistant.remember({ text }, call)
       return { text: `Stored note ${note.id}.`, note }
-    } catch (error) {
-      // In a chat it deserves an answer; a program gets the error.
-      if (message && error instanceof TriviumError && error.code === 'limit_reached')
-        return { text: error.message }
-      throw error
-    }
-  },
+    }),
 })

@@ -25,12 +25,8 @@ export default defineSkill({
       .describe('After a pause: skip what was missed, run once, or within: 5m'),
     args: z.record(z.string(), z.json()).default({}).describe('Arguments for the skill'),
   }),
-  run({ args: { every, ...rest }, services, call }) {
-    return services.schedules.create(
-      { ...rest, ...(every === undefined ? {} : { every: interval(every) }) },
-      call,
-    )
-  },
+  run: ({ args: { every, ...rest }, services, call }) =>
+    services.schedules.create({ ...rest, ...(every !== undefined && { every: interval(every) }) }, call),
 })
 
 function interval(text: string): number {

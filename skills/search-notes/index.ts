@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerSlips } from '../../src/core/assistant-services.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { defineSkill } from '../../src/core/skill.ts'
 
@@ -12,15 +13,13 @@ export default defineSkill({
     in: z.string().exactOptional().describe('Only this channel (gateway)'),
     limit: z.number().int().min(1).max(100).default(10).describe('The best so many'),
   }),
-  async run({ args: { text: query, ...options }, services, call, message }) {
-    if (query === '') {
-      if (message) return { text: HINT }
-      throw new TriviumError('usage', { details: HINT })
-    }
-    const search = await services.assistant.search({ query, ...options }, call)
-    const lines = search.results.map(({ ref, channel, text }) => `${ref} (${channel}): ${shorten(text)}`)
-    return { text: lines.length > 0 ? lines.join('\n') : `Nothing was found for "${query}".`, search }
-  },
+  run: ({ args: { text: query, ...options }, services, call }) =>
+    answerSlips(call, async () => {
+      if (query === '') throw new TriviumError('usage', { details: HINT })
+      const search = await services.assistant.search({ query, ...options }, call)
+      const lines = search.results.map(({ ref, channel, text }) => `${ref} (${channel}): ${shorten(text)}`)
+      return { text: lines.length > 0 ? lines.join('\n') : `Nothing was found for "${query}".`, search }
+    }),
 })
 
 function shorten(text: string): string {

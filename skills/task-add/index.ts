@@ -18,7 +18,9 @@ export default defineSkill({
   run({ args: { kind, title, acceptance, target, reviewer }, services, call }) {
     if (kind === 'build') return services.workbench.addTask({ kind, title, acceptance }, call)
     if (target === undefined) throw new TriviumError('usage', { details: 'A review needs a target.' })
-    const review = { kind, title, target }
-    return services.workbench.addTask(reviewer === undefined ? review : { ...review, reviewer }, call)
+    return services.workbench.addTask(
+      { kind, title, target, ...(reviewer !== undefined && { reviewer }) },
+      call,
+    )
   },
 })

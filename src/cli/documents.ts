@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { transports } from '../../transports/registry.ts'
 import { readEnvironment } from '../config/environment.ts'
+import { configPath } from '../config/load-config.ts'
 import { createLogger } from '../control/logger.ts'
 import { openStore } from '../daemon/open-store.ts'
 import { createStateDocuments } from '../daemon/state-documents.ts'
@@ -19,35 +20,28 @@ export async function withManager<T>(
   { name, dir }: { name: string; dir?: string },
   work: (manager: StateManager) => Promise<T>,
 ): Promise<T> {
-  const { manager, close } = name === 'state' ? await openAssistant(environs) : await openBoard(environs, dir)
-  try {
-    return await work(manager)
-  } finally {
-    await manager.close()
-    await close?.()
-  }
+  await using closing = new AsyncDisposableStack()
+  const manager =
+    name === 'state'
+      ? await openAssistant(environs, closing)
+      : (await openWorkbench({ dir: await workbenchDir(environs, dir) })).manager
+  closing.defer(() => manager.close())
+  return await work(manager)
 }
 
-async function openBoard(environs: Environs, dir?: string): Promise<Opened> {
-  return await openWorkbench({ dir: await workbenchDir(environs, dir) })
-}
-
-type Opened = { manager: StateManager; close?: () => Promise<void> }
-
-async function openAssistant(environs: Environs): Promise<Opened> {
+async function openAssistant(environs: Environs, closing: AsyncDisposableStack): Promise<StateManager> {
   const { daemon } = await loadFor(environs)()
   const { dataDir } = daemon
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.
-  if (daemon.redisUrl === undefined) return { manager: createStateDocuments({ dataDir, log }) }
-  const toEvent = createToEvent(new Map(Object.entries(transports)))
-  const store = await openStore({ daemon, toEvent, log })
-  return { manager: createStateDocuments({ dataDir, store, log }), close: () => store.close() }
+  if (daemon.redisUrl === undefined) return createStateDocuments({ dataDir, log })
+  const store = await openStore({ daemon, toEvent: createToEvent(new Map(Object.entries(transports))), log })
+  closing.defer(() => store.close())
+  return createStateDocuments({ dataDir, store, log })
 }
 
 /** The folder of the workbench: as given, else beside routes.yaml, which need not be there or be right. */
 export async function workbenchDir({ env, cwd, path }: Environs, dir?: string): Promise<string> {
   if (dir !== undefined) return resolve(cwd, dir)
-  const { TRIVIUM_CONFIG } = await readEnvironment(cwd, env)
-  return workbenchDirOf(resolve(cwd, path ?? (TRIVIUM_CONFIG || 'routes.yaml')))
+  return workbenchDirOf(configPath(cwd, await readEnvironment(cwd, env), path))
 }

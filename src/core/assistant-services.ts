@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Call } from './call.ts'
+import { TriviumError } from './errors.ts'
 import type { Json } from './json.ts'
 
 const time = z.string().meta({ format: 'date-time' })
@@ -179,4 +180,19 @@ export function channelOf({ message, caller }: Call): string {
 /** The channel to which somebody of whom there is no proof is confined: their own conversation. */
 export function confinedTo({ message }: Call): string | undefined {
   return message && !message.from.verified ? `${message.gateway}/${message.conversation}` : undefined
+}
+
+const SLIPS = new Set(['usage', 'not_found', 'limit_reached'])
+
+/** Runs what somebody asked for. In a chat a slip of theirs gets an answer; a program gets the error. */
+export async function answerSlips<T>(
+  { message }: Pick<Call, 'message'>,
+  work: () => Promise<T>,
+): Promise<T | { text: string }> {
+  try {
+    return await work()
+  } catch (error) {
+    if (message && error instanceof TriviumError && SLIPS.has(error.code)) return { text: error.message }
+    throw error
+  }
 }

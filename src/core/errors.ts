@@ -46,7 +46,7 @@ export const catalogue = {
   signature_invalid: entry('The request to gateway {gateway} is not authentic: {reason}.', 401),
   method_not_allowed: entry('{method} is not allowed at {path}; use {allowed}.', 405),
   upgrade_required: entry('{path} speaks WebSocket; connect with a WebSocket client.', 426),
-  not_found: entry('There is nothing at {path}.', 404),
+  not_found: entry('There is no {path}.', 404),
   bad_request: entry('The request cannot be read: {reason}.', 400),
   unauthorized: entry(
     'A valid bearer token is needed; it is in <data dir>/control-token or TRIVIUM_TOKEN.',

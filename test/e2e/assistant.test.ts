@@ -137,11 +137,14 @@ describe('the assistant on the command line, with no daemon and no configuration
   })
 
   test('a slip gets an answer, and is no dead letter', async () => {
-    assert.equal(await say(site, 'remember'), 'Say what to remember: remember the milk.')
-    assert.equal(await say(site, 'search'), 'Say what to search for: search invoices.')
-    assert.equal(await say(site, 'forget'), 'Say which note: forget memory-1.')
-    assert.equal(await say(site, 'forget memory-99'), 'There is no note memory-99.')
-    assert.match(await say(site, 'delegate'), /^Say what is to be done/)
+    for (const [said, answer] of [
+      ['remember', /^Say what to remember/],
+      ['search', /^Say what to search for/],
+      ['forget', /^Say which note/],
+      ['forget memory-99', /no memory-99/],
+      ['delegate', /^Say what is to be done/],
+    ] as const)
+      assert.match(await say(site, said), answer)
   })
 
   test('history tells what was said, and what was done about it', async () => {
@@ -210,7 +213,7 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, () => {
     assert.equal(await unknown('recall'), 'memory-3: the tea')
     assert.match(await unknown('search milk tea'), /^Nothing was found/)
     assert.match(await unknown('search tea'), /^memory-3 /)
-    assert.equal(await unknown('forget memory-1'), 'There is no note memory-1.')
+    assert.match(await unknown('forget memory-1'), /no memory-1/)
     assert.match(await unknown('delegate ada: dig'), /^You said/)
     const other = await openChat(t, `${daemon.url}/open`)
     assert.equal(await other('recall tea'), 'No note contains "tea".')

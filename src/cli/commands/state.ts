@@ -3,7 +3,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { parseDuration } from '../../core/units.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench } from '../../state/workbench/init.ts'
-import type { AddCommand, CommandContext } from '../command.ts'
+import { type AddCommand, type CommandContext, usage, wholeNumber } from '../command.ts'
 import { withManager, workbenchDir } from '../documents.ts'
 import { show } from '../terminal.ts'
 
@@ -102,22 +102,14 @@ function showDocument(context: CommandContext, name: string, { document, revisio
 
 function momentOf({ until, revision }: ReplayOptions): number | { revision: number } {
   if (revision !== undefined) {
-    const number = Number(revision)
-    if (until === undefined && Number.isInteger(number) && number >= 0) return { revision: number }
-    throw usage('--revision is a whole number, and stands without --until')
+    if (until !== undefined) throw usage('--revision stands without --until.')
+    return { revision: wholeNumber('--revision', revision) }
   }
   if (until === undefined) throw usage('Say when: --until <time>, or --revision <n>.')
-  const ago = parseDuration(until)
-  // A bare number is a duration in ms to `parseDuration`; here it is more likely a Unix time.
-  const time = ago === undefined || /^\d+$/.test(until) ? readTime(until) : Date.now() - ago
+  if (/^\d{10,}$/.test(until)) return Number(until)
+  // To `parseDuration` a bare number is a duration in ms; here it is a year.
+  const ago = /^\d+$/.test(until) ? undefined : parseDuration(until)
+  const time = ago === undefined ? Date.parse(until) : Date.now() - ago
   if (Number.isNaN(time)) throw usage(`--until is a time such as 2026-11-21T10:00:00Z, or 2h, not ${until}`)
   return time
-}
-
-function readTime(text: string): number {
-  return /^\d{10,}$/.test(text) ? Number(text) : Date.parse(text)
-}
-
-function usage(details: string): TriviumError {
-  return new TriviumError('usage', { details })
 }

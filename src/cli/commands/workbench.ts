@@ -1,10 +1,10 @@
 import { userInfo } from 'node:os'
 import type { NewWorkbenchTask, WorkbenchTask, WorkbenchUpdate } from '../../core/assistant-services.ts'
-import { TriviumError } from '../../core/errors.ts'
+import { defined } from '../../lib/defined.ts'
 import type { Actor } from '../../state/documents/spec.ts'
 import { atWorkbench } from '../../state/workbench/project.ts'
 import type { Workbench } from '../../state/workbench/workbench.ts'
-import type { AddCommand } from '../command.ts'
+import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { workbenchDir } from '../documents.ts'
 import { show } from '../terminal.ts'
 
@@ -72,8 +72,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     .argument('[id]')
     .action((id: string | undefined) =>
       at(
-        (workbench, actor) =>
-          workbench.claim({ owner: actor.name, ...(id === undefined ? {} : { id }) }, actor),
+        (workbench, actor) => workbench.claim({ owner: actor.name, ...defined({ id }) }, actor),
         (task) => (task ? taskLine(task) : 'No task is open.'),
       ),
     )
@@ -84,8 +83,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     .option('--result <text>', 'what came of it')
     .action((id: string, { result }: { result?: string }) =>
       at(
-        (workbench, actor) =>
-          workbench.finish({ id, owner: actor.name, ...(result === undefined ? {} : { result }) }, actor),
+        (workbench, actor) => workbench.finish({ id, owner: actor.name, ...defined({ result }) }, actor),
         taskLine,
       ),
     )
@@ -99,34 +97,18 @@ export const addWorkbench: AddCommand = (program, context) => {
 
 function changesOf(options: UpdateOptions): WorkbenchUpdate {
   const { activeTask, nextAction, touched, assumption, risk, expect } = options
+  const active_task_id = activeTask === 'none' ? null : activeTask
   return {
-    set: {
-      ...(activeTask === undefined ? {} : { active_task_id: activeTask === 'none' ? null : activeTask }),
-      ...(nextAction === undefined ? {} : { next_action: nextAction }),
-    },
-    add: {
-      ...(touched ? { touched_files: touched } : {}),
-      ...(assumption ? { assumptions: assumption } : {}),
-      ...(risk ? { risks: risk } : {}),
-    },
-    ...(expect === undefined ? {} : { expect: revisionOf(expect) }),
+    set: defined({ active_task_id, next_action: nextAction }),
+    add: defined({ touched_files: touched, assumptions: assumption, risks: risk }),
+    ...(expect !== undefined && { expect: wholeNumber('--expect', expect) }),
   }
 }
 
 function taskOf(title: string, { acceptance, review, reviewer }: AddOptions): NewWorkbenchTask {
-  if (review !== undefined) {
-    const task = { kind: 'review', title, target: review } as const
-    return reviewer === undefined ? task : { ...task, reviewer }
-  }
+  if (review !== undefined) return { kind: 'review', title, target: review, ...defined({ reviewer }) }
   if (acceptance) return { kind: 'build', title, acceptance }
-  const details = 'Say how to see that it is done (--acceptance "…"), or what to look at (--review <target>).'
-  throw new TriviumError('usage', { details })
-}
-
-function revisionOf(text: string): number {
-  const revision = Number(text)
-  if (Number.isInteger(revision) && revision >= 0) return revision
-  throw new TriviumError('usage', { details: `--expect is a revision, a whole number, not ${text}` })
+  throw usage('Say how to see that it is done (--acceptance "…"), or what to look at (--review <target>).')
 }
 
 /** The workbench for people: the state, then the tasks that are not done. */
