@@ -4,8 +4,7 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { crashRounds } from '../state/crash-rounds.ts'
-import { memoryDir } from '../state/kit.ts'
-import { notes } from '../state/manager.contract.ts'
+import { memoryDir, notes } from '../state/kit.ts'
 
 const writer = fileURLToPath(import.meta.resolve('../state/race-writer.ts'))
 const WRITES = 4

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createFileBackend } from '../../src/state/documents/file-backend.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { createFaultDisk, seeded } from './fault-disk.ts'
-import { notes } from './manager.contract.ts'
+import { notes } from './kit.ts'
 
 /**
  * Kills the writer at a random step of a write, `rounds` times on the same files, and looks each time: the

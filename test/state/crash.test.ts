@@ -4,17 +4,19 @@ import { createFileBackend } from '../../src/state/documents/file-backend.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { crashRounds } from './crash-rounds.ts'
 import { createFaultDisk } from './fault-disk.ts'
-import { memoryDir } from './kit.ts'
-import { notes } from './manager.contract.ts'
+import { increment, memoryDir, notes } from './kit.ts'
 
 describe('State writes survive partial failures', () => {
-  test('a writer killed at any step leaves the old or the new document and loses nothing acknowledged', async (t) => {
-    assert.ok((await crashRounds(memoryDir(t), { rounds: 50, seed: 1, powerLoss: false })) > 25)
-  })
-
-  test('a loss of power at any step loses nothing acknowledged', async (t) => {
-    assert.ok((await crashRounds(memoryDir(t), { rounds: 50, seed: 2, powerLoss: true })) > 25)
-  })
+  for (const [what, powerLoss] of [
+    ['the death of the writer', false],
+    ['a loss of power', true],
+  ] as const) {
+    test(`${what} at any step leaves the old or the new document and loses nothing acknowledged`, async (t) => {
+      assert.ok(
+        (await crashRounds(memoryDir(t), { rounds: 50, seed: 1 + Number(powerLoss), powerLoss })) > 25,
+      )
+    })
+  }
 
   test('a step that fails fails the update, changes nothing, and the next one succeeds', async (t) => {
     for (let at = 1; at < 40; at += 1) {
@@ -23,10 +25,7 @@ describe('State writes survive partial failures', () => {
       const manager = createStateManager({ backend: createFileBackend({ dir, disk }), documents: [notes] })
       let done = 0
       for (let i = 0; i < 4; i += 1) {
-        const one = manager.update('notes', (draft) => {
-          draft.count = Number(draft.count) + 1
-        })
-        await one.then(
+        await manager.update('notes', increment).then(
           () => {
             done += 1
           },

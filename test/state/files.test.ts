@@ -18,8 +18,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { createFileBackend } from '../../src/state/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/state/documents/manager.ts'
 import { fullFiles } from '../../src/state/files/line-file.ts'
-import { temporaryDir } from './kit.ts'
-import { notes } from './manager.contract.ts'
+import { increment, notes, temporaryDir } from './kit.ts'
 
 function make(t: TestContext): { dir: string; path: string; events: string; open(): StateManager } {
   const dir = temporaryDir(t)
@@ -29,10 +28,6 @@ function make(t: TestContext): { dir: string; path: string; events: string; open
     return manager
   }
   return { dir, path: join(dir, 'notes.json'), events: join(dir, 'notes.events.jsonl'), open }
-}
-
-const increment = (document: JsonObject) => {
-  document.count = Number(document.count) + 1
 }
 
 // Named, because they are of the system and no package brings them.

@@ -2,10 +2,14 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { z } from 'zod'
 import type { Call } from '../../src/core/call.ts'
 import type { Event } from '../../src/core/event.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
 import type { Message } from '../../src/core/message.ts'
+import { jsonSchemaOf } from '../../src/state/documents/schema.ts'
+import type { DocumentSpec } from '../../src/state/documents/spec.ts'
 
 /** A fresh directory that goes when the test ends. */
 export function temporaryDir(t: Pick<TestContext, 'after'>, parent = tmpdir()): string {
@@ -57,4 +61,27 @@ export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1
     depth: 0,
     signal: new AbortController().signal,
   }
+}
+
+/** A small document of version 2: version 1 had `total` where 2 has `count`. */
+export const notes: DocumentSpec<{
+  schema_version: number
+  count: number
+  notes: { id: string; text: string }[]
+}> = {
+  name: 'notes',
+  version: 2,
+  schema: jsonSchemaOf(
+    z.strictObject({
+      schema_version: z.literal(2),
+      count: z.int().min(0),
+      notes: z.array(z.strictObject({ id: z.string(), text: z.string() })),
+    }),
+  ),
+  migrations: { 1: ({ total, ...rest }) => ({ ...rest, count: total ?? 0 }) },
+  initial: () => ({ schema_version: 2, count: 0, notes: [] }),
+}
+
+export const increment = (document: JsonObject) => {
+  document.count = Number(document.count) + 1
 }

@@ -9,8 +9,7 @@ import { fileFailure } from '../../src/core/errors.ts'
 import { createFileLock } from '../../src/lib/file-lock.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { until } from '../fixtures/until.ts'
-import { memoryDir } from './kit.ts'
-import { notes } from './manager.contract.ts'
+import { memoryDir, notes } from './kit.ts'
 
 const script = fileURLToPath(import.meta.resolve('./race-writer.ts'))
 
