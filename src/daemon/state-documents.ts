@@ -29,8 +29,7 @@ export function createStateDocuments(deps: {
   log: Log
   now?: () => number
 }): StateManager {
-  const { dataDir, store, log, now } = deps
-  const rest = { log, ...(now ? { now } : {}) }
+  const { dataDir, store, ...rest } = deps
   if (store?.kind !== 'redis') {
     return createStateManager({ dir: dataDir, documents: [assistantDocument], ...rest })
   }

@@ -2,6 +2,7 @@ import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { Reply } from '../core/transport.ts'
+import { defined } from '../lib/defined.ts'
 import type { Logs } from '../state/logs/logs.ts'
 
 /** Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) for every chat-like gateway. */
@@ -44,19 +45,12 @@ export function createTranscript(
     },
     processed(message, { approvalRequired, ...result }) {
       const { id: messageId, gateway: channel, text } = message
-      const event = 'message_processed'
-      const entry = { event, channel, text, ...result, approval_required: approvalRequired, messageId }
-      return attempt(() => logs.event(entry), message)
+      const about = { channel, text, ...result, approval_required: approvalRequired, messageId }
+      return attempt(() => logs.event({ event: 'message_processed', ...about }), message)
     },
     replied(reply) {
       const { gateway: channel, text: content, inReplyTo, conversation, to } = reply
-      const skill = skillOf(reply)
-      const meta = {
-        ...(skill === undefined ? {} : { skill }),
-        conversation,
-        ...(inReplyTo === undefined ? {} : { inReplyTo }),
-        ...(to === undefined ? {} : { to }),
-      }
+      const meta = defined({ skill: skillOf(reply), conversation, inReplyTo, to })
       return attempt(() => logs.message({ channel, role: 'assistant', content, meta }))
     },
   }

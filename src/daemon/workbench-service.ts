@@ -13,10 +13,8 @@ export function createWorkbenchService(dir: string, now?: () => number): Workben
     get: () => using(async (workbench) => ({ dir, ...(await workbench.get()) })),
     update: (args, call) => using((workbench) => workbench.update(args, agentOf(call))),
     addTask: (args, call) => using((workbench) => workbench.addTask(args, agentOf(call))),
-    claim: ({ owner, ...rest }, call) =>
-      using((workbench) => workbench.claim({ ...rest, owner: owner ?? nameOf(call) }, agentOf(call))),
-    finish: ({ owner, ...rest }, call) =>
-      using((workbench) => workbench.finish({ ...rest, owner: owner ?? nameOf(call) }, agentOf(call))),
+    claim: (args, call) => using((workbench) => workbench.claim(args, agentOf(call))),
+    finish: (args, call) => using((workbench) => workbench.finish(args, agentOf(call))),
   }
 }
 
@@ -25,11 +23,7 @@ export function workbenchDirOf(configFile: string): string {
   return join(dirname(configFile), 'workbench')
 }
 
-function agentOf(call: Call): Actor {
-  return { kind: 'agent', name: nameOf(call) }
-}
-
 /** Who asked, by name where one is known. */
-function nameOf({ caller, message }: Call): string {
-  return caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind
+function agentOf({ caller, message }: Call): Actor {
+  return { kind: 'agent', name: caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind }
 }

@@ -72,7 +72,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     .argument('[id]')
     .action((id: string | undefined) =>
       at(
-        (workbench, actor) => workbench.claim({ owner: actor.name, ...defined({ id }) }, actor),
+        (workbench, actor) => workbench.claim(defined({ id }), actor),
         (task) => (task ? taskLine(task) : 'No task is open.'),
       ),
     )
@@ -82,10 +82,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     .argument('<id>')
     .option('--result <text>', 'what came of it')
     .action((id: string, { result }: { result?: string }) =>
-      at(
-        (workbench, actor) => workbench.finish({ id, owner: actor.name, ...defined({ result }) }, actor),
-        taskLine,
-      ),
+      at((workbench, actor) => workbench.finish({ id, ...defined({ result }) }, actor), taskLine),
     )
 
   for (const nested of command.commands) {

@@ -143,7 +143,7 @@ export function createDocument<T extends JsonObject>(
 
   function madeReady(stored: Stored): Commit | undefined {
     if ('missing' in stored) return whole(stored.revision, 'bootstrap', spec.initial())
-    const found = 'edited' in stored ? parsed(stored.edited.text) : stored.document
+    const found = contentOf(stored)
     const current = upToDate(found)
     const isMigrated = current !== found
     if ('document' in stored && !isMigrated) return undefined
@@ -184,10 +184,8 @@ export function createDocument<T extends JsonObject>(
   }
 
   function usable(stored: Stored): JsonObject | undefined {
-    if ('missing' in stored) return undefined
     try {
-      const found = 'edited' in stored ? parsed(stored.edited.text) : stored.document
-      return checked(upToDate(found), brokenSchema)
+      return checked(upToDate(contentOf(stored)), brokenSchema)
     } catch {
       return undefined
     }
@@ -213,11 +211,21 @@ export function createDocument<T extends JsonObject>(
     return { seq, time: new Date(now()).toISOString(), event, actor: `${kind}:${who}`, ...content }
   }
 
-  function parsed(text: string): JsonObject {
+  function contentOf(stored: Stored): JsonObject {
+    if ('document' in stored) return stored.document
     try {
-      return parseDocument(text)
+      return parseDocument('edited' in stored ? stored.edited.text : '')
     } catch (error) {
       throw unreadable(reasonOf(error), error)
+    }
+  }
+
+  /** The version that the stored text states. Undefined: there is no text that states one. */
+  function statedVersion(stored: Stored): number | undefined {
+    try {
+      return versionOf(contentOf(stored))
+    } catch {
+      return undefined
     }
   }
 
@@ -231,16 +239,5 @@ export function createDocument<T extends JsonObject>(
 
   function unreadable(reason: string, cause?: unknown): TriviumError {
     return new TriviumError('state_corrupt', { path: backend.locate(name), name, reason }, { cause })
-  }
-}
-
-/** The version that the stored text states. Undefined: there is no text that states one. */
-function statedVersion(stored: Stored): number | undefined {
-  if ('missing' in stored) return undefined
-  if ('document' in stored) return versionOf(stored.document)
-  try {
-    return versionOf(parseDocument(stored.edited.text))
-  } catch {
-    return undefined
   }
 }

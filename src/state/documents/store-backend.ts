@@ -118,16 +118,8 @@ export function createStoreBackend(options: {
   }
 }
 
-function isHead(value: Json | Head): value is Json & Head {
-  if (!isJsonObject(value)) return false
-  const { revision, before, document, changes } = value
-  return (
-    typeof revision === 'number' &&
-    typeof before === 'number' &&
-    isJsonObject(document) &&
-    Array.isArray(changes) &&
-    changes.every(isChange)
-  )
+function isHead(value: Json): value is Json & Head {
+  return isJsonObject(value) && isJsonObject(value.document) && Array.isArray(value.changes)
 }
 
 function isChange(value: Json): value is Json & Change {

@@ -4,6 +4,7 @@ import { fileFailure } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { createBatcher } from '../../lib/batch.ts'
+import { defined } from '../../lib/defined.ts'
 import { disk } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { appendLines, rotate, unwritable } from '../files/line-file.ts'
@@ -67,7 +68,7 @@ export function createLogs(options: LogsOptions): Logs {
     message: ({ channel, role, content, meta = {}, time }) =>
       messages.append({ time: iso(time), channel, role, content, meta }),
     event: ({ event, channel, time, ...fields }) =>
-      events.append({ time: iso(time), event, ...(channel === undefined ? {} : { channel }), ...fields }),
+      events.append({ time: iso(time), event, ...defined({ channel }), ...fields }),
     history: (query = {}) => messages.read(query, (entry) => String(entry.content ?? '')),
     events: (query = {}) => events.read(query, (entry) => JSON.stringify(entry)),
     newestMessages: () => newestFirst(messages.path),

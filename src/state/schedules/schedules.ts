@@ -1,9 +1,10 @@
 import { channelOf, type Schedule, type ScheduleService } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AssistantState, nextId } from '../assistant/assistant-state.ts'
 import { LIMITS, requireRoom } from '../assistant/limits.ts'
@@ -62,10 +63,9 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
   return {
     async create({ name, misfire, timezone = 'UTC', args, ...rest }, call) {
       deps.requireSkill(rest.skill)
-      const by = makerOf(call)
       const schedule = {
         ...rest,
-        ...(by ? { by } : {}),
+        ...defined({ by: makerOf(call) }),
         name: name ?? rest.skill,
         misfire: misfireOf(misfire),
         timezone,
@@ -74,8 +74,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
         created: new Date(now()).toISOString(),
       }
       plannedTimes(schedule)
-      const text = JSON.stringify({ name: schedule.name, args })
-      requireRoom(LIMITS.scheduleArgs, text)
+      requireRoom(LIMITS.scheduleArgs, JSON.stringify({ name: schedule.name, args }))
       const { made } = await state.update((draft): Schedule => {
         requireRoom(LIMITS.schedules, draft.schedules.length)
         const one = { id: nextId(draft, 'schedule'), ...schedule }
@@ -89,7 +88,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       const { document } = await state.load()
       return document.schedules.map((schedule) => {
         const next = plannedTimes(schedule).next(now())
-        return next === undefined ? schedule : { ...schedule, next }
+        return { ...schedule, ...defined({ next }) }
       })
     },
     async delete({ id }) {
@@ -113,14 +112,9 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       stopping?.abort()
       await loop
       stopping = undefined
-      try {
-        await store.leases.release('scheduler', owner)
-      } catch (error) {
-        log.warn(
-          { error: reasonOf(error) },
-          'the scheduler could not give its lease back; it runs out in seconds',
-        )
-      }
+      await store.leases.release('scheduler', owner).catch((err) => {
+        log.warn({ err }, 'the scheduler could not give its lease back; it runs out in seconds')
+      })
     },
   }
 
@@ -129,8 +123,8 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       let wake = now() + LONGEST_SLEEP
       try {
         wake = Math.min(wake, await tick())
-      } catch (error) {
-        log.warn({ error: reasonOf(error) }, 'the scheduler could not do a round; it tries again')
+      } catch (err) {
+        log.warn({ err }, 'the scheduler could not do a round; it tries again')
       }
       await pause(Math.max(20, wake - now()), signal)
     }
@@ -145,11 +139,8 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       try {
         await handle(schedule)
         next = Math.min(next, plannedTimes(schedule).next(now()) ?? later)
-      } catch (error) {
-        log.warn(
-          { schedule: schedule.id, error: reasonOf(error) },
-          'a schedule could not fire; it is tried again',
-        )
+      } catch (err) {
+        log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it is tried again')
       }
     }
     return next

@@ -1,27 +1,22 @@
 import type { NewWorkbenchTask, WorkbenchTask, WorkbenchUpdate } from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
+import { defined } from '../../lib/defined.ts'
 import type { StateDocument } from '../documents/document.ts'
-import type { Actor, Snapshot } from '../documents/spec.ts'
+import type { Actor } from '../documents/spec.ts'
 import type { AgentState, TaskBoard } from './documents.ts'
 
-/**
- * The state that agents and people share in a repository; `WorkbenchService` says what each method does. Agents'
- * writes throw `state_human_touch` after a person's.
- */
-export type Workbench = {
-  get(): Promise<{ state: Snapshot<AgentState>; board: Snapshot<TaskBoard> }>
-  update(args: WorkbenchUpdate, actor: Actor): Promise<Snapshot<AgentState>>
-  addTask(args: NewWorkbenchTask, actor: Actor): Promise<WorkbenchTask>
-  claim(args: { id?: string; owner: string }, actor: Actor): Promise<WorkbenchTask | null>
-  finish(args: { id: string; owner: string; result?: string }, actor: Actor): Promise<WorkbenchTask>
-}
+/** The state that agents and people share in a repository. */
+export type Workbench = ReturnType<typeof createWorkbench>
 
-/** Makes the workbench over its two documents. `now` is Unix ms. */
+/**
+ * Makes the workbench over its two documents; `WorkbenchService` says what each method does. Agents' writes throw
+ * `state_human_touch` after a person's. `now` is Unix ms.
+ */
 export function createWorkbench(deps: {
   state: StateDocument<AgentState>
   board: StateDocument<TaskBoard>
   now(): number
-}): Workbench {
+}) {
   const { state, board, now } = deps
   const touch = (document: { last_human_touch: string | null }, actor: Actor) => {
     if (actor.kind === 'human') document.last_human_touch = new Date(now()).toISOString()
@@ -39,7 +34,7 @@ export function createWorkbench(deps: {
       const [agent, tasks] = await Promise.all([state.load(), board.load()])
       return { state: agent, board: tasks }
     },
-    async update({ set = {}, add = {}, expect }, actor) {
+    async update({ set = {}, add = {}, expect }: WorkbenchUpdate, actor: Actor) {
       const { document, revision } = await state.update(
         (draft) => {
           Object.assign(draft, set)
@@ -52,15 +47,16 @@ export function createWorkbench(deps: {
       )
       return { document, revision }
     },
-    addTask: (args, actor) =>
+    addTask: (args: NewWorkbenchTask, actor: Actor) =>
       onBoard(actor, (draft) => {
         const task: WorkbenchTask = { id: `task-${draft.next_id}`, status: 'open', ...args }
         draft.next_id += 1
         draft.tasks.push(task)
         return task
       }),
-    claim: ({ id, owner }, actor) =>
+    claim: ({ id, owner: who }: { id?: string; owner?: string }, actor: Actor) =>
       onBoard(actor, (draft) => {
+        const owner = who ?? actor.name
         const task =
           id === undefined ? draft.tasks.find(({ status }) => status === 'open') : taskOf(draft, id)
         if (!task) return null
@@ -68,12 +64,11 @@ export function createWorkbench(deps: {
         if (task.status === 'open') Object.assign(task, { status: 'claimed', owner })
         return task
       }),
-    finish: ({ id, owner, result }, actor) =>
+    finish: ({ id, owner, result }: { id: string; owner?: string; result?: string }, actor: Actor) =>
       onBoard(actor, (draft) => {
         const task = taskOf(draft, id)
-        if (task.status === 'open' || task.owner !== owner) throw notYours(task)
-        if (task.status === 'claimed')
-          Object.assign(task, { status: 'done', ...(result === undefined ? {} : { result }) })
+        if (task.status === 'open' || task.owner !== (owner ?? actor.name)) throw notYours(task)
+        if (task.status === 'claimed') Object.assign(task, { status: 'done' }, defined({ result }))
         return task
       }),
   }
