@@ -5,22 +5,13 @@ import { isMissing } from '../../lib/disk.ts'
 const CHUNK = 128 * 1024
 const NEWLINE = 10
 
-/** The whole lines of an open file from `place.offset` on, which moves behind them. Holds one chunk in memory. */
-export async function* linesAfter(handle: FileHandle, place: { offset: number }): AsyncGenerator<string> {
-  for (let size = CHUNK; ; ) {
-    const buffer = Buffer.allocUnsafe(size)
-    const { bytesRead } = await handle.read(buffer, 0, size, place.offset)
-    const end = buffer.subarray(0, bytesRead).lastIndexOf(NEWLINE)
-    if (end < 0 && bytesRead < size) return
-    if (end < 0) {
-      // One line is longer than the chunk.
-      size *= 2
-      continue
-    }
-    place.offset += end + 1
-    yield* buffer.toString('utf8', 0, end).split('\n')
-    size = CHUNK
-  }
+/** The whole lines of an open file from `place.offset` on, which moves behind them. Files are rotated before they are large. */
+export async function linesAfter(handle: FileHandle, place: { offset: number }): Promise<string[]> {
+  const { size } = await handle.stat()
+  const bytes = Buffer.alloc(Math.max(0, endOfLines(handle.fd, size) - place.offset))
+  await handle.read(bytes, 0, bytes.length, place.offset)
+  place.offset += bytes.length
+  return bytes.toString('utf8').split('\n').slice(0, -1)
 }
 
 /** The lines of an open file before `end`, newest first. A line ends at `end`; see `endOfLines`. */

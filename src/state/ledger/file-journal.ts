@@ -85,7 +85,7 @@ async function readCalls(path: string): Promise<Calls> {
   const calls: Calls = new Map()
   await using handle = await openIfThere(path)
   if (!handle) return calls
-  for await (const line of linesAfter(handle, { offset: 0 })) {
+  for (const line of await linesAfter(handle, { offset: 0 })) {
     const record = parse(line, path)
     calls.set(record.key, record)
   }

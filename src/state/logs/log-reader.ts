@@ -20,8 +20,8 @@ export type ReadOptions = {
 const FOLLOW_EVERY = 200
 
 /**
- * Reads a log over its full files and the current one, oldest first, with one chunk in memory (and with `limit` that
- * many entries). Lines that are no entry are passed over.
+ * Reads a log over its full files and the current one, oldest first, with one file in memory (with `limit` that many
+ * entries). Lines that are no entry are passed over.
  */
 export async function* readLog(path: string, options: ReadOptions = {}): AsyncGenerator<LogEntry> {
   const { limit, follow, signal, accept = () => true } = options
@@ -54,7 +54,7 @@ async function* rest(path: string, place: Place, accept: Accept): AsyncGenerator
     // It was put away since we listed the files.
     if (!handle || (await handle.stat()).ino !== inode) return yield* rest(path, place, accept)
     if (inode !== place.inode) Object.assign(place, { inode, offset: 0 })
-    for await (const line of linesAfter(handle, place)) {
+    for (const line of await linesAfter(handle, place)) {
       const entry = parse(line)
       if (entry && accept(entry)) yield entry
     }

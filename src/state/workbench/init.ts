@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { JsonObject } from '../../core/json.ts'
 import { disk, writeWhole } from '../../lib/disk.ts'
 import { type DocumentSpec, formatDocument } from '../documents/spec.ts'
 import { agentStateDocument, taskBoardDocument } from './documents.ts'
@@ -14,45 +13,29 @@ import { openWorkbench } from './project.ts'
 export async function initWorkbench(dir: string): Promise<string[]> {
   disk.makeDir(join(dir, 'migrations'))
   const written: string[] = []
-  for (const [name, text] of Object.entries(scaffold())) {
-    const path = join(dir, name)
-    if (existsSync(path)) continue
-    await writeWhole(path, text)
+  const unlessThere = async (name: string, write: (path: string) => Promise<unknown>) => {
+    if (existsSync(join(dir, name))) return
+    await write(join(dir, name))
     written.push(name)
   }
-  return [...written, ...(await firstDocuments(dir))]
-}
-
-/** Made by the manager, so that they do not count as a person's edit. */
-async function firstDocuments(dir: string): Promise<string[]> {
+  for (const spec of [agentStateDocument, taskBoardDocument]) {
+    await unlessThere(`${spec.name}.schema.json`, (path) => writeWhole(path, schemaFile(spec)))
+  }
+  await unlessThere('migrations/agent_state.v2-to-v3.mjs', (path) => writeWhole(path, MIGRATION))
+  await unlessThere('.gitignore', (path) => writeWhole(path, '*.lock\n*.tmp\n*.backup.json\n'))
+  // Made by the manager, so that they do not count as a person's edit.
   const { manager } = await openWorkbench({ dir })
   try {
-    const missing = manager.names().filter((name) => !existsSync(join(dir, `${name}.json`)))
-    for (const name of missing) await manager.load(name)
-    return missing.map((name) => `${name}.json`)
+    for (const name of manager.names()) await unlessThere(`${name}.json`, () => manager.load(name))
   } finally {
     await manager.close()
   }
+  return written
 }
 
-function scaffold(): Record<string, string> {
-  const files: Record<string, string> = {}
-  const specs: DocumentSpec[] = [agentStateDocument, taskBoardDocument]
-  for (const spec of specs) {
-    files[`${spec.name}.schema.json`] = formatDocument(schemaFile(spec))
-  }
-  files['migrations/agent_state.v2-to-v3.mjs'] = MIGRATION
-  files['.gitignore'] = '*.lock\n*.tmp\n*.backup.json\n'
-  return files
-}
-
-function schemaFile({ name, schema }: DocumentSpec): JsonObject {
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    $id: `${name}.schema.json`,
-    title: name,
-    ...schema,
-  }
+function schemaFile({ name, schema }: Pick<DocumentSpec, 'name' | 'schema'>): string {
+  const $schema = 'https://json-schema.org/draft/2020-12/schema'
+  return formatDocument({ $schema, $id: `${name}.schema.json`, title: name, ...schema })
 }
 
 const MIGRATION = `/**

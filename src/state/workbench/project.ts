@@ -15,7 +15,7 @@ import { createWorkbench, type Workbench } from './workbench.ts'
  */
 export async function openWorkbench(options: {
   dir: string
-  now?: () => number
+  now?: (() => number) | undefined
 }): Promise<{ workbench: Workbench; manager: StateManager }> {
   const { dir, now = Date.now } = options
   const agentState = await asProject(dir, agentStateDocument)
@@ -31,8 +31,7 @@ export async function atWorkbench<T>(
   options: { dir: string; now?: (() => number) | undefined },
   work: (workbench: Workbench) => Promise<T>,
 ): Promise<T> {
-  const { dir, now } = options
-  const { workbench, manager } = await openWorkbench({ dir, ...(now && { now }) })
+  const { workbench, manager } = await openWorkbench(options)
   try {
     return await work(workbench)
   } finally {
