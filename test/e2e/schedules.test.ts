@@ -56,8 +56,17 @@ type Tick = { pid: number; planned: string; n: number }
 const read = (path: string) =>
   existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').filter(Boolean) : []
 const ticks = (site: Site): Tick[] => read(join(site.dir, 'ticks')).map((line) => JSON.parse(line))
-const events = (site: Site, dir = '.trivium') =>
-  read(join(site.dir, dir, 'events.jsonl')).map((line) => JSON.parse(line))
+const ticked = (site: Site, count: number) =>
+  until(() => (ticks(site).length >= count ? ticks(site) : undefined), `${count} ticks`, 60_000)
+const happened = (site: Site, event: string) =>
+  until(
+    () =>
+      read(join(site.dir, '.trivium', 'events.jsonl'))
+        .map((line) => JSON.parse(line))
+        .find((entry) => entry.event === event),
+    `${event} in the trace`,
+    30_000,
+  )
 
 /** Every planned time once, each a whole interval after the beginning. The run that a kill cut off may run again. */
 function assertOncePerPlannedTime(found: readonly Tick[], created: string, every: number, killed?: number) {
@@ -81,32 +90,17 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
   test('is made on the command line, fires once per planned time, and is in the trace', async (t) => {
     const site = makeSite(t)
     const daemon = await site.start()
-    const made = await site.run([
-      'schedule-create',
-      '--skill',
-      'tick',
-      '--every',
-      '1s',
-      '--skill-args',
-      '{"n":1}',
-      '--json',
-    ])
+    const made = await site.run(
+      'schedule-create --skill tick --every 1s --skill-args {"n":1} --json'.split(' '),
+    )
     assert.equal(made.code, 0, made.err)
     const { id, created } = JSON.parse(made.out)
     assert.equal(id, 'schedule-1')
-    const found = await until(
-      () => (ticks(site).length >= 3 ? ticks(site) : undefined),
-      'three ticks',
-      30_000,
-    )
+    const found = await ticked(site, 3)
     assertOncePerPlannedTime(found, created, 1000)
     assert.equal(found[0]?.n, 1)
-    await until(
-      () => events(site).some(({ event }) => event === 'schedule_ran'),
-      'the run in the trace',
-      30_000,
-    )
-    assert.ok(events(site).some(({ event, schedule }) => event === 'schedule_fired' && schedule === id))
+    await happened(site, 'schedule_ran')
+    assert.equal((await happened(site, 'schedule_fired')).schedule, id)
 
     const [listed] = Object(await daemon.invoke('schedule-list'))
     assert.ok(listed.next > Date.now() - 1000)
@@ -119,15 +113,11 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     const site = makeSite(t)
     const first = await site.start()
     const { created } = Object(await first.invoke('schedule-create', everySecond))
-    await until(() => ticks(site).length >= 2, 'two ticks', 30_000)
+    await ticked(site, 2)
     await first.end('SIGKILL')
     const before = ticks(site).length
     const second = await site.start()
-    const found = await until(
-      () => (ticks(site).length >= before + 2 ? ticks(site) : undefined),
-      'ticks after the crash',
-      30_000,
-    )
+    const found = await ticked(site, before + 2)
     assertOncePerPlannedTime(found, created, 1000, first.pid)
     assert.ok(found.some(({ pid }) => pid === second.pid))
     await second.end()
@@ -144,14 +134,10 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     const [one, two] = daemons
     assert.ok(one && two)
     const { created } = Object(await two.invoke('schedule-create', everySecond))
-    await until(() => ticks(site).length >= 3, 'three ticks', 40_000)
+    await ticked(site, 3)
     await one.end('SIGKILL')
     const before = ticks(site).length
-    const found = await until(
-      () => (ticks(site).length >= before + 2 ? ticks(site) : undefined),
-      'ticks of the one that is left',
-      60_000,
-    )
+    const found = await ticked(site, before + 2)
     assertOncePerPlannedTime(found, created, 1000, one.pid)
     assert.ok(found.slice(before).some(({ pid }) => pid === two.pid))
     await two.end()
@@ -161,9 +147,8 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     const site = makeSite(t)
     const daemon = await site.start()
     await daemon.invoke('schedule-create', { skill: 'flaky', every: '1s' })
-    const ran = await until(() => events(site).find(({ event }) => event === 'schedule_ran'), 'a run', 30_000)
-    assert.equal(ran.result, 'now it is done')
-    const failed = events(site).find(({ event }) => event === 'schedule_failed')
+    assert.equal((await happened(site, 'schedule_ran')).result, 'now it is done')
+    const failed = await happened(site, 'schedule_failed')
     assert.match(failed.error, /not yet/)
     assert.equal(failed.again, true)
     await daemon.end()
@@ -178,14 +163,10 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     assert.equal(await ada('plan secret'), 'schedule-2')
     const { by } = Object(Object(await daemon.invoke('schedule-list'))[0])
     assert.deepEqual(by, { id: 'ada', roles: ['staff', 'guests'] })
-    const refused = await until(
-      () => events(site).find(({ event, skill }) => event === 'schedule_failed' && skill === 'secret'),
-      'the refusal',
-      30_000,
-    )
+    const refused = await happened(site, 'schedule_failed')
     assert.match(refused.error, /Skill secret for ada is not allowed/)
     assert.equal(refused.again, false)
-    await until(() => ticks(site).length > 0, 'a tick', 30_000)
+    await ticked(site, 1)
 
     const unknown = await openChat(t, `${daemon.url}/open`)
     assert.match(await unknown('plan tick'), /forbidden: .*no proof who sent/)

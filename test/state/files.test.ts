@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
-  appendFileSync,
   chmodSync,
   mkdtempSync,
   readdirSync,
@@ -95,43 +94,6 @@ describe('Documents in files', () => {
       events.map(({ event }) => event),
       ['bootstrap', 'update', 'outside', 'update'],
     )
-  })
-
-  test('a document from elsewhere without events is adopted, and migrated where it is older', async (t) => {
-    const { path, dir, open } = make(t)
-    writeFileSync(path, '{"schema_version":1,"total":3,"notes":[]}')
-    const manager = open()
-    assert.deepEqual(await manager.migrate(), [{ name: 'notes', from: 1, to: 2 }])
-    assert.equal((await manager.load('notes')).document.count, 3)
-    const backup = readdirSync(dir).find((file) => /^notes\.v1\.\d+T\d+Z\.backup\.json$/.test(file)) ?? ''
-    assert.equal(JSON.parse(readFileSync(join(dir, backup), 'utf8')).total, 3)
-  })
-
-  test('a torn last event counts as not written', async (t) => {
-    const { events, open } = make(t)
-    await open().update('notes', increment)
-    appendFileSync(events, '{"seq":3,"time":"2026-0')
-    const manager = open()
-    assert.equal((await manager.load('notes')).document.count, 1)
-    assert.equal((await manager.replay('notes', Date.now() + 1000))?.document.count, 1)
-    assert.equal((await manager.update('notes', increment)).revision, 3)
-    assert.equal((await Array.fromAsync(manager.history('notes'))).length, 3)
-  })
-
-  test('text that a crash left ahead of or behind its events is taken over, and both agree again', async (t) => {
-    const { path, events, open } = make(t)
-    const manager = open()
-    await manager.update('notes', increment)
-    const behind = readFileSync(path)
-    await manager.update('notes', increment)
-    writeFileSync(path, behind)
-    assert.equal((await open().load('notes')).document.count, 1)
-    await manager.update('notes', increment)
-    const lines = readFileSync(events, 'utf8').split('\n')
-    writeFileSync(events, `${lines.slice(0, -2).join('\n')}\n`)
-    const loaded = await open().load('notes')
-    assert.equal(loaded.document.count, 2)
-    assert.deepEqual(await open().replay('notes', { revision: 99 }), loaded)
   })
 
   test('a document that lost its schema_version keeps everything else', async (t) => {

@@ -6,7 +6,6 @@ import type { ActivityEntry } from '../../src/state/logs/logs.ts'
 import { plannedTimes } from '../../src/state/schedules/planned-times.ts'
 import { createSchedules, type Occasion } from '../../src/state/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
-import { until } from '../fixtures/until.ts'
 import { callFrom, memoryDir, quiet, toEvent } from './kit.ts'
 
 const MINUTE = 60_000
@@ -148,42 +147,6 @@ describe('schedules', () => {
       await scheduler().tick()
     }
     assert.deepEqual(times(), ['2026-01-01T12:10:00.000Z', '2026-01-01T12:20:00.000Z'])
-  })
-
-  test('can be listed with their next time, and deleted', async (t) => {
-    const { scheduler, pass, fired } = await make(t)
-    const one = scheduler()
-    const { id } = await one.create({ ...hourly, timezone: 'Europe/Berlin' }, cli)
-    assert.deepEqual(
-      (await one.list()).map(({ id, next }) => [id, next]),
-      [['schedule-1', START + 60 * MINUTE]],
-    )
-    assert.equal((await one.delete({ id })).existed, true)
-    assert.equal((await one.delete({ id })).existed, false)
-    pass(120 * MINUTE)
-    await one.tick()
-    assert.deepEqual([await one.list(), fired], [[], []])
-  })
-
-  test('an expression or time zone that cannot be read is refused with its reason', async (t) => {
-    const one = (await make(t)).scheduler()
-    for (const wrong of [
-      { cron: '61 * * * *' },
-      { timezone: 'Mars/Base' },
-      { every: 5000 },
-      { misfire: 'never' },
-    ])
-      await assert.rejects(one.create({ ...hourly, ...wrong }, cli), { code: 'usage' })
-  })
-
-  test('a running scheduler fires by itself and stops', async (t) => {
-    const { scheduler, pass, times } = await make(t)
-    const one = scheduler()
-    await one.create(hourly, cli)
-    one.start()
-    pass(60 * MINUTE)
-    await until(() => times().length === 1, 'it to fire')
-    await one.stop()
   })
 })
 

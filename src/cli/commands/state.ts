@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { TriviumError } from '../../core/errors.ts'
 import { parseDuration } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
+import type { StateManager } from '../../state/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench } from '../../state/workbench/init.ts'
 import { type AddCommand, type CommandContext, usage, wholeNumber } from '../command.ts'
@@ -19,16 +21,18 @@ export const addState: AddCommand = (program, context) => {
     .command('state')
     .description('durable documents: look at them, now or as they were, migrate and repair them')
 
+  /** An action on one document, with the manager that knows it. */
+  const on =
+    <O extends DirOption>(work: (manager: StateManager, name: string, options: O) => Promise<void>) =>
+    (name: string, options: O) =>
+      withManager(context.environs(), { name, ...options }, (manager) => work(manager, name, options))
+
   command
     .command('show', { isDefault: true })
     .description('a document as it is')
     .argument('[name]', NAME, 'state')
     .option('--dir <folder>', DIR)
-    .action((name: string, options: DirOption) =>
-      withManager(context.environs(), { name, ...options }, async (manager) =>
-        showDocument(context, name, await manager.load(name)),
-      ),
-    )
+    .action(on(async (manager, name) => showDocument(context, name, await manager.load(name))))
   command
     .command('replay')
     .description('a document as it was, from its events')
@@ -36,8 +40,8 @@ export const addState: AddCommand = (program, context) => {
     .option('--until <time>', 'a time (2026-11-21T10:00:00Z), or how long ago (2h)')
     .option('--revision <n>', 'or after so many changes')
     .option('--dir <folder>', DIR)
-    .action((name: string, options: ReplayOptions) =>
-      withManager(context.environs(), { name, ...options }, async (manager) => {
+    .action(
+      on(async (manager, name, options: ReplayOptions) => {
         const found = await manager.replay(name, momentOf(options))
         const hint = ' It was not there yet at that time.'
         if (!found) throw new TriviumError('document_not_found', { name, hint })
@@ -55,7 +59,7 @@ export const addState: AddCommand = (program, context) => {
       const names = only === undefined ? ['state', ...(hasBoard ? ['task_board'] : [])] : [only]
       const done: { name: string; from: number; to: number }[] = []
       for (const name of names) {
-        const one = { name, ...(dir === undefined ? {} : { dir }) }
+        const one = { name, ...defined({ dir }) }
         done.push(...(await withManager(environs, one, (manager) => manager.migrate(only))))
       }
       show(context.terminal(), done, () =>
@@ -69,16 +73,12 @@ export const addState: AddCommand = (program, context) => {
     .description('make an unreadable document usable again; what was broken is kept beside it')
     .argument('<name>', NAME)
     .option('--dir <folder>', DIR)
-    .action((name: string, options: DirOption) =>
-      withManager(context.environs(), { name, ...options }, async (manager) => {
+    .action(
+      on(async (manager, name) => {
         const repaired = await manager.repair(name)
         const { revision, from, kept } = repaired
-        show(context.terminal(), repaired, () =>
-          [
-            `${name} is usable, at revision ${revision} (from its ${from}).`,
-            ...kept.map((path) => `kept: ${path}`),
-          ].join('\n'),
-        )
+        const usable = `${name} is usable, at revision ${revision} (from its ${from}).`
+        show(context.terminal(), repaired, () => [usable, ...kept.map((path) => `kept: ${path}`)].join('\n'))
       }),
     )
   command

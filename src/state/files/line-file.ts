@@ -1,7 +1,7 @@
 import { existsSync, fstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { type Disk, disk, isMissing, syncDir } from '../../lib/disk.ts'
+import { type Disk, disk, syncDir } from '../../lib/disk.ts'
 import { endOfLines } from './lines.ts'
 
 /**
@@ -75,13 +75,8 @@ export function fullFiles(path: string): string[] {
   const isFull = (name: string) =>
     name.startsWith(stem) && /^\d{8}T\d{9}Z(-\d+)?\.jsonl$/.test(name.slice(stem.length))
   const byTime = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true })
-  try {
-    return readdirSync(dir)
-      .filter(isFull)
-      .sort(byTime)
-      .map((name) => join(dir, name))
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
+  return (existsSync(dir) ? readdirSync(dir) : [])
+    .filter(isFull)
+    .sort(byTime)
+    .map((name) => join(dir, name))
 }
