@@ -1,42 +1,53 @@
 import type { AttemptError, Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from '../../core/store.ts'
-import { errorsOf, type JobRows, keptMessage, toJob } from './job-rows.ts'
+import { errorsOf, keptMessage, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, maybeText, prepareAll, type Row, text } from './sql.ts'
+import { int, maybeInt, maybeText, type Row, text, toJson } from './sql.ts'
 
 const HEAD = 1
 
-/** Claiming jobs at the heads of lanes, and ending claims. A token is `n.serial`. */
-export function createClaims(
-  parts: Parts,
-  rows: JobRows,
-  journal: JournalTable,
-): Pick<Jobs, 'claim' | 'settle' | 'renew'> {
-  const { db, writer, counters, queues, signals } = parts
-  const sql = prepareAll(db, 'jobs.sql')
-  const [lose, groups, heads, take, held] = [
-    sql('lose'),
-    sql('groups'),
-    sql('heads'),
-    sql('claim'),
-    sql('held'),
-  ]
-  sql('abandon').run(parts.now())
+/** The groups that have a head: one index step a group. */
+const GROUPS = `WITH RECURSIVE g (name) AS (
+    SELECT (SELECT min(grp) FROM job WHERE queue = ?1 AND state = 1)
+    UNION ALL
+    SELECT (SELECT min(grp) FROM job WHERE queue = ?1 AND state = 1 AND grp > g.name) FROM g WHERE g.name IS NOT NULL
+  )
+  SELECT name FROM g WHERE name IS NOT NULL`
+
+/**
+ * Claiming jobs at the heads of lanes, and ending claims. Within a lane only the job with the lowest n is ever in state
+ * 1 or 2; that is what makes lanes first in, first out. A token is `n.serial`.
+ */
+export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'claim' | 'settle' | 'renew'> {
+  const { sql, writer, counters, queues, signals } = parts
+  // Whoever held claims was the process before this one, and is dead.
+  sql('UPDATE job SET until = min(until, ?) WHERE state = 2').run(parts.now())
 
   function claim(queue: number, request: Claim): ClaimedJobs {
     const now = parts.now()
-    lose.run(queue, now)
-    const names = groups.all(queue).map((row) => text(row.name))
-    const due = names.flatMap((name) => heads.all(queue, name, now, capOf(request, name)))
+    // The token of a claim that ran out stays until another claims: a holder that lives may still settle.
+    sql(`UPDATE job SET state = 1, due = until, lost = lost + 1
+      WHERE queue = ? AND state = 2 AND until <= ?`).run(queue, now)
+    const heads = sql(`SELECT n, due FROM job WHERE queue = ? AND state = 1 AND grp = ? AND due <= ?
+      ORDER BY due, n LIMIT ? + 0`)
+    const groups = sql(GROUPS)
+      .all(queue)
+      .map((row) => text(row.name))
+    const due = groups.flatMap((group) => heads.all(queue, group, now, capOf(request, group)))
     due.sort((a, b) => int(a.due) - int(b.due) || int(a.n) - int(b.n))
     const jobs = due.slice(0, request.max).map((row) => claimOne(int(row.n), now + request.lease))
-    const next = nextDue(queue, names, now)
+    const next = nextDue(queue, groups, now)
     return next === undefined ? { jobs } : { jobs, nextDue: next }
   }
 
   function claimOne(n: number, until: number): ClaimedJob {
     const token = `${n}.${counters.add('claims', 1)}`
-    const row = take.get(until, token, n)
+    const row = sql(`UPDATE job SET state = 2, until = ?, token = ? WHERE n = ? RETURNING
+      id, lane, grp, failures, lost, notify, not_before, message, message_id, data, errors, kept`).get(
+      until,
+      token,
+      n,
+    )
     if (!row) throw new Error(`job ${n} vanished while it was claimed`)
     const job: ClaimedJob = Object.assign(toJob(row), {
       token,
@@ -44,8 +55,6 @@ export function createClaims(
       lost: int(row.lost),
       errors: errorsOf(row),
     })
-    const notBefore = maybeInt(row.not_before)
-    if (notBefore !== undefined) job.notBefore = notBefore
     const message = messageOf(row)
     if (message) job.message = message
     return job
@@ -59,35 +68,67 @@ export function createClaims(
     return message?.id === row.message_id ? message : undefined
   }
 
-  function nextDue(queue: number, names: readonly string[], now: number): number | undefined {
-    const times = names.map((name) => maybeInt(sql('nextHead').get(queue, name, now)?.due))
-    times.push(maybeInt(sql('nextLost').get(queue)?.due))
-    const known = times.filter((time) => time !== undefined)
+  function nextDue(queue: number, groups: readonly string[], now: number): number | undefined {
+    const nextHead = sql(
+      'SELECT min(due) AS due FROM job WHERE queue = ? AND state = 1 AND grp = ? AND due > ?',
+    )
+    const nextLost = sql('SELECT min(until) AS due FROM job WHERE queue = ? AND state = 2')
+    const times = [...groups.map((group) => nextHead.get(queue, group, now)), nextLost.get(queue)]
+    const known = times.map((row) => maybeInt(row?.due)).filter((time) => time !== undefined)
     return known.length === 0 ? undefined : Math.min(...known)
   }
 
   function settleOne(queue: number, name: string, outcome: Settled): boolean {
-    const row = held.get(serialOf(outcome.token), queue, outcome.id, outcome.token)
+    const row = sql(`SELECT n, id, lane, grp, state, failures, notify, message, message_id, data, errors, kept
+      FROM job WHERE n = ? AND queue = ? AND id = ? AND token = ?`).get(
+      serialOf(outcome.token),
+      queue,
+      outcome.id,
+      outcome.token,
+    )
     if (!row) return false
     const now = parts.now()
-    const n = int(row.n)
+    note(row, outcome)
+    if (outcome.outcome === 'release' || outcome.outcome === 'retry') giveBack(row, outcome, now)
+    else end(queue, row, outcome, now)
+    signals.raise(`jobs:${name}`)
+    return true
+  }
+
+  function giveBack(row: Row, outcome: Settled & { outcome: 'release' | 'retry' }, now: number): void {
     // A claim that ran out was counted as lost; its holder lives after all.
     const found = int(row.state) === HEAD ? 1 : 0
-    note(row, outcome)
-    if (outcome.outcome === 'release' || outcome.outcome === 'retry') {
-      if (outcome.outcome === 'release') sql('release').run(outcome.delay ? now + outcome.delay : 0, found, n)
-      else sql('retry').run(now + outcome.delay, withError(row, outcome.error), found, n)
-      signals.raise(`jobs:${name}`)
-      return true
+    if (outcome.outcome === 'retry') {
+      sql(`UPDATE job SET state = 1, due = ?, failures = failures + 1, errors = ?, token = NULL, lost = lost - ?
+        WHERE n = ?`).run(now + outcome.delay, withError(row, outcome.error), found, int(row.n))
+      return
     }
-    rows.remove(queue, name, n, text(row.lane))
+    // Without a delay the job keeps its due time, and so its place among the lanes.
+    const due = outcome.delay ? now + outcome.delay : 0
+    sql('UPDATE job SET state = 1, due = max(due, ?), token = NULL, lost = lost - ? WHERE n = ?').run(
+      due,
+      found,
+      int(row.n),
+    )
+  }
+
+  /** Removes a job and makes the oldest of its lane the head. */
+  function end(queue: number, row: Row, outcome: Settled & { outcome: 'done' | 'dead' }, now: number): void {
+    sql('DELETE FROM job WHERE n = ?').run(int(row.n))
+    sql(`UPDATE job SET state = 1, due = max(due, ?3)
+      WHERE n = (SELECT n FROM job WHERE queue = ?1 AND lane = ?2 ORDER BY n LIMIT 1)`).run(
+      queue,
+      text(row.lane),
+      now,
+    )
+    counters.add(`jobs ${queue}`, -1)
+    const notify = int(row.notify) === 1
     if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
-    else if (int(row.notify) === 1) {
-      const result = outcome.result === undefined ? null : JSON.stringify(outcome.result)
-      sql('finish').run(queue, outcome.id, now, result)
+    else if (notify) {
+      const insert = sql('INSERT OR REPLACE INTO done (queue, id, at, result) VALUES (?, ?, ?, ?)')
+      insert.run(queue, outcome.id, now, toJson(outcome.result))
     }
-    if (int(row.notify) === 1) signals.raise(`job:${outcome.id}`)
-    return true
+    if (notify) signals.raise(`job:${outcome.id}`)
   }
 
   function note(row: Row, { notes }: Settled): void {
@@ -97,9 +138,10 @@ export function createClaims(
   }
 
   function bury(queue: number, row: Row, outcome: Settled & { outcome: 'dead' }, now: number): void {
-    const message = messageOf(row)
-    if (sql('unbury').run(queue, outcome.id).changes > 0) counters.add(`dead ${queue}`, -1)
-    sql('bury').run(
+    // One may be left from an earlier life of that job.
+    const { changes } = sql('DELETE FROM dead WHERE queue = ? AND id = ?').run(queue, outcome.id)
+    sql(`INSERT INTO dead (queue, id, at, lane, grp, reason, notify, message_id, data, errors, kept)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
       queue,
       outcome.id,
       now,
@@ -110,9 +152,9 @@ export function createClaims(
       maybeText(row.message_id) ?? null,
       maybeText(row.data) ?? null,
       withError(row, outcome.error),
-      message ? JSON.stringify(message) : null,
+      toJson(messageOf(row)),
     )
-    counters.add(`dead ${queue}`, 1)
+    counters.add(`dead ${queue}`, 1 - Number(changes))
   }
 
   return {
@@ -123,17 +165,14 @@ export function createClaims(
       return writer.writeRepeatable(() => claim(number, request))
     },
     settle: (queue, outcomes) =>
-      writer.write(() => {
-        const number = queues.find(queue)
-        return outcomes.map((outcome) => number !== undefined && settleOne(number, queue, outcome))
-      }),
+      writer.write(() => outcomes.map((outcome) => settleOne(queues.find(queue) ?? 0, queue, outcome))),
     renew: (queue, claims, lease) =>
       writer.writeRepeatable(() => {
         const until = parts.now() + lease
         const number = queues.find(queue) ?? 0
-        return claims.map(
-          ({ id, token }) => sql('renew').run(until, serialOf(token), number, id, token).changes > 0,
-        )
+        const renew = sql(`UPDATE job SET state = 2, until = ?, lost = lost - (state = 1)
+          WHERE n = ? AND queue = ? AND id = ? AND token = ?`)
+        return claims.map(({ id, token }) => renew.run(until, serialOf(token), number, id, token).changes > 0)
       }),
   }
 }

@@ -1,11 +1,11 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TriviumError } from '../../core/errors.ts'
-import { int, readSql } from './sql.ts'
+import { int } from './sql.ts'
 
 /** One file per schema version, in order; the first makes version 1. */
-const MIGRATIONS = ['schema-1.sql']
+const MIGRATIONS = ['./schema-1.sql']
 
 /**
  * Opens `<dir>/trivium.db` and brings its schema up to date, each migration in a transaction of its own.
@@ -61,7 +61,7 @@ function configure(db: DatabaseSync): void {
 function migrate(db: DatabaseSync, file: string, version: number): void {
   db.exec('BEGIN IMMEDIATE')
   try {
-    db.exec(readSql(file))
+    db.exec(readFileSync(new URL(file, import.meta.url), 'utf8'))
     db.exec(`PRAGMA user_version = ${version}`)
     db.exec('COMMIT')
   } catch (error) {

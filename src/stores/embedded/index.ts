@@ -8,8 +8,6 @@ import type { Store } from '../../core/store.ts'
 import { syncDir } from '../../lib/disk.ts'
 import { createCheckpointer } from './checkpoint.ts'
 import { openDatabase } from './database.ts'
-import { toStoreError } from './failure.ts'
-import { createJobRows } from './job-rows.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
 import { createKeyValues, createLeases } from './key-values.ts'
@@ -17,10 +15,9 @@ import { lockDirectory } from './lock.ts'
 import { createParts } from './parts.ts'
 import { createReceive } from './receive.ts'
 import { createStats } from './stats.ts'
-import { createTopicLog } from './topic-log.ts'
 import { createTopics } from './topics.ts'
 import { createTrim } from './trim.ts'
-import { createWriter } from './writer.ts'
+import { createWriter, toStoreError } from './writer.ts'
 
 export type EmbeddedOptions = {
   /** The data directory; made where it is missing. The database is `trivium.db` in it. */
@@ -62,25 +59,23 @@ async function openStore(
   if (process.platform !== 'win32') await syncDir(dir)
   const writer = createWriter(db, address, () => flush(wal))
   const parts = createParts({ db, writer, now, toEvent, address, log })
-  const rows = createJobRows(parts)
-  const journal = createJournal(parts, rows)
+  const journal = createJournal(parts)
   const checkpointer = createCheckpointer(writer, address, log)
-  const ping = db.prepare('SELECT 1')
   let closed = false
   return {
     kind: 'embedded',
     address,
     journal,
     receive: createReceive(parts, journal),
-    topics: createTopics(parts, createTopicLog(parts, journal)),
-    jobs: createJobs(parts, rows, journal),
+    topics: createTopics(parts, journal),
+    jobs: createJobs(parts, journal),
     kv: createKeyValues(parts),
     leases: createLeases(parts),
     onSignal: parts.signals.on,
     ping: async () => {
       // A full disk can still be read, so after a failure only a write tells.
       if (!writer.check()) await writer.write(() => parts.counters.add('probes', 1))
-      await parts.read(() => ping.get())
+      await parts.read(() => parts.sql('SELECT 1').get())
     },
     stats: createStats(parts),
     trim: createTrim(parts),

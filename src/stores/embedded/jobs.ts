@@ -1,48 +1,54 @@
 import { makeId } from '../../core/message-id.ts'
-import type { JobState, Jobs, NewJob } from '../../core/store.ts'
+import type { DeadLetter, DeadLetters, JobState, Jobs, NewJob } from '../../core/store.ts'
 import { lastOf, toReason } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
-import { createDeadLetters } from './dead-letters.ts'
-import { errorsOf, type JobRows } from './job-rows.ts'
+import { errorsOf, insertJob, keptMessage, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { KEY_AGE } from './remembered-keys.ts'
-import { int, maybeText, prepareAll, type Row, text } from './sql.ts'
+import { int, maybeJson, maybeText, type Row, text } from './sql.ts'
+
+const LETTER = `SELECT d.n, d.queue AS queue_id, q.name AS queue, d.id, d.at, d.lane, d.grp, d.reason, d.notify,
+  d.message_id, d.data, d.errors, d.kept FROM dead d CROSS JOIN queue q ON q.id = d.queue`
+/** By job id; where two queues have a dead job of that id, the newest. */
+const LETTER_OF = `${LETTER} WHERE d.id = ? ORDER BY d.n DESC LIMIT 1`
+/** Newest first. Queue 0: any; group null: any. */
+const LETTERS = `${LETTER} WHERE (?1 = 0 OR d.queue = ?1) AND (?2 IS NULL OR d.grp = ?2)
+  ORDER BY d.n DESC LIMIT ?3 + 0`
 
 /** Jobs in lanes. */
-export function createJobs(parts: Parts, rows: JobRows, journal: JournalTable): Jobs {
-  const { db, writer, queues, keys, read } = parts
-  const sql = prepareAll(db, 'jobs.sql')
+export function createJobs(parts: Parts, journal: JournalTable): Jobs {
+  const { sql, writer, queues, keys, read } = parts
 
   function addOne(queue: string, job: NewJob): { added: boolean } {
     const now = parts.now()
     const hash = keys.hash('job', queue, job.id)
     if (keys.find(hash, now)) return { added: false }
-    const added = rows.insert(queues.number(queue), queue, job)
+    const added = insertJob(parts, queues.number(queue), queue, job)
     if (added) keys.remember(hash, makeId(now, 0))
     return { added }
   }
 
   function state(queue: number, id: string): JobState | undefined {
-    const job = sql('state').get(queue, id)
+    const job = sql('SELECT state, failures FROM job WHERE queue = ? AND id = ?').get(queue, id)
     if (job) return { state: int(job.state) === 2 ? 'running' : 'waiting', failures: int(job.failures) }
-    const dead = sql('deathOf').get(queue, id)
+    const dead = sql('SELECT reason, errors FROM dead WHERE queue = ? AND id = ?').get(queue, id)
     if (dead) return { state: 'dead', error: lastOf(errorsOf(dead)), reason: toReason(text(dead.reason)) }
-    const done = sql('finished').get(queue, id, parts.now() - KEY_AGE)
-    return done && toDone(done)
+    const finished = sql('SELECT at, result FROM done WHERE queue = ? AND id = ? AND at > ?')
+    const done = finished.get(queue, id, parts.now() - KEY_AGE)
+    if (!done) return undefined
+    const result = maybeJson(done.result)
+    return { state: 'done', at: int(done.at), ...(result === undefined ? {} : { result }) }
   }
 
   return {
     add: (queue, jobs) => writer.write(() => jobs.map((job) => addOne(queue, job))),
-    ...createClaims(parts, rows, journal),
-    state: (queue, id) =>
-      read(() => {
-        const number = queues.find(queue)
-        return number === undefined ? undefined : state(number, id)
-      }),
+    ...createClaims(parts, journal),
+    state: (queue, id) => read(() => state(queues.find(queue) ?? 0, id)),
     list: (queue, limit) =>
       read(() =>
-        sql('list')
+        sql(`SELECT id, lane, grp, state, failures, due FROM job NOT INDEXED WHERE queue = ?
+          ORDER BY n LIMIT ? + 0`)
           .all(queues.find(queue) ?? 0, limit)
           .map((row) => ({
             id: text(row.id),
@@ -53,12 +59,59 @@ export function createJobs(parts: Parts, rows: JobRows, journal: JournalTable): 
             due: int(row.due),
           })),
       ),
-    deadLetters: createDeadLetters(parts, rows),
+    deadLetters: createDeadLetters(parts),
   }
 }
 
-function toDone(row: Row): JobState {
-  const result = maybeText(row.result)
-  const done = { state: 'done' as const, at: int(row.at) }
-  return result === undefined ? done : { ...done, result: JSON.parse(result) }
+/** The id of a dead letter is that of the job: for dispatch, of the message. */
+function createDeadLetters(parts: Parts): DeadLetters {
+  const { sql, writer, counters, queues, read } = parts
+
+  /** Removes a letter and returns what it was. */
+  function remove(id: string): Row | undefined {
+    const row = sql(LETTER_OF).get(id)
+    if (!row) return undefined
+    sql('DELETE FROM dead WHERE n = ?').run(int(row.n))
+    counters.add(`dead ${int(row.queue_id)}`, -1)
+    return row
+  }
+
+  return {
+    list: ({ queue, group, limit }) =>
+      read(() => {
+        const number = queue === undefined ? 0 : queues.find(queue)
+        if (number === undefined) return []
+        return sql(LETTERS)
+          .all(number, group ?? null, limit)
+          .map(toLetter)
+      }),
+    get: (id) =>
+      read(() => {
+        const row = sql(LETTER_OF).get(id)
+        return row && toLetter(row)
+      }),
+    retry: (id) =>
+      writer.write(() => {
+        const row = remove(id)
+        if (row) insertJob(parts, int(row.queue_id), text(row.queue), toJob(row), maybeText(row.kept))
+        return row !== undefined
+      }),
+    drop: (id) => writer.write(() => remove(id) !== undefined),
+  }
+}
+
+function toLetter(row: Row): DeadLetter {
+  const { id, lane, group, data } = toJob(row)
+  const message = keptMessage(row)
+  return {
+    id,
+    queue: text(row.queue),
+    at: int(row.at),
+    lane,
+    group,
+    reason: toReason(text(row.reason)),
+    errors: errorsOf(row),
+    ...(data === undefined ? {} : { data }),
+    ...(message ? { message } : {}),
+  }
 }

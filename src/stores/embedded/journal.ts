@@ -2,14 +2,20 @@ import type { Accepted, Message, NewMessage } from '../../core/message.ts'
 import { decodeMessage, encodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { Journal, MessageFilter, Note } from '../../core/store.ts'
-import type { JobRows } from './job-rows.ts'
+import { insertJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeText, prepareAll, type Row, text } from './sql.ts'
+import { int, maybeJson, type Row, text, toJson } from './sql.ts'
 
 /** The queue that the pump adds to. */
 const DISPATCH = 'dispatch'
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
+
+const MESSAGE = `SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload
+  FROM journal j CROSS JOIN gateway g ON g.id = j.gateway`
+const AT = `${MESSAGE} WHERE j.seq = ?`
+const AFTER = `${MESSAGE} WHERE j.seq > ? ORDER BY j.seq LIMIT ? + 0`
+const NEWEST = `${MESSAGE} WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ? + 0`
 
 /** The journal, and what other parts of the store need of it, all synchronous. */
 export type JournalTable = Journal & {
@@ -25,11 +31,8 @@ export type JournalTable = Journal & {
   addNotes(seq: number, notes: readonly Note[]): void
 }
 
-export function createJournal(parts: Parts, rows: JobRows): JournalTable {
-  const { db, writer, counters, gateways, queues, keys, signals } = parts
-  const sql = prepareAll(db, 'journal.sql')
-  const [insert, ready, insertNote] = [sql('insert'), sql('ready'), sql('note')]
-  const [selectAt, selectAfter, idAt] = [sql('at'), sql('after'), sql('idAt')]
+export function createJournal(parts: Parts): JournalTable {
+  const { sql, writer, counters, gateways, queues, keys, signals } = parts
 
   function append(messages: readonly NewMessage[]): Accepted[] {
     const now = parts.now()
@@ -45,8 +48,11 @@ export function createJournal(parts: Parts, rows: JobRows): JournalTable {
     const id = makeId(parts.idTime(), seq)
     const gateway = gateways.number(message.gateway)
     const conversation = message.conversation ?? null
-    insert.run(seq, id, gateway, message.receivedAt ?? now, conversation, encodeMessage(message))
-    ready.run(gateway, seq, conversation)
+    const receivedAt = message.receivedAt ?? now
+    sql(
+      `INSERT INTO journal (seq, id, gateway, received_at, conversation, payload) VALUES (?, ?, ?, ?, ?, ?)`,
+    ).run(seq, id, gateway, receivedAt, conversation, encodeMessage(message))
+    sql('INSERT INTO receive (gateway, seq, conversation) VALUES (?, ?, ?)').run(gateway, seq, conversation)
     if (hash) keys.remember(hash, id)
     counters.add('messages', 1)
     counters.add('ready', 1)
@@ -59,22 +65,24 @@ export function createJournal(parts: Parts, rows: JobRows): JournalTable {
   function find(id: string): number | undefined {
     const seq = positionOf(id)
     if (seq === undefined) return undefined
-    return idAt.get(seq)?.id === id ? seq : undefined
+    return sql('SELECT id FROM journal WHERE seq = ?').get(seq)?.id === id ? seq : undefined
   }
 
   function at(seq: number): Message | undefined {
-    const row = selectAt.get(seq)
+    const row = sql(AT).get(seq)
     return row && toMessage(row)
   }
 
   function after(seq: number, max: number): { position: number; message: Message }[] {
-    return selectAfter.all(seq, max).map((row) => ({ position: int(row.seq), message: toMessage(row) }))
+    const rows = sql(AFTER).all(seq, max)
+    return rows.map((row) => ({ position: int(row.seq), message: toMessage(row) }))
   }
 
   function addNotes(seq: number, notes: readonly Note[]): void {
-    for (const { at, road, what, detail } of notes) {
-      insertNote.run(seq, at, ROADS.indexOf(road), what, detail === undefined ? null : JSON.stringify(detail))
-    }
+    const insert = sql(`INSERT INTO note (seq, n, at, road, what, detail)
+      VALUES (?1, coalesce((SELECT max(n) + 1 FROM note WHERE seq = ?1), 0), ?2, ?3, ?4, ?5)`)
+    for (const { at, road, what, detail } of notes)
+      insert.run(seq, at, ROADS.indexOf(road), what, toJson(detail))
   }
 
   function list({ gateway, conversation, before, limit }: MessageFilter): Message[] {
@@ -82,14 +90,15 @@ export function createJournal(parts: Parts, rows: JobRows): JournalTable {
     const number = gateway === undefined ? 0 : gateways.find(gateway)
     if (number === undefined) return []
     if (conversation !== undefined) return ofConversation(conversation, number, end, limit)
-    if (number === 0) return sql('newest').all(end, limit).map(toMessage)
-    return sql('newestOfGateway')
+    if (number === 0) return sql(NEWEST).all(end, limit).map(toMessage)
+    return sql('SELECT seq FROM journal WHERE gateway = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0')
       .all(number, end, limit)
       .flatMap((row) => at(int(row.seq)) ?? [])
   }
 
   function ofConversation(conversation: string, gateway: number, end: number, limit: number): Message[] {
-    const found = sql('newestOfConversation').all(conversation, end, gateway, limit)
+    const found = sql(`SELECT seq FROM journal WHERE conversation = ?1 AND seq < ?2
+      AND (?3 = 0 OR gateway = ?3) ORDER BY seq DESC LIMIT ?4 + 0`).all(conversation, end, gateway, limit)
     const messages = found.flatMap((row) => at(int(row.seq)) ?? [])
     // A message that is its own conversation has no index entry: its position is in the id.
     const own = find(conversation)
@@ -106,7 +115,7 @@ export function createJournal(parts: Parts, rows: JobRows): JournalTable {
     after,
     addNotes,
     first: () => {
-      const row = sql('first').get()
+      const row = sql('SELECT seq FROM journal ORDER BY seq LIMIT 1').get()
       return row && int(row.seq)
     },
     accept: (messages) =>
@@ -125,7 +134,8 @@ export function createJournal(parts: Parts, rows: JobRows): JournalTable {
     history: (id) =>
       parts.read(() => {
         const seq = find(id)
-        return seq === undefined ? [] : sql('history').all(seq).map(toNote)
+        if (seq === undefined) return []
+        return sql('SELECT at, road, what, detail FROM note WHERE seq = ? ORDER BY n').all(seq).map(toNote)
       }),
     unpumped: (max) =>
       parts.read(() => {
@@ -137,7 +147,7 @@ export function createJournal(parts: Parts, rows: JobRows): JournalTable {
       writer.writeRepeatable(() => {
         if (counters.get('pump') !== from) return false
         counters.set('pump', to)
-        for (const job of jobs) rows.insert(queues.number(DISPATCH), DISPATCH, job)
+        for (const job of jobs) insertJob(parts, queues.number(DISPATCH), DISPATCH, job)
         return true
       }),
   }
@@ -150,7 +160,6 @@ function toMessage(row: Row): Message {
 
 function toNote(row: Row): Note {
   const road = ROADS[int(row.road)] ?? 'dispatch'
-  const detail = maybeText(row.detail)
-  const note = { at: int(row.at), road, what: text(row.what) }
-  return detail === undefined ? note : { ...note, detail: JSON.parse(detail) }
+  const detail = maybeJson(row.detail)
+  return { at: int(row.at), road, what: text(row.what), ...(detail === undefined ? {} : { detail }) }
 }

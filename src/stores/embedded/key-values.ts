@@ -1,37 +1,43 @@
 import type { KeyValues, Leases } from '../../core/store.ts'
 import type { Parts } from './parts.ts'
-import { int, prepareAll, text } from './sql.ts'
+import { int, text } from './sql.ts'
 
 /** Keys and values. Versions come from one counter, so that none comes back after a delete. */
-export function createKeyValues({ db, writer, counters, signals, now, read }: Parts): KeyValues {
-  const sql = prepareAll(db, 'kv.sql')
-  const versionOf = (key: string) => {
-    const row = sql('get').get(key, now())
-    return row ? int(row.version) : 0
+export function createKeyValues({ sql, writer, counters, signals, now, read }: Parts): KeyValues {
+  const find = (key: string) => {
+    const row = sql('SELECT value, version FROM kv WHERE key = ? AND (expires IS NULL OR expires > ?)').get(
+      key,
+      now(),
+    )
+    return row && { value: JSON.parse(text(row.value)), version: int(row.version) }
   }
   return {
-    get: (key) =>
-      read(() => {
-        const row = sql('get').get(key, now())
-        return row && { value: JSON.parse(text(row.value)), version: int(row.version) }
-      }),
+    get: (key) => read(() => find(key)),
     set: (key, value, { ttl, ifVersion } = {}) =>
       writer.write(() => {
-        if (ifVersion !== undefined && versionOf(key) !== ifVersion) return undefined
+        if (ifVersion !== undefined && (find(key)?.version ?? 0) !== ifVersion) return undefined
         const version = counters.add('kv', 1)
-        sql('set').run(key, JSON.stringify(value), version, ttl === undefined ? null : now() + ttl)
+        const expires = ttl === undefined ? null : now() + ttl
+        sql('INSERT OR REPLACE INTO kv (key, value, version, expires) VALUES (?, ?, ?, ?)').run(
+          key,
+          JSON.stringify(value),
+          version,
+          expires,
+        )
         signals.raise(`kv:${key}`)
         return version
       }),
     delete: (key) =>
       writer.write(() => {
-        const existed = sql('delete').run(key, now()).changes > 0
+        const remove = sql('DELETE FROM kv WHERE key = ? AND (expires IS NULL OR expires > ?)')
+        const existed = remove.run(key, now()).changes > 0
         if (existed) signals.raise(`kv:${key}`)
         return existed
       }),
     list: (prefix, limit) =>
       read(() =>
-        sql('list')
+        sql(`SELECT key FROM kv WHERE key >= ? AND key < ? AND (expires IS NULL OR expires > ?)
+          ORDER BY key LIMIT ? + 0`)
           .all(prefix, `${prefix}\u{10ffff}\u{10ffff}`, now(), limit)
           .map((row) => text(row.key)),
       ),
@@ -42,23 +48,27 @@ export function createKeyValues({ db, writer, counters, signals, now, read }: Pa
  * Named leases. With one process at a time on the store, whoever held a lease when it opens is dead, so
  * all are free at start.
  */
-export function createLeases({ db, writer, now }: Parts): Leases {
-  const sql = prepareAll(db, 'kv.sql')
-  sql('abandon').run()
+export function createLeases({ sql, writer, now }: Parts): Leases {
+  sql('UPDATE lease SET until = 0').run()
   return {
     acquire: (name, owner, ttl) =>
       writer.write(() => {
-        const row = sql('lease').get(name)
+        const row = sql('SELECT owner, token, until FROM lease WHERE name = ?').get(name)
         const live = row !== undefined && int(row.until) > now()
         if (live && row.owner !== owner) return undefined
         const last = row ? int(row.token) : 0
         const token = live ? last : last + 1
-        sql('hold').run(name, owner, token, now() + ttl)
+        sql('INSERT OR REPLACE INTO lease (name, owner, token, until) VALUES (?, ?, ?, ?)').run(
+          name,
+          owner,
+          token,
+          now() + ttl,
+        )
         return { token }
       }),
     release: (name, owner) =>
       writer.write(() => {
-        sql('release').run(name, owner)
+        sql('UPDATE lease SET until = 0 WHERE name = ? AND owner = ?').run(name, owner)
       }),
   }
 }

@@ -3,45 +3,45 @@ import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
 import { timeOf } from '../../core/message-id.ts'
-import { toStoreError } from './failure.ts'
-import { type Counters, createCounters, createNames, type Names } from './numbers.ts'
-import { createRememberedKeys, type RememberedKeys } from './remembered-keys.ts'
-import { createSignals, type Signals } from './signals.ts'
-import { text } from './sql.ts'
-import type { Writer } from './writer.ts'
+import type { Signal } from '../../core/store.ts'
+import { createListeners } from '../shared/listeners.ts'
+import { createRememberedKeys } from './remembered-keys.ts'
+import { createSql, int, type Sql, text } from './sql.ts'
+import { toStoreError, type Writer } from './writer.ts'
 
 /** What the parts of the store share. */
-export type Parts = {
+export type Parts = ReturnType<typeof createParts>
+
+type Given = {
   db: DatabaseSync
   writer: Writer
-  counters: Counters
-  gateways: Names
-  queues: Names
-  keys: RememberedKeys
-  signals: Signals
   now(): number
-  /** The time for the next id: like `now`, but it never steps back, so that ids sort in journal order. */
-  idTime(): number
   toEvent(message: Message): Event
-  /** Runs a read now and turns a failure of the database into `store_unavailable`. */
-  read<T>(work: () => T): Promise<T>
+  address: string
+  log: Log
 }
 
-type Given = Pick<Parts, 'db' | 'writer' | 'now' | 'toEvent'> & { address: string; log: Log }
-
-export function createParts({ db, writer, now, toEvent, address, log }: Given): Parts {
+export function createParts({ db, writer, now, toEvent, address, log }: Given) {
+  const sql = createSql(db)
+  const last = sql('SELECT id FROM journal ORDER BY seq DESC LIMIT 1').get()
+  let lastTime = last ? timeOf(text(last.id)) : 0
   return {
-    db,
+    sql,
     writer,
     now,
     toEvent,
-    counters: createCounters(db, writer),
-    gateways: createNames(db, writer, 'gateway'),
-    queues: createNames(db, writer, 'queue'),
-    keys: createRememberedKeys(db, writer),
+    counters: createCounters(sql, writer),
+    gateways: createNames(sql, writer, 'gateway'),
+    queues: createNames(sql, writer, 'queue'),
+    keys: createRememberedKeys(sql, writer),
     signals: createSignals(writer, log),
-    idTime: createIdTime(db, now),
-    read: async (work) => {
+    /** The time for the next id: like `now`, but it never steps back, so that ids sort in journal order. */
+    idTime: () => {
+      lastTime = Math.max(lastTime, now())
+      return lastTime
+    },
+    /** Runs a read now and turns a failure of the database into `store_unavailable`. */
+    read: async <T>(work: () => T): Promise<T> => {
       try {
         return work()
       } catch (error) {
@@ -51,12 +51,75 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given): 
   }
 }
 
-/** Time for ids that never steps back, also across restarts. */
-function createIdTime(db: DatabaseSync, now: () => number): () => number {
-  const row = db.prepare('SELECT id FROM journal ORDER BY seq DESC LIMIT 1').get()
-  let last = row ? timeOf(text(row.id)) : 0
-  return () => {
-    last = Math.max(last, now())
-    return last
+/** Durable numbers by name, 0 at first. They are written once per transaction, however often they changed in it. */
+function createCounters(sql: Sql, writer: Writer) {
+  const rows = sql('SELECT name, value FROM counter').all()
+  const values = new Map(rows.map((row) => [text(row.name), int(row.value)]))
+  /** What was there before this transaction. */
+  const before = new Map<string, number>()
+
+  writer.follow({
+    beforeCommit: () => {
+      const save = sql('INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)')
+      for (const name of before.keys()) save.run(name, values.get(name) ?? 0)
+    },
+    committed: () => before.clear(),
+    rolledBack: () => {
+      for (const [name, value] of before) values.set(name, value)
+      before.clear()
+    },
+  })
+
+  const get = (name: string) => values.get(name) ?? 0
+  /** Inside a transaction only. */
+  const set = (name: string, value: number) => {
+    if (!before.has(name)) before.set(name, get(name))
+    values.set(name, value)
+    return value
+  }
+  /** Inside a transaction only. Returns the new value. */
+  const add = (name: string, by: number) => set(name, get(name) + by)
+  return { get, set, add }
+}
+
+/** Short numbers for names, from a table (id, name). Numbers start at 1. */
+function createNames(sql: Sql, writer: Writer, table: 'gateway' | 'queue') {
+  const select = sql(`SELECT id FROM ${table} WHERE name = ?`)
+  const insert = sql(`INSERT INTO ${table} (name) VALUES (?) RETURNING id`)
+  const known = new Map<string, number>()
+  writer.follow({ rolledBack: () => known.clear() })
+
+  const keep = (name: string, row: ReturnType<typeof select.get>) => {
+    if (row) known.set(name, int(row.id))
+    return row && int(row.id)
+  }
+  /** The number of a name that was used before. */
+  const find = (name: string) => known.get(name) ?? keep(name, select.get(name))
+  /** The number of a name, made where it is new. Inside a transaction only. */
+  const number = (name: string) => find(name) ?? keep(name, insert.get(name)) ?? 0
+  return { find, number }
+}
+
+/** Signals within this process; no other has the store open. */
+export function createSignals(writer: Writer, log: Log) {
+  const listeners = createListeners(log)
+  const raised = new Set<Signal>()
+  writer.follow({
+    committed: (whenSettled) => {
+      const names = [...raised]
+      raised.clear()
+      if (names.length > 0)
+        whenSettled(() => {
+          for (const name of names) listeners.call(name)
+        })
+    },
+    rolledBack: () => raised.clear(),
+  })
+  return {
+    on: listeners.on,
+    /** Inside a transaction: calls the listeners once it is durable, once however often it was raised. */
+    raise: (name: Signal) => {
+      if (listeners.has(name)) raised.add(name)
+    },
   }
 }

@@ -2,22 +2,28 @@ import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, maybeText, prepareAll, type Row } from './sql.ts'
+import { int, maybeInt, maybeText, type Row } from './sql.ts'
+
+/** The oldest message that is ready on any gateway: one index step a gateway. */
+export const OLDEST = `SELECT r.seq, g.id AS gateway FROM gateway g
+  CROSS JOIN receive r ON r.gateway = g.id AND r.seq = (SELECT min(seq) FROM receive WHERE gateway = g.id)
+  ORDER BY r.seq LIMIT 1`
 
 /** The receive road: `receive` holds what is ready, `leased` what is out with a receipt. */
 export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue {
-  const { db, writer, counters, gateways, signals } = parts
-  const sql = prepareAll(db, 'receive.sql')
-  const [expired, remove, nextExpiry] = [sql('expired'), sql('remove'), sql('nextExpiry')]
+  const { sql, writer, counters, gateways, signals } = parts
+  const nextExpiry = () => maybeInt(sql('SELECT min(until) AS until FROM leased').get()?.until)
 
   function take(filter: ReceiveFilter, lease: number | undefined): Taken | undefined {
     const now = parts.now()
-    if ((maybeInt(nextExpiry.get()?.until) ?? Number.POSITIVE_INFINITY) <= now) {
-      for (const row of expired.all(now)) giveBack(row)
+    if ((nextExpiry() ?? Number.POSITIVE_INFINITY) <= now) {
+      const ended = sql('DELETE FROM leased WHERE until <= ? RETURNING seq, gateway, conversation').all(now)
+      for (const row of ended) giveBack(row)
     }
     const place = oldest(filter)
     if (!place) return undefined
     const message = journal.at(place.seq)
+    const remove = sql('DELETE FROM receive WHERE gateway = ? AND seq = ? RETURNING conversation')
     const removed = remove.get(place.gateway, place.seq)
     counters.add('ready', -1)
     if (!message) throw new Error(`message ${place.seq} is ready but not in the journal`)
@@ -26,7 +32,8 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
       return { message }
     }
     const token = randomTail()
-    sql('lease').run(place.seq, place.gateway, maybeText(removed?.conversation) ?? null, now + lease, token)
+    const insert = sql('INSERT INTO leased (seq, gateway, conversation, until, token) VALUES (?, ?, ?, ?, ?)')
+    insert.run(place.seq, place.gateway, maybeText(removed?.conversation) ?? null, now + lease, token)
     journal.addNotes(place.seq, [{ at: now, road: 'receive', what: 'leased' }])
     return { message, receipt: `${place.seq}.${token}` }
   }
@@ -35,17 +42,24 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     const number = gateway === undefined ? 0 : gateways.find(gateway)
     if (number === undefined) return undefined
     if (conversation === undefined) {
-      return toPlace(number === 0 ? sql('oldest').get() : sql('oldestOfGateway').get(number))
+      const ofGateway = 'SELECT seq, gateway FROM receive WHERE gateway = ? ORDER BY seq LIMIT 1'
+      return toPlace(number === 0 ? sql(OLDEST).get() : sql(ofGateway).get(number))
     }
-    const named = toPlace(sql('oldestOfConversation').get(conversation, number))
-    const seq = positionOf(conversation)
-    const own = seq === undefined ? undefined : toPlace(sql('owning').get(seq, conversation, number))
+    const inConversation = sql(`SELECT seq, gateway FROM receive
+      WHERE conversation = ?1 AND (?2 = 0 OR gateway = ?2) ORDER BY seq LIMIT 1`)
+    const named = toPlace(inConversation.get(conversation, number))
+    // A message that is its own conversation.
+    const alone =
+      sql(`SELECT r.seq, r.gateway FROM journal j JOIN receive r ON r.gateway = j.gateway AND r.seq = j.seq
+      WHERE j.seq = ?1 AND j.id = ?2 AND (?3 = 0 OR j.gateway = ?3)`)
+    const own = toPlace(alone.get(positionOf(conversation) ?? 0, conversation, number))
     if (!named || !own) return named ?? own
     return named.seq < own.seq ? named : own
   }
 
   function giveBack(row: Row): void {
-    sql('back').run(int(row.gateway), int(row.seq), maybeText(row.conversation) ?? null)
+    const insert = sql('INSERT INTO receive (gateway, seq, conversation) VALUES (?, ?, ?)')
+    insert.run(int(row.gateway), int(row.seq), maybeText(row.conversation) ?? null)
     counters.add('ready', 1)
     signals.raise('receive')
   }
@@ -54,7 +68,9 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
   function end(receipt: string): Row | undefined {
     const [, seq, token] = /^(\d{1,13})\.(\d{1,11})$/.exec(receipt) ?? []
     if (seq === undefined || token === undefined) return undefined
-    return sql('end').get(Number(seq), Number(token), parts.now())
+    const remove = sql(`DELETE FROM leased WHERE seq = ? AND token = ? AND until > ?
+      RETURNING seq, gateway, conversation`)
+    return remove.get(Number(seq), Number(token), parts.now())
   }
 
   return {
@@ -73,7 +89,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
         journal.addNotes(int(row.seq), [{ at: parts.now(), road: 'receive', what: 'released' }])
         return true
       }),
-    nextExpiry: () => parts.read(() => maybeInt(nextExpiry.get()?.until)),
+    nextExpiry: () => parts.read(nextExpiry),
   }
 }
 

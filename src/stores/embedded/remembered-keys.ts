@@ -1,7 +1,6 @@
 import { hash as digest } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
 import { timeOf } from '../../core/message-id.ts'
-import { blob, int, prepareAll } from './sql.ts'
+import { blob, int, type Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
 
 /** How long a key is remembered: seven days. */
@@ -13,10 +12,15 @@ const BUCKETS = 256
 const SWEEP = 2_000
 /** Rows of the index that one transaction reads into the filter. */
 const FILL = 256
-/** Rows of the tail that one transaction removes. */
-const CUT = 1_024
 /** Bytes of the filter: two to the power of 25 bits. */
 const FILTER = 2 ** 22
+
+const SLICE = 'SELECT hash FROM key_index WHERE hash > ? ORDER BY hash LIMIT ? + 0'
+
+/** The hash of a key, as text of one byte a character: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
+function hash(kind: 'message' | 'event' | 'job', space: string, key: string): string {
+  return digest('sha256', JSON.stringify([kind, space, key]), 'latin1').slice(0, 16)
+}
 
 /**
  * Idempotency keys of messages, events and jobs, each for seven days, with the id of what it made.
@@ -26,47 +30,25 @@ const FILTER = 2 ** 22
  * buckets of them to the table `key_index`, one after the other: the keys of a bucket are neighbours there and share
  * pages. When every bucket was moved, the rows of the tail from before that round are removed.
  */
-export type RememberedKeys = {
-  /** The hash of a key, as text of one byte a character. */
-  hash(kind: 'message' | 'event' | 'job', space: string, key: string): string
-  /** The id that the key made, if it is younger than seven days at `now`. */
-  find(hash: string, now: number): string | undefined
-  /** Inside a transaction only. */
-  remember(hash: string, id: string): void
-  /** Removes expired keys from one slice of the index. Inside a transaction only. Returns how many. */
-  sweep(now: number): number
-}
-
-export function createRememberedKeys(db: DatabaseSync, writer: Writer, capacity = 131_072): RememberedKeys {
-  const sql = prepareAll(db, 'keys.sql')
-  const [append, tailAt, move, find, cut] = [
-    sql('append'),
-    sql('tailAt'),
-    sql('move'),
-    sql('find'),
-    sql('cut'),
-  ]
+export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_072) {
   /** Rows of the tail by hash. */
   const buckets = Array.from({ length: BUCKETS }, () => new Map<string, number>())
   const bucketOf = (hash: string) => buckets[hash.charCodeAt(0)] ?? new Map<string, number>()
   let size = 0
   let lastRow = 0
-  /** The bucket to move next, and how many of them this transaction has moved. */
+  /** The bucket to move next, and how many this transaction has moved. */
   let next = 0
   let moved = 0
-  /** Rows up to `removed` are removed. Those up to `inIndex` can be, those up to `lastOfRound` after this round. */
-  let removed = 0
-  let inIndex = 0
+  /** The last row of the tail when this round of moves began. */
   let lastOfRound = 0
   let added: string[] = []
-  let swept = Buffer.alloc(0)
+  let swept: Uint8Array = Buffer.alloc(0)
   const filter = createFilter()
   /** The filter has the index up to this hash. Undefined: it has all. Until then every look-up goes to the index. */
   let filledTo: Uint8Array | undefined = Buffer.alloc(0)
 
-  for (const row of sql('tail').iterate()) {
+  for (const row of sql('SELECT n, hash FROM key_tail ORDER BY n').iterate()) {
     lastRow = int(row.n)
-    if (size === 0) removed = lastRow - 1
     put(toText(blob(row.hash)), lastRow)
   }
   lastOfRound = lastRow
@@ -74,13 +56,13 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, capacity 
   writer.follow({
     beforeCommit: () => {
       if (filledTo) filledTo = fill(filledTo)
-      if (removed < inIndex) cut.run(Math.min(inIndex, removed + CUT))
-      // Four times what came in: memory gets back to `capacity` after each start.
+      // Four times what came in: memory gets back to `capacity` after each start. A transaction ends a round at most.
       const share = size > capacity ? Math.ceil((added.length * 4 * BUCKETS) / capacity) : 0
-      for (moved = 0; moved < Math.min(share, BUCKETS); moved++) toIndex(buckets[(next + moved) % BUCKETS])
+      const end = Math.min(next + share, BUCKETS)
+      for (moved = 0; next + moved < end; moved++) toIndex(buckets[next + moved])
+      if (next + moved === BUCKETS) sql('DELETE FROM key_tail WHERE n <= ?').run(lastOfRound)
     },
     committed: () => {
-      if (removed < inIndex) removed = Math.min(inIndex, removed + CUT)
       for (; moved > 0; moved--) forget()
       added = []
     },
@@ -89,6 +71,7 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, capacity 
       size -= added.length
       lastRow -= added.length
       added = []
+      moved = 0
     },
   })
 
@@ -98,6 +81,8 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, capacity 
   }
 
   function toIndex(bucket = new Map<string, number>()): void {
+    // After a crash a row may be moved again.
+    const move = sql('INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail WHERE n = ?')
     for (const hash of [...bucket.keys()].sort()) {
       move.run(bucket.get(hash) ?? 0)
       filter.add(hash)
@@ -109,51 +94,55 @@ export function createRememberedKeys(db: DatabaseSync, writer: Writer, capacity 
     size -= buckets[next]?.size ?? 0
     buckets[next] = new Map()
     next = (next + 1) % BUCKETS
-    if (next > 0) return
-    inIndex = lastOfRound
-    lastOfRound = lastRow
+    if (next === 0) lastOfRound = lastRow
   }
 
   /** Adds the next slice of the index to the filter. */
   function fill(after: Uint8Array): Uint8Array | undefined {
-    const rows = sql('slice').all(after, FILL)
+    const rows = sql(SLICE).all(after, FILL)
     for (const row of rows) filter.add(toText(blob(row.hash)))
     return rows.length < FILL ? undefined : blob(rows.at(-1)?.hash)
   }
 
   function stored(hash: string) {
     const row = bucketOf(hash).get(hash)
-    if (row !== undefined) return tailAt.get(row)
-    return filledTo || filter.mayHave(hash) ? find.get(Buffer.from(hash, 'latin1')) : undefined
+    if (row !== undefined) return sql('SELECT id FROM key_tail WHERE n = ?').get(row)
+    if (!filledTo && !filter.mayHave(hash)) return undefined
+    return sql('SELECT id FROM key_index WHERE hash = ?').get(Buffer.from(hash, 'latin1'))
   }
 
   return {
-    // JSON keeps the parts apart and lone surrogates distinct. SHA-256, cut to 128 bits.
-    hash: (kind, space, key) => digest('sha256', JSON.stringify([kind, space, key]), 'latin1').slice(0, 16),
-    find: (hash, now) => {
+    hash,
+    /** The id that the key made, if it is younger than seven days at `now`. */
+    find: (hash: string, now: number): string | undefined => {
       const row = stored(hash)
       const id = row && toId(blob(row.id))
       return id && timeOf(id) > now - KEY_AGE ? id : undefined
     },
-    remember: (hash, id) => {
+    /** Inside a transaction only. */
+    remember: (hash: string, id: string): void => {
       lastRow++
-      append.run(lastRow, Buffer.from(hash, 'latin1'), Buffer.from(id.replaceAll('-', ''), 'hex'))
+      const insert = sql('INSERT INTO key_tail (n, hash, id) VALUES (?, ?, ?)')
+      insert.run(lastRow, Buffer.from(hash, 'latin1'), Buffer.from(id.replaceAll('-', ''), 'hex'))
       put(hash, lastRow)
       added.push(hash)
     },
-    sweep: (now) => {
-      const end = sql('sweepEnd').get(swept, SWEEP)?.hash
-      if (end === null || end === undefined) {
+    /** Removes expired keys from one slice of the index. Inside a transaction only. Returns how many. */
+    sweep: (now: number): number => {
+      const end = sql(SLICE).all(swept, SWEEP).at(-1)?.hash
+      if (end === undefined) {
         swept = Buffer.alloc(0)
         // The filter cannot forget, so it is made anew after each round.
         filter.clear()
         filledTo = Buffer.alloc(0)
         return 0
       }
+      // The first six bytes of an id are its time.
       const cutoff = Buffer.alloc(6)
       cutoff.writeUIntBE(Math.max(0, now - KEY_AGE), 0, 6)
-      const { changes } = sql('sweep').run(swept, blob(end), cutoff)
-      swept = Buffer.from(blob(end))
+      const remove = sql('DELETE FROM key_index WHERE hash > ? AND hash <= ? AND substr(id, 1, 6) <= ?')
+      const { changes } = remove.run(swept, blob(end), cutoff)
+      swept = blob(end)
       return Number(changes)
     },
   }

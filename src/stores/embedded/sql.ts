@@ -1,30 +1,21 @@
-import { readFileSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 
-/** The text of a file in `sql/`. */
-export function readSql(file: string): string {
-  return readFileSync(new URL(`./sql/${file}`, import.meta.url), 'utf8')
-}
-
 /**
- * Prepares every statement of a file in `sql/`, each under a line `-- name: NAME`, and returns the
- * function that gives them by name. Throws for a name that is not in the file.
+ * The prepared statement of a text, which is prepared once.
  *
- * They say `LIMIT ? + 0`: SQLite looks at the value of a bare `LIMIT ?` when it plans, and so plans anew each time
- * a value is bound, which costs three times what the query does.
+ * Statements say `LIMIT ? + 0`: SQLite looks at the value of a bare `LIMIT ?` when it plans, and so plans anew each
+ * time a value is bound, which costs three times what the query does.
  */
-export function prepareAll(db: DatabaseSync, file: string): (name: string) => StatementSync {
+export type Sql = (text: string) => StatementSync
+
+export function createSql(db: DatabaseSync): Sql {
   const prepared = new Map<string, StatementSync>()
-  for (const block of readSql(file)
-    .split(/^-- name: /m)
-    .slice(1)) {
-    const end = block.indexOf('\n')
-    prepared.set(block.slice(0, end).trim(), db.prepare(block.slice(end)))
-  }
-  return (name) => {
-    const statement = prepared.get(name)
-    if (!statement) throw new Error(`sql/${file} has no statement ${name}`)
-    return statement
+  return (text) => {
+    const known = prepared.get(text)
+    if (known) return known
+    const made = db.prepare(text)
+    prepared.set(text, made)
+    return made
   }
 }
 
@@ -56,4 +47,14 @@ export function maybeInt(value: SQLOutputValue | undefined): number | undefined 
 /** A text column that may be null; null is undefined. */
 export function maybeText(value: SQLOutputValue | undefined): string | undefined {
   return value === null || value === undefined ? undefined : text(value)
+}
+
+/** What a column of JSON holds; null is undefined. */
+export function maybeJson(value: SQLOutputValue | undefined) {
+  return value === null || value === undefined ? undefined : JSON.parse(text(value))
+}
+
+/** A value for a column of JSON that may be null. */
+export function toJson(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value)
 }

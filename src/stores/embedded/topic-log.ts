@@ -2,57 +2,47 @@ import type { Event, NewEvent } from '../../core/event.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, maybeText, prepareAll, type Row, text } from './sql.ts'
+import { int, maybeInt, maybeText, type Row, text } from './sql.ts'
 
 /** The number of the topic that is a view of the journal. */
 export const MESSAGES = 1
 
-export type Positioned = { position: number; event: Event }
-
+/** A topic that was published on or subscribed to. `last`: the position of its newest event ever. */
 export type TopicRow = { id: number; name: string; last: number }
+
+export type TopicLog = ReturnType<typeof createTopicLog>
+
+const EVENT = 'SELECT position, id, type, source, timestamp, root, data FROM event'
+const AT = `${EVENT} WHERE topic = ? AND position = ?`
+const AFTER = `${EVENT} WHERE topic = ? AND position > ? ORDER BY position LIMIT ? + 0`
 
 /**
  * The events of topics by position, wherever they are: in the table `event`, or for `gateway-message` in
  * the journal. All synchronous.
  */
-export type TopicLog = {
-  /** A row with the columns `id` and `last` of a topic. */
-  toTopic(row: Row, name: string): TopicRow
-  /** A topic that was published on or subscribed to. `last`: the position of its newest event ever. */
-  find(name: string): TopicRow | undefined
-  /** The same, made where it is new. Inside a transaction only. */
-  open(name: string): TopicRow
-  after(topic: TopicRow, position: number, max: number): Positioned[]
-  at(topic: TopicRow, position: number): Event | undefined
-  /** The position of an id, if that very event is there. */
-  positionOf(topic: TopicRow, id: string): number | undefined
-  /** The position of the oldest event there; one past the end of an empty topic. */
-  first(topic: TopicRow): number
-  /** The positions between two others that are there. */
-  between(topic: TopicRow, after: number, before: number): number[]
-  /** Inside a transaction only. */
-  append(topic: string, events: readonly NewEvent[]): string[]
-}
+export function createTopicLog(parts: Parts, journal: JournalTable) {
+  const { sql, counters, keys, signals } = parts
 
-export function createTopicLog(parts: Parts, journal: JournalTable): TopicLog {
-  const { db, counters, keys, signals } = parts
-  const sql = prepareAll(db, 'topics.sql')
-  const [insert, selectTopic] = [sql('insert'), sql('topic')]
-
+  /** From a row with the columns `id` and `last` of a topic. */
   const toTopic = (row: Row, name: string): TopicRow => {
     const id = int(row.id)
     return { id, name, last: id === MESSAGES ? counters.get('journal') : int(row.last) }
   }
   const find = (name: string) => {
-    const row = selectTopic.get(name)
+    const row = sql('SELECT id, last FROM topic WHERE name = ?').get(name)
     return row && toTopic(row, name)
   }
-  const open = (name: string) => find(name) ?? toTopic(sql('addTopic').get(name) ?? {}, name)
+  /** As `find`, made where it is new. Inside a transaction only. */
+  const open = (name: string) =>
+    find(name) ?? toTopic(sql('INSERT INTO topic (name) VALUES (?) RETURNING id, last').get(name) ?? {}, name)
 
+  /** Inside a transaction only. */
   function append(name: string, events: readonly NewEvent[]): string[] {
     const now = parts.now()
     const topic = open(name)
     let position = topic.last
+    const insert = sql(`INSERT INTO event (topic, position, id, type, source, timestamp, root, data)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
     const ids = events.map((event) => {
       const hash = event.key === undefined ? undefined : keys.hash('event', name, event.key)
       const first = hash && keys.find(hash, now)
@@ -65,7 +55,7 @@ export function createTopicLog(parts: Parts, journal: JournalTable): TopicLog {
       return id
     })
     if (position > topic.last) {
-      sql('advance').run(position - topic.last, topic.id)
+      sql('UPDATE topic SET last = ? WHERE id = ?').run(position, topic.id)
       signals.raise(`topic:${name}`)
     }
     return ids
@@ -76,36 +66,44 @@ export function createTopicLog(parts: Parts, journal: JournalTable): TopicLog {
     find,
     open,
     append,
-    after: (topic, position, max) =>
+    after: (topic: TopicRow, position: number, max: number): { position: number; event: Event }[] =>
       topic.id === MESSAGES
         ? journal
             .after(position, max)
             .map(({ position, message }) => ({ position, event: parts.toEvent(message) }))
-        : sql('after')
+        : sql(AFTER)
             .all(topic.id, position, max)
             .map((row) => ({ position: int(row.position), event: toEvent(row, topic.name) })),
-    at: (topic, position) => {
+    at: (topic: TopicRow, position: number): Event | undefined => {
       if (topic.id === MESSAGES) {
         const message = journal.at(position)
         return message && parts.toEvent(message)
       }
-      const row = sql('at').get(topic.id, position)
+      const row = sql(AT).get(topic.id, position)
       return row && toEvent(row, topic.name)
     },
-    positionOf: (topic, id) => {
+    /** The position of an id, if that very event is there. */
+    positionOf: (topic: TopicRow, id: string): number | undefined => {
       if (topic.id === MESSAGES) return journal.find(id)
       const position = positionOf(id)
-      return position !== undefined && sql('idAt').get(topic.id, position)?.id === id ? position : undefined
+      return position !== undefined && sql(AT).get(topic.id, position)?.id === id ? position : undefined
     },
-    first: (topic) => {
-      const first = topic.id === MESSAGES ? journal.first() : maybeInt(sql('first').get(topic.id)?.position)
-      return first ?? topic.last + 1
+    /** The position of the oldest event there; one past the end of an empty topic. */
+    first: (topic: TopicRow): number => {
+      const first = sql('SELECT min(position) AS position FROM event WHERE topic = ?')
+      const position = topic.id === MESSAGES ? journal.first() : maybeInt(first.get(topic.id)?.position)
+      return position ?? topic.last + 1
     },
-    between: (topic, after, before) => {
+    /** The positions after `after`, up to `last`, that are there. */
+    between: (topic: TopicRow, after: number, last: number): number[] => {
       const rows =
         topic.id === MESSAGES
-          ? sql('journalPositions').all(after, before)
-          : sql('positions').all(topic.id, after, before)
+          ? sql('SELECT seq AS position FROM journal WHERE seq > ? AND seq <= ?').all(after, last)
+          : sql('SELECT position FROM event WHERE topic = ? AND position > ? AND position <= ?').all(
+              topic.id,
+              after,
+              last,
+            )
       return rows.map((row) => int(row.position))
     },
   }

@@ -1,45 +1,84 @@
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../core/store.ts'
-import { createGroupReader, type Group, type ReadPlan } from './group-read.ts'
+import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, prepareAll, type Row, text } from './sql.ts'
-import type { TopicLog, TopicRow } from './topic-log.ts'
+import { int, maybeInt, type Row, text } from './sql.ts'
+import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
+
+/** Positions up to `next` are consumed unless they are in `pending`. */
+type Group = { id: number; next: number; missed: number }
+
+const HIDE = `INSERT INTO pending (consumer, position, hidden_until) VALUES (?, ?, ?)
+  ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`
+const CONSUME = 'DELETE FROM pending WHERE consumer = ? AND position = ?'
+/** All groups, or those of one topic (0: all). */
+const GROUPS = `SELECT t.id, t.last, t.name AS topic, c.name, c.next,
+    (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
+  FROM consumer c JOIN topic t ON t.id = c.topic WHERE ?1 = 0 OR t.id = ?1 ORDER BY t.name, c.name`
 
 /** Topics and their consumer groups. */
-export function createTopics(parts: Parts, log: TopicLog): Topics {
-  const { db, writer, signals, read } = parts
-  const sql = prepareAll(db, 'topics.sql')
-  const reader = createGroupReader(parts, log)
+export function createTopics(parts: Parts, journal: JournalTable): Topics {
+  const { sql, writer, signals, read } = parts
+  const log = createTopicLog(parts, journal)
+
+  function find(topic: TopicRow | undefined, name: string): Group | undefined {
+    const select = sql('SELECT id, next, missed FROM consumer WHERE topic = ? AND name = ?')
+    const row = topic && select.get(topic.id, name)
+    return row && { id: int(row.id), next: int(row.next), missed: int(row.missed) }
+  }
+
+  /** Hides a position until a time; 0: makes it visible. */
+  const hide = (group: Group, position: number, until: number) => sql(HIDE).run(group.id, position, until)
+  const consume = (group: Group, position: number) => sql(CONSUME).run(group.id, position)
 
   function subscribe(name: string, group: string, from: 'now' | 'start' | number): { created: boolean } {
     const topic = log.open(name)
-    if (reader.find(topic, group)) return { created: false }
+    if (find(topic, group)) return { created: false }
     const next = from === 'now' ? topic.last : from === 'start' ? log.first(topic) - 1 : from
-    sql('addConsumer').run(topic.id, group, next)
+    sql('INSERT INTO consumer (topic, name, next) VALUES (?, ?, ?)').run(topic.id, group, next)
     return { created: true }
   }
 
   /**
-   * Reads for all groups. Without `apply`, which writes what a read changes, the answer is undefined where one changes
-   * something: so idle readers cost no transaction.
+   * Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention.
    */
-  function readAll(name: string, requests: readonly GroupRead[], apply?: (plan: ReadPlan) => void) {
-    const topic = log.find(name)
-    const after = sharedAfter(log)
-    const batches: (GroupBatch | undefined)[] = []
-    for (const request of requests) {
-      const group = topic && reader.find(topic, request.group)
-      // There is something to consume: no need to look at what before it is read for good.
-      if (group && !apply && request.mode !== 'peek' && group.next < topic.last) return undefined
-      const plan = group && reader.plan(topic, group, request, after)
-      if (plan && reader.changes(plan)) {
-        if (!apply) return undefined
-        apply(plan)
-      }
-      batches.push(plan && reader.batch(plan))
+  function readOne(topic: TopicRow, group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
+    const { max, mode, lease = 0 } = request
+    const now = parts.now()
+    let { missed } = group
+    const shown: ReturnType<typeof after> = []
+    for (const position of visible(group, max, now)) {
+      const event = log.at(topic, position)
+      if (event) shown.push({ position, event })
+      else missed++
+      if (!event || mode === 'consume') consume(group, position)
     }
-    return batches
+    const room = max - shown.length
+    const fresh = room > 0 ? after(topic, group.next, room) : []
+    shown.push(...fresh)
+    // Fewer than asked for: nothing is left up to the end of the topic.
+    const end = fresh.length < room ? topic.last : (fresh.at(-1)?.position ?? group.next)
+    // A peek passes what is missing before the first event, and no event.
+    const next = mode === 'peek' ? Math.max(group.next, (fresh[0]?.position ?? end + 1) - 1) : end
+    missed += next - group.next - (mode === 'peek' ? 0 : fresh.length)
+    if (mode === 'lease') for (const { position } of shown) hide(group, position, now + lease)
+    if (next !== group.next || missed > 0)
+      sql('UPDATE consumer SET next = ?, missed = 0 WHERE id = ?').run(next, group.id)
+    const nextVisible = sql(
+      'SELECT min(hidden_until) AS at FROM pending WHERE consumer = ? AND hidden_until > ?',
+    )
+    const at = maybeInt(nextVisible.get(group.id, now)?.at)
+    const batch = { events: shown.map(({ event }) => event), missed }
+    return at === undefined ? batch : { ...batch, nextVisible: at }
+  }
+
+  /** The first positions that were given back or whose lease ran out, in order. */
+  function visible(group: Group, max: number, now: number): number[] {
+    return sql(`SELECT position FROM pending INDEXED BY pending_hidden
+      WHERE consumer = ? AND hidden_until <= ? ORDER BY position LIMIT ? + 0`)
+      .all(group.id, now, max)
+      .map((row) => int(row.position))
   }
 
   /**
@@ -50,24 +89,29 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
     name: string,
     groupName: string,
     ids: readonly string[],
-    each: (group: number, at: number) => void,
+    each: (group: Group, at: number) => void,
   ): number {
     const topic = log.find(name)
-    const group = topic && reader.find(topic, groupName)
-    if (!group) return 0
+    const group = find(topic, groupName)
+    if (!topic || !group) return 0
+    const isPending = sql('SELECT 1 FROM pending WHERE consumer = ? AND position = ?')
     const found = new Set(ids.flatMap((id) => log.positionOf(topic, id) ?? []))
-    const open = [...found].filter((at) => at > group.next || sql('isPending').get(group.id, at))
+    const open = [...found].filter((at) => at > group.next || isPending.get(group.id, at))
     const last = Math.max(...open, group.next)
     if (last > group.next) drawUpTo(topic, group, last, found)
-    for (const position of open) each(group.id, position)
+    for (const position of open) each(group, position)
     return open.length
   }
 
-  /** Moves `next` to `last`; what lies between and is not among `settled` stays open, and visible. */
+  /**
+   * Moves `next` to `last`; what lies between and is not among `settled` stays open, and visible. What is missing
+   * there will be told by the next read.
+   */
   function drawUpTo(topic: TopicRow, group: Group, last: number, settled: Set<number>): void {
-    const there = log.between(topic, group.next, last + 1)
-    for (const position of there) if (!settled.has(position)) sql('hide').run(group.id, position, 0)
-    sql('moveSilently').run(last, last - group.next - there.length, group.id)
+    const there = log.between(topic, group.next, last)
+    for (const position of there) if (!settled.has(position)) hide(group, position, 0)
+    const move = sql('UPDATE consumer SET next = ?, missed = missed + ? WHERE id = ?')
+    move.run(last, last - group.next - there.length, group.id)
   }
 
   function info(row: Row): GroupInfo {
@@ -82,39 +126,37 @@ export function createTopics(parts: Parts, log: TopicLog): Topics {
       return events.length === 0 ? Promise.resolve([]) : writer.write(() => log.append(topic, events))
     },
     subscribe: (topic, group, from) => writer.write(() => subscribe(topic, group, from)),
-    unsubscribe: (name, groupName) =>
+    unsubscribe: (topic, name) =>
       writer.write(() => {
-        const topic = log.find(name)
-        const group = topic && reader.find(topic, groupName)
+        const group = find(log.find(topic), name)
         if (!group) return false
-        sql('removePendingOf').run(group.id)
-        sql('removeConsumer').run(group.id)
+        sql('DELETE FROM pending WHERE consumer = ?').run(group.id)
+        sql('DELETE FROM consumer WHERE id = ?').run(group.id)
         return true
       }),
     groups: (name) =>
       read(() => {
         const topic = name === undefined ? undefined : log.find(name)
         if (name !== undefined && !topic) return []
-        return sql('consumers')
+        return sql(GROUPS)
           .all(topic?.id ?? 0)
           .map(info)
       }),
     // A power failure that undoes a read repeats it: delivery to a group is at least once.
-    read: async (topic, requests) =>
-      (await read(() => readAll(topic, requests))) ??
-      writer.writeRepeatable(() => readAll(topic, requests, reader.apply) ?? []),
-    ack: (topic, group, ids) =>
-      writer.write(() =>
-        settle(topic, group, ids, (id, position) => {
-          sql('consume').run(id, position)
-        }),
-      ),
+    read: (name, requests) =>
+      writer.writeRepeatable(() => {
+        const topic = log.find(name)
+        const after = sharedAfter(log)
+        return requests.map((request) => {
+          const group = find(topic, request.group)
+          return topic && group && readOne(topic, group, request, after)
+        })
+      }),
+    ack: (topic, group, ids) => writer.write(() => settle(topic, group, ids, consume)),
     nack: (topic, group, ids, delay) =>
       writer.write(() => {
         const until = delay > 0 ? parts.now() + delay : 0
-        const count = settle(topic, group, ids, (id, position) => {
-          sql('hide').run(id, position, until)
-        })
+        const count = settle(topic, group, ids, (group, position) => hide(group, position, until))
         if (count > 0) signals.raise(`topic:${topic}`)
         return count
       }),

@@ -3,7 +3,7 @@ import type { Retention } from '../../core/store.ts'
 import { ownOf } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 import { KEY_AGE } from './remembered-keys.ts'
-import { int, prepareAll, type Row, text } from './sql.ts'
+import { int, type Row, text } from './sql.ts'
 import { MESSAGES } from './topic-log.ts'
 
 /** Rows that one transaction removes at most, so that no turn of the event loop takes long. */
@@ -12,13 +12,18 @@ const SLICE = 500
 const SLICES = 4
 const TOPICS = 500
 
+/** What may go: seen by the pump, needed by no job. */
+const FREE =
+  'seq <= ? AND NOT EXISTS (SELECT 1 FROM job WHERE job.message = journal.seq) ORDER BY seq LIMIT ? + 0'
+const OLDEST = `SELECT seq FROM journal WHERE ${FREE}`
+const OLDEST_OF_GATEWAY = `SELECT seq, id FROM journal WHERE gateway = ? AND ${FREE}`
+
 /**
  * Removes what retention no longer covers, in slices. Also clears away expired keys, values and results,
  * which reads already treat as gone.
  */
 export function createTrim(parts: Parts): (policy: Retention) => Promise<{ removed: number }> {
-  const { db, writer, counters, keys, now } = parts
-  const sql = prepareAll(db, 'trim.sql')
+  const { sql, writer, counters, keys, now } = parts
   let nextTopic = 0
 
   /** One transaction's worth. */
@@ -29,15 +34,15 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
 
   function tooMany({ journal }: Retention): number[] {
     const excess = Math.min(SLICE, counters.get('messages') - journal.maxCount)
-    const rows = excess > 0 ? sql('oldest').all(counters.get('pump'), excess) : []
+    const rows = excess > 0 ? sql(OLDEST).all(counters.get('pump'), excess) : []
     return rows.map((row) => int(row.seq))
   }
 
   function tooOld({ journal, gateways = {} }: Retention): number[] {
     const old: number[] = []
-    for (const row of sql('gateways').all()) {
+    for (const row of sql('SELECT id, name FROM gateway').all()) {
       const cutoff = now() - (ownOf(gateways, text(row.name)) ?? journal).maxAge
-      const oldest = sql('oldestOfGateway').all(int(row.id), counters.get('pump'), SLICE - old.length)
+      const oldest = sql(OLDEST_OF_GATEWAY).all(int(row.id), counters.get('pump'), SLICE - old.length)
       for (const each of oldest) if (timeOf(text(each.id)) < cutoff) old.push(int(each.seq))
       if (old.length >= SLICE) break
     }
@@ -47,11 +52,11 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   function removeMessages(seqs: readonly number[]): number {
     if (seqs.length === 0) return 0
     for (const seq of seqs) {
-      const gateway = int(sql('removeMessage').get(seq)?.gateway)
-      sql('removeNotes').run(seq)
-      const ready = sql('removeReady').run(gateway, seq).changes > 0
-      if (ready) counters.add('ready', -1)
-      else sql('removeLeased').run(seq)
+      const gateway = int(sql('DELETE FROM journal WHERE seq = ? RETURNING gateway').get(seq)?.gateway)
+      sql('DELETE FROM note WHERE seq = ?').run(seq)
+      const ready = sql('DELETE FROM receive WHERE gateway = ? AND seq = ?').run(gateway, seq).changes
+      counters.add('ready', -Number(ready))
+      sql('DELETE FROM leased WHERE seq = ?').run(seq)
     }
     counters.add('messages', -seqs.length)
     losePending(MESSAGES, Math.min(...seqs), Math.max(...seqs))
@@ -60,7 +65,10 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
 
   function trimTopics(policy: Retention, max: number): number {
     let removed = 0
-    const topics = sql('topics').all(nextTopic, TOPICS)
+    const topics =
+      sql(`SELECT t.id, t.name, t.last, e.position AS first FROM topic t JOIN event e ON e.topic = t.id
+      AND e.position = (SELECT min(position) FROM event WHERE topic = t.id)
+      WHERE t.id > ? ORDER BY t.id LIMIT ? + 0`).all(nextTopic, TOPICS)
     nextTopic = topics.length < TOPICS ? 0 : nextTopic
     for (const row of topics) {
       removed += trimTopic(policy, row, max - removed)
@@ -75,29 +83,37 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, text(row.name)) ?? {}
     const keepFrom = int(row.last) - maxCount + 1
     let end = first - 1
-    for (const each of sql('events').all(id, max)) {
+    for (const each of sql(
+      'SELECT position, id FROM event WHERE topic = ? ORDER BY position LIMIT ? + 0',
+    ).all(id, max)) {
       const position = int(each.position)
       if (position >= keepFrom && timeOf(text(each.id)) >= now() - maxAge) break
       end = position
     }
     if (end < first) return 0
-    const removed = Number(sql('removeEvents').run(id, end).changes)
+    const removed = Number(sql('DELETE FROM event WHERE topic = ? AND position <= ?').run(id, end).changes)
     losePending(id, first, end)
     return removed
   }
 
   /** What groups were shown but had not consumed is gone as well; they learn how many. */
   function losePending(topic: number, from: number, to: number): void {
-    for (const row of sql('consumersOf').all(topic)) {
-      const { changes } = sql('losePending').run(int(row.id), from, to, topic)
-      if (changes > 0) sql('addMissed').run(changes, int(row.id))
+    const lose = sql(`DELETE FROM pending WHERE consumer = ?1 AND position BETWEEN ?2 AND ?3
+      AND NOT EXISTS (SELECT 1 FROM event WHERE topic = ?4 AND event.position = pending.position)
+      AND NOT EXISTS (SELECT 1 FROM journal WHERE ?4 = 1 AND seq = pending.position)`)
+    for (const { id } of sql('SELECT id FROM consumer WHERE topic = ?').all(topic)) {
+      const { changes } = lose.run(int(id), from, to, topic)
+      if (changes > 0) sql('UPDATE consumer SET missed = missed + ? WHERE id = ?').run(changes, int(id))
     }
   }
 
   function clearAway(): void {
     keys.sweep(now())
-    sql('expiredValues').run(now(), SLICE)
-    sql('expiredResults').run(now() - KEY_AGE, SLICE)
+    sql('DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ? LIMIT ? + 0)').run(now(), SLICE)
+    sql(`DELETE FROM done WHERE (queue, id) IN (SELECT queue, id FROM done WHERE at <= ? LIMIT ? + 0)`).run(
+      now() - KEY_AGE,
+      SLICE,
+    )
   }
 
   return async (policy) => {

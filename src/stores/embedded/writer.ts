@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { isEnvironmental, toStoreError } from './failure.ts'
 
 /** How many calls one transaction takes at most; the rest waits for the next turn. */
 const BATCH = 4_096
@@ -183,4 +182,22 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
       while (flushing.length > 0) await lastFlush
     },
   }
+}
+
+/** PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, NOTADB. */
+const ENVIRONMENT = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26])
+
+/**
+ * True where the world failed (a full disk, an I/O error) and not one call: then the whole transaction is
+ * off, and the same calls may work later. By the primary result code (https://sqlite.org/rescode.html).
+ */
+function isEnvironmental(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
+  return ENVIRONMENT.has(error.errcode & 0xff)
+}
+
+/** The error that callers of the store get. */
+export function toStoreError(store: string, error: unknown): unknown {
+  if (!isEnvironmental(error)) return error
+  return new TriviumError('store_unavailable', { store, reason: reasonOf(error) }, { cause: error })
 }

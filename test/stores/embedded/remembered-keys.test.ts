@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { makeId } from '../../../src/core/message-id.ts'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createRememberedKeys, KEY_AGE } from '../../../src/stores/embedded/remembered-keys.ts'
+import { createSql } from '../../../src/stores/embedded/sql.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { noFlush, withDir } from './kit.ts'
@@ -13,7 +14,7 @@ const CAPACITY = 32
 
 function openKeys(db: DatabaseSync) {
   const writer = createWriter(db, 'test', noFlush)
-  return { writer, keys: createRememberedKeys(db, writer, CAPACITY) }
+  return { writer, keys: createRememberedKeys(createSql(db), writer, CAPACITY) }
 }
 
 const count = (db: DatabaseSync, table: string) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n
