@@ -43,7 +43,7 @@ export function createJournal(parts: Parts): JournalTable {
     })
   }
 
-  function appendOne(message: NewMessage, now: number, hash: string | undefined): string {
+  function appendOne(message: NewMessage, now: number, hash: Buffer | undefined): string {
     const seq = counters.add('journal', 1)
     const id = makeId(parts.idTime(), seq)
     const gateway = gateways.number(message.gateway)

@@ -6,8 +6,8 @@ import type { Writer } from './writer.ts'
 /** How long a key is remembered: seven days. */
 export const KEY_AGE = 7 * 24 * 60 * 60 * 1_000
 
-/** New keys are kept in so many maps in memory, by the first byte of their hash. */
-const BUCKETS = 256
+/** New keys are kept in so many buckets in memory, by the first 12 bits of their hash. */
+const BUCKETS = 4_096
 /** Rows of the index that one sweep looks at. */
 const SWEEP = 2_000
 /** Rows of the index that one transaction reads into the filter. */
@@ -17,23 +17,28 @@ const FILTER = 2 ** 22
 
 const SLICE = 'SELECT hash FROM key_index WHERE hash > ? ORDER BY hash LIMIT ? + 0'
 
-/** The hash of a key, as text of one byte a character: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
-function hash(kind: 'message' | 'event' | 'job', space: string, key: string): string {
-  return digest('sha256', JSON.stringify([kind, space, key]), 'latin1').slice(0, 16)
+/** New keys, oldest first: another 32 bits of each hash, and its row in the tail. */
+type Bucket = { bits: number[]; rows: number[] }
+
+const makeBucket = (): Bucket => ({ bits: [], rows: [] })
+
+/** The hash of a key: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
+function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
+  return digest('sha256', JSON.stringify([kind, space, key]), 'buffer').subarray(0, 16)
 }
 
 /**
  * Idempotency keys of messages, events and jobs, each for seven days, with the id of what it made.
  *
  * A random B-tree dirties a page for every key, which costs more than all the rest of a message. So a new key is
- * appended to the table `key_tail` and kept in memory. Once `capacity` keys are in memory, each transaction moves
+ * appended to the table `key_tail` and its row kept in memory. Once `capacity` keys are in memory, each transaction moves
  * buckets of them to the table `key_index`, one after the other: the keys of a bucket are neighbours there and share
  * pages. When every bucket was moved, the rows of the tail from before that round are removed.
  */
-export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_072) {
-  /** Rows of the tail by hash. */
-  const buckets = Array.from({ length: BUCKETS }, () => new Map<string, number>())
-  const bucketOf = (hash: string) => buckets[hash.charCodeAt(0)] ?? new Map<string, number>()
+export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_144) {
+  const buckets = Array.from({ length: BUCKETS }, makeBucket)
+  const bucketAt = (index: number) => buckets[index] ?? makeBucket()
+  const bucketOf = (hash: Buffer) => bucketAt(hash.readUInt16BE(0) >> 4)
   let size = 0
   let lastRow = 0
   /** The bucket to move next, and how many this transaction has moved. */
@@ -41,7 +46,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_07
   let moved = 0
   /** The last row of the tail when this round of moves began. */
   let lastOfRound = 0
-  let added: string[] = []
+  let added: Buffer[] = []
   let swept: Uint8Array = Buffer.alloc(0)
   const filter = createFilter()
   /** The filter has the index up to this hash. Undefined: it has all. Until then every look-up goes to the index. */
@@ -49,7 +54,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_07
 
   for (const row of sql('SELECT n, hash FROM key_tail ORDER BY n').iterate()) {
     lastRow = int(row.n)
-    put(toText(blob(row.hash)), lastRow)
+    put(Buffer.from(blob(row.hash)), lastRow)
   }
   lastOfRound = lastRow
 
@@ -59,7 +64,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_07
       // Four times what came in: memory gets back to `capacity` after each start. A transaction ends a round at most.
       const share = size > capacity ? Math.ceil((added.length * 4 * BUCKETS) / capacity) : 0
       const end = Math.min(next + share, BUCKETS)
-      for (moved = 0; next + moved < end; moved++) toIndex(buckets[next + moved])
+      for (moved = 0; next + moved < end; moved++) toIndex(bucketAt(next + moved))
       if (next + moved === BUCKETS) sql('DELETE FROM key_tail WHERE n <= ?').run(lastOfRound)
     },
     committed: () => {
@@ -67,7 +72,11 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_07
       added = []
     },
     rolledBack: () => {
-      for (const hash of added) bucketOf(hash).delete(hash)
+      for (const hash of added) {
+        const { bits, rows } = bucketOf(hash)
+        bits.pop()
+        rows.pop()
+      }
       size -= added.length
       lastRow -= added.length
       added = []
@@ -75,24 +84,24 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_07
     },
   })
 
-  function put(hash: string, row: number): void {
-    bucketOf(hash).set(hash, row)
+  function put(hash: Buffer, row: number): void {
+    const { bits, rows } = bucketOf(hash)
+    bits.push(hash.readInt32LE(8))
+    rows.push(row)
     size++
   }
 
-  function toIndex(bucket = new Map<string, number>()): void {
+  function toIndex({ rows }: Bucket): void {
     // After a crash a row may be moved again.
-    const move = sql('INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail WHERE n = ?')
-    for (const hash of [...bucket.keys()].sort()) {
-      move.run(bucket.get(hash) ?? 0)
-      filter.add(hash)
-    }
+    const move = sql(`INSERT OR REPLACE INTO key_index (hash, id)
+      SELECT hash, id FROM key_tail WHERE n = ? RETURNING hash`)
+    for (const row of rows) filter.add(blob(move.get(row)?.hash))
   }
 
   /** Drops the next bucket, which is in the index now. */
   function forget(): void {
-    size -= buckets[next]?.size ?? 0
-    buckets[next] = new Map()
+    size -= bucketAt(next).rows.length
+    buckets[next] = makeBucket()
     next = (next + 1) % BUCKETS
     if (next === 0) lastOfRound = lastRow
   }
@@ -100,30 +109,36 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_07
   /** Adds the next slice of the index to the filter. */
   function fill(after: Uint8Array): Uint8Array | undefined {
     const rows = sql(SLICE).all(after, FILL)
-    for (const row of rows) filter.add(toText(blob(row.hash)))
+    for (const row of rows) filter.add(blob(row.hash))
     return rows.length < FILL ? undefined : blob(rows.at(-1)?.hash)
   }
 
-  function stored(hash: string) {
-    const row = bucketOf(hash).get(hash)
-    if (row !== undefined) return sql('SELECT id FROM key_tail WHERE n = ?').get(row)
+  function stored(hash: Buffer) {
+    const { bits, rows } = bucketOf(hash)
+    const wanted = hash.readInt32LE(8)
+    // The newest first: a key that was free again after seven days may be there twice.
+    for (let at = bits.length - 1; at >= 0; at--) {
+      if (bits[at] !== wanted) continue
+      const row = sql('SELECT id FROM key_tail WHERE n = ? AND hash = ?').get(rows[at] ?? 0, hash)
+      if (row) return row
+    }
     if (!filledTo && !filter.mayHave(hash)) return undefined
-    return sql('SELECT id FROM key_index WHERE hash = ?').get(Buffer.from(hash, 'latin1'))
+    return sql('SELECT id FROM key_index WHERE hash = ?').get(hash)
   }
 
   return {
     hash,
     /** The id that the key made, if it is younger than seven days at `now`. */
-    find: (hash: string, now: number): string | undefined => {
+    find: (hash: Buffer, now: number): string | undefined => {
       const row = stored(hash)
       const id = row && toId(blob(row.id))
       return id && timeOf(id) > now - KEY_AGE ? id : undefined
     },
     /** Inside a transaction only. */
-    remember: (hash: string, id: string): void => {
+    remember: (hash: Buffer, id: string): void => {
       lastRow++
       const insert = sql('INSERT INTO key_tail (n, hash, id) VALUES (?, ?, ?)')
-      insert.run(lastRow, Buffer.from(hash, 'latin1'), Buffer.from(id.replaceAll('-', ''), 'hex'))
+      insert.run(lastRow, hash, Buffer.from(id.replaceAll('-', ''), 'hex'))
       put(hash, lastRow)
       added.push(hash)
     },
@@ -151,20 +166,15 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 131_07
 /** A set that may know more than was added: one bit for a hash, so that 3 in 100 strangers are known at a million. */
 function createFilter() {
   const bytes = new Uint8Array(FILTER)
-  const at = (hash: string) =>
-    (hash.charCodeAt(4) << 14) | (hash.charCodeAt(5) << 6) | (hash.charCodeAt(6) >> 2)
-  const bit = (hash: string) => 1 << (hash.charCodeAt(7) & 7)
+  const at = (hash: Uint8Array) => ((hash[4] ?? 0) << 14) | ((hash[5] ?? 0) << 6) | ((hash[6] ?? 0) >> 2)
+  const bit = (hash: Uint8Array) => 1 << ((hash[7] ?? 0) & 7)
   return {
-    add: (hash: string) => {
+    add: (hash: Uint8Array) => {
       bytes[at(hash)] = (bytes[at(hash)] ?? 0) | bit(hash)
     },
-    mayHave: (hash: string) => ((bytes[at(hash)] ?? 0) & bit(hash)) !== 0,
+    mayHave: (hash: Uint8Array) => ((bytes[at(hash)] ?? 0) & bit(hash)) !== 0,
     clear: () => bytes.fill(0),
   }
-}
-
-function toText(hash: Uint8Array): string {
-  return Buffer.from(hash).toString('latin1')
 }
 
 function toId(bytes: Uint8Array): string {
