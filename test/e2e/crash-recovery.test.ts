@@ -12,10 +12,6 @@ gateways:
   work: { transport: webhook, path: /hooks/work, verify: { scheme: none }, conversation: data.body.conversation }
   chat: { transport: websocket, path: /ws }
 routes:
-  - name: poison
-    match: { gateway: work, data.body.poison: "true" }
-    skill: work
-    retry: { attempts: 3, delay: 200ms, backoff: fixed }
   - name: chat
     match: { gateway: chat }
     skill: talk
@@ -24,15 +20,14 @@ routes:
 `
 
 const SKILLS = {
-  /** Leaves a line at start and end; waits or fails until the files that the message names are there. */
+  /** Leaves a line at start and end; waits until the file `go` is there. */
   work: `
     import { appendFileSync, existsSync } from 'node:fs'
     import { setTimeout as pause } from 'node:timers/promises'
     export default { description: 'works', async run({ message, signal }) {
-      const { n, until, poison } = message.data.body
+      const { n } = message.data.body
       appendFileSync('log', 'start ' + n + '\\n')
-      if (poison && !existsSync('cured')) throw new Error('poison ' + n)
-      while (until && !existsSync(until)) await pause(10, undefined, { signal })
+      while (!existsSync('go')) await pause(10, undefined, { signal })
       appendFileSync('log', 'end ' + n + '\\n')
     } }`,
   /** Sends, says so, and waits to be killed; what it sends after that is new. */
@@ -74,22 +69,10 @@ for (const store of ['embedded', 'redis'] as const) {
       await daemon.end('SIGKILL')
       daemon = await site.start()
     }
-    const post = (body: object, key?: string) =>
-      daemon.post('/hooks/work', JSON.stringify(body), {
-        'content-type': 'application/json',
-        ...(key === undefined ? {} : { 'webhook-id': key }),
-      })
-    const accept = async (body: object) => {
-      const answer = await post(body)
-      assert.equal(answer.status, 202)
-      return String(Object(answer.body).id)
-    }
-    const letter = (id: string) => daemon.invoke('dead-letter-show', { id }).catch(() => undefined)
-
     test('dispatches what was running and all that was queued behind it, in order', async () => {
       const expected = Array.from({ length: 20 }, (_, n) => `end queued${n}`)
       for (const [n] of expected.entries())
-        await accept({ conversation: 'queue', n: `queued${n}`, until: 'go' })
+        await daemon.post('/hooks/work', JSON.stringify({ conversation: 'queue', n: `queued${n}` }))
       await until(() => lines().includes('start queued0'), 'a running skill')
       await crash()
       site.write('go', '')
@@ -114,65 +97,8 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual(again.texts(), ['first', 'second', 'plain'])
       again.end()
     })
-
-    test('keeps dead letters whole, with every error, and drives them again', async () => {
-      const id = await accept({ n: 'sick', poison: true, conversation: 'sick', text: 'all of it' })
-      await until(() => letter(id), 'a dead letter')
-      await crash()
-      const [listed] = Object.values(Object(await daemon.invoke('dead-letter-list')))
-      assert.equal(Object(listed).id, id)
-      const { message, errors } = Object(await letter(id))
-      assert.equal(message.data.body.text, 'all of it')
-      assert.equal(errors.length, 3)
-      assert.match(errors[2].message, /poison sick/)
-      site.write('cured', '')
-      await daemon.invoke('dead-letter-retry', { id })
-      await until(() => lines().includes('end sick'), 'its dispatch')
-      assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
-    })
-
-    test('lost no delivery whose key it had seen, and accepts each key once', async () => {
-      for (let round = 0; round < 3; round++) {
-        const key = `cut-${round}`
-        const cut = Array.from({ length: 10 }, () => post({ n: key }, key).catch(() => undefined))
-        if (round > 0) await Promise.any(cut)
-        await crash()
-        const before = (await Promise.all(cut)).flatMap((answer) => (answer ? [Object(answer.body).id] : []))
-        const { status, body } = await post({ n: key }, key)
-        assert.ok(status === 200 || status === 202)
-        for (const id of before) assert.equal(id, Object(body).id)
-        await until(() => lines().includes(`end ${key}`), 'its dispatch', RECOVERY)
-        const all = Object.values(
-          Object(await daemon.invoke('message-list', { gateway: 'work', limit: 500 })),
-        )
-        assert.equal(all.filter((one) => Object(one).key === key).length, 1)
-      }
-    })
   })
 }
-
-describe('a poison message', { timeout: 60_000 }, () => {
-  test('holds only its own conversation, and that only while its attempts last', async () => {
-    const site = createSite({ routes: ROUTES, skills: SKILLS })
-    site.write('log', '')
-    const daemon = await site.start()
-    try {
-      const accept = (body: object) => daemon.post('/hooks/work', JSON.stringify(body))
-      await accept({ conversation: 'sick', n: 'sick', poison: true })
-      await accept({ conversation: 'sick', n: 'behind' })
-      await accept({ conversation: 'healthy', n: 'healthy' })
-      const lines = () => readFileSync(join(site.dir, 'log'), 'utf8').split('\n')
-      await until(() => lines().includes('end behind'), 'the message behind it')
-      const starts = lines().filter((line) => line.startsWith('start sick')).length
-      assert.equal(starts, 3)
-      assert.ok(lines().indexOf('end healthy') < lines().lastIndexOf('start sick'), 'the healthy one waited')
-      assert.equal(Object.values(Object(await daemon.invoke('dead-letter-list'))).length, 1)
-    } finally {
-      await daemon.end()
-      site.remove()
-    }
-  })
-})
 
 /** A client that comes with all replies of its conversation. */
 async function connect(daemon: DaemonProcess, conversation?: string) {

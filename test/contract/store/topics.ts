@@ -178,19 +178,6 @@ export function topicsContract(factory: StoreFactory): void {
       await store.topics.ack('t', 'h', ids.slice(0, 1))
       assert.equal((await store.topics.groups('t')).find(({ group }) => group === 'g')?.pending, 0)
     },
-    'acknowledging consumes leased events for good, and ignores what it does not know': async (bench) => {
-      const { store, advance } = bench
-      await store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(store, 't', ['a', 'b'])
-      await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
-      const forged = `${ids[1]?.slice(0, -4)}0000`
-      assert.equal(await store.topics.ack('t', 'g', [ids[0] ?? '', 'nonsense', forged, '__proto__']), 1)
-      assert.equal(await store.topics.ack('t', 'none', ids), 0)
-      assert.equal(await store.topics.ack('void', 'g', ids), 0)
-      assert.equal(await store.topics.ack('t', 'g', []), 0)
-      advance(MINUTE)
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
-    },
     'an id given twice in one call is consumed once': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')
       const [id = ''] = await publishAll(store, 't', ['a', 'b'])
