@@ -156,8 +156,6 @@ export type Jobs = {
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
   /** The state of a job that is waiting, running, dead or (for seven days, with its result) done. */
   state(queue: string, id: string): Promise<JobState | undefined>
-  /** Jobs that wait or run, oldest first. */
-  list(queue: string, limit: number): Promise<JobInfo[]>
   deadLetters: DeadLetters
 }
 
@@ -211,15 +209,6 @@ export type JobState =
   | { state: 'waiting' | 'running'; failures: number }
   | { state: 'done'; result?: Json; at: number }
   | { state: 'dead'; error: AttemptError; reason: DeadReason }
-
-export type JobInfo = {
-  id: string
-  lane: string
-  group: string
-  running: boolean
-  failures: number
-  due: number
-}
 
 export type DeadLetter = {
   id: string

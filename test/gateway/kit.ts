@@ -73,5 +73,9 @@ export function noted(store: Store, id: string, what: string) {
 
 /** The queue is empty. */
 export function drained(store: Store, queue: string) {
-  return until(async () => (await store.jobs.list(queue, 1)).length === 0, `an empty ${queue}`)
+  const isEmpty = async () => {
+    const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
+    return !jobs || jobs.waiting + jobs.running === 0
+  }
+  return until(isEmpty, `an empty ${queue}`)
 }

@@ -45,20 +45,6 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
     add: (queue, jobs) => writer.write(() => jobs.map((job) => addOne(queue, job))),
     ...createClaims(parts, journal),
     state: (queue, id) => read(() => state(queues.find(queue) ?? 0, id)),
-    list: (queue, limit) =>
-      read(() =>
-        sql(`SELECT id, lane, grp, state, failures, due FROM job NOT INDEXED WHERE queue = ?
-          ORDER BY n LIMIT ? + 0`)
-          .all(queues.find(queue) ?? 0, limit)
-          .map((row) => ({
-            id: text(row.id),
-            lane: text(row.lane),
-            group: text(row.grp),
-            running: int(row.state) === 2,
-            failures: int(row.failures),
-            due: int(row.due),
-          })),
-      ),
     deadLetters: createDeadLetters(parts),
   }
 }

@@ -4,7 +4,7 @@ import { type Args, inBatches } from './batches.ts'
 import { encodeNotes } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
-import { isNothing, listOf, numberOf, textOf } from './reply.ts'
+import { isNothing, listOf, numberOf } from './reply.ts'
 import type { Server } from './scripts.ts'
 import { claimedJob, deadLetter, stateOf } from './stored-job.ts'
 
@@ -45,18 +45,6 @@ export function createJobs(server: Server): Jobs {
         claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', '']),
       ),
     state: async (queue, id) => stateOf(await run('jobs-state', main, queue, id)),
-    list: async (queue, limit) =>
-      listOf(await run('jobs-list', main, queue, limit)).map((job) => {
-        const [id, lane, group, failures, wait, running] = listOf(job)
-        return {
-          id: textOf(id),
-          lane: textOf(lane),
-          group: textOf(group),
-          running: numberOf(running) === 1,
-          failures: numberOf(failures),
-          due: now() + numberOf(wait),
-        }
-      }),
     deadLetters: createDeadLetters(server),
   }
 }

@@ -71,7 +71,7 @@ describe('three daemons on one cluster', () => {
         ran.push(...jobs.map(({ message }) => message?.text ?? ''))
         const outcomes = jobs.map(({ id, token }) => ({ id, token, outcome: 'done' as const }))
         if (jobs.length > 0) await each.jobs.settle('dispatch', outcomes)
-        else if ((await each.jobs.list('dispatch', 1)).length === 0) return
+        else if ((await each.stats()).jobs.every(({ waiting, running }) => waiting + running === 0)) return
       }
     }
     await Promise.all(stores.map(work))
