@@ -17,11 +17,6 @@ const FILTER = 2 ** 22
 
 const SLICE = 'SELECT hash FROM key_index WHERE hash > ? ORDER BY hash LIMIT ? + 0'
 
-/** New keys, oldest first: another 32 bits of each hash, and its row in the tail. */
-type Bucket = { bits: number[]; rows: number[] }
-
-const makeBucket = (): Bucket => ({ bits: [], rows: [] })
-
 /** The hash of a key: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
 function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
   return digest('sha256', JSON.stringify([kind, space, key]), 'buffer').subarray(0, 16)
@@ -36,9 +31,14 @@ function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Bu
  * pages. When every bucket was moved, the rows of the tail from before that round are removed.
  */
 export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_144) {
-  const buckets = Array.from({ length: BUCKETS }, makeBucket)
-  const bucketAt = (index: number) => buckets[index] ?? makeBucket()
-  const bucketOf = (hash: Buffer) => bucketAt(hash.readUInt16BE(0) >> 4)
+  /** Room of a bucket, twice what it should hold. A key that finds none goes to the index at once. */
+  const room = Math.ceil((2 * capacity) / BUCKETS)
+  const counts = new Uint32Array(BUCKETS)
+  /** Of each new key, oldest first in its bucket: another 32 bits of its hash, and its row in the tail. */
+  const bits = new Int32Array(BUCKETS * room)
+  const rows = new Float64Array(BUCKETS * room)
+  const bucketOf = (hash: Buffer) => hash.readUInt16BE(0) >> 4
+  const countOf = (bucket: number) => counts[bucket] ?? 0
   let size = 0
   let lastRow = 0
   /** The bucket to move next, and how many this transaction has moved. */
@@ -64,7 +64,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       // Four times what came in: memory gets back to `capacity` after each start. A transaction ends a round at most.
       const share = size > capacity ? Math.ceil((added.length * 4 * BUCKETS) / capacity) : 0
       const end = Math.min(next + share, BUCKETS)
-      for (moved = 0; next + moved < end; moved++) toIndex(bucketAt(next + moved))
+      for (moved = 0; next + moved < end; moved++) toIndex(next + moved)
       if (next + moved === BUCKETS) sql('DELETE FROM key_tail WHERE n <= ?').run(lastOfRound)
     },
     committed: () => {
@@ -72,36 +72,44 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       added = []
     },
     rolledBack: () => {
-      for (const hash of added) {
-        const { bits, rows } = bucketOf(hash)
-        bits.pop()
-        rows.pop()
-      }
+      for (const hash of added) counts[bucketOf(hash)] = countOf(bucketOf(hash)) - 1
       size -= added.length
-      lastRow -= added.length
       added = []
       moved = 0
     },
   })
 
-  function put(hash: Buffer, row: number): void {
-    const { bits, rows } = bucketOf(hash)
-    bits.push(hash.readInt32LE(8))
-    rows.push(row)
+  /** False: there was no room in memory. */
+  function put(hash: Buffer, row: number): boolean {
+    const bucket = bucketOf(hash)
+    const count = countOf(bucket)
+    if (count === room) {
+      move(row)
+      return false
+    }
+    bits[bucket * room + count] = hash.readInt32LE(8)
+    rows[bucket * room + count] = row
+    counts[bucket] = count + 1
     size++
+    return true
   }
 
-  function toIndex({ rows }: Bucket): void {
-    // After a crash a row may be moved again.
-    const move = sql(`INSERT OR REPLACE INTO key_index (hash, id)
+  function toIndex(bucket: number): void {
+    const start = bucket * room
+    for (const row of rows.subarray(start, start + countOf(bucket))) move(row)
+  }
+
+  /** After a crash a row may be moved again. */
+  function move(row: number): void {
+    const insert = sql(`INSERT OR REPLACE INTO key_index (hash, id)
       SELECT hash, id FROM key_tail WHERE n = ? RETURNING hash`)
-    for (const row of rows) filter.add(blob(move.get(row)?.hash))
+    filter.add(blob(insert.get(row)?.hash))
   }
 
   /** Drops the next bucket, which is in the index now. */
   function forget(): void {
-    size -= bucketAt(next).rows.length
-    buckets[next] = makeBucket()
+    size -= countOf(next)
+    counts[next] = 0
     next = (next + 1) % BUCKETS
     if (next === 0) lastOfRound = lastRow
   }
@@ -114,10 +122,10 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   }
 
   function stored(hash: Buffer) {
-    const { bits, rows } = bucketOf(hash)
+    const start = bucketOf(hash) * room
     const wanted = hash.readInt32LE(8)
     // The newest first: a key that was free again after seven days may be there twice.
-    for (let at = bits.length - 1; at >= 0; at--) {
+    for (let at = start + countOf(bucketOf(hash)) - 1; at >= start; at--) {
       if (bits[at] !== wanted) continue
       const row = sql('SELECT id FROM key_tail WHERE n = ? AND hash = ?').get(rows[at] ?? 0, hash)
       if (row) return row
@@ -139,8 +147,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       lastRow++
       const insert = sql('INSERT INTO key_tail (n, hash, id) VALUES (?, ?, ?)')
       insert.run(lastRow, hash, Buffer.from(id.replaceAll('-', ''), 'hex'))
-      put(hash, lastRow)
-      added.push(hash)
+      if (put(hash, lastRow)) added.push(hash)
     },
     /** Removes expired keys from one slice of the index. Inside a transaction only. Returns how many. */
     sweep: (now: number): number => {
