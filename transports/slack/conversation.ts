@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Reply } from '../../src/core/transport.ts'
-import { defined } from './fields.ts'
+import { defined } from '../../src/lib/defined.ts'
 
 /** Where a reply goes. It travels as `data.replyTarget` of the message that it answers. */
 const targetSchema = z.object({

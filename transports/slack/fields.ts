@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
+import { isJsonObject, type JsonObject, pathGet } from '../../src/core/json.ts'
 
 /** The text at a dotted path; undefined where there is none, or something else. */
 export function textAt(value: unknown, path: string): string | undefined {
@@ -16,13 +16,6 @@ export function objectAt(value: unknown, path: string): JsonObject {
 export function objectsAt(value: unknown, path: string): JsonObject[] {
   const found = pathGet(value, path)
   return Array.isArray(found) ? found.filter(isJsonObject) : []
-}
-
-/** The object without the keys that are undefined. */
-export function defined(fields: Record<string, Json | undefined>): JsonObject {
-  const present: JsonObject = {}
-  for (const [key, value] of Object.entries(fields)) if (value !== undefined) present[key] = value
-  return present
 }
 
 /** What JSON says; undefined where it is none. */

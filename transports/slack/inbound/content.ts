@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts'
-import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import { objectAt, objectsAt, textAt } from '../fields.ts'
 import { mrkdwnToMarkdown, type Names, richToMarkdown, unescaped } from './markdown.ts'
 
 /**

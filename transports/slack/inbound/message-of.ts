@@ -1,6 +1,6 @@
 import type { NewMessage } from '../../../src/core/message.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { targetData } from '../conversation.ts'
-import { defined } from '../fields.ts'
 import type { Workspace } from '../workspaces.ts'
 import { contentData, contentText, idsIn } from './content.ts'
 import { conversationIn, type Draft } from './draft.ts'

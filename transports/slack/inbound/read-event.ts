@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../src/core/json.ts'
-import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import { objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { contentOf } from './content.ts'

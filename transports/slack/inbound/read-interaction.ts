@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts'
-import { defined, objectAt, objectsAt, textAt } from '../fields.ts'
+import { defined } from '../../../src/lib/defined.ts'
+import { objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/approval-blocks.ts'
 import { openMetadata } from '../view-metadata.ts'
