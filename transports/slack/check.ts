@@ -3,7 +3,7 @@ import type { Log } from '../../src/core/log.ts'
 import type { Check, Health } from '../../src/core/transport.ts'
 import { createWebClient } from './api.ts'
 import { slackFailure, tokenFault } from './failure.ts'
-import type { SlackOptions, SocketOptions } from './options.ts'
+import type { SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
 /** What the bot needs for what; `ops/slack-manifest.yaml` asks for all of them. */
@@ -40,63 +40,56 @@ export async function checkSlack(
   health: (() => Health) | undefined,
   log: Log,
 ): Promise<Check[]> {
-  const checks = await checkTokens(options, workspaces)
-  if (options.mode === 'socket') checks.push(await checkAppToken(options, log))
-  if (!health) return checks
-  const { ok, detail = ok ? 'connected' : 'not connected' } = health()
-  return [...checks, { name: options.mode === 'socket' ? 'Slack socket' : 'Slack requests', ok, detail }]
-}
+  const checks: Check[] = []
+  const add = (name: string, ok: boolean, detail: string) => void checks.push({ name, ok, detail })
 
-async function checkTokens(options: SlackOptions, workspaces: Workspaces): Promise<Check[]> {
-  try {
-    const found = await workspaces.ready()
-    const working = await Promise.all(found.map((each) => checkToken(options, each)))
-    const refused = workspaces.faults().map((detail) => ({ name: 'Slack bot token', ok: false, detail }))
-    return [...working.flat(), ...refused]
-  } catch (error) {
-    return [{ name: 'Slack bot token', ok: false, detail: reasonOf(error) }]
+  const checkToken = async ({ api, team, botUser, name }: Workspace) => {
+    try {
+      const who = await api.call('auth.test', (web) => web.auth.test())
+      add(`Slack bot token of ${name}`, true, `${botUser} in ${name} (${team})`)
+      const scopes = who.response_metadata?.scopes ?? []
+      if (scopes.length === 0) return
+      const missing = missingScopes(options, scopes)
+      // Without some of them a bot may well do what is wanted of it; but it has to hear something, and to answer.
+      const ok = scopes.includes('chat:write') && scopes.some((scope) => HEARING.test(scope))
+      if (missing === '') return add(`Slack scopes in ${name}`, true, 'all that Trivium uses')
+      const advice = `missing ${missing}; add them under OAuth & Permissions and install the app again`
+      add(`Slack scopes in ${name}`, ok, advice)
+    } catch (error) {
+      // Of a token that Slack does not accept any more the faults of the workspaces tell.
+      if (tokenFault(error) === undefined)
+        add(`Slack bot token of ${name}`, false, slackFailure(error).reason)
+    }
   }
-}
 
-/** Of a token that Slack does not accept any more the faults of the workspaces tell. */
-async function checkToken(options: SlackOptions, workspace: Workspace): Promise<Check[]> {
-  const { api, team, botUser } = workspace
-  const name = `Slack bot token of ${workspace.name}`
   try {
-    const who = await api.call('auth.test', (web) => web.auth.test())
-    const scopes = who.response_metadata?.scopes ?? []
-    const detail = `${botUser} in ${workspace.name} (${team})`
-    return [{ name, ok: true, detail }, ...checkScopes(options, workspace.name, scopes)]
+    for (const workspace of await workspaces.ready()) await checkToken(workspace)
   } catch (error) {
-    return tokenFault(error) === undefined ? [{ name, ok: false, detail: slackFailure(error).reason }] : []
+    add('Slack bot token', false, reasonOf(error))
   }
+  for (const fault of workspaces.faults()) add('Slack bot token', false, fault)
+  if (options.mode === 'socket') {
+    const { appToken: token, apiUrl } = options
+    try {
+      await createWebClient({ token, apiUrl, log }).apps.connections.open({})
+      add('Slack app token', true, 'Slack gives out sockets for it')
+    } catch (error) {
+      const advice = 'it needs the scope connections:write, and Socket Mode must be on'
+      add('Slack app token', false, `${slackFailure(error).reason}; ${advice}`)
+    }
+  }
+  if (health) {
+    const { ok, detail = ok ? 'connected' : 'not connected' } = health()
+    add(options.mode === 'socket' ? 'Slack socket' : 'Slack requests', ok, detail)
+  }
+  return checks
 }
 
-function checkScopes(options: SlackOptions, workspace: string, scopes: readonly string[]): Check[] {
-  if (scopes.length === 0) return []
-  const unused = new Set([
-    ...(options.progress === 'off' ? ['reactions:write'] : []),
-    ...(options['max-files'] === 0 ? ['files:read'] : []),
-  ])
-  const missing = Object.entries(SCOPES).filter(([scope]) => !scopes.includes(scope) && !unused.has(scope))
-  const detail = missing.map(([scope, what]) => `${scope} (${what})`).join(', ')
-  const name = `Slack scopes in ${workspace}`
-  if (missing.length === 0) return [{ name, ok: true, detail: 'all that Trivium uses' }]
-  const advice = `missing ${detail}; add them under OAuth & Permissions and install the app again`
-  // Without some of them a bot may well do what is wanted of it; but it has to hear something, and to answer.
-  const ok = scopes.includes('chat:write') && scopes.some((scope) => HEARING.test(scope))
-  return [{ name, ok, detail: advice }]
-}
-
-async function checkAppToken(options: SocketOptions, log: Log): Promise<Check> {
-  const name = 'Slack app token'
-  const { appToken, 'send-timeout': timeout } = options
-  const web = createWebClient({ token: appToken, apiUrl: options.apiUrl, timeout, log })
-  try {
-    await web.apps.connections.open({})
-    return { name, ok: true, detail: 'Slack gives out sockets for it' }
-  } catch (error) {
-    const advice = 'it needs the scope connections:write, and Socket Mode must be on'
-    return { name, ok: false, detail: `${slackFailure(error).reason}; ${advice}` }
-  }
+/** The scopes that the options need and a token lacks, each with what it is for. */
+function missingScopes(options: SlackOptions, scopes: readonly string[]): string {
+  const held = new Set(scopes)
+  if (options.progress === 'off') held.add('reactions:write')
+  if (options['max-files'] === 0) held.add('files:read')
+  const missing = Object.entries(SCOPES).filter(([scope]) => !held.has(scope))
+  return missing.map(([scope, what]) => `${scope} (${what})`).join(', ')
 }

@@ -12,27 +12,31 @@ import { SendPostponed } from '../../src/core/transport.ts'
  * How a call of the Web API failed. `rejected`: Slack refused for good. `unsent`: it certainly did nothing and may
  * be repeated. `unknown`: it may have happened.
  */
-export type SlackFailure =
-  | { kind: 'rate-limited'; seconds: number; reason: string }
-  | { kind: 'rejected'; code: string; reason: string }
-  | { kind: 'unsent'; reason: string }
-  | { kind: 'unknown'; reason: string }
+export type SlackFailure = {
+  kind: 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
+  reason: string
+  /** Slack's code for why it refused for good; else empty. */
+  code: string
+  /** For how long Slack takes no more; 0 where it said nothing of that. */
+  seconds: number
+}
 
-/** "It's possible some aspect of the operation succeeded before the error was raised", says Slack of these. */
-const UNKNOWN = new Set(['internal_error', 'fatal_error', 'request_timeout'])
-const TRANSIENT = new Set(['service_unavailable', 'team_added_to_org', 'accesslimited', 'org_login_required'])
+/** What codes mean that refuse nothing for good. */
+const KINDS: Record<string, SlackFailure['kind']> = {
+  // "It's possible some aspect of the operation succeeded before the error was raised", says Slack of these.
+  internal_error: 'unknown',
+  fatal_error: 'unknown',
+  request_timeout: 'unknown',
+  service_unavailable: 'unsent',
+  team_added_to_org: 'unsent',
+  accesslimited: 'unsent',
+  org_login_required: 'unsent',
+  // The Web API says the one; chat.postMessage, by its own table of errors, also the other.
+  ratelimited: 'rate-limited',
+  rate_limited: 'rate-limited',
+}
 /** The connection was never made, so nothing can have been sent. */
-const UNCONNECTED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
-/** The Web API says the one; chat.postMessage, by its own table of errors, also the other. */
-const LIMITED = new Set(['ratelimited', 'rate_limited'])
+const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
 const ADVICE: Record<string, string> = {
   invalid_auth: 'the token is not valid; copy it again from the settings of the app',
@@ -48,25 +52,31 @@ const ADVICE: Record<string, string> = {
 
 /** Classifies what a call of the Web API threw. */
 export function slackFailure(error: unknown): SlackFailure {
-  if (error instanceof WebAPIRateLimitedError) {
-    const { retryAfter: seconds } = error
-    return { kind: 'rate-limited', seconds, reason: `rate limited for ${seconds} s` }
+  const failure = (kind: SlackFailure['kind'], reason: string, more: Partial<SlackFailure> = {}) => {
+    return { kind, reason, code: '', seconds: 0, ...more }
   }
   if (error instanceof SendPostponed) {
-    return { kind: 'rate-limited', seconds: error.delay / 1000, reason: error.message }
+    return failure('rate-limited', error.message, { seconds: error.delay / 1000 })
   }
-  if (error instanceof WebAPIPlatformError) return platformFailure(error)
+  if (error instanceof WebAPIRateLimitedError) {
+    const { retryAfter: seconds } = error
+    return failure('rate-limited', `rate limited for ${seconds} s`, { seconds })
+  }
+  if (error instanceof WebAPIPlatformError) {
+    const code = error.data.error
+    const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
+    const kind = KINDS[code]
+    return kind ? failure(kind, reason, { seconds: 30 }) : failure('rejected', reason, { code })
+  }
   if (error instanceof WebAPIHTTPError) {
-    const reason = `Slack answered ${error.statusCode}`
-    return error.statusCode < 500 ? { kind: 'unsent', reason } : { kind: 'unknown', reason }
+    return failure(error.statusCode < 500 ? 'unsent' : 'unknown', `Slack answered ${error.statusCode}`)
   }
   if (error instanceof WebAPIRequestError) {
-    const code = causeCode(error.original)
-    const reason = code ?? reasonOf(error.original)
-    return { kind: code !== undefined && UNCONNECTED.has(code) ? 'unsent' : 'unknown', reason }
+    const code = causeCode(error.original) ?? ''
+    return failure(UNCONNECTED.test(code) ? 'unsent' : 'unknown', code || reasonOf(error.original))
   }
-  if (error instanceof SlackError) return { kind: 'rejected', code: error.code, reason: error.message }
-  return { kind: 'unknown', reason: reasonOf(error) }
+  if (error instanceof SlackError) return failure('rejected', error.message, { code: error.code })
+  return failure('unknown', reasonOf(error))
 }
 
 /** https://docs.slack.dev/reference/methods/auth.test/#errors: nothing works with such a token until somebody mends it. */
@@ -74,16 +84,16 @@ const TOKEN_FAULT = /^(account_inactive|invalid_auth|not_authed|token_expired|to
 
 /** Why Slack does not accept the token any more; undefined where a call failed for another reason. */
 export function tokenFault(error: unknown): string | undefined {
-  const failure = slackFailure(error)
-  return failure.kind === 'rejected' && TOKEN_FAULT.test(failure.code) ? failure.reason : undefined
+  const { code, reason } = slackFailure(error)
+  return TOKEN_FAULT.test(code) ? reason : undefined
 }
 
 /** A failed write as the outbox wants it: try again, give up, look first, or come again when it is time. */
 export function sendError(gateway: string, key: string, error: unknown): TriviumError | SendPostponed {
   if (error instanceof TriviumError) return error
-  const failure = slackFailure(error)
-  if (failure.kind === 'rate-limited') return new SendPostponed(failure.seconds * 1000)
-  return new TriviumError(SEND_ERRORS[failure.kind], { gateway, key, ...failure }, { cause: error })
+  const { kind, reason, seconds } = slackFailure(error)
+  if (kind === 'rate-limited') return new SendPostponed(seconds * 1000)
+  return new TriviumError(SEND_ERRORS[kind], { gateway, key, reason }, { cause: error })
 }
 
 const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unsent: 'send_failed' } as const
@@ -92,15 +102,6 @@ const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unse
 export function mayHaveArrived(error: unknown): boolean {
   if (error instanceof TriviumError) return error.code === 'send_ambiguous'
   return slackFailure(error).kind === 'unknown'
-}
-
-function platformFailure(error: WebAPIPlatformError): SlackFailure {
-  const code = error.data.error
-  const known = ADVICE[code]
-  const reason = known === undefined ? code : `${code}: ${known}`
-  if (LIMITED.has(code)) return { kind: 'rate-limited', seconds: 30, reason }
-  if (UNKNOWN.has(code)) return { kind: 'unknown', reason }
-  return TRANSIENT.has(code) ? { kind: 'unsent', reason } : { kind: 'rejected', code, reason }
 }
 
 /** fetch wraps what the socket said in causes. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createTokenBucket, type TokenBucket } from '../../src/lib/token-bucket.ts'
 import { slackFailure, tokenFault } from './failure.ts'
@@ -73,9 +74,9 @@ export function createGapFill(
   deps: TransportDeps,
   workspaces: Workspaces,
   inbound: Pick<SlackInbound, 'take'>,
-): GapFill {
+): GapFill | undefined {
   const { now, log } = deps
-  if (options['fill-gaps'] === 'off') return NOTHING
+  if (options['fill-gaps'] === 'off') return undefined
   const reach = Math.min(options['fill-gaps'], KEPT)
   const memory = createGapMemory(deps, wholeUntil)
   const gaps = new Map<Channel, Gap>()
@@ -168,11 +169,9 @@ export function createGapFill(
 
   function failed(channel: Channel, gap: Gap, error: unknown) {
     const { team, id } = channel
-    const failure = slackFailure(error)
-    const { kind, reason } = failure
-    const bar = (ms: number) => void barredUntil.set(team, now() + ms)
-    if (kind === 'rate-limited') return bar(failure.seconds * 1000)
-    if (tokenFault(error) !== undefined) return bar(TOKEN)
+    const { kind, reason, seconds } = slackFailure(error)
+    const pausing = tokenFault(error) === undefined ? seconds * 1000 : TOKEN
+    if (pausing > 0) return void barredUntil.set(team, now() + pausing)
     if (kind === 'rejected') {
       log.debug({ channel: id, reason }, 'a channel of Slack cannot be read')
       return void gaps.delete(channel)
@@ -262,13 +261,6 @@ export function createGapFill(
   }
 }
 
-const NOTHING: GapFill = {
-  watch: (_kind, _payload, take) => take(),
-  connected: () => {},
-  status: () => undefined,
-  stop: async () => {},
-}
-
 /** Where a message stands; undefined for all but what people write: only that can be read back. */
 function writtenIn(payload: JsonObject, workspaces: Workspaces): Written | undefined {
   const event = objectAt(payload, 'event')
@@ -278,5 +270,5 @@ function writtenIn(payload: JsonObject, workspaces: Workspaces): Written | undef
   const [id, ts, root, type] = ['channel', 'ts', 'thread_ts', 'channel_type'].map((key) => textAt(event, key))
   if (team === undefined || id === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
   const all = event.type === 'message'
-  return { team, id, all, ts: Number(ts), thread: root ?? ts, ...(type === undefined ? {} : { type }) }
+  return defined({ team, id, all, ts: Number(ts), thread: root ?? ts, type })
 }

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { defined } from '../../src/lib/defined.ts'
+import { putLast } from '../../src/lib/put-last.ts'
 
 /** A channel in which somebody wrote. Times are Slack's: seconds with six decimals, the ids of messages too. */
 export type Channel = {
@@ -15,8 +17,8 @@ export type Channel = {
   first: number
   /** Roots of threads, and when each was last written in; the last of these stands last. */
   threads: Map<string, number>
-  /** The version of what the store has. */
-  version: number
+  /** Whether the store knows it. */
+  isStored: boolean
 }
 
 /** Where a message stands. `thread`: the root of its thread, or itself. */
@@ -69,41 +71,32 @@ export function createGapMemory(
 
   const find = (team: string, id: string, { all, first }: Pick<Channel, 'all' | 'first'>): Channel => {
     const key = `${team}/${id}`
-    const channel = channels.get(key) ?? { team, id, all, first, threads: new Map(), version: 0 }
+    const channel = channels.get(key) ?? { team, id, all, first, threads: new Map(), isStored: false }
     channel.all ||= all
     channel.first = Math.min(channel.first, first)
-    channels.set(key, channel)
-    const [oldest] = channels.keys()
-    if (channels.size > MAX_CHANNELS && oldest !== undefined) channels.delete(oldest)
+    putLast(channels, key, channel, MAX_CHANNELS)
     return channel
   }
 
   const read = async (key: string): Promise<void> => {
-    const found = await kv.get(key)
-    const stored = channelSchema.safeParse(found?.value).data
-    if (!found || !stored) return
+    const stored = channelSchema.safeParse((await kv.get(key))?.value).data
+    if (!stored) return
     const channel = find(stored.team, stored.channel, stored)
-    channel.version = found.version
+    channel.isStored = true
     if (stored.type !== undefined) channel.type ??= stored.type
     const all = [...Object.entries(stored.active), ...channel.threads].sort(([, a], [, b]) => a - b)
     channel.threads.clear()
     for (const [root, at] of all) remember(channel, root, at)
   }
 
+  /** Other daemons write it, too: what they know is kept. */
   const write = async (channel: Channel): Promise<void> => {
-    const { team, id, all, first, type, threads, version } = channel
-    const active = Object.fromEntries(threads)
-    const value = { team, channel: id, all, first, active, ...(type === undefined ? {} : { type }) }
-    const key = `${seen}${team}/${id}`
-    const next = await kv.set(key, value, { ttl: KEPT, ifVersion: version })
-    if (next !== undefined) {
-      channel.version = next
-      return
-    }
-    // Another daemon has written, or it expired: what both know is written the next time.
-    channel.version = 0
+    const key = `${seen}${channel.team}/${channel.id}`
     await read(key)
-    touch(channel)
+    const { team, id, all, first, type, threads } = channel
+    const active = Object.fromEntries(threads)
+    await kv.set(key, defined({ team, channel: id, all, first, active, type }), { ttl: KEPT })
+    channel.isStored = true
   }
 
   const save = async () => {
@@ -128,7 +121,7 @@ export function createGapMemory(
   const touch = (channel: Channel) => {
     if (dirty.has(channel)) return
     dirty.add(channel)
-    saveIn(channel.version === 0 ? SAVE_NEW : SAVE)
+    saveIn(channel.isStored ? SAVE : SAVE_NEW)
   }
 
   return {
@@ -159,9 +152,5 @@ export function lastActive({ threads, first }: Channel): number {
 
 /** The longest silent one is forgotten where there are too many. */
 function remember({ threads }: Channel, root: string, at: number): void {
-  const before = threads.get(root) ?? 0
-  threads.delete(root)
-  threads.set(root, Math.max(before, at))
-  const [oldest] = threads.keys()
-  if (threads.size > MAX_THREADS && oldest !== undefined) threads.delete(oldest)
+  putLast(threads, root, Math.max(threads.get(root) ?? 0, at), MAX_THREADS)
 }

@@ -1,5 +1,6 @@
 import { type JsonObject, toJson } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { slackFailure } from './failure.ts'
 import { objectsAt, textAt } from './fields.ts'
 import type { Channel } from './gap-memory.ts'
@@ -56,8 +57,7 @@ export async function readBack(
       if (isCut) tooMuch()
       return messages
     } catch (error) {
-      const failure = slackFailure(error)
-      if (failure.kind !== 'rejected' || failure.code !== 'thread_not_found') throw error
+      if (slackFailure(error).code !== 'thread_not_found') throw error
       // Its root was deleted, and all of it with that.
       threads.delete(ts)
       return []
@@ -69,7 +69,7 @@ export async function readBack(
     let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES && messages.length < MAX_MESSAGES; page++) {
       await pace()
-      const answer = toJson(await read({ limit: PAGE, ...(cursor ? { cursor } : {}) }))
+      const answer = toJson(await read(defined({ limit: PAGE, cursor })))
       messages.push(...objectsAt(answer, 'messages'))
       cursor = textAt(answer, 'response_metadata.next_cursor')
       if (!cursor) return { messages, isCut: false }

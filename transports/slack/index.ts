@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { type SlackOptions, slackOptions } from './options.ts'
 
 /** `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more workspaces. */
@@ -17,21 +18,21 @@ function eventData(message: Message): JsonObject {
   // What Slack shows is with the message; in an event, `attachments` are files.
   const { blocks: _blocks, attachments: _attachments, channel, event, command, ...said } = known
   const [id, name] = Array.isArray(channel) ? channel : [channel]
-  return {
+  return defined({
     ...said,
-    ...(event === undefined ? {} : { event: first(event) }),
-    ...(command === undefined ? {} : { command: first(command) }),
+    event: first(event),
+    command: first(command),
     from: message.from.id,
-    ...(message.from.name === undefined ? {} : { fromName: message.from.name }),
-    ...(id === undefined ? {} : { channel: id }),
-    ...(name === undefined ? {} : { channelName: name }),
+    fromName: message.from.name,
+    channel: id,
+    channelName: name,
     thread: said.thread ?? null,
     body: message.text,
-    ...(message.attachments.length > 0 ? { attachments: message.attachments } : {}),
-  }
+    attachments: message.attachments.length > 0 ? message.attachments : undefined,
+  })
 }
 
 /** Where `data` lists what `match` may call it, the first is its proper name. */
-function first(value: Json): Json {
-  return Array.isArray(value) ? (value[0] ?? null) : value
+function first(value: Json | undefined): Json | undefined {
+  return Array.isArray(value) ? value[0] : value
 }

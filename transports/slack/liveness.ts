@@ -1,67 +1,42 @@
 import type { WebSocket } from 'ws'
 import { formatDuration } from '../../src/core/units.ts'
 
-export type Liveness = {
-  /** Slack has said hello: the socket may be trusted. */
-  hello(): void
-  /** An event came. */
-  event(): void
-  stop(): void
-}
-
 /** Slack pings its clients every few seconds; this many of our intervals without one mean that it has forgotten us. */
 const MISSED_PINGS = 6
 const MISSED_PONGS = 3
 
 /**
- * Calls `dead` once where a socket is no longer worth keeping: no hello in time; nothing at all heard for three pings;
- * Slack's own pings, once there were any, missing for six (a proxy may answer ours for a peer that is gone);
- * or no event for `maxSilence`. Times in ms.
+ * Watches a socket that has said hello, and calls `dead` once where it is no longer worth keeping: nothing at all heard
+ * for three pings; Slack's own pings, once there were any, missing for six (a proxy may answer ours for a peer that is
+ * gone); or no event for `maxSilence`. Times in ms. Returns what is called with each event, and what ends it.
  */
-export function watchLiveness(options: {
-  socket: WebSocket
-  ping: number
-  maxSilence: number
-  helloWithin: number
-  now(): number
-  dead(why: string): void
-}): Liveness {
-  const { socket, ping, maxSilence, now } = options
-  const startedAt = now()
-  let isGreeted = false
-  let heardAt = startedAt
-  let eventAt = startedAt
-  let pingedAt: number | undefined
-
+export function watchLiveness(
+  socket: WebSocket,
+  { ping, maxSilence, now }: { ping: number; maxSilence: number; now(): number },
+  dead: (why: string) => void,
+): { event(): void; stop(): void } {
+  const last = { sign: now(), ping: Number.POSITIVE_INFINITY, event: now() }
+  const limits = [
+    { what: 'sign', most: ping * MISSED_PONGS, why: 'the socket was silent for' },
+    { what: 'ping', most: ping * MISSED_PINGS, why: 'Slack has not pinged for' },
+    { what: 'event', most: maxSilence, why: 'no event came for' },
+  ] as const
   for (const sign of ['pong', 'message', 'ping']) {
     socket.on(sign, () => {
-      heardAt = now()
-      if (sign === 'ping') pingedAt = heardAt
+      last.sign = now()
+      if (sign === 'ping') last.ping = now()
     })
   }
-
   const timer = setInterval(() => {
-    const why = reason(now())
-    if (why === undefined) return void (socket.readyState === socket.OPEN && socket.ping())
+    const broken = limits.find(({ what, most }) => now() - last[what] > most)
+    if (!broken) return socket.ping()
     clearInterval(timer)
-    options.dead(why)
+    dead(`${broken.why} ${formatDuration(now() - last[broken.what])}`)
   }, ping)
 
-  function reason(time: number): string | undefined {
-    const since = (at: number) => formatDuration(time - at)
-    if (!isGreeted) return time - startedAt > options.helloWithin ? 'Slack did not say hello' : undefined
-    if (time - heardAt > ping * MISSED_PONGS) return `the socket was silent for ${since(heardAt)}`
-    if (pingedAt !== undefined && time - pingedAt > ping * MISSED_PINGS)
-      return `Slack has not pinged for ${since(pingedAt)}`
-    return time - eventAt > maxSilence ? `no event came for ${formatDuration(maxSilence)}` : undefined
-  }
-
   return {
-    hello() {
-      isGreeted = true
-    },
     event() {
-      eventAt = now()
+      last.event = now()
     },
     stop: () => clearInterval(timer),
   }

@@ -51,14 +51,12 @@ const shared = {
     ),
   'max-file-size': size.default(20 * 1024 * 1024).describe('Larger files are named but not downloaded.'),
   'max-files': z.int().min(0).max(100).default(10).describe('How many files of one message are downloaded.'),
-  'name-cache': z.int().min(10).default(5_000).describe('How many user and channel names are remembered.'),
   'fill-gaps': z
     .union([z.literal('off'), z.literal(false).transform((): 'off' => 'off'), duration])
     .default(3_600_000)
     .describe(
       'After a start, a lost connection or a refused message, how far back is read what was missed; or off.',
     ),
-  'send-timeout': timerDuration.default(15_000).describe("How long one call of Slack's Web API may take."),
 }
 
 const socket = z.strictObject({

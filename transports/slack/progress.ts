@@ -38,11 +38,11 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps):
       const { channel, ts: timestamp } = place
       await api.call(`reactions.${verb}`, (web) => web.reactions[verb]({ channel, name, timestamp }))
     } catch (error) {
-      const failure = slackFailure(error)
-      if (failure.kind === 'rejected' && failure.code === 'missing_scope') {
-        ended = true
-        deps.log.warn({}, 'no reactions: the bot token lacks the scope reactions:write')
-      } else deps.log.debug({ reason: failure.reason }, 'a reaction was not set')
+      const { code, reason } = slackFailure(error)
+      deps.log.debug({ reason }, 'a reaction was not set')
+      if (code !== 'missing_scope') return
+      ended = true
+      deps.log.warn({}, 'no reactions: the bot token lacks the scope reactions:write')
     }
   }
 

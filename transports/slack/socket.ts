@@ -29,6 +29,7 @@ export type Listening = {
   connected(): void
 }
 
+/** So long a socket has to become ready; one that lived for so long, or brought an event, has proven itself. */
 const HANDSHAKE = 10_000
 /** How long an old socket may live on for the acknowledgements of what came over it. */
 const DRAIN = 3000
@@ -37,9 +38,7 @@ const BACKOFF = { first: 250, longest: 30_000 }
 /** With wrong credentials, or Slack's ten sockets in use, asking often helps nobody. */
 const HOPELESS = 30_000
 const MAX_FRAME = 16 * 1024 * 1024
-/** A socket has proven itself once it brought an event, or lived for so long. */
-const PROVEN = 10_000
-/** After so many in a row that did not, health is red until one has, though each of them may have begun well. */
+/** After so many sockets in a row that did not prove themselves, health is red until one has. */
 const FLAPPING = 3
 
 /** What Slack sends: something to acknowledge, or word of the connection itself. */
@@ -69,10 +68,10 @@ const FAULTS: Record<string, string> = {
 }
 
 /**
- * Why a connection ended, and how long to wait before the next (ms); without `wait`, as failures add up. `end`: it never
- * was ready, or not for long, or it was good for something.
+ * Why a connection ended, whether somebody has to know, and how long to wait before the next (ms); without `wait`, as
+ * failures add up.
  */
-type Ending = { why: string; wait?: number; end: 'failed' | 'brief' | 'proven'; fault?: string }
+type Ending = { why: string; isFault: boolean; wait?: number | undefined }
 
 /**
  * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode), one socket at a time: the next
@@ -84,19 +83,19 @@ export function createSocketMode(
   { take, connected, log, now }: Listening & Pick<TransportDeps, 'log' | 'now'>,
 ): Listener {
   const { appToken, apiUrl, ping, 'max-silence': maxSilence } = options
-  /** `failures`: how many sockets in a row did not prove themselves. */
+  /** `failures`: how many sockets in a row did not prove themselves, the present one with them. */
   const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '', failures: 0 }
   const stopping = new AbortController()
-  const web = createWebClient({ token: appToken, apiUrl, timeout: HANDSHAKE, log })
+  const web = createWebClient({ token: appToken, apiUrl, log })
   let running: Promise<void> | undefined
 
   const run = async () => {
     while (!stopping.signal.aborted) {
-      const { why, end, fault, wait } = await connectOnce()
+      state.failures++
+      const { why, isFault, wait } = await connectOnce()
       if (stopping.signal.aborted) return
-      const failures = end === 'proven' ? 0 : state.failures + 1
-      state.failures = failures
-      state.fault = fault ?? (end === 'failed' || failures >= FLAPPING ? why : '')
+      const { failures } = state
+      state.fault = isFault || failures >= FLAPPING ? why : ''
       // What Slack renews it wants back at once; but not again and again.
       const rest = wait === 0 && failures <= 1 ? 0 : wait || backoff(failures, BACKOFF)
       log[failures === 0 ? 'info' : 'warn']({ why, wait: rest }, 'the Slack socket ended; connecting anew')
@@ -107,12 +106,11 @@ export function createSocketMode(
   const connectOnce = async (): Promise<Ending> => {
     try {
       const opened = await inTime(web.apps.connections.open({}), stopping.signal)
-      return opened ? await serve(opened.url ?? '') : { why: 'stopped', end: 'failed' }
+      return await serve(opened?.url ?? '')
     } catch (error) {
-      const failure = slackFailure(error)
-      const why = `apps.connections.open failed: ${failure.reason}`
-      if (failure.kind === 'rate-limited') return { why, wait: failure.seconds * 1000, end: 'failed' }
-      return failure.kind === 'rejected' ? { why, wait: HOPELESS, end: 'failed' } : { why, end: 'failed' }
+      const { kind, reason, seconds } = slackFailure(error)
+      const why = `apps.connections.open failed: ${reason}`
+      return { why, isFault: true, wait: kind === 'rejected' ? HOPELESS : seconds * 1000 || undefined }
     }
   }
 
@@ -121,20 +119,13 @@ export function createSocketMode(
     new Promise<Ending>((resolve) => {
       const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
       const taking = new Set<Promise<void>>()
-      let ending: Omit<Ending, 'end'> | undefined
-      let end: Ending['end'] = 'failed'
-      let proving: NodeJS.Timeout | undefined
-      const liveness = watchLiveness({
-        ...{ socket, ping, maxSilence, now },
-        helloWithin: HANDSHAKE,
-        dead: (why) => {
-          ending ??= { why, fault: why }
-          socket.terminate()
-        },
-      })
-
+      let ending: Ending | undefined
+      let liveness: ReturnType<typeof watchLiveness> | undefined
+      const dead = (why: string) => {
+        ending ??= { why, isFault: true }
+        socket.terminate()
+      }
       const prove = () => {
-        end = 'proven'
         state.failures = 0
         state.fault = ''
       }
@@ -142,7 +133,7 @@ export function createSocketMode(
         if (state.ready) state.since = now()
         state.ready = false
       }
-      const leave = async (because: Omit<Ending, 'end'>) => {
+      const leave = async (because: Ending) => {
         if (ending) return
         ending = because
         unready()
@@ -150,8 +141,9 @@ export function createSocketMode(
         socket.close(1000)
         setTimeout(() => socket.terminate(), CLOSE).unref()
       }
-      const onStop = () => void leave({ why: 'stopped' })
+      const onStop = () => void leave({ why: 'stopped', isFault: false })
       stopping.signal.addEventListener('abort', onStop)
+      const verdict = setTimeout(() => (liveness ? prove() : dead('Slack did not say hello')), HANDSHAKE)
 
       const acknowledge = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
         try {
@@ -169,7 +161,7 @@ export function createSocketMode(
         }
       }
       const receive = (envelope: Envelope) => {
-        liveness.event()
+        liveness?.event()
         state.lastEvent = now()
         prove()
         // Slack delivers again what a daemon that stops did not acknowledge.
@@ -184,26 +176,24 @@ export function createSocketMode(
         if ('envelope_id' in frame) return receive(frame)
         if (frame.type === 'disconnect') {
           const fault = FAULTS[frame.reason]
-          const why = `Slack said disconnect: ${frame.reason}`
-          return void leave(fault === undefined ? { why, wait: 0 } : { why, wait: HOPELESS, fault })
+          if (fault !== undefined) return void leave({ why: fault, isFault: true, wait: HOPELESS })
+          return void leave({ why: `Slack said disconnect: ${frame.reason}`, isFault: !liveness, wait: 0 })
         }
-        if (end === 'failed') end = 'brief'
-        proving = setTimeout(prove, PROVEN)
-        liveness.hello()
+        liveness ??= watchLiveness(socket, { ping, maxSilence, now }, dead)
         state.ready = true
         state.connections = frame.num_connections
         log.info({ connections: state.connections }, 'the Slack socket is ready')
         connected()
       })
       socket.on('error', ({ message }) => {
-        ending ??= { why: message, fault: message }
+        ending ??= { why: message, isFault: true }
       })
       socket.on('close', (code) => {
-        liveness.stop()
-        clearTimeout(proving)
+        liveness?.stop()
+        clearTimeout(verdict)
         stopping.signal.removeEventListener('abort', onStop)
         unready()
-        resolve({ end, ...(ending ?? { why: `Slack closed it (${code})` }) })
+        resolve(ending ?? { why: `Slack closed it (${code})`, isFault: !liveness })
       })
     })
 
@@ -219,7 +209,7 @@ export function createSocketMode(
       const { ready, connections, failures, fault } = state
       const silence = now() - state.lastEvent
       const gauges = { connections: ready ? connections : 0, secondsSinceEvent: silence / 1000 }
-      if (ready && failures < FLAPPING) {
+      if (ready && failures <= FLAPPING) {
         const detail = `connected (${connections} of at most 10 sockets of this app), last event ${formatDuration(silence)} ago`
         return { ok: true, detail, gauges }
       }

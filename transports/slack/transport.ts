@@ -28,7 +28,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const inbound = createInbound(options, deps, workspaces, progress.follow)
   const answer = createAnswers(options, deps, workspaces, inbound.take)
   const gaps = createGapFill(options, deps, workspaces, inbound)
-  const sender = createSender(options, deps, workspaces)
+  const sender = createSender(deps, workspaces)
   const stopping = new AbortController()
   const firstConnection = Promise.withResolvers<void>()
   let startedAt: number | undefined
@@ -36,10 +36,10 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   let isIdentified = false
 
   const take = (kind: PayloadKind, payload: JsonObject): Promise<Taken> =>
-    gaps.watch(kind, payload, () => answer(kind, payload))
+    gaps ? gaps.watch(kind, payload, () => answer(kind, payload)) : answer(kind, payload)
   const connected = () => {
     firstConnection.resolve()
-    gaps.connected()
+    gaps?.connected()
   }
   const listener =
     options.mode === 'http'
@@ -71,7 +71,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       return { ok: isEarly, detail: fault || 'asking Slack who the bot is' }
     }
     const { ok, detail, gauges } = listener.health()
-    const filling = gaps.status() ?? { ok: true, detail: [] }
+    const filling = gaps?.status() ?? { ok: true, detail: [] }
     const faults = workspaces.faults()
     return {
       ok: ok && filling.ok && faults.length === 0,
@@ -94,7 +94,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       if (isIdentified) await listener.stop()
       await inbound.stop()
       progress.stop()
-      await gaps.stop()
+      await gaps?.stop()
     },
     async close() {
       sender.close()

@@ -36,8 +36,7 @@ export type Workspaces = {
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Workspaces {
   const { log, now, gateway } = deps
   const apis = options.botToken.map((token) => {
-    const client = { token, apiUrl: options.apiUrl, timeout: options['send-timeout'] }
-    return { token, api: createSlackApi({ ...client, log, now }) }
+    return { token, api: createSlackApi({ token, apiUrl: options.apiUrl, log, now }) }
   })
   const found = new Map<string, Workspace>()
   const bots = new Set<string>()
@@ -47,20 +46,19 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
   const identify = async ({ token, api }: { token: string; api: SlackApi }): Promise<void> => {
     const who = await api.call('auth.test', (web) => web.auth.test())
     const { team_id: team = '', user_id: botUser = '', bot_id: botId = '' } = who
-    const directory = createDirectory({ api, limit: options['name-cache'], now, log })
+    const directory = createDirectory({ api, now, log })
     found.set(team, { team, name: who.team ?? team, botUser, token, api, directory })
     for (const id of [botUser, botId]) if (id !== '') bots.add(id)
   }
 
   const identifyAll = async (): Promise<readonly Workspace[]> => {
     const answers = await Promise.allSettled(apis.map(identify))
-    const errors = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
-    const failures = errors.map(slackFailure)
-    const isBearable = errors.length < apis.length && failures.every(({ kind }) => kind === 'rejected')
-    const [first] = failures
-    if (first && !isBearable) {
-      throw new TriviumError('send_failed', { gateway, reason: first.reason }, { cause: errors[0] })
-    }
+    const failures = answers.flatMap((answer) =>
+      answer.status === 'rejected' ? slackFailure(answer.reason) : [],
+    )
+    const [worst] =
+      failures.length < apis.length ? failures.filter(({ kind }) => kind !== 'rejected') : failures
+    if (worst) throw new TriviumError('send_failed', { gateway, reason: worst.reason })
     refused = failures.map(({ reason }) => `one of ${apis.length} bot tokens does not work: ${reason}`)
     for (const fault of refused) log.error({}, fault)
     return [...found.values()]

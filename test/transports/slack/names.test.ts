@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { createSlackApi } from '../../../transports/slack/api.ts'
 import { createDirectory } from '../../../transports/slack/directory.ts'
@@ -95,33 +95,22 @@ test('a channel whose name Slack will never tell goes by its id, and holds up no
   assert.equal(world.server.calls.filter(({ method }) => method === 'conversations.info').length, 1)
 })
 
-describe('a name that was known', async () => {
+test('a name that was known is kept while Slack is in trouble, and renewed when it is not', async (t) => {
   const server = await startSlackServer()
-  after(() => server.close())
+  t.after(() => server.close())
   let clock = 0
   const shared = { log: recordingLog([]), now: () => clock }
-  const api = createSlackApi({ token: 'xoxb-test', apiUrl: server.apiUrl, timeout: 5000, ...shared })
-  const directory = createDirectory({ api, limit: 10, ...shared })
+  const api = createSlackApi({ token: 'xoxb-test', apiUrl: server.apiUrl, ...shared })
+  const directory = createDirectory({ api, ...shared })
   const calls = () => server.calls.filter(({ method }) => method === 'conversations.info').length
-  const name = () => directory.known('channel', 'C1')?.name
-  const patience = () => AbortSignal.timeout(5000)
-
-  test('is kept while Slack is in trouble, and renewed when it is not', async () => {
-    assert.equal((await directory.channel('C1', patience()))?.name, 'chan-c1')
-    clock += 2 * 3_600_000
-    server.fail('conversations.info', UNAVAILABLE)
-    assert.equal(name(), 'chan-c1')
-    await until(() => calls() === 2, 'a second question')
-    assert.equal((await directory.channel('C1', patience()))?.name, 'chan-c1')
-    clock += 10_000
-    server.fail('conversations.info', { body: { ok: true, channel: { name: 'renamed' } } })
-    await until(() => name() === 'renamed', 'the new name')
-    assert.equal(calls(), 3)
-  })
-
-  test('is forgotten when there is no more room', async () => {
-    for (let number = 2; number < 14; number++) await directory.channel(`C${number}`, patience())
-    assert.equal(directory.known('channel', 'C2'), undefined)
-    assert.equal(directory.known('channel', 'C13')?.name, 'chan-c13')
-  })
+  const name = async () => (await directory.find('channel', 'C1', () => AbortSignal.timeout(5000)))?.name
+  assert.equal(await name(), 'chan-c1')
+  clock += 2 * 3_600_000
+  server.fail('conversations.info', UNAVAILABLE)
+  assert.equal(await name(), 'chan-c1')
+  await until(() => calls() === 2, 'a second question')
+  assert.equal(await name(), 'chan-c1')
+  server.fail('conversations.info', { body: { ok: true, channel: { name: 'renamed' } } })
+  await until(async () => (await name()) === 'renamed', 'the new name')
+  assert.equal(calls(), 3)
 })

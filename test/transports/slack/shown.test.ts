@@ -62,14 +62,6 @@ describe('what another bot says', () => {
     assert.equal(message.text, 'CPU **high**')
     assert.deepEqual([message.data.blocks, message.data.attachments], [[section('more')], [alert]])
   })
-
-  test('by the screen is left out of what is kept, and that is said', async () => {
-    const blocks = [section('x'.repeat(40_000))]
-    const { text, data } = await ofBot({ blocks, attachments: [alert] })
-    assert.ok(text.length > 40_000)
-    const leftOut = { blocks: JSON.stringify(blocks).length }
-    assert.deepEqual([data.blocks, data.leftOut, data.attachments], [undefined, leftOut, [alert]])
-  })
 })
 
 test('what somebody forwards is the text where nothing is said to it, and there to look at where something is', async () => {

@@ -1,5 +1,4 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts'
-import { defined } from '../../../src/lib/defined.ts'
 import { objectAt, objectsAt, textAt } from '../fields.ts'
 import { mrkdwnToMarkdown, type Names, richToMarkdown, unescaped } from './markdown.ts'
 
@@ -11,8 +10,6 @@ import { mrkdwnToMarkdown, type Names, richToMarkdown, unescaped } from './markd
  */
 export type Content = { text: string; blocks: JsonObject[]; attachments: JsonObject[] }
 
-/** What is kept of each for skills to look at, as JSON (bytes). */
-const MAX_RAW = 32 * 1024
 /** What Slack says in place of a text that there is none of. */
 const PLACEHOLDERS = new Set(["This content can't be displayed.", '[no preview available]'])
 
@@ -35,17 +32,10 @@ export function contentText({ text, blocks, attachments }: Content, names: Names
   return paragraphs.filter(Boolean).join('\n\n') || said
 }
 
-/** For `data`: what is shown as Slack sent it; `leftOut` names what is too large for that, and its size. */
+/** For `data`: what is shown as Slack sent it. */
 export function contentData({ blocks, attachments }: Content): JsonObject {
-  const data: JsonObject = {}
-  const leftOut: JsonObject = {}
-  for (const [key, list] of Object.entries({ blocks: isRich(blocks) ? [] : blocks, attachments })) {
-    if (list.length === 0) continue
-    const size = Buffer.byteLength(JSON.stringify(list))
-    if (size > MAX_RAW) leftOut[key] = size
-    else data[key] = list
-  }
-  return defined({ ...data, leftOut: Object.keys(leftOut).length > 0 ? leftOut : undefined })
+  const shown = { blocks: isRich(blocks) ? [] : blocks, attachments }
+  return Object.fromEntries(Object.entries(shown).filter(([, list]) => list.length > 0))
 }
 
 /** The ids of people and channels that are named anywhere in it without saying how they are called. */

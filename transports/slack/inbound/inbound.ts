@@ -105,7 +105,7 @@ export function createInbound(
       namesFor(draft, workspace, late),
       draft.files.length === 0 ? undefined : files.fetch(draft.files, workspace, late()),
       // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
-      draft.threadUnknown ? workspace.directory.threadOf(channel, ts, late()) : { name: thread },
+      draft.threadUnknown ? workspace.directory.threadOf(channel, ts, late) : { name: thread },
     ])
     const isWhole = named.isWhole && fetched?.isWhole !== false && found !== undefined
     if (!isWhole && delivery.comesAgain) {

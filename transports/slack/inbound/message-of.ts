@@ -66,7 +66,7 @@ export async function namesFor(
   const look = async (kind: 'user' | 'channel', id: string): Promise<boolean> => {
     const decides = id === draft.channel || id === draft.user
     const until = () => (decides ? late() : AbortSignal.any([late(), AbortSignal.timeout(NICE_TO_KNOW)]))
-    const known = directory.known(kind, id) ?? (await directory[kind](id, until()))
+    const known = await directory.find(kind, id, until)
     if (known?.name !== undefined) names.set(id, known.name)
     return known !== undefined || !decides
   }

@@ -1,11 +1,9 @@
 import type { ModalView } from '@slack/web-api'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Target } from '../conversation.ts'
+import { slackFailure } from '../failure.ts'
 import { sealMetadata, type ViewPlace } from '../view-metadata.ts'
-import { isRefused } from './posts.ts'
 import type { Sending } from './sent-log.ts'
-
-const EXCHANGED = new Set(['exchanged_trigger_id'])
 
 /**
  * Shows a modal to whoever clicked or typed the command (https://docs.slack.dev/surfaces/modals), on top of the modal
@@ -34,7 +32,7 @@ export async function openModal(given: ModalView, sending: Sending): Promise<voi
     )
     sent.view = answer.view?.id ?? ''
   } catch (error) {
-    if (!isRepeated || !isRefused(error, EXCHANGED)) throw error
+    if (!isRepeated || slackFailure(error).code !== 'exchanged_trigger_id') throw error
     sent.view = ''
   }
   await save()

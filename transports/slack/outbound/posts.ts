@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../../src/core/json.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import { slackFailure } from '../failure.ts'
 import type { Workspace } from '../workspaces.ts'
@@ -11,7 +12,7 @@ const METADATA_TYPE = 'trivium_reply'
 const PAGES = 5
 const PAGE = 200
 /** Slack's ways to say that a post is not there any more, or cannot be changed any more. */
-const GONE = new Set(['message_not_found', 'cant_update_message', 'edit_window_closed'])
+const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
 
 /** Where something is posted. */
 type Place = Pick<Target, 'channel' | 'thread'>
@@ -28,9 +29,7 @@ export async function post(
   await api.pace(channel, mark.key)
   const answer = await api.call(`chat.postMessage/${channel}`, (web) =>
     web.chat.postMessage({
-      channel,
-      ...shown,
-      ...(thread === undefined ? {} : { thread_ts: thread }),
+      ...{ channel, ...shown, ...defined({ thread_ts: thread }) },
       metadata: { event_type: METADATA_TYPE, event_payload: mark },
     }),
   )
@@ -56,7 +55,7 @@ export async function takeOver(
   key?: string,
 ): Promise<void> {
   sent.posted = earlier.posted.slice(0, posts.length)
-  sent.replaces = { posts: sent.posted.length, ...(key === undefined ? {} : { key }) }
+  sent.replaces = defined({ posts: sent.posted.length, key })
   if (earlier.channel !== undefined) sent.channel = earlier.channel
   await save()
 }
@@ -79,7 +78,7 @@ export async function replaceAll(sending: Sending, log: SentLog): Promise<void> 
       const { channel } = place
       await workspace.api.call('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
     } catch (error) {
-      if (!isRefused(error, GONE)) throw error
+      if (!GONE.test(slackFailure(error).code)) throw error
       sent.replaces = { ...replaces, posts: part }
       sent.posted.length = part
       await save()
@@ -117,7 +116,7 @@ export async function findPosts(
   const found: Found = { posts: new Map(), parts: 0, shared: false, complete: false }
   let cursor: string | undefined
   for (let page = 0; page < PAGES; page++) {
-    const query = { channel, limit: PAGE, include_all_metadata: true, ...(cursor ? { cursor } : {}) }
+    const query = defined({ channel, limit: PAGE, include_all_metadata: true, cursor })
     const { messages = [], response_metadata: next } = await (thread === undefined
       ? api.call('conversations.history', (web) => web.conversations.history(query))
       : api.call('conversations.replies', (web) => web.conversations.replies({ ...query, ts: thread })))
@@ -128,14 +127,8 @@ export async function findPosts(
       if (typeof mark.part === 'number') found.posts.set(mark.part, ts)
       if (typeof mark.parts === 'number') found.parts = mark.parts
     }
-    cursor = next?.next_cursor
+    cursor = next?.next_cursor || undefined
     if (!cursor) return { ...found, complete: true }
   }
   return found
-}
-
-/** Whether Slack refused for good, with one of these codes. */
-export function isRefused(error: unknown, codes: ReadonlySet<string>): boolean {
-  const failure = slackFailure(error)
-  return failure.kind === 'rejected' && codes.has(failure.code)
 }

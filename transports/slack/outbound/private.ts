@@ -1,22 +1,17 @@
 import { TriviumError } from '../../../src/core/errors.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
-import { mayHaveArrived } from '../failure.ts'
+import { CALL_TIMEOUT } from '../api.ts'
+import { mayHaveArrived, slackFailure } from '../failure.ts'
 import { parsed, textAt } from '../fields.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Post } from './extras.ts'
-import { isRefused, postAll } from './posts.ts'
+import { postAll } from './posts.ts'
 import type { Sending } from './sent-log.ts'
 
 /** Slack's ways to say that the bot, or who should see it, is not in the channel. */
-const SHUT_OUT = new Set([
-  'not_in_channel',
-  'user_not_in_channel',
-  'channel_not_found',
-  'is_archived',
-  'restricted_action',
-])
+const SHUT_OUT = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/
 /** What Slack says of a response URL that was used too often (five times), or for too long (30 minutes). */
-const USED_UP = new Set(['used_url', 'expired_url', 'url_not_found', 'no_service'])
+const USED_UP = /^(used_url|expired_url|url_not_found|no_service)$/
 /** Slack answers a line; what is longer comes from somewhere else. */
 const LONGEST_ANSWER = 2000
 
@@ -39,12 +34,12 @@ function viewerOf({ reply, extras, target }: Sending): string {
  * that it is `unconfirmed`. Throws `send_rejected` where only direct messages would reach somebody else than who is
  * answered: a skill may show something to others in the channel, and writes to nobody who did not write.
  */
-export async function whisper(sending: Sending, timeout: number): Promise<void> {
+export async function whisper(sending: Sending): Promise<void> {
   const { posts, sent, save } = sending
   sent.seenBy = viewerOf(sending)
   for (const [part, shown] of posts.entries()) {
     if (sent.direct !== undefined || part < sent.posted.length) continue
-    const id = await showNext(sending, part, shown, timeout)
+    const id = await showNext(sending, part, shown)
     if (id === undefined) sent.direct = await directChannel(sending)
     else sent.posted.push(id)
     await save()
@@ -74,17 +69,17 @@ export async function openDirect(user: string, { api }: Workspace): Promise<stri
 
 /** Whether a post was refused since the bot, or who should see it, cannot be reached in that channel. */
 export function isShutOut(error: unknown): boolean {
-  return isRefused(error, SHUT_OUT)
+  return SHUT_OUT.test(slackFailure(error).code)
 }
 
 /** Shows one post, and returns what there is to name it by. Undefined: they can be reached by direct messages only. */
-async function showNext(sending: Sending, part: number, shown: Post, timeout: number) {
+async function showNext(sending: Sending, part: number, shown: Post) {
   const { target, sent, save } = sending
   sent.unconfirmed = true
   await save()
   try {
     const isOwnUrl = target.responseUrl !== undefined && viewerOf(sending) === target.user
-    const isTaken = isOwnUrl && (await respond(sending, target.responseUrl ?? '', shown, timeout))
+    const isTaken = isOwnUrl && (await respond(sending, target.responseUrl ?? '', shown))
     const id = isTaken ? `response-${part}` : await postEphemeral(sending, shown)
     delete sent.unconfirmed
     return id
@@ -103,7 +98,7 @@ async function showNext(sending: Sending, part: number, shown: Post, timeout: nu
  * Only who typed or clicked sees it. False: Slack does not know the URL, or no longer. Throws `send_rejected` where Slack
  * refuses, `send_ambiguous` where it cannot be told whether it arrived, `SendPostponed` over Slack's rate limit.
  */
-async function respond(sending: Sending, url: string, shown: Post, timeout: number): Promise<boolean> {
+async function respond(sending: Sending, url: string, shown: Post): Promise<boolean> {
   const { gateway, key } = sending.reply
   // What was clicked stays as it is.
   const body = { response_type: 'ephemeral', replace_original: false, ...shown, ...activeThread(sending) }
@@ -114,7 +109,7 @@ async function respond(sending: Sending, url: string, shown: Post, timeout: numb
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(timeout),
+      signal: AbortSignal.timeout(CALL_TIMEOUT),
       redirect: 'error',
     })
     answer = (await response.text()).slice(0, LONGEST_ANSWER)
@@ -126,7 +121,7 @@ async function respond(sending: Sending, url: string, shown: Post, timeout: numb
   // Slack answers `ok`, or JSON with or without an error, also with status 200.
   const fault = textAt(parsed(answer), 'error')
   if (response.ok && fault === undefined) return true
-  if (status === 404 || status === 410 || USED_UP.has(fault ?? answer.trim())) return false
+  if (status === 404 || status === 410 || USED_UP.test(fault ?? answer.trim())) return false
   if (status === 429) throw new SendPostponed((Number(response.headers.get('retry-after')) || 30) * 1000)
   const reason = `the response URL answered ${status}${fault === undefined ? '' : ` ${fault}`}`
   throw new TriviumError(status < 500 ? 'send_rejected' : 'send_ambiguous', { gateway, key, reason })

@@ -6,9 +6,9 @@ import {
   type Transport,
   type TransportDeps,
 } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
-import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
 import { openModal } from './modal.ts'
@@ -23,14 +23,10 @@ export type SlackSender = Required<Pick<Transport, 'send' | 'probe' | 'stream'>>
 
 type Probe = Awaited<ReturnType<SlackSender['probe']>>
 
-export function createSender(
-  options: SlackOptions,
-  deps: TransportDeps,
-  workspaces: Workspaces,
-): SlackSender {
+export function createSender(deps: TransportDeps, workspaces: Workspaces): SlackSender {
   const { gateway } = deps
   const log = createSentLog(deps.kv, gateway)
-  const streams = createStreams(options, deps, workspaces)
+  const streams = createStreams(deps, workspaces)
 
   async function begin(reply: Reply): Promise<Sending> {
     const known = await workspaces.ready()
@@ -85,7 +81,7 @@ export function createSender(
   }
 
   function show(sending: Sending): Promise<void> {
-    return isPrivate(sending) ? whisper(sending, options['send-timeout']) : postAll(sending, sending.target)
+    return isPrivate(sending) ? whisper(sending) : postAll(sending, sending.target)
   }
 
   /** Whether posts are there already that the reply goes into: of an earlier one, or of what showed it being written. */
@@ -208,6 +204,5 @@ function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: Extras
 function receiptOf({ channel, posted, files, view }: Sent, fallback: string): Receipt {
   const place = channel ?? fallback
   const id = `${place}/${posted[0] ?? files?.[0] ?? view ?? ''}`
-  const more = { ...(files ? { files } : {}), ...(view === undefined ? {} : { view }) }
-  return { id, data: { channel: place, ts: posted, ...more } }
+  return { id, data: defined({ channel: place, ts: posted, files, view }) }
 }

@@ -1,5 +1,6 @@
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import type { Sending } from './sent-log.ts'
 
@@ -38,7 +39,7 @@ export async function shareFiles(
     web.files.completeUploadExternal({
       files: [first, ...rest],
       channel_id: channel,
-      ...(thread === undefined ? {} : { thread_ts: thread }),
+      ...defined({ thread_ts: thread }),
     }),
   )
 }

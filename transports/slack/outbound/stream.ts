@@ -6,11 +6,12 @@ import {
   SendPostponed,
   type TransportDeps,
 } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
+import { CALL_TIMEOUT } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { mayHaveArrived } from '../failure.ts'
-import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { markdownPosts } from './extras.ts'
 import { findPosts, type Posted, post } from './posts.ts'
@@ -34,6 +35,8 @@ const EVERY = 1000
 const UPDATES = { count: 40, per: 60_000 }
 /** For so long is known that a reply is shown while it is written. */
 const KEPT = 3_600_000
+/** Longer than two calls of Slack take: so long a daemon that was killed holds up the reply. */
+const LONGEST = 2 * CALL_TIMEOUT + 5000
 /** After so long a reply looks again whether its post is still being changed. */
 const SOON = 500
 
@@ -52,7 +55,6 @@ type StreamRecord = z.infer<typeof recordSchema>
 type Stream = { newest?: ReplyPiece; writing?: Promise<void> }
 
 export function createStreams(
-  options: Pick<SlackOptions, 'send-timeout'>,
   deps: Pick<TransportDeps, 'gateway' | 'log' | 'now' | 'kv'>,
   workspaces: Workspaces,
 ): Streams {
@@ -60,11 +62,9 @@ export function createStreams(
   const streams = new Map<string, Stream>()
   const closing = new AbortController()
   const nextUpdate = createTokenBucket(UPDATES, now)
-  /** Longer than a call of Slack takes: so long a daemon that was killed holds up the reply. */
-  const longest = 2 * options['send-timeout'] + 5000
   const nameOf = (id: string) => `slack/${gateway}/stream/${id}`
   const keep = (id: string, record: StreamRecord, ifVersion?: number) =>
-    kv.set(nameOf(id), record, { ttl: KEPT, ...(ifVersion === undefined ? {} : { ifVersion }) })
+    kv.set(nameOf(id), record, defined({ ttl: KEPT, ifVersion }))
 
   const read = async (id: string) => {
     const entry = await kv.get(nameOf(id))
@@ -100,8 +100,8 @@ export function createStreams(
     const [first] = markdownPosts(`${text} …`)
     // Without a turn it is left out: the next piece says all of it again.
     if (!first || busyUntil !== undefined || (shown && nextUpdate() > 0)) return
-    const before = shown ? { post: shown } : {}
-    if ((await keep(id, { ...before, busyUntil: now() + longest }, version)) === undefined) return
+    const before = defined({ post: shown })
+    if ((await keep(id, { ...before, busyUntil: now() + LONGEST }, version)) === undefined) return
     try {
       if (shown) await workspace.api.call('chat.update', (web) => web.chat.update({ ...shown, ...first }))
       const mark = { key: keyOf(id), part: 0, parts: 1 }
@@ -135,8 +135,8 @@ export function createStreams(
       if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
       const found = shown ?? (busyUntil === undefined ? undefined : await lostPost(id, workspace, target))
       // Also where nothing was shown yet: another daemon may be about to.
-      const claimed = { claimedBy: key, ...(found ? { post: found } : {}) }
-      if ((await keep(id, claimed, version)) === undefined) throw new SendPostponed(SOON)
+      if ((await keep(id, defined({ claimedBy: key, post: found }), version)) === undefined)
+        throw new SendPostponed(SOON)
       return found
     },
     close: () => closing.abort(),
