@@ -65,8 +65,9 @@ export function slackFailure(error: unknown): SlackFailure {
   if (error instanceof WebAPIPlatformError) {
     const code = error.data.error
     const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
-    const kind = KINDS[code]
-    return kind ? failure(kind, reason, { seconds: 30 }) : failure('rejected', reason, { code })
+    const kind = KINDS[code] ?? 'rejected'
+    if (kind === 'rate-limited') return failure(kind, reason, { seconds: 30 })
+    return failure(kind, reason, kind === 'rejected' ? { code } : {})
   }
   if (error instanceof WebAPIHTTPError) {
     return failure(error.statusCode < 500 ? 'unsent' : 'unknown', `Slack answered ${error.statusCode}`)

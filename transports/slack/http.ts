@@ -40,10 +40,6 @@ export function createHttpListener(
   }
 
   async function serve(request: IncomingMessage): Promise<string> {
-    if (request.method !== 'POST') {
-      const { method = '' } = request
-      throw new TriviumError('method_not_allowed', { method, path: options.path, allowed: 'POST' })
-    }
     const raw = await new Promise<Buffer | 'too-large'>((done) => readBody(request, MAX_BODY, done))
     if (raw === 'too-large') throw new TriviumError('body_too_large', { limit: MAX_BODY, gateway })
     const forged = signature.head(request.headers) ?? signature.body(request.headers, raw)
@@ -56,10 +52,9 @@ export function createHttpListener(
     // As a socket's envelope says it: what comes for the last time is not refused.
     const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
     if (retry > 0) payload.retry_attempt = retry
-    if (payload.type === 'url_verification')
+    if (payload.type === 'url_verification') {
       return JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' })
-    // Slack sends this now and then to see whether the certificate is good; there is nothing to do.
-    if (payload.ssl_check !== undefined) return ''
+    }
     const taken = await take(kind, payload)
     return taken && 'response' in taken ? JSON.stringify(taken.response) : ''
   }
@@ -98,10 +93,8 @@ function parse(text: string): JsonObject {
 }
 
 function answer(response: ServerResponse, status: number, body: string, retry = false) {
-  response.writeHead(status, {
-    ...(body === '' ? {} : { 'content-type': 'application/json' }),
-    'content-length': Buffer.byteLength(body),
-    ...(retry ? { 'retry-after': '5' } : {}),
-  })
+  if (body !== '') response.setHeader('content-type', 'application/json')
+  if (retry) response.setHeader('retry-after', '5')
+  response.writeHead(status, { 'content-length': Buffer.byteLength(body) })
   response.end(body)
 }

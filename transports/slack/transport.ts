@@ -14,8 +14,6 @@ import { createProgress } from './progress.ts'
 import { createSocketMode } from './socket.ts'
 import { createWorkspaces } from './workspaces.ts'
 
-/** How long `start` waits for the first connection; a daemon is not held up by a Slack that is away. */
-const START = 300
 /** How long a start may take before health calls it a fault. */
 const LONG_START = 10_000
 const BACKOFF = { first: 1000, longest: 30_000 }
@@ -30,17 +28,13 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const gaps = createGapFill(options, deps, workspaces, inbound)
   const sender = createSender(deps, workspaces)
   const stopping = new AbortController()
-  const firstConnection = Promise.withResolvers<void>()
   let startedAt: number | undefined
   let fault = ''
   let isIdentified = false
 
   const take = (kind: PayloadKind, payload: JsonObject): Promise<Taken> =>
     gaps ? gaps.watch(kind, payload, () => answer(kind, payload)) : answer(kind, payload)
-  const connected = () => {
-    firstConnection.resolve()
-    gaps?.connected()
-  }
+  const connected = () => gaps?.connected()
   const listener =
     options.mode === 'http'
       ? createHttpListener(options, deps, { take, connected })
@@ -81,10 +75,10 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   }
 
   return {
+    // A daemon is not held up by a Slack that is away.
     async start() {
       startedAt = now()
       void begin()
-      await Promise.race([firstConnection.promise, pause(START, stopping.signal)])
     },
     send: sender.send,
     probe: sender.probe,

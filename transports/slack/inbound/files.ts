@@ -35,27 +35,26 @@ const KEPT_FOR = 600_000
 
 export function createFileFetcher(
   options: Pick<SlackOptions, 'apiUrl' | 'max-file-size' | 'max-files'>,
-  { artifacts, log, now }: Pick<TransportDeps, 'artifacts' | 'log' | 'now'>,
+  { artifacts, log }: Pick<TransportDeps, 'artifacts' | 'log'>,
 ): FileFetcher {
   const most = options['max-files']
   const limit = options['max-file-size']
   const stopping = new AbortController()
-  /** What came or is coming, the oldest first. */
-  const kept = new Map<string, { done: Promise<Download>; until: number }>()
+  /** What came or is coming. */
+  const kept = new Map<string, Promise<Download>>()
 
   function find(file: JsonObject, workspace: Workspace): Promise<Download> {
-    for (const [key, { until }] of kept) {
-      if (until > now()) break
-      kept.delete(key)
-    }
     const key = `${workspace.team}/${textAt(file, 'id') ?? textAt(file, 'url_private') ?? ''}`
-    const entry = kept.get(key) ?? { done: download(file, workspace), until: now() + KEPT_FOR }
-    kept.set(key, entry)
-    // What may come yet is fetched anew when the message comes again.
-    void entry.done.then((done) => {
-      if ('error' in done && !done.forGood) kept.delete(key)
+    const known = kept.get(key)
+    if (known) return known
+    const coming = download(file, workspace)
+    kept.set(key, coming)
+    void coming.then((done) => {
+      // What may come yet is fetched anew when the message comes again.
+      const isOpen = 'error' in done && !done.forGood
+      setTimeout(() => kept.delete(key), isOpen ? 0 : KEPT_FOR).unref()
     })
-    return entry.done
+    return coming
   }
 
   async function download(file: JsonObject, workspace: Workspace): Promise<Download> {
