@@ -34,9 +34,9 @@ export function conversationOf({
   return ['slack', team, channel, ...(thread === undefined ? [] : [thread])].join(':')
 }
 
-/** A target as JSON, for `data.replyTarget`. */
-export function targetData(target: Target): JsonObject {
-  return defined(target)
+/** What of a draft is its target, as JSON, for `data.replyTarget`. */
+export function targetData(draft: Target): JsonObject {
+  return defined(targetSchema.parse(draft))
 }
 
 /**

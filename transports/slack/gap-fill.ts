@@ -5,7 +5,7 @@ import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { pause } from '../../src/lib/pause.ts'
-import { createTokenBucket, type TokenBucket } from '../../src/lib/token-bucket.ts'
+import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { slackFailure, tokenFault } from './failure.ts'
 import { objectAt, textAt } from './fields.ts'
 import { type Channel, createGapMemory, KEPT, lastActive, type Written } from './gap-memory.ts'
@@ -34,8 +34,7 @@ export type GapFill = {
  */
 const OVERLAP = 60
 /**
- * https://docs.slack.dev/apis/web-api/rate-limits: what is read here is of tier 3, 50 calls a minute in each workspace.
- * After a first burst half of it is left to others.
+ * https://docs.slack.dev/apis/web-api/rate-limits: what is read here is of tier 3, 50 calls a minute. After a first burst half of it is left to others.
  */
 const CALLS = { count: 20, per: 50_000 }
 const BACKOFF = { first: 500, longest: 60_000 }
@@ -81,8 +80,8 @@ export function createGapFill(
   const memory = createGapMemory(deps, wholeUntil)
   const gaps = new Map<Channel, Gap>()
   const underWay = new Set<Written>()
-  const paces = new Map<string, TokenBucket>()
-  const running = new Set<string>()
+  const nextCall = createTokenBucket(CALLS, now)
+  let isReading = false
   /** Workspaces of which nothing can be read (Unix ms). */
   const barredUntil = new Map<string, number>()
   const stopping = new AbortController()
@@ -111,7 +110,7 @@ export function createGapFill(
         whole = Number.isFinite(since) ? since : 0
         for (const channel of memory.channels()) open(channel, whole, now())
         isNew = false
-        start()
+        void read()
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
         await pause(backoff(++failures, BACKOFF), stopping.signal)
@@ -129,21 +128,18 @@ export function createGapFill(
     if (whole !== undefined) whole = Math.min(whole, since)
   }
 
-  function start() {
-    for (const { team } of gaps.keys()) if (!running.has(team)) void run(team)
-  }
-
-  /** Reads one channel of a workspace after another until nothing is missing. Never rejects. */
-  async function run(team: string): Promise<void> {
-    running.add(team)
-    while (!stopping.signal.aborted) {
-      const waiting = [...gaps].filter(([channel]) => channel.team === team)
-      if (waiting.length === 0) break
-      const ready = waiting.filter(([, gap]) => Math.max(gap.due, barredUntil.get(team) ?? 0) <= now())
+  /** Reads one channel after another until nothing is missing. Never rejects. */
+  async function read(): Promise<void> {
+    if (isReading) return
+    isReading = true
+    while (!stopping.signal.aborted && gaps.size > 0) {
+      const ready = [...gaps].filter(
+        ([{ team }, { due }]) => Math.max(due, barredUntil.get(team) ?? 0) <= now(),
+      )
       const [next] = ready.sort(([a], [b]) => lastActive(b) - lastActive(a))
       await (next ? fill(...next) : pause(LOOK, stopping.signal))
     }
-    running.delete(team)
+    isReading = false
     memory.saveSoon()
   }
 
@@ -156,7 +152,7 @@ export function createGapFill(
     if (!workspace || isHopeless) return void gaps.delete(channel)
     try {
       const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
-      const events = await readBack(channel, from, workspace, { pace: () => pace(team), log })
+      const events = await readBack(channel, from, workspace, { pace, log })
       gap.readAt ??= now()
       const isWhole = await takeAll(channel, gap.readAt, events)
       delete gap.failing
@@ -185,10 +181,8 @@ export function createGapFill(
     gap.due = now() + backoff(++gap.attempts, BACKOFF)
   }
 
-  async function pace(team: string): Promise<void> {
-    const bucket = paces.get(team) ?? createTokenBucket(CALLS, now)
-    paces.set(team, bucket)
-    for (let wait = bucket(); wait > 0; wait = bucket()) await pause(wait, stopping.signal)
+  async function pace(): Promise<void> {
+    for (let wait = nextCall(); wait > 0; wait = nextCall()) await pause(wait, stopping.signal)
     stopping.signal.throwIfAborted()
   }
 
@@ -233,7 +227,7 @@ export function createGapFill(
         () => {
           open(memory.note(written), written.ts - TICK, now() + BACKOFF.first)
           underWay.delete(written)
-          start()
+          void read()
         },
       )
       return taking

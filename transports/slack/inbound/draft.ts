@@ -2,16 +2,12 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { conversationOf, type Target } from '../conversation.ts'
 import type { Content } from './content.ts'
 
-/** What was read of a payload, before names are looked up and files are fetched. */
-export type Draft = {
+/** What was read of a payload, before names are looked up and files are fetched, and how it can be answered. */
+export type Draft = Target & {
   /** Stable over Slack's retries, and the same for one message however it is delivered. */
   key: string
   event: string | string[]
-  team: string
-  channel: string
   channelName?: string | undefined
-  /** The thread that it is in or starts. */
-  thread?: string | undefined
   /** The thread is that of another message, which has to be asked for. */
   threadUnknown?: boolean
   user: string
@@ -28,8 +24,6 @@ export type Draft = {
   files: JsonObject[]
   /** What only this kind of event has: command, action, reaction, … */
   extra: JsonObject
-  /** How it can be answered, besides where it stands. */
-  answer?: Pick<Target, 'startsThread' | 'responseUrl' | 'triggerId' | 'inModal'>
 }
 
 /** The little of a draft that is needed once it is a message: where it stands. */

@@ -17,7 +17,7 @@ export function messageOf(
   workspace: Workspace,
   more: { names: Names; fetched: FetchedFiles | undefined; awaited: boolean },
 ): NewMessage {
-  const { team, channel, thread, user } = draft
+  const { team, channel, user } = draft
   const { names, fetched, awaited } = more
   const name = draft.userName ?? names.get(user)
   const channelName = draft.channelName ?? names.get(channel)
@@ -26,7 +26,7 @@ export function messageOf(
     transport: 'slack',
     conversation: conversationIn(draft),
     key: draft.key,
-    from: { id: user, ...(name === undefined ? {} : { name }), address: user, verified: true },
+    from: defined({ id: user, name, address: user, verified: true }),
     to: channelName ?? channel,
     text: contentText(draft.content, names, draft.mention ? workspace.botUser : undefined),
     attachments: fetched?.attachments ?? [],
@@ -35,14 +35,14 @@ export function messageOf(
       team,
       teamName: workspace.name,
       channel: channelName === undefined ? [channel] : [channel, channelName],
-      thread,
+      thread: draft.thread,
       ts: draft.ts,
       direct: draft.direct,
       mention: draft.mention,
       ...contentData(draft.content),
       ...draft.extra,
       files: fetched?.files,
-      replyTarget: targetData({ team, channel, thread, user, ...draft.answer }),
+      replyTarget: targetData(draft),
       respond: awaited ? 'result' : undefined,
     }),
   }

@@ -52,14 +52,8 @@ function readMessage(event: JsonObject, here: Here): Read {
   if ('skip' in read) return read
   const { draft } = read
   const source = event.type === 'app_mention' ? 'app_mention' : 'message'
-  return {
-    draft: {
-      ...draft,
-      key: keyOf(draft),
-      event: draft.mention ? ['app_mention', 'message'] : 'message',
-      source,
-    },
-  }
+  const kinds = draft.mention ? ['app_mention', 'message'] : 'message'
+  return { draft: { ...draft, key: keyOf(draft), event: kinds, source } }
 }
 
 /**
@@ -142,7 +136,7 @@ function written(event: JsonObject, message: JsonObject, here: Here): Read {
       content: contentOf(message),
       files: objectsAt(message, 'files'),
       extra: defined({ channelType: textAt(event, 'channel_type') }),
-      answer: startsThread ? { startsThread } : {},
+      startsThread: startsThread || undefined,
     },
   }
 }

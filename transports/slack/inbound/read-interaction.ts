@@ -16,7 +16,8 @@ const NO_NAMES = new Set<unknown>(['privategroup', 'directmessage'])
 /** The installation that an interaction is of. */
 type Installation = Pick<Workspace, 'team' | 'token'>
 
-type Place = Pick<Draft, 'team' | 'channel' | 'thread'> & { startsThread?: boolean | undefined }
+/** Where something was done. */
+type Place = Pick<Draft, 'team' | 'channel' | 'thread' | 'startsThread'>
 
 /** What one kind of interaction says of itself. */
 type Said = Pick<Draft, 'key' | 'extra'> & { content?: Content }
@@ -28,7 +29,6 @@ export function readCommand(payload: JsonObject, { team }: Installation, options
   const channel = textAt(payload, 'channel_id')
   if (!command || !user || !channel) return { skip: 'it names no command, user or channel' }
   const triggerId = textAt(payload, 'trigger_id')
-  const responseUrl = options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined
   return {
     draft: {
       ...plain({ team, channel }, user),
@@ -40,7 +40,8 @@ export function readCommand(payload: JsonObject, { team }: Installation, options
       // With and without the slash: both are natural in `match`.
       extra: { command: [command, command.replace(/^\//, '')] },
       alone: true,
-      answer: { responseUrl, triggerId },
+      responseUrl: options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined,
+      triggerId,
     },
   }
 }
@@ -51,21 +52,18 @@ export function readInteraction(payload: JsonObject, workspace: Installation, op
   const user = textAt(payload, 'user.id')
   const said = user === undefined ? undefined : saidBy(payload, workspace, user)
   if (!user || !said) return { skip: `an interaction of type ${String(type)} that says nothing to us` }
-  const { startsThread, ...place } = placeOf(payload, workspace, user, options)
   // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
   const alone = isEphemeral(payload)
-  const inModal = (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined
   return {
     draft: {
-      ...plain(place, user),
+      ...plain(placeOf(payload, workspace, user, options), user),
       event: String(type),
       userName: nameOfUser(payload),
       channelName: channelNameAt(payload, 'channel.name'),
       alone,
-      answer: {
-        ...{ startsThread, inModal, triggerId: textAt(payload, 'trigger_id') },
-        responseUrl: alone ? textAt(payload, 'response_url') : undefined,
-      },
+      inModal: (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined,
+      triggerId: textAt(payload, 'trigger_id'),
+      responseUrl: alone ? textAt(payload, 'response_url') : undefined,
       ...said,
       key: `${workspace.team}:${said.key}`,
     },
@@ -147,9 +145,9 @@ function placeOf(payload: JsonObject, workspace: Installation, user: string, opt
   return startsThread ? { team, channel, thread: ts, startsThread } : { team, channel }
 }
 
-function plain({ team, channel, thread }: Place, user: string) {
-  const content = contentOf({})
-  return { team, channel, thread, user, direct: /^[DUW]/.test(channel), mention: false, content, files: [] }
+function plain(place: Place, user: string) {
+  const direct = /^[DUW]/.test(place.channel)
+  return { ...place, user, direct, mention: false, content: contentOf({}), files: [] }
 }
 
 function isEphemeral(payload: JsonObject): boolean {

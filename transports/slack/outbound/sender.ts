@@ -29,8 +29,8 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces): Slack
   const streams = createStreams(deps, workspaces)
 
   async function begin(reply: Reply): Promise<Sending> {
-    const known = await workspaces.ready()
-    const target = targetOf(reply, known.length === 1 ? known[0]?.team : undefined)
+    await workspaces.ready()
+    const target = targetOf(reply, workspaces.only()?.team)
     if (!target) {
       const place = reply.to ?? reply.conversation
       throw rejected(`${place} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`)
