@@ -188,25 +188,25 @@ export function createGapFill(
 
   /** False: of some something is missing that may come yet. Rejects with what kept one from being taken. */
   async function takeAll(channel: Channel, readAt: number, events: JsonObject[]): Promise<boolean> {
-    let isWhole = true
-    for (let from = 0; from < events.length; from += AT_ONCE) {
-      const takes = events.slice(from, from + AT_ONCE).map(async (event) => {
-        const payload = { type: 'event_callback', team_id: channel.team, event }
-        const isLast = now() - Math.max(readAt, Number(event.ts) * 1000) > SLACK_IS_DONE
-        const taken = await inbound.take(
-          'event',
-          isLast ? { ...payload, retry_attempt: LAST_RETRY } : payload,
-        )
+    const takeOne = async (event: JsonObject): Promise<boolean> => {
+      const payload = { type: 'event_callback', team_id: channel.team, event }
+      const isLast = now() - Math.max(readAt, Number(event.ts) * 1000) > SLACK_IS_DONE
+      try {
+        const again = isLast ? { ...payload, retry_attempt: LAST_RETRY } : payload
+        const taken = await inbound.take('event', again)
         const written = writtenIn(payload, workspaces)
         if (taken && written) memory.note({ ...written, all: channel.all })
-      })
-      for (const outcome of await Promise.allSettled(takes)) {
-        if (outcome.status === 'fulfilled') continue
-        const { reason: error } = outcome
-        if (isIncomplete(error)) isWhole = false
-        else if (!(error instanceof TriviumError) || error.retryable) throw error
-        else log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
+      } catch (error) {
+        if (isIncomplete(error)) return false
+        if (!(error instanceof TriviumError) || error.retryable) throw error
+        log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
       }
+      return true
+    }
+    let isWhole = true
+    for (let from = 0; from < events.length; from += AT_ONCE) {
+      const taken = await Promise.all(events.slice(from, from + AT_ONCE).map(takeOne))
+      isWhole &&= taken.every(Boolean)
     }
     return isWhole
   }

@@ -12,6 +12,9 @@ const emoji = z
   .regex(/^:?[\w+'-]+:?$/, 'expected the name of an emoji, such as eyes')
   .transform((name) => name.replaceAll(':', ''))
 
+// YAML 1.1 editors turn `off` into false, which means the same.
+const off = z.enum(['off']).or(z.literal(false).transform((): 'off' => 'off'))
+
 const shared = {
   botToken: oneOrMore.describe(
     'The bot token (xoxb-…); a list where one app is installed in several workspaces.',
@@ -32,9 +35,7 @@ const shared = {
     .describe('Who sees the answer to a slash command: only who typed it, or the channel.'),
   progress: z
     .union([
-      z.literal('off'),
-      // YAML 1.1 editors turn `off` into false; mean the same.
-      z.literal(false).transform((): 'off' => 'off'),
+      off,
       z.strictObject({
         working: emoji.default('eyes'),
         done: emoji.default('white_check_mark'),
@@ -52,7 +53,7 @@ const shared = {
   'max-file-size': size.default(20 * 1024 * 1024).describe('Larger files are named but not downloaded.'),
   'max-files': z.int().min(0).max(100).default(10).describe('How many files of one message are downloaded.'),
   'fill-gaps': z
-    .union([z.literal('off'), z.literal(false).transform((): 'off' => 'off'), duration])
+    .union([off, duration])
     .default(3_600_000)
     .describe(
       'After a start, a lost connection or a refused message, how far back is read what was missed; or off.',

@@ -10,7 +10,6 @@ import { slackFailure } from './failure.ts'
 import { parsed } from './fields.ts'
 import type { Taken } from './inbound/answers.ts'
 import type { PayloadKind } from './inbound/inbound.ts'
-import { watchLiveness } from './liveness.ts'
 import type { SocketOptions } from './options.ts'
 
 /** What brings payloads in: a socket, or a path on the public listener. */
@@ -40,6 +39,10 @@ const HOPELESS = 30_000
 const MAX_FRAME = 16 * 1024 * 1024
 /** After so many sockets in a row that did not prove themselves, health is red until one has. */
 const FLAPPING = 3
+
+/** Slack pings its clients every few seconds; this many of our intervals without one mean that it has forgotten us. */
+const MISSED_PINGS = 6
+const MISSED_PONGS = 3
 
 /** What Slack sends: something to acknowledge, or word of the connection itself. */
 const frameSchema = z.union([
@@ -218,5 +221,42 @@ export function createSocketMode(
       const often = failures < FLAPPING ? '' : ` (${failures} sockets in a row)`
       return { ok: false, detail: `not connected: ${fault || 'no answer from Slack'}${often}`, gauges }
     },
+  }
+}
+
+/**
+ * Watches a socket that has said hello, and calls `dead` once where it is no longer worth keeping: nothing at all heard
+ * for three pings; Slack's own pings, once there were any, missing for six (a proxy may answer ours for a peer that is
+ * gone); or no event for `maxSilence`. Times in ms. Returns what is called with each event, and what ends it.
+ */
+function watchLiveness(
+  socket: WebSocket,
+  { ping, maxSilence, now }: { ping: number; maxSilence: number; now(): number },
+  dead: (why: string) => void,
+): { event(): void; stop(): void } {
+  const last = { sign: now(), ping: Number.POSITIVE_INFINITY, event: now() }
+  const limits = [
+    { what: 'sign', most: ping * MISSED_PONGS, why: 'the socket was silent for' },
+    { what: 'ping', most: ping * MISSED_PINGS, why: 'Slack has not pinged for' },
+    { what: 'event', most: maxSilence, why: 'no event came for' },
+  ] as const
+  for (const sign of ['pong', 'message', 'ping']) {
+    socket.on(sign, () => {
+      last.sign = now()
+      if (sign === 'ping') last.ping = now()
+    })
+  }
+  const timer = setInterval(() => {
+    const broken = limits.find(({ what, most }) => now() - last[what] > most)
+    if (!broken) return socket.ping()
+    clearInterval(timer)
+    dead(`${broken.why} ${formatDuration(now() - last[broken.what])}`)
+  }, ping)
+
+  return {
+    event() {
+      last.event = now()
+    },
+    stop: () => clearInterval(timer),
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Json, JsonObject } from '../../../src/core/json.ts'
-import { openMetadata, sealMetadata } from '../../../transports/slack/view-metadata.ts'
+import { openMetadata, sealMetadata } from '../../../transports/slack/modal.ts'
 import { startWorld } from './harness.ts'
 
 /** What the next asked skill answers, and what it was asked. */

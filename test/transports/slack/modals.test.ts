@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { sealMetadata } from '../../../transports/slack/view-metadata.ts'
+import { sealMetadata } from '../../../transports/slack/modal.ts'
 import { ask, click, command, failing, interact, lost, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld()

@@ -26,9 +26,6 @@ export type Draft = Target & {
   extra: JsonObject
 }
 
-/** The little of a draft that is needed once it is a message: where it stands. */
-export type Standing = Pick<Draft, 'team' | 'channel' | 'ts' | 'thread' | 'source'>
-
 /** `skip`: why an event starts nothing. It is acknowledged all the same. */
 export type Read = { draft: Draft } | { skip: string }
 

@@ -9,13 +9,12 @@ import {
 import { defined } from '../../../src/lib/defined.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
+import { openModal } from '../modal.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
-import { openModal } from './modal.ts'
-import { findPosts, postAll, replaceAll, takeOver } from './posts.ts'
+import { findPosts, postAll, replaceAll, shareFiles, takeOver } from './posts.ts'
 import { directChannel, isPrivate, isShutOut, openDirect, requireAnswered, whisper } from './private.ts'
 import { createSentLog, type Sending, type Sent } from './sent-log.ts'
-import { shareFiles } from './share-files.ts'
 import { createStreams } from './stream.ts'
 
 /** The sending half of a Slack gateway. */
