@@ -3,20 +3,15 @@ import { after, before, describe, test } from 'node:test'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type Posted, type SlackServer, startSlackServer } from '../fixtures/slack-server.ts'
 import { until } from '../fixtures/until.ts'
+import { callback } from '../transports/slack/harness.ts'
 
-const DEPLOY = `export default {
-  description: 'deploys',
-  metadata: { approval: { title: 'Deploy it?', approvers: ['U2BOB'] } },
-  run: () => 'deployed',
+const skill = (title: string, timeout: string, said: string) => `export default {
+  description: 'needs an approval',
+  metadata: { approval: { title: '${title}', approvers: ['U2BOB'], timeout: '${timeout}' } },
+  run: () => '${said}',
 }`
 
-const HASTY = `export default {
-  description: 'waits for nobody long',
-  metadata: { approval: { title: 'Quickly?', approvers: ['U2BOB'], timeout: '1s' } },
-  run: () => 'done in haste',
-}`
-
-describe('an approval in Slack', { timeout: 90_000 }, () => {
+describe('an approval on Slack', { timeout: 90_000 }, () => {
   let slack: SlackServer
   let site: Site
   let daemon: DaemonProcess
@@ -28,11 +23,14 @@ describe('an approval in Slack', { timeout: 90_000 }, () => {
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }
 routes:
-  - { name: commanded, match: { gateway: team, command: deploy }, skill: deploy }
   - { name: hasty, match: { gateway: team, event: message, prefix: quickly }, skill: hasty }
   - { name: deploys, match: { gateway: team, event: message }, skill: deploy }
+  - { name: commands, match: { gateway: team, command: deploy }, skill: deploy }
 `,
-      skills: { deploy: DEPLOY, hasty: HASTY },
+      skills: {
+        deploy: skill('Deploy it?', '1h', 'deployed'),
+        hasty: skill('Quickly?', '1s', 'done in haste'),
+      },
     })
     daemon = await site.start()
   })
@@ -42,9 +40,10 @@ routes:
     await slack?.close()
   })
 
-  const question = () =>
-    slack.posts.find((post) => JSON.stringify(post.blocks ?? '').includes('trivium-approve'))
-
+  const shows = (what: string | RegExp) => (post?: Posted) =>
+    new RegExp(what).test(JSON.stringify(post?.blocks ?? ''))
+  const question = () => slack.posts.find(shows('trivium-approve'))
+  const says = (what: RegExp) => slack.posts.some(({ text }) => what.test(text))
   /** The id of the approval that a post asks for. */
   const idIn = (asked: Posted) => /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked.blocks))?.[1] ?? ''
   const postsOf = (thread: string) => slack.posts.filter((post) => post.thread_ts === thread)
@@ -52,61 +51,24 @@ routes:
   /** What Ann writes; resolves with its timestamp, which is its thread, once it is acknowledged. */
   const say = async (text: string): Promise<string> => {
     const ts = slack.nextTs()
-    const event = {
-      type: 'event_callback',
-      team_id: 'T0TEAM',
-      api_app_id: 'A0APP',
-      event_id: `Ev${ts}`,
-      authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
-      event: { type: 'message', channel: 'C0GEN', channel_type: 'channel', user: 'U1ANN', text, ts },
-    }
-    assert.ok((await slack.sockets.deliver('events_api', event)).acked)
+    assert.ok((await slack.sockets.deliver('events_api', callback({ text, ts }))).acked)
     return ts
   }
 
   /** A click on the button of a question, even after the question has been answered. */
   const click = (asked: Posted, user: string, trigger: string, verb = 'approve') => {
-    const id = idIn(asked)
-    const action = {
-      action_id: `trivium-${verb}`,
-      block_id: `trivium-approval:${id}`,
-      value: id,
-      action_ts: trigger,
-    }
-    const payload = {
+    const { ts, thread_ts = '' } = asked
+    return slack.sockets.deliver('interactive', {
       type: 'block_actions',
       team: { id: 'T0TEAM' },
       user: { id: user, team_id: 'T0TEAM' },
       channel: { id: 'C0GEN' },
       trigger_id: trigger,
-      container: { type: 'message', message_ts: asked.ts, channel_id: 'C0GEN' },
-      message: { ts: asked.ts, thread_ts: asked.thread_ts ?? '' },
-      actions: [action],
-    }
-    return slack.sockets.deliver('interactive', payload)
-  }
-
-  test('for a slash command is asked where its approvers see it, and answered to its author alone', async () => {
-    const answers = () =>
-      slack.calls.filter(({ method }) => method === 'response_url').map(({ args }) => args.text)
-    await slack.sockets.deliver('slash_commands', {
-      command: '/deploy',
-      text: '',
-      user_id: 'U1ANN',
-      user_name: 'ann',
-      channel_id: 'C0GEN',
-      team_id: 'T0TEAM',
-      trigger_id: '0.1',
-      response_url: slack.apiUrl.replace('/api/', '/respond/1'),
+      container: { type: 'message', message_ts: ts, channel_id: 'C0GEN' },
+      message: { ts, ...(thread_ts ? { thread_ts } : {}) },
+      actions: [{ action_id: `trivium-${verb}`, value: idIn(asked), action_ts: trigger }],
     })
-    const asked = await until(question, 'the question')
-    assert.deepEqual([asked.channel, asked.ephemeralTo, answers()], ['C0GEN', undefined, []])
-    await click(asked, 'U2BOB', '0.2')
-    await until(() => answers().includes('deployed'), 'the answer')
-    await until(() => /Approved by <@U2BOB>/.test(JSON.stringify(asked.blocks)), 'the decision in its place')
-    assert.deepEqual([answers(), slack.posts.length], [['deployed'], 1])
-    assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
-  })
+  }
 
   test('is decided once, by a named person only, survives a restart, and shows who decided', async () => {
     await say('go')
@@ -115,19 +77,16 @@ routes:
     daemon = await site.start()
 
     await click(asked, 'U1ANN', '1.1')
-    await until(() => slack.posts.some(({ text }) => /not among its approvers/.test(text)), 'the refusal')
-    assert.equal(
-      slack.posts.some(({ text }) => text === 'deployed'),
-      false,
-    )
+    await until(() => says(/not among its approvers/), 'the refusal')
+    assert.equal(says(/^deployed$/), false)
 
     await click(asked, 'U2BOB', '2.1')
-    await until(() => slack.posts.some(({ text }) => text === 'deployed'), 'the reply of the skill')
-    await until(() => JSON.stringify(question() ?? null) === 'null', 'the buttons to go')
-    assert.ok(slack.posts.some((post) => /U2BOB/.test(JSON.stringify(post.blocks ?? ''))))
+    await until(() => says(/^deployed$/), 'the reply of the skill')
+    await until(() => !question(), 'the buttons to go')
+    assert.ok(slack.posts.some(shows('U2BOB')))
 
     await click(asked, 'U2BOB', '3.1', 'deny')
-    await until(() => slack.posts.some(({ text }) => /already/.test(text)), 'the answer to a second click')
+    await until(() => says(/already/), 'the answer to a second click')
     assert.equal(slack.posts.filter(({ text }) => text === 'deployed').length, 1)
   })
 
@@ -139,16 +98,30 @@ routes:
     await until(() => postsOf(ts).some(({ text }) => text === 'deployed'), 'the reply of the skill')
     await until(() => !question(), 'the buttons to go')
     assert.equal(postsOf(ts).length, 2)
-    assert.match(JSON.stringify(postsOf(ts)[0]?.blocks), /Approved/)
+    assert.ok(shows('Approved')(postsOf(ts)[0]))
   })
 
   test('that nobody decides ends when its time is up, and says so in the same post', async () => {
     const ts = await say('quickly')
-    await until(() => /Nobody decided/.test(JSON.stringify(postsOf(ts)[0]?.blocks ?? '')), 'the end', 30_000)
+    await until(() => shows('Nobody decided')(postsOf(ts)[0]), 'the end', 30_000)
     assert.equal(question(), undefined)
-    assert.equal(
-      slack.posts.some(({ text }) => text === 'done in haste'),
-      false,
-    )
+    assert.equal(says(/done in haste/), false)
+  })
+
+  test('that a slash command needs is asked where its approvers see it, and answered to its author alone', async () => {
+    const before = slack.posts.length
+    const answers = () =>
+      slack.calls.filter(({ method }) => method === 'response_url').map(({ args }) => args.text)
+    await slack.sockets.deliver('slash_commands', {
+      ...{ command: '/deploy', text: '', user_id: 'U1ANN', channel_id: 'C0GEN', team_id: 'T0TEAM' },
+      ...{ trigger_id: '4.1', response_url: slack.apiUrl.replace('/api/', '/respond/1') },
+    })
+    const asked = await until(question, 'the question')
+    assert.deepEqual([asked.channel, asked.ephemeralTo, answers()], ['C0GEN', undefined, []])
+    await click(asked, 'U2BOB', '5.1')
+    await until(() => answers().includes('deployed'), 'the answer')
+    await until(() => shows('Approved by <@U2BOB>')(asked), 'the decision in the same post')
+    assert.deepEqual([answers(), slack.posts.length], [['deployed'], before + 1])
+    assert.match((await site.run(['dead-letters', 'list'])).out, /No dead letters/)
   })
 })

@@ -81,11 +81,8 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     const { ts } = Object(first.event)
     const changed = { user: 'U1ANN', ts, text: 'hello again' }
     const edit = { subtype: 'message_changed', message: changed, previous_message: { text: 'hello' } }
-    const reaction = {
-      type: 'reaction_added',
-      reaction: 'heart',
-      item: { type: 'message', channel: 'C0GEN', ts },
-    }
+    const item = { type: 'message', channel: 'C0GEN', ts }
+    const reaction = { type: 'reaction_added', reaction: 'heart', item }
     await deliver(first)
     await deliver(callback({ ...edit, ts: slack.nextTs() }))
     await deliver(callback(reaction))
@@ -107,7 +104,7 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     assert.deepEqual(answers().sort(), ['You said: bye', 'You said: hello'])
   })
 
-  test('opens a modal for a command, helps to fill it in, checks it, and answers it', async () => {
+  test('asks the skill that is named in `answers` as the person who waits', async () => {
     slack = await startSlackServer()
     site = createSite({
       routes: `
@@ -118,60 +115,28 @@ gateways:
     botToken: xoxb-test
     appToken: xapp-test
     apiUrl: "${slack.apiUrl}"
-    answers: { city: find-city, trip: check-trip }
+    answers: { city: find-city }
 access:
   roles:
-    travellers: { members: [U1ANN], skills: ["*"] }
-routes:
-  - { name: open, match: { command: /trip }, skill: open-trip }
-  - { name: book, match: { event: view_submission, action: trip }, skill: book-trip }
+    travellers: { members: [U1ANN], skills: [find-city] }
 `,
       skills: {
-        'open-trip': `export default {
-          description: 'Opens the form.',
-          run: ({ manager }) => manager.invoke('gateway-send', { text: '', data: { view: { type: 'modal', callback_id: 'trip' } } }),
-        }`,
         'find-city': `export default {
           description: 'Finds cities.',
-          run: ({ args, call }) => ['Berlin', 'Bern', 'Rome'].filter((city) => call.caller.id === 'U1ANN' && city.startsWith(args.typed)),
+          run: ({ args, call }) => [call.caller.id + ' typed ' + args.typed],
         }`,
-        'check-trip': `export default {
-          description: 'Checks the form.',
-          run: ({ args }) => args.values.to.city.selected_option.value === 'Rome' ? { errors: { to: 'No trains to Rome today' } } : undefined,
-        }`,
-        'book-trip': `export default { description: 'Books.', run: ({ message }) => 'On your way to ' + message.data.values.to.city.selected_option.value }`,
       },
     })
-    const daemon = await site.start()
-    const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', username: 'ann' } }
-    const interact = async (payload: JsonObject) => {
-      const delivered = await slack.sockets.deliver('interactive', { ...who, ...payload })
-      assert.ok(delivered.acked)
-      return delivered.payload
-    }
-    const names = { team_id: 'T0TEAM', user_id: 'U1ANN', channel_id: 'C0GEN' }
-    await slack.sockets.deliver('slash_commands', { command: '/trip', trigger_id: 't.1', ...names })
-    const opened = await until(() => slack.calls.find(({ method }) => method === 'views.open'), 'the modal')
-    assert.equal(opened.args.trigger_id, 't.1')
-    const view = Object(JSON.parse(String(opened.args.view)))
-
+    await site.start()
     const typed = { type: 'block_suggestion', action_id: 'city', block_id: 'to', value: 'Ber' }
-    const offered: { value: string }[] = Object(await interact({ ...typed, view })).options
-    assert.deepEqual(
-      offered.map(({ value }) => value),
-      ['Berlin', 'Bern'],
-    )
-    const submit = (city: string) => {
-      const chosen = { to: { city: { type: 'external_select', selected_option: { value: city } } } }
-      const sent = { ...view, id: 'V1', hash: city, state: { values: chosen } }
-      return interact({ type: 'view_submission', trigger_id: 't.2', view: sent })
+    const offeredTo = async (id: string) => {
+      const payload = { ...typed, team: { id: 'T0TEAM' }, user: { id } }
+      const delivered = await slack.sockets.deliver('interactive', payload)
+      assert.ok(delivered.acked)
+      return Object(delivered.payload).options.map(({ value }: { value: string }) => value)
     }
-    const errors = { to: 'No trains to Rome today' }
-    assert.deepEqual(await submit('Rome'), { response_action: 'errors', errors })
-    assert.equal(await submit('Bern'), undefined)
-    await until(() => slack.posts.length === 1, 'an answer')
-    assert.deepEqual([slack.posts[0]?.text, slack.posts[0]?.channel], ['On your way to Bern', 'C0GEN'])
-    assert.equal(await daemon.end(), 0)
+    assert.deepEqual(await offeredTo('U1ANN'), ['U1ANN typed Ber'])
+    assert.deepEqual(await offeredTo('U2BOB'), [])
   })
 
   test('that is killed after a post and before its receipt does not post again', async () => {

@@ -27,13 +27,8 @@ async function withSlowFiles(t: TestContext) {
 function shared({ server }: Pick<World, 'server'>, more: JsonObject = {}): JsonObject {
   const url = server.file('notes.txt', 'top')
   const file = { id: 'F1', name: 'notes.txt', mimetype: 'text/plain', url_private_download: url, ...more }
-  return callback({
-    subtype: 'file_share',
-    text: 'see',
-    ts: server.nextTs(),
-    thread_ts: '5.1',
-    files: [file],
-  })
+  const ts = server.nextTs()
+  return callback({ subtype: 'file_share', text: 'see', ts, thread_ts: '5.1', files: [file] })
 }
 
 const files = ({ fixture }: Pick<World, 'fixture'>) =>
@@ -88,10 +83,8 @@ test('a file that failed for the moment is fetched anew when its message comes a
 
 test('a file that cannot be had is named with the reason, and holds up nothing', async (t) => {
   const world = await withSlowFiles(t)
-  for (const url_private_download of [
-    'https://example.com/x',
-    world.server.file('x', 'x').replace('/x', '/y'),
-  ]) {
+  const unknown = world.server.file('x', 'x').replace('/x', '/y')
+  for (const url_private_download of ['https://example.com/x', unknown]) {
     const event = shared(world, { id: url_private_download, url_private_download })
     const outcome = await world.server.sockets.deliver('events_api', event)
     assert.ok(outcome.acked && outcome.ms < 1000)

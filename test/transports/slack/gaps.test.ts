@@ -230,22 +230,6 @@ describe('a message that is refused', () => {
     await until(() => texts().length === 2, 'what was refused')
   })
 
-  test('is read after a restart, though others were heard in between', async () => {
-    const { server, fixture, transport, another } = await open()
-    await deliver(written('first', { ts: ts(600) }))
-    server.fail('conversations.history', ...UNAVAILABLE)
-    fixture.store.fail()
-    const refused = callback({ ...written('refused', { ts: ts(300) }) })
-    await world.server.sockets.deliver('events_api', refused, { within: 200 })
-    fixture.store.recover()
-    await deliver(written('next'))
-    await transport.stop()
-    server.heal('conversations.history')
-    await another()
-    await until(() => texts().length === 3, 'what was refused')
-    assert.deepEqual(texts(), ['first', 'next', 'refused'])
-  })
-
   test('by a daemon that ended is read by the next, though others took what came after it', async () => {
     const { server, fixture, transport, another } = await open()
     await deliver(written('first', { ts: ts(600) }))

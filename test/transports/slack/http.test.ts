@@ -28,18 +28,9 @@ before(async () => {
     gateway: 'team',
     ask: async (skill, { action, typed }) => [`${action} by ${skill}: ${typed}`],
   })
-  const apiUrl = `${emulator.url}/api/`
-  transport = await slack.create(
-    slackOptions.parse({
-      mode: 'http',
-      botToken: 'xoxb-test',
-      signingSecret: [SECRET, 'next'],
-      apiUrl,
-      progress: 'off',
-      answers: { city: 'find' },
-    }),
-    fixture.deps,
-  )
+  const tokens = { botToken: 'xoxb-test', signingSecret: [SECRET, 'next'], apiUrl: `${emulator.url}/api/` }
+  const options = { mode: 'http', ...tokens, progress: 'off', answers: { city: 'find' } }
+  transport = await slack.create(slackOptions.parse(options), fixture.deps)
   await transport.start()
   await until(() => /^listening/.test(transport.health().detail ?? ''), 'the listener')
 })
@@ -99,38 +90,17 @@ describe('requests of Slack', () => {
   })
 
   test('may be slash commands and interactions', async () => {
-    const command = new URLSearchParams({
-      command: '/ask',
-      text: 'a & b',
-      user_id: 'U1',
-      channel_id: CHANNEL,
-      team_id: TEAM,
-      trigger_id: 't1',
-    })
-    assert.equal((await post(String(command), { type: 'application/x-www-form-urlencoded' })).status, 200)
+    const typed = { command: '/ask', text: 'a & b', user_id: 'U1', channel_id: CHANNEL, team_id: TEAM }
+    assert.equal((await form({ ...typed, trigger_id: 't1' })).status, 200)
     assert.equal(fixture.store.messages.at(-1)?.text, 'a & b')
-    const view = {
-      id: 'V1',
-      hash: 'h',
-      callback_id: 'feedback',
-      state: { values: { a: { b: { value: 'good' } } } },
-    }
-    const payload = JSON.stringify({ type: 'view_submission', team: { id: TEAM }, user: { id: 'U1' }, view })
-    const form = String(new URLSearchParams({ payload }))
-    assert.equal((await post(form, { type: 'application/x-www-form-urlencoded' })).status, 200)
-    assert.deepEqual(fixture.store.messages.at(-1)?.data.values, view.state.values)
+    const values = { a: { b: { value: 'good' } } }
+    const view = { id: 'V1', hash: 'h', callback_id: 'feedback', state: { values } }
+    assert.equal((await interaction({ type: 'view_submission', view })).status, 200)
+    assert.deepEqual(fixture.store.messages.at(-1)?.data.values, values)
   })
 
   test('for the options of a select are answered by the skill that is named for it', async () => {
-    const typed = {
-      type: 'block_suggestion',
-      team: { id: TEAM },
-      user: { id: 'U1' },
-      action_id: 'city',
-      value: 'be',
-    }
-    const form = String(new URLSearchParams({ payload: JSON.stringify(typed) }))
-    const { status, body } = await post(form, { type: 'application/x-www-form-urlencoded' })
+    const { status, body } = await interaction({ type: 'block_suggestion', action_id: 'city', value: 'be' })
     const options = [{ text: { type: 'plain_text', text: 'city by find: be' }, value: 'city by find: be' }]
     assert.deepEqual([status, JSON.parse(body)], [200, { options }])
   })
@@ -179,6 +149,11 @@ async function post(body: string, how: { secret?: string; at?: number; type?: st
   })
   return { status: response.status, body: await response.text() }
 }
+
+const form = (fields: Record<string, string>) =>
+  post(String(new URLSearchParams(fields)), { type: 'application/x-www-form-urlencoded' })
+const interaction = (payload: JsonObject) =>
+  form({ payload: JSON.stringify({ team: { id: TEAM }, user: { id: 'U1' }, ...payload }) })
 
 async function api(method: string, args: JsonObject): Promise<JsonObject> {
   const response = await fetch(`${emulator.url}/api/${method}`, {

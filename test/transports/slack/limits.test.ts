@@ -49,14 +49,6 @@ describe("Slack's rate limits", () => {
     assert.equal(server.posts.at(-1)?.text, 'still heard')
   })
 
-  test('put off what is answered to a command, which is not unconfirmed by that', async () => {
-    const message = await deliverEvent(world, { text: 'x', channel: 'C0QUIET' })
-    const reply = replyTo(message, 'psst', { data: { ephemeral: true } })
-    server.fail('chat.postEphemeral', { body: { ok: false, error: 'ratelimited' } })
-    await assert.rejects(transport.send(reply), (error) => error instanceof SendPostponed)
-    assert.deepEqual(await transport.probe?.(reply), { sent: false })
-  })
-
   test('of a busy channel keep replies waiting for a moment: the others come again, each when it is its turn', async () => {
     const message = await deliverEvent(world, { text: 'x', channel: 'C0CROWD' })
     const sends = Array.from({ length: 12 }, (_, each) =>

@@ -39,6 +39,8 @@ async function shownBy(run: () => Promise<unknown>): Promise<string[][]> {
   ]
 }
 
+const ways = (shown: string[][]) => shown.map(([how]) => how)
+
 describe('the answer to a slash command', () => {
   test('goes where only its author sees it', async () => {
     const message = await typed()
@@ -49,11 +51,8 @@ describe('the answer to a slash command', () => {
     assert.deepEqual(server.calls.at(-1)?.args, expected)
   })
 
-  for (const { name, fault } of [
-    { name: 'is expired', fault: expired },
-    { name: 'is used up, with status 200', fault: refused('used_url') },
-  ]) {
-    test(`is never shown to the channel, also where Slack says that its URL ${name}`, async () => {
+  for (const [how, fault] of Object.entries({ expired, 'used up': refused('used_url') })) {
+    test(`is never shown to the channel, also where Slack says that its URL is ${how}`, async () => {
       const reply = replyTo(await typed(), 'your salary')
       server.fail('response_url', fault)
       assert.deepEqual(await shownBy(() => transport.send(reply)), [['channel/U1ANN', 'your salary']])
@@ -78,10 +77,10 @@ describe('the answer to a slash command', () => {
   test('that is longer than Slack takes at once goes on where still only its author sees it', async () => {
     const parts = paragraphs(7)
     const shown = await shownBy(async () => transport.send(replyTo(await typed(), parts.join('\n\n'))))
-    const ways = [...Array(5).fill('url'), 'channel/U1ANN', 'channel/U1ANN']
+    assert.deepEqual(ways(shown), [...Array(5).fill('url'), 'channel/U1ANN', 'channel/U1ANN'])
     assert.deepEqual(
-      shown,
-      parts.map((text, part) => [ways[part], text]),
+      shown.map(([, text]) => text),
+      parts,
     )
   })
 
@@ -109,10 +108,7 @@ describe('the answer to a slash command', () => {
       assert.equal((await transport.probe?.(reply))?.sent, true)
       await transport.send(reply)
     })
-    assert.deepEqual(
-      shown.map(([how]) => how),
-      ['url', 'D1ANN'],
-    )
+    assert.deepEqual(ways(shown), ['url', 'D1ANN'])
   })
 
   test('cannot be replaced, so what should replace it is shown beside it', async () => {
@@ -139,10 +135,7 @@ describe('an approval that a slash command needs', () => {
       assert.equal((await transport.probe?.(question(message, 'p1')))?.sent, true)
       await transport.send(question(message, 'p2'))
     })
-    assert.deepEqual(
-      asked.map(([how]) => how),
-      ['channel', 'channel'],
-    )
+    assert.deepEqual(ways(asked), ['channel', 'channel'])
     assert.match(JSON.stringify(server.posts.at(-1)?.blocks), /"action_id":"trivium-approve"/)
     assert.deepEqual(await shownBy(() => transport.send(decision(message, 'p2'))), [])
     assert.match(JSON.stringify(server.posts.at(-1)?.blocks), /Approved by <@U2BOB>/)
@@ -209,17 +202,8 @@ describe('an ephemeral reply', () => {
 
 describe('a click on what only one person sees', () => {
   const response_url = server.apiUrl.replace('/api/', '/respond/click')
-  const clickOn = (more: JsonObject) =>
-    click(world, {
-      response_url,
-      container: {
-        type: 'message',
-        channel_id: 'C0GEN',
-        message_ts: '1999.000001',
-        is_ephemeral: true,
-        ...more,
-      },
-    })
+  const shown = { type: 'message', channel_id: 'C0GEN', message_ts: '1999.000001', is_ephemeral: true }
+  const clickOn = (more: JsonObject) => click(world, { response_url, container: { ...shown, ...more } })
 
   test('is answered to that person, and starts no thread', async () => {
     const message = await clickOn({})

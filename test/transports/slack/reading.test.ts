@@ -2,20 +2,8 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
-import { slack } from '../../../transports/slack/index.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
-import { startTransportFixture } from '../../fixtures/transport-deps.ts'
-import { until } from '../../fixtures/until.ts'
-import {
-  callback,
-  click,
-  command,
-  deliverEvent,
-  replyTo,
-  shown,
-  socketOptions,
-  startWorld,
-} from './harness.ts'
+import { callback, click, command, deliverEvent, replyTo, shown, startWorld } from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
 after(() => world.close())
@@ -126,26 +114,18 @@ describe('where other bots are heard', () => {
   })
 
   test('neither is our bot of another workspace with a token here', async (t) => {
-    const slackServer = await startSlackServer()
+    const slack = await startSlackServer()
     const identity = (number: number) => ({
       body: { ok: true, team: 't', team_id: `T${number}`, user_id: `U${number}BOT`, bot_id: `B${number}BOT` },
     })
-    slackServer.fail('auth.test', identity(1), identity(2))
-    const other = await startTransportFixture({ gateway: 'team' })
-    const options = socketOptions(slackServer, { botToken: ['xoxb-1', 'xoxb-2'], 'allow-bots': true })
-    const transport = await slack.create(options, other.deps)
-    t.after(async () => {
-      await transport.stop()
-      await transport.close()
-      await other.close()
-      await slackServer.close()
-    })
-    await transport.start()
-    await until(() => /^connected/.test(transport.health().detail ?? ''), 'a connection')
+    slack.fail('auth.test', identity(1), identity(2))
+    const options = { botToken: ['xoxb-1', 'xoxb-2'], 'allow-bots': true }
+    const other = await startWorld(options, undefined, { server: slack })
+    t.after(() => other.close())
     const said = { ts: '1.1', text: 'hi', user: 'U2BOT', bot_id: 'B2BOT' }
     const payload = { ...callback(said), team_id: 'T1', authorizations: [{ team_id: 'T1' }] }
-    assert.ok((await slackServer.sockets.deliver('events_api', payload)).acked)
-    assert.equal(other.store.messages.length, 0)
+    assert.ok((await slack.sockets.deliver('events_api', payload)).acked)
+    assert.equal(other.fixture.store.messages.length, 0)
   })
 })
 
@@ -159,14 +139,6 @@ test('a modal that somebody of another workspace sends from a shared channel is 
   const [message] = await taken(from('T0TEAM'), 'interactive')
   assert.deepEqual([message?.data.action, message?.data.team, message?.from.id], ['c', 'T0TEAM', 'U9'])
   assert.equal((await taken(from('T8'), 'interactive')).length, 0)
-})
-
-test('a click on what everybody sees is answered in its thread', async () => {
-  const container = { type: 'message', channel_id: 'C0GEN', message_ts: '1999.000003' }
-  const message = await click(world, { container, response_url: `${server.apiUrl}x` })
-  assert.equal(message.conversation, 'slack:T0TEAM:C0GEN:1999.000003')
-  await world.transport.send(replyTo(message, 'all see it'))
-  assert.equal(server.posts.at(-1)?.thread_ts, '1999.000003')
 })
 
 test('a command or click in a private channel comes with the real name of the channel', async () => {

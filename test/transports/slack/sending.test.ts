@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { ask, click, failing, file, lost, paragraphs, replyTo, shown, startWorld } from './harness.ts'
+import { ask, failing, file, lost, paragraphs, replyTo, shown, startWorld } from './harness.ts'
 
 const world = await startWorld()
 after(() => world.close())
@@ -87,29 +87,12 @@ describe('what Slack refuses', () => {
 describe('an approval', () => {
   const approval = { id: 'abc123', title: 'Deploy <!channel> <prod>' }
 
-  test('is asked with buttons, whose click is a message with the decision, and shows who decided', async () => {
+  test('is asked with buttons, and calls nobody', async () => {
     const message = await asked()
-    const blocks = () => JSON.stringify(postsOf(message.data.thread).map((post) => post.blocks))
     await transport.send(replyTo(message, '', { key: 'ask', data: { approval } }))
-    assert.match(blocks(), /"action_id":"trivium-approve","value":"abc123"/)
-    assert.match(blocks(), /Deploy &lt;!channel&gt; &lt;prod&gt;/)
-
-    const { channel = '', ts = '', thread_ts = '' } = postsOf(message.data.thread)[0] ?? {}
-    const clicked = await click(world, {
-      container: { type: 'message', message_ts: ts, channel_id: channel, thread_ts },
-      channel: { id: channel },
-      message: { ts, thread_ts },
-      actions: [{ action_id: 'trivium-approve', value: 'abc123', action_ts: '1', type: 'button' }],
-    })
-    assert.deepEqual(clicked.data.approval, { id: 'abc123', decision: 'approve' })
-    assert.deepEqual([clicked.from.id, clicked.from.verified], ['U1ANN', true])
-    assert.equal(clicked.conversation, message.conversation)
-
-    const decided = { ...approval, status: 'approved', by: 'U1ANN' }
-    await transport.send(replyTo(message, '', { key: 'told', data: { approval: decided } }))
-    assert.equal(postsOf(message.data.thread).length, 1)
-    assert.match(blocks(), /Approved by <@U1ANN>/)
-    assert.doesNotMatch(blocks(), /trivium-approve|<!/)
+    const blocks = JSON.stringify(postsOf(message.data.thread).map((post) => post.blocks))
+    assert.match(blocks, /"action_id":"trivium-approve","value":"abc123"/)
+    assert.match(blocks, /Deploy &lt;!channel&gt; &lt;prod&gt;/)
   })
 
   test('has buttons that no skill can make', async () => {
