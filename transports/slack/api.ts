@@ -90,6 +90,7 @@ export type ClientOptions = {
 
 /** A client that repeats nothing, and whose own log lines go to debug: failures are logged where they are handled. */
 export function createWebClient({ token, apiUrl, log }: ClientOptions): WebClient {
+  const silent = () => {}
   const debug = (...parts: unknown[]) => log.debug({}, parts.map(String).join(' '))
   return new WebClient(token, {
     slackApiUrl: apiUrl,
@@ -98,13 +99,8 @@ export function createWebClient({ token, apiUrl, log }: ClientOptions): WebClien
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
     logger: {
-      debug: () => {},
-      info: debug,
-      warn: debug,
-      error: debug,
-      setLevel: () => {},
-      getLevel: () => LogLevel.INFO,
-      setName: () => {},
+      ...{ debug: silent, info: debug, warn: debug, error: debug },
+      ...{ setLevel: silent, getLevel: () => LogLevel.INFO, setName: silent },
     },
   })
 }

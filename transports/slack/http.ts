@@ -5,7 +5,7 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { readBody } from '../../src/lib/read-body.ts'
 import { createSignatureCheck } from '../../src/lib/signatures.ts'
 import { parsed, textAt } from './fields.ts'
-import type { PayloadKind } from './inbound/inbound.ts'
+import type { PayloadKind } from './inbound/delivery.ts'
 import type { HttpOptions } from './options.ts'
 import type { Listener, Listening } from './socket.ts'
 

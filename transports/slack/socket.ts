@@ -9,7 +9,7 @@ import { createWebClient } from './api.ts'
 import { slackFailure } from './failure.ts'
 import { parsed } from './fields.ts'
 import type { Taken } from './inbound/answers.ts'
-import type { PayloadKind } from './inbound/inbound.ts'
+import type { PayloadKind } from './inbound/delivery.ts'
 import type { SocketOptions } from './options.ts'
 
 /** What brings payloads in: a socket, or a path on the public listener. */

@@ -24,7 +24,7 @@ export type Workspaces = {
   /** The workspace of a team id, once `ready` has resolved. */
   find(team: string): Workspace | undefined
   /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
-  isOwnBot(id: string): boolean
+  isOwnBot(id: unknown): boolean
   /** Why tokens were left out, or do not work any more. */
   faults(): readonly string[]
   /** The only workspace there is; undefined where there are several, or none yet. */
@@ -39,7 +39,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
     return { token, api: createSlackApi({ token, apiUrl: options.apiUrl, log, now }) }
   })
   const found = new Map<string, Workspace>()
-  const bots = new Set<string>()
+  const bots = new Set<unknown>()
   let refused: string[] = []
   let asking: Promise<readonly Workspace[]> | undefined
 

@@ -84,13 +84,8 @@ function blockText(block: JsonObject, names: Names): string {
     case 'table': {
       const rows = Array.isArray(block.rows) ? block.rows : []
       const cells = (row: Json) => (Array.isArray(row) ? row.filter(isJsonObject) : [])
-      return lines(
-        rows.map((row) =>
-          cells(row)
-            .map((cell) => textOf(cell, names))
-            .join(' | '),
-        ),
-      )
+      const shown = (row: Json) => cells(row).map((cell) => textOf(cell, names))
+      return lines(rows.map((row) => shown(row).join(' | ')))
     }
     default:
       return text('text') || text('title')

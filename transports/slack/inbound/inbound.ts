@@ -15,8 +15,6 @@ import type { Names } from './markdown.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 
-export type { PayloadKind } from './delivery.ts'
-
 /** The receiving half of a Slack gateway, for sockets and HTTP alike. */
 export type SlackInbound = {
   /**

@@ -153,10 +153,9 @@ function whyUnwanted(message: JsonObject, here: Here): string | undefined {
  * others Slack says whose app it is. What a webhook of the app posts has no user, and is not from us.
  */
 function isOwn(message: JsonObject, { isOwnBot, appId }: Here): boolean {
-  const user = textAt(message, 'user')
-  const bot = textAt(message, 'bot_id')
-  if ((user !== undefined && isOwnBot(user)) || (bot !== undefined && isOwnBot(bot))) return true
-  return bot !== undefined && user !== undefined && appId !== undefined && message.app_id === appId
+  const { user, bot_id: bot, app_id } = message
+  if (isOwnBot(user) || isOwnBot(bot)) return true
+  return Boolean(user && bot && app_id) && app_id === appId
 }
 
 /** Bots may say it in blocks only; in what people write the text has it all. Another id may begin like this one. */

@@ -1,5 +1,6 @@
 import { TriviumError } from '../../../src/core/errors.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { CALL_TIMEOUT } from '../api.ts'
 import { mayHaveArrived, slackFailure } from '../failure.ts'
 import { parsed, textAt } from '../fields.ts'
@@ -12,8 +13,6 @@ import type { Sending } from './sent-log.ts'
 const SHUT_OUT = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/
 /** What Slack says of a response URL that was used too often (five times), or for too long (30 minutes). */
 const USED_UP = /^(used_url|expired_url|url_not_found|no_service)$/
-/** Slack answers a line; what is longer comes from somewhere else. */
-const LONGEST_ANSWER = 2000
 
 /** Whether only one person may see it: it was asked for, or it answers what nobody else saw. */
 export function isPrivate({ extras, target }: Sending): boolean {
@@ -23,8 +22,9 @@ export function isPrivate({ extras, target }: Sending): boolean {
 /** Who alone may see it. Throws `send_rejected` where nobody is named. */
 function viewerOf({ reply, extras, target }: Sending): string {
   const user = typeof extras.ephemeral === 'string' ? extras.ephemeral : target.user
-  if (user === undefined) throw rejected(reply.gateway, 'nobody is named to see the ephemeral reply')
-  return user
+  if (user !== undefined) return user
+  const reason = 'nobody is named to see the ephemeral reply'
+  throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
 
 /**
@@ -49,16 +49,16 @@ export async function whisper(sending: Sending): Promise<void> {
 
 /** The direct messages with who alone may see it. Throws `send_rejected` for anybody but who is answered. */
 export async function directChannel(sending: Sending): Promise<string> {
-  requireAnswered(sending)
-  return openDirect(viewerOf(sending), sending.workspace)
+  return openDirect(requireAnswered(sending), sending.workspace)
 }
 
-export function requireAnswered(sending: Sending): void {
+/** Who is answered, and alone may see it. Throws `send_rejected` where somebody else should. */
+export function requireAnswered(sending: Sending): string {
   const { reply, target } = sending
   const user = viewerOf(sending)
-  if (user === target.user) return
+  if (user === target.user) return user
   const reason = `${user} cannot be shown that in ${target.channel}, and only who is answered is written to directly`
-  throw rejected(reply.gateway, reason)
+  throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
 
 /** Opens the direct messages of the bot with a user, or finds them: Slack answers the same each time. */
@@ -102,21 +102,14 @@ async function respond(sending: Sending, url: string, shown: Post): Promise<bool
   const { gateway, key } = sending.reply
   // What was clicked stays as it is.
   const body = { response_type: 'ephemeral', replace_original: false, ...shown, ...activeThread(sending) }
-  let response: Response
-  let answer: string
-  try {
-    response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(CALL_TIMEOUT),
-      redirect: 'error',
-    })
-    answer = (await response.text()).slice(0, LONGEST_ANSWER)
-  } catch (cause) {
-    const reason = 'the response URL did not answer'
-    throw new TriviumError('send_ambiguous', { gateway, key, reason }, { cause })
-  }
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(CALL_TIMEOUT),
+    redirect: 'error',
+  })
+  const answer = await response.text()
   const { status } = response
   // Slack answers `ok`, or JSON with or without an error, also with status 200.
   const fault = textAt(parsed(answer), 'error')
@@ -139,9 +132,5 @@ async function postEphemeral(sending: Sending, shown: Post): Promise<string> {
 
 /** "Ephemeral messages in threads are only shown if there is already an active thread." */
 function activeThread({ target: { thread, startsThread } }: Sending): { thread_ts?: string } {
-  return thread === undefined || startsThread ? {} : { thread_ts: thread }
-}
-
-function rejected(gateway: string, reason: string): TriviumError {
-  return new TriviumError('send_rejected', { gateway, reason })
+  return defined({ thread_ts: startsThread ? undefined : thread })
 }

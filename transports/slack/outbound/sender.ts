@@ -1,11 +1,6 @@
 import { TriviumError } from '../../../src/core/errors.ts'
-import {
-  type Receipt,
-  type Reply,
-  SendPostponed,
-  type Transport,
-  type TransportDeps,
-} from '../../../src/core/transport.ts'
+import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
+import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
@@ -30,12 +25,13 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces): Slack
   async function begin(reply: Reply): Promise<Sending> {
     await workspaces.ready()
     const target = targetOf(reply, workspaces.only()?.team)
-    if (!target) {
-      const place = reply.to ?? reply.conversation
-      throw rejected(`${place} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`)
+    const workspace = target && workspaces.find(target.team)
+    if (!workspace) {
+      const reason = target
+        ? `there is no bot token for the workspace ${target.team}`
+        : `${reply.to ?? reply.conversation} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`
+      throw new TriviumError('send_rejected', { gateway, reason })
     }
-    const workspace = workspaces.find(target.team)
-    if (!workspace) throw rejected(`there is no bot token for the workspace ${target.team}`)
     const extras = readExtras(reply)
     const sent = await log.read(reply.key)
     if (!extras.approval) sent.conversation = reply.conversation
@@ -144,10 +140,6 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces): Slack
     return { sent: found.complete ? false : 'unknown' }
   }
 
-  function rejected(reason: string): TriviumError {
-    return new TriviumError('send_rejected', { gateway, reason })
-  }
-
   return {
     stream: streams.show,
     close: streams.close,
@@ -169,11 +161,11 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces): Slack
       try {
         return await look(reply)
       } catch (error) {
-        const failure = slackFailure(error)
-        if (failure.kind === 'rejected') return { sent: 'unknown' }
-        if (failure.kind === 'rate-limited') throw new SendPostponed(failure.seconds * 1000)
+        const { kind, seconds, reason: why } = slackFailure(error)
+        if (kind === 'rejected') return { sent: 'unknown' }
+        if (kind === 'rate-limited') throw new SendPostponed(seconds * 1000)
         // Any other code, and the next attempt would send without looking.
-        const reason = `it could not be looked for: ${failure.reason}`
+        const reason = `it could not be looked for: ${why}`
         throw new TriviumError('send_ambiguous', { gateway, key: reply.key, reason }, { cause: error })
       }
     },

@@ -1,11 +1,7 @@
 import { z } from 'zod'
 import { reasonOf } from '../../../src/core/errors.ts'
-import {
-  type Reply,
-  type ReplyPiece,
-  SendPostponed,
-  type TransportDeps,
-} from '../../../src/core/transport.ts'
+import type { Reply, ReplyPiece, TransportDeps } from '../../../src/core/transport.ts'
+import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
@@ -85,11 +81,9 @@ export function createStreams(
         await stream.writing
       }
     } catch (error) {
-      const fields = { messageId: id, reason: reasonOf(error) }
-      deps.log.debug(fields, 'a reply could not be shown while it is written')
-    } finally {
-      streams.delete(id)
+      deps.log.debug({ messageId: id, reason: reasonOf(error) }, 'a reply was not shown while it is written')
     }
+    streams.delete(id)
   }
 
   async function write(id: string, text: string, target: Target): Promise<void> {
