@@ -5,132 +5,108 @@
  */
 type CatalogueEntry = { message: string; retryable: boolean; status: number; exit: number }
 
-const entry = (message: string, status: number, options: { retryable?: boolean; exit?: number } = {}) => ({
-  message,
-  status,
-  retryable: options.retryable ?? false,
-  exit: options.exit ?? 1,
-})
+const final = (status: number, message: string) => ({ message, status, retryable: false, exit: 1 })
+const passing = (status: number, message: string) => ({ message, status, retryable: true, exit: 1 })
+const misuse = (status: number, message: string) => ({ message, status, retryable: false, exit: 2 })
 
 /** Every error that users can meet. `docs/errors.md` lists the same codes; a test holds them together. */
 export const catalogue = {
-  store_unavailable: entry(
+  store_unavailable: passing(
+    503,
     'The store ({store}) cannot be reached: {reason}. Nothing was accepted; try again.',
-    503,
-    {
-      retryable: true,
-    },
   ),
-  store_locked: entry(
+  store_locked: misuse(
+    503,
     'The data directory {path} is in use by {holder}. Stop it, or set TRIVIUM_DATA_DIR.',
-    503,
-    {
-      exit: 2,
-    },
   ),
-  store_version: entry(
+  store_version: misuse(
+    500,
     '{path} has schema version {found}; this Trivium knows up to {known}. Install a newer Trivium.',
-    500,
-    {
-      exit: 2,
-    },
   ),
-  store_unreadable: entry(
+  store_unreadable: misuse(
+    500,
     'The store ({store}) holds something that Trivium did not write: {reason}. Choose another prefix, or clean it.',
-    500,
-    { exit: 2 },
   ),
-  overloaded: entry('{what} is at its limit of {limit}. Try again in {seconds} s.', 503, { retryable: true }),
-  rate_limited: entry('Gateway {gateway} takes at most {rate}. Try again later.', 429, { retryable: true }),
-  body_too_large: entry('The body is over the limit of {limit} bytes of gateway {gateway} (max-body).', 413),
-  signature_invalid: entry('The request to gateway {gateway} is not authentic: {reason}.', 401),
-  method_not_allowed: entry('{method} is not allowed at {path}; use {allowed}.', 405),
-  upgrade_required: entry('{path} speaks WebSocket; connect with a WebSocket client.', 426),
-  not_found: entry('There is no {path}.', 404),
-  bad_request: entry('The request cannot be read: {reason}.', 400),
-  unauthorized: entry(
-    'A valid bearer token is needed; it is in <data dir>/control-token or TRIVIUM_TOKEN.',
+  overloaded: passing(503, '{what} is at its limit of {limit}. Try again in {seconds} s.'),
+  rate_limited: passing(429, 'Gateway {gateway} takes at most {rate}. Try again later.'),
+  body_too_large: final(413, 'The body is over the limit of {limit} bytes of gateway {gateway} (max-body).'),
+  signature_invalid: final(401, 'The request to gateway {gateway} is not authentic: {reason}.'),
+  method_not_allowed: final(405, '{method} is not allowed at {path}; use {allowed}.'),
+  upgrade_required: final(426, '{path} speaks WebSocket; connect with a WebSocket client.'),
+  not_found: final(404, 'There is no {path}.'),
+  bad_request: final(400, 'The request cannot be read: {reason}.'),
+  unauthorized: final(
     401,
+    'A valid bearer token is needed; it is in <data dir>/control-token or TRIVIUM_TOKEN.',
   ),
-  forbidden: entry('{what} is not allowed: {reason}.', 403),
-  config_invalid: entry('{details}', 422, { exit: 2 }),
-  skill_not_found: entry('There is no skill {name}.{hint}', 404, { exit: 2 }),
-  skill_args_invalid: entry('Skill {name} cannot take these arguments: {details}', 422, { exit: 2 }),
-  skill_broken: entry('Skill {name} cannot be loaded from {path}: {reason}', 500),
-  skill_failed: entry('Skill {name} failed: {reason}', 500, { retryable: true }),
-  skill_timeout: entry('Skill {name} took longer than {timeout}.', 504, { retryable: true }),
-  cancelled: entry('{what} was cancelled: {reason}.', 499, { retryable: true }),
-  recursion_limit: entry('Skill {name} was invoked {depth} levels deep; the limit is {limit}.', 500),
-  message_not_found: entry('There is no message {id}, or it is no longer retained.', 404),
-  dead_letter_not_found: entry('There is no dead letter {id}.', 404),
-  gateway_not_found: entry('There is no running gateway {name}.{hint}', 404),
-  topic_reserved: entry('The topic {topic} is fed by accepted messages only; choose another name.', 422),
-  group_not_found: entry('There is no consumer group {group} on topic {topic}; subscribe first.', 404),
-  target_not_allowed: entry(
-    'Gateway {gateway} sends only replies; set `open: true` on it to send to other targets.',
+  forbidden: final(403, '{what} is not allowed: {reason}.'),
+  config_invalid: misuse(422, '{details}'),
+  skill_not_found: misuse(404, 'There is no skill {name}.{hint}'),
+  skill_args_invalid: misuse(422, 'Skill {name} cannot take these arguments: {details}'),
+  skill_broken: final(500, 'Skill {name} cannot be loaded from {path}: {reason}'),
+  skill_failed: passing(500, 'Skill {name} failed: {reason}'),
+  skill_timeout: passing(504, 'Skill {name} took longer than {timeout}.'),
+  cancelled: passing(499, '{what} was cancelled: {reason}.'),
+  recursion_limit: final(500, 'Skill {name} was invoked {depth} levels deep; the limit is {limit}.'),
+  message_not_found: final(404, 'There is no message {id}, or it is no longer retained.'),
+  dead_letter_not_found: final(404, 'There is no dead letter {id}.'),
+  gateway_not_found: final(404, 'There is no running gateway {name}.{hint}'),
+  topic_reserved: final(422, 'The topic {topic} is fed by accepted messages only; choose another name.'),
+  group_not_found: final(404, 'There is no consumer group {group} on topic {topic}; subscribe first.'),
+  target_not_allowed: final(
     403,
+    'Gateway {gateway} sends only replies; set `open: true` on it to send to other targets.',
   ),
-  no_reply_target: entry('There is no conversation to reply to; give `gateway` and `to`.', 422),
-  send_failed: entry('Gateway {gateway} could not send: {reason}', 502, { retryable: true }),
-  send_ambiguous: entry(
-    'Gateway {gateway} cannot tell whether {key} was sent: {reason}. It is looked for before anything is sent again.',
+  no_reply_target: final(422, 'There is no conversation to reply to; give `gateway` and `to`.'),
+  send_failed: passing(502, 'Gateway {gateway} could not send: {reason}'),
+  send_ambiguous: passing(
     502,
-    { retryable: true },
+    'Gateway {gateway} cannot tell whether {key} was sent: {reason}. It is looked for before anything is sent again.',
   ),
-  login_failed: entry('The login failed: {reason}', 502),
-  send_rejected: entry('Gateway {gateway} refused to send for good: {reason}', 502),
-  callback_not_found: entry('There is no callback {ref}, or it has ended.', 404),
-  callback_released: entry('Callback {ref} was released before it answered.', 410),
-  callback_timeout: entry('Callback {ref} did not answer within {timeout}.', 504, { retryable: true }),
-  callback_failed: entry('Callback {ref} answered with an error: {reason}', 502),
-  approval_not_found: entry('There is no approval {id}, or it is no longer kept.', 404),
-  approval_decided: entry('Approval {id} was already decided: {status}.', 409),
-  approval_pending: entry('Skill {name} waits for approval {id}.', 202, { retryable: true }),
-  approval_denied: entry('Skill {name} was not approved: {reason}.', 403),
-  model_missing: entry(
-    'Skill {name} needs a model: set `model` in its front matter, on the route or in the configuration, e.g. `anthropic:<model>`.',
+  login_failed: final(502, 'The login failed: {reason}'),
+  send_rejected: final(502, 'Gateway {gateway} refused to send for good: {reason}'),
+  callback_not_found: final(404, 'There is no callback {ref}, or it has ended.'),
+  callback_released: final(410, 'Callback {ref} was released before it answered.'),
+  callback_timeout: passing(504, 'Callback {ref} did not answer within {timeout}.'),
+  callback_failed: final(502, 'Callback {ref} answered with an error: {reason}'),
+  approval_not_found: final(404, 'There is no approval {id}, or it is no longer kept.'),
+  approval_decided: final(409, 'Approval {id} was already decided: {status}.'),
+  approval_pending: passing(202, 'Skill {name} waits for approval {id}.'),
+  approval_denied: final(403, 'Skill {name} was not approved: {reason}.'),
+  model_missing: misuse(
     422,
-    { exit: 2 },
+    'Skill {name} needs a model: set `model` in its front matter, on the route or in the configuration, e.g. `anthropic:<model>`.',
   ),
-  model_unusable: entry('Model {model} cannot be used: {reason}', 422, { exit: 2 }),
-  model_failed: entry('Model {model} failed: {reason}', 502, { retryable: true }),
-  model_limit: entry('Skill {name} reached its limit of {limit}.', 500),
-  state_conflict: entry('{what} kept changing while it was written. Try again.', 409, { retryable: true }),
-  not_running: entry('No daemon is running for {path}. Start one with `trivium start`.', 503, { exit: 3 }),
-  state_invalid: entry('Document {name} was not changed: {details}', 422),
-  document_conflict: entry(
+  model_unusable: misuse(422, 'Model {model} cannot be used: {reason}'),
+  model_failed: passing(502, 'Model {model} failed: {reason}'),
+  model_limit: final(500, 'Skill {name} reached its limit of {limit}.'),
+  state_conflict: passing(409, '{what} kept changing while it was written. Try again.'),
+  not_running: { ...final(503, 'No daemon is running for {path}. Start one with `trivium start`.'), exit: 3 },
+  state_invalid: final(422, 'Document {name} was not changed: {details}'),
+  document_conflict: passing(
+    409,
     'Document {name} is at revision {found}, not {expected}: another writer came first. Read it and try again.',
-    409,
-    { retryable: true },
   ),
-  state_locked: entry('{path} was held by another process for {seconds} s. Try again.', 503, {
-    retryable: true,
-  }),
-  state_unwritable: entry('{path} cannot be written: {reason}. Nothing was changed.', 507, {
-    retryable: true,
-  }),
-  state_corrupt: entry(
-    '{path} cannot be read: {reason}. It was left as it is; mend it, or run `trivium state repair {name}`.',
+  state_locked: passing(503, '{path} was held by another process for {seconds} s. Try again.'),
+  state_unwritable: passing(507, '{path} cannot be written: {reason}. Nothing was changed.'),
+  state_corrupt: misuse(
     500,
-    { exit: 2 },
+    '{path} cannot be read: {reason}. It was left as it is; mend it, or run `trivium state repair {name}`.',
   ),
-  state_version: entry('{path} has schema_version {found}; this Trivium knows version {known}. {what}', 500, {
-    exit: 2,
-  }),
-  state_human_touch: entry(
+  state_version: misuse(500, '{path} has schema_version {found}; this Trivium knows version {known}. {what}'),
+  state_human_touch: passing(
+    409,
     '{name} was edited by a person {seconds} s ago; agents wait {grace} s. Read it again, then try again.',
-    409,
-    { retryable: true },
   ),
-  document_not_found: entry('There is no document {name}.{hint}', 404, { exit: 2 }),
-  limit_reached: entry('{what}: the limit is {limit}. {todo}', 422),
-  call_unknown: entry(
+  document_not_found: misuse(404, 'There is no document {name}.{hint}'),
+  limit_reached: final(422, '{what}: the limit is {limit}. {todo}'),
+  call_unknown: final(
+    409,
     'The call {key} was started at {time} and its outcome is unknown. Look whether it happened, then settle it.',
-    409,
   ),
-  artifact_not_found: entry('There is no artifact {sha256}.', 404),
-  usage: entry('{details}', 400, { exit: 2 }),
-  internal: entry('Something inside Trivium failed: {reason}', 500),
+  artifact_not_found: final(404, 'There is no artifact {sha256}.'),
+  usage: misuse(400, '{details}'),
+  internal: final(500, 'Something inside Trivium failed: {reason}'),
 } satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue
