@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import { isJsonObject, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { ClaimedJob, Note, Store } from '../core/store.ts'
+import type { ClaimedJob, DeadReason, Note, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
 import {
@@ -53,13 +54,18 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
     const { queuedAt, ...reply } = queuedSchema.parse(job.data)
     const transport = options.sender(reply)
     if (!transport) return waitForGateway(job, reply, queuedAt ?? now())
-    let receipt: Receipt
+    let receipt: Receipt | undefined
     try {
-      const found = await alreadySent(transport, job, reply)
-      if (signal.aborted) throw signal.reason
-      receipt = found ?? (await untilAborted(transport.send(reply), reply, signal))
+      if (isUncertain(job) && transport.probe) {
+        const found = await transport.probe(reply)
+        if (found.sent === 'unknown') return held(job, reply)
+        if (found.sent) receipt = found.receipt
+      }
+      if (signal.aborted) return { outcome: 'release' }
+      // A transport may hang for longer than a drain can wait.
+      receipt ??= await Promise.race([transport.send(reply), aborted(signal)])
     } catch (thrown) {
-      if (thrown instanceof InterruptedSend) return interrupted(thrown)
+      if (signal.aborted && thrown === signal.reason) return interrupted(reply)
       if (thrown instanceof SendPostponed) return postponed(reply, thrown, queuedAt ?? now())
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
@@ -69,12 +75,15 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
   }
 
   /** Whoever takes it up next looks first whether it arrived. */
-  const interrupted = (thrown: InterruptedSend): RunOutcome => ({
-    outcome: 'retry',
-    delay: 0,
-    error: attemptError(thrown, now()),
-    notes: [note('send interrupted', { error: thrown.message })],
-  })
+  const interrupted = (reply: Reply): RunOutcome => {
+    const error = attemptError(ambiguous(reply, 'it was interrupted before the answer came'), now())
+    return {
+      outcome: 'retry',
+      delay: 0,
+      error,
+      notes: [note('send interrupted', { error: error.message })],
+    }
+  }
 
   const postponed = ({ gateway, key }: Reply, { delay }: SendPostponed, queuedAt: number): RunOutcome => {
     const waited = now() - queuedAt
@@ -87,36 +96,27 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
     return { outcome: 'release', delay }
   }
 
-  /** Looks before sending again: only where an earlier attempt may have arrived without our knowing. */
-  const alreadySent = async (
-    transport: Sender,
-    job: ClaimedJob,
-    reply: Reply,
-  ): Promise<Receipt | undefined> => {
-    const unknown = job.lost > 0 || job.errors.some(({ code }) => code === 'send_ambiguous')
-    if (!unknown || !transport.probe) return undefined
-    const found = await transport.probe(reply)
-    if (found.sent === true) return found.receipt
-    if (found.sent === false) return undefined
-    throw new AmbiguousSend(reply)
-  }
-
   const failed = (job: ClaimedJob, reply: Reply, thrown: unknown): RunOutcome => {
     const outcome = failedAttempt(job, thrown, RETRY, now())
-    const { gateway, conversation, inReplyTo: messageId } = reply
-    const fields = { gateway, conversation, messageId, attempt: attemptOf(job), err: toTriviumError(thrown) }
-    const { error } = outcome
-    const ambiguous = thrown instanceof AmbiguousSend
-    if (outcome.outcome === 'retry' && !ambiguous) {
-      void options.sent(reply, 'retry')
-      log.warn({ ...fields, delay: outcome.delay }, 'the reply was not sent; trying again')
-      return { ...outcome, notes: [note('send failed', { error: error.message })] }
-    }
+    if (outcome.outcome === 'dead') return dead(job, reply, thrown, outcome.reason)
+    void options.sent(reply, 'retry')
+    log.warn(
+      { ...fieldsOf(job, reply, thrown), delay: outcome.delay },
+      'the reply was not sent; trying again',
+    )
+    return { ...outcome, notes: [note('send failed', { error: outcome.error.message })] }
+  }
+
+  const dead = (job: ClaimedJob, reply: Reply, thrown: unknown, reason: DeadReason): RunOutcome => {
     void options.sent(reply, 'dead')
-    log.error(fields, 'the reply became a dead letter')
-    const reason = ambiguous || outcome.outcome === 'retry' ? 'ambiguous' : outcome.reason
+    log.error(fieldsOf(job, reply, thrown), 'the reply became a dead letter')
+    const error = attemptError(thrown, now())
     return { outcome: 'dead', error, reason, notes: [note('dead', { error: error.message, reason })] }
   }
+
+  /** The transport cannot find out whether an earlier attempt arrived: an operator decides. */
+  const held = (job: ClaimedJob, reply: Reply) =>
+    dead(job, reply, ambiguous(reply, 'an earlier attempt was interrupted'), 'ambiguous')
 
   const waitForGateway = (job: ClaimedJob, reply: Reply, queuedAt: number): RunOutcome => {
     if (now() - queuedAt < LONGEST_WAIT) return { outcome: 'release', delay: GATEWAY_AWAY }
@@ -147,25 +147,21 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
   })
 }
 
-/** Rejects once the signal aborts: a transport may hang for longer than a drain can wait. */
-function untilAborted<T>(sending: Promise<T>, reply: Reply, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const interrupt = () => reject(new InterruptedSend(reply))
-    signal.addEventListener('abort', interrupt, { once: true })
-    sending.then(resolve, reject).finally(() => signal.removeEventListener('abort', interrupt))
-  })
+/** Whether an earlier attempt may have arrived without our knowing. */
+function isUncertain({ lost, errors }: ClaimedJob): boolean {
+  return lost > 0 || errors.some(({ code }) => code === 'send_ambiguous')
 }
 
-/** The send was left alone while it was under way. */
-class InterruptedSend extends TriviumError {
-  constructor({ gateway, key }: Reply) {
-    super('send_ambiguous', { gateway, key, reason: 'it was interrupted before the answer came' })
-  }
+function fieldsOf(job: ClaimedJob, { gateway, conversation, inReplyTo: messageId }: Reply, thrown: unknown) {
+  return { gateway, conversation, messageId, attempt: attemptOf(job), err: toTriviumError(thrown) }
 }
 
-/** The outcome of an earlier attempt is unknown, and the transport cannot find out. */
-class AmbiguousSend extends TriviumError {
-  constructor({ gateway, key }: Reply) {
-    super('send_ambiguous', { gateway, key, reason: 'an earlier attempt was interrupted' })
-  }
+function ambiguous({ gateway, key }: Reply, reason: string): TriviumError {
+  return new TriviumError('send_ambiguous', { gateway, key, reason })
+}
+
+/** Rejects with the reason of the signal. */
+async function aborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort')
+  throw signal.reason
 }
