@@ -2,29 +2,26 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
+import type { Journal } from '../../src/core/store.ts'
 import { createAccept } from '../../src/gateway/accept.ts'
 import { openStore } from '../skills/support/store.ts'
 import { newMessage } from './kit.ts'
 
-function counting() {
+/** A door to a journal, and what it counts. */
+function doorTo(journal: Pick<Journal, 'accept'>, bounds: { maxPending?: number; maxBacklog?: number } = {}) {
   const counts: string[] = []
-  return {
-    counts,
-    metrics: {
-      accepted: (gateway: string) => counts.push(`accepted ${gateway}`),
-      duplicate: (gateway: string) => counts.push(`duplicate ${gateway}`),
-      refused: (gateway: string, reason: string) => counts.push(`refused ${gateway} ${reason}`),
-    },
+  const metrics = {
+    accepted: (gateway: string) => counts.push(`accepted ${gateway}`),
+    duplicate: (gateway: string) => counts.push(`duplicate ${gateway}`),
+    refused: (gateway: string, reason: string) => counts.push(`refused ${gateway} ${reason}`),
   }
+  return { counts, ...createAccept({ journal, metrics, maxPending: 100, maxBacklog: 100, ...bounds }) }
 }
-
-const bounds = { maxPending: 100, maxBacklog: 100 }
 
 describe('accept', () => {
   test('answers with an id once the message is durable, and with the same id for the same key', async (t) => {
     const store = await openStore(t)
-    const { counts, metrics } = counting()
-    const { accept } = createAccept({ journal: store.journal, metrics, ...bounds })
+    const { accept, counts } = doorTo(store.journal)
     const first = await accept(newMessage({ key: 'k', text: 'one' }))
     assert.equal(first.duplicate, false)
     assert.equal((await store.journal.get(first.id))?.text, 'one')
@@ -41,7 +38,7 @@ describe('accept', () => {
         return store.journal.accept(messages)
       },
     }
-    const { accept } = createAccept({ journal, metrics: counting().metrics, ...bounds })
+    const { accept } = doorTo(journal)
     const answers = await Promise.all(['a', 'b', 'c'].map((text) => accept(newMessage({ text }))))
     assert.deepEqual(calls, [3])
     const ids = answers.map(({ id }) => id)
@@ -56,8 +53,7 @@ describe('accept', () => {
         return messages.map(() => ({ id: 'x', duplicate: false }))
       },
     }
-    const { counts, metrics } = counting()
-    const { accept, idle } = createAccept({ journal, metrics, maxPending: 2, maxBacklog: 100 })
+    const { accept, idle, counts } = doorTo(journal, { maxPending: 2 })
     const two = [accept(newMessage()), accept(newMessage())]
     await assert.rejects(accept(newMessage()), isRetryable('overloaded'))
     assert.deepEqual(counts, ['refused demo overloaded'])
@@ -69,12 +65,7 @@ describe('accept', () => {
 
   test('refuses while the backlog of dispatch is at its bound, and takes more once it is not', async (t) => {
     const store = await openStore(t)
-    const { accept, setBacklog } = createAccept({
-      journal: store.journal,
-      metrics: counting().metrics,
-      maxPending: 100,
-      maxBacklog: 10,
-    })
+    const { accept, setBacklog } = doorTo(store.journal, { maxBacklog: 10 })
     setBacklog(10)
     await assert.rejects(accept(newMessage()), isRetryable('overloaded'))
     assert.deepEqual(await store.journal.list({ limit: 10 }), [])

@@ -213,24 +213,4 @@ describe('dispatch', () => {
     assert.equal(attempts.length, 2)
     assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', to: id }])
   })
-
-  test('gives a message back at a drain, with its attempt not counted', async (t) => {
-    const aborted = Promise.withResolvers<void>()
-    const { accept, worker, store, attempts } = await stage(
-      t,
-      ({ signal }) =>
-        new Promise((_, reject) => {
-          signal.addEventListener('abort', () => {
-            aborted.resolve()
-            reject(signal.reason)
-          })
-        }),
-    )
-    const id = await accept()
-    await until(() => attempts.length === 1, 'the run')
-    await worker.stop(0)
-    await aborted.promise
-    const { jobs } = await store.jobs.claim(DISPATCH_QUEUE, { max: 1, lease: 1000, owner: 'next' })
-    assert.deepEqual([jobs[0]?.id, jobs[0]?.failures, jobs[0]?.lost], [id, 0, 0])
-  })
 })

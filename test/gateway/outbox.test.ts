@@ -80,19 +80,9 @@ describe('the outbox', () => {
     assert.ok(history.some(({ road, what }) => road === 'outbox' && what === 'sent'))
   })
 
-  test('tries again after a failure that may pass', async (t) => {
-    const { sent, sender, attempts } = recorder((_reply, attempt) => (attempt === 1 ? failed() : undefined))
-    const outbox = await atWork(t, () => sender)
-    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
-    assert.equal((await outbox.wait(id, 10_000))?.state, 'done')
-    assert.deepEqual([attempts(), sent.length, outbox.outcomes], [2, 1, ['retry', 'sent']])
-  })
-
   test('calls a postponed send again when its turn comes, and counts no attempt', async (t) => {
-    const store = await openStore(t)
     const turns = recorder((_reply, attempt) => (attempt <= 40 ? new SendPostponed(1) : undefined))
-    const outbox = outboxOf(t, store, () => turns.sender)
-    outbox.start()
+    const outbox = await atWork(t, () => turns.sender)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     assert.equal((await outbox.wait(id, 20_000))?.state, 'done')
     assert.deepEqual([turns.attempts(), turns.sent.length, outbox.outcomes], [41, 1, ['sent']])
@@ -233,6 +223,7 @@ describe('the outbox', () => {
     const second = await outbox.reply(messageOf(), { key: '2', text: 'second' })
     await outbox.reply(messageOf({ conversation: 'c2' }), { key: '3', text: 'other' })
     await outbox.wait(second.id, 20_000)
+    assert.ok(outbox.outcomes.includes('retry'))
     assert.deepEqual(
       sent.map(({ text }) => text),
       ['other', 'first', 'second'],

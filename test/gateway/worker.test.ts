@@ -181,20 +181,13 @@ describe('a worker', () => {
     const real = await openStore(t)
     const failures = ['claim', 'settle']
     const failOnce = (name: string) => {
-      if (failures[0] !== name) return
-      failures.shift()
-      throw new TriviumError('store_unavailable', { store: 's', reason: 'r' })
+      if (failures[0] === name)
+        throw new TriviumError('store_unavailable', { store: String(failures.shift()), reason: 'r' })
     }
     const store: Store = {
       ...withJobs(real, {
-        async claim(...args) {
-          failOnce('claim')
-          return real.jobs.claim(...args)
-        },
-        async settle(...args) {
-          failOnce('settle')
-          return real.jobs.settle(...args)
-        },
+        claim: async (...args) => failOnce('claim') ?? real.jobs.claim(...args),
+        settle: async (...args) => failOnce('settle') ?? real.jobs.settle(...args),
       }),
       onSignal: () => () => {},
     }

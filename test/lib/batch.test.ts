@@ -2,101 +2,75 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createBatcher } from '../../src/lib/batch.ts'
 
-const double = async (items: number[]) => items.map((item) => item * 2)
+/** A batcher that doubles, after `before` is over, and the batches that it was given. */
+function stage(options: { max?: number; serial?: boolean } = {}, before = async () => {}) {
+  const batches: number[][] = []
+  const batcher = createBatcher<number, number>({
+    max: 10,
+    ...options,
+    async run(items) {
+      batches.push(items)
+      await before()
+      return items.map((item) => item * 2)
+    },
+  })
+  return { ...batcher, batches }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a batcher', () => {
   test('runs all that was added in one turn together, and answers each with its own result', async () => {
-    const batches: number[][] = []
-    const batcher = createBatcher<number, number>({
-      max: 100,
-      run(items) {
-        batches.push(items)
-        return double(items)
-      },
-    })
-    assert.deepEqual(await Promise.all([1, 2, 3].map(batcher.add)), [2, 4, 6])
-    assert.deepEqual(await batcher.add(4), 8)
+    const { add, batches } = stage()
+    assert.deepEqual(await Promise.all([1, 2, 3].map(add)), [2, 4, 6])
+    assert.equal(await add(4), 8)
     assert.deepEqual(batches, [[1, 2, 3], [4]])
   })
 
   test('never hands over more than its maximum at once, and keeps the order', async () => {
-    const batches: number[][] = []
-    const batcher = createBatcher<number, number>({
-      max: 2,
-      run(items) {
-        batches.push(items)
-        return double(items)
-      },
-    })
-    await Promise.all([1, 2, 3, 4, 5].map(batcher.add))
+    const { add, batches } = stage({ max: 2 })
+    await Promise.all([1, 2, 3, 4, 5].map(add))
     assert.deepEqual(batches, [[1, 2], [3, 4], [5]])
   })
 
   test('fails every item of a batch that failed, and goes on with the next', async () => {
     let fail = true
-    const batcher = createBatcher<number, number>({
-      max: 10,
-      run(items) {
-        if (fail) throw new Error('away')
-        return double(items)
-      },
+    const { add, pending } = stage({}, async () => {
+      if (fail) throw new Error('away')
     })
-    const failed = await Promise.allSettled([batcher.add(1), batcher.add(2)])
-    assert.deepEqual(
-      failed.map(({ status }) => status),
-      ['rejected', 'rejected'],
-    )
-    assert.equal(batcher.pending(), 0)
+    const failed = await Promise.allSettled([add(1), add(2)])
+    assert.ok(failed.every(({ status }) => status === 'rejected'))
+    assert.equal(pending(), 0)
     fail = false
-    assert.equal(await batcher.add(3), 6)
+    assert.equal(await add(3), 6)
   })
 
   test('counts what waits and what runs, and is idle only when neither is left', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const batcher = createBatcher<number, number>({
-      max: 10,
-      async run(items) {
-        await promise
-        return double(items)
-      },
+    const gate = Promise.withResolvers<void>()
+    const { add, pending, idle } = stage({}, () => gate.promise)
+    const added = add(1)
+    let isIdle = false
+    const becameIdle = idle().then(() => {
+      isIdle = true
     })
-    const added = batcher.add(1)
-    assert.equal(batcher.pending(), 1)
-    let idle = false
-    const becameIdle = batcher.idle().then(() => {
-      idle = true
-    })
-    await new Promise((resolve) => setImmediate(resolve))
-    assert.equal(batcher.pending(), 1)
-    assert.equal(idle, false)
-    resolve()
+    await turn()
+    assert.deepEqual([pending(), isIdle], [1, false])
+    gate.resolve()
     await Promise.all([added, becameIdle])
-    assert.equal(batcher.pending(), 0)
-    await batcher.idle()
+    assert.equal(pending(), 0)
+    await idle()
   })
 
   test('serial: one batch runs at a time, and what is added meanwhile goes into the next one together', async () => {
-    const batches: number[][] = []
-    const gates: (() => void)[] = []
-    const batcher = createBatcher<number, number>({
-      max: 10,
-      serial: true,
-      async run(items) {
-        batches.push(items)
-        await new Promise<void>((resolve) => gates.push(resolve))
-        return items
-      },
-    })
-    const first = batcher.add(1)
-    while (gates.length === 0) await new Promise((resolve) => setImmediate(resolve))
-    const rest = [batcher.add(2), batcher.add(3)]
-    await new Promise((resolve) => setImmediate(resolve))
+    const gate = Promise.withResolvers<void>()
+    const { add, batches } = stage({ serial: true }, () => gate.promise)
+    const first = add(1)
+    while (batches.length === 0) await turn()
+    const rest = [add(2), add(3)]
+    await turn()
     assert.deepEqual(batches, [[1]])
-    gates[0]?.()
-    await first
-    while (gates.length === 1) await new Promise((resolve) => setImmediate(resolve))
-    gates[1]?.()
-    assert.deepEqual(await Promise.all(rest), [2, 3])
+    gate.resolve()
+    assert.deepEqual(await Promise.all([first, ...rest]), [2, 4, 6])
     assert.deepEqual(batches, [[1], [2, 3]])
   })
 })

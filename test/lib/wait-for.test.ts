@@ -28,12 +28,21 @@ function createBox<T>() {
 }
 
 const LONG = 20_000
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Waits for what comes into a box. */
+function waitOn(
+  box: ReturnType<typeof createBox<number>>,
+  options: { timeout?: number; signal?: AbortSignal } = {},
+) {
+  return waitFor<number>({ attempt: () => box.attempt(), watch: box.watch, timeout: LONG, ...options })
+}
 
 describe('waitFor', () => {
   test('returns at once what is there', async () => {
     const box = createBox<number>()
     box.put(1)
-    assert.equal(await waitFor({ attempt: () => box.attempt(), watch: box.watch, timeout: 0 }), 1)
+    assert.equal(await waitOn(box, { timeout: 0 }), 1)
   })
 
   test('misses no wake-up that comes while it looks', async () => {
@@ -48,17 +57,16 @@ describe('waitFor', () => {
       watch: box.watch,
       timeout: LONG,
     })
-    assert.equal(found, 7)
-    assert.equal(box.attempts, 2)
+    assert.deepEqual([found, box.attempts], [7, 2])
   })
 
   test('looks again only when woken, and stops listening at the end', async () => {
     const box = createBox<number>()
-    const waiting = waitFor({ attempt: () => box.attempt(), watch: box.watch, timeout: LONG })
-    await new Promise((resolve) => setImmediate(resolve))
+    const waiting = waitOn(box)
+    await turn()
     assert.equal(box.attempts, 1)
     box.wake()
-    await new Promise((resolve) => setImmediate(resolve))
+    await turn()
     assert.equal(box.attempts, 2)
     box.put(3)
     assert.equal(await waiting, 3)
@@ -68,7 +76,7 @@ describe('waitFor', () => {
   test('returns nothing at the timeout, after one last look', async () => {
     const box = createBox<number>()
     const started = performance.now()
-    assert.equal(await waitFor({ attempt: () => box.attempt(), watch: box.watch, timeout: 40 }), undefined)
+    assert.equal(await waitOn(box, { timeout: 40 }), undefined)
     assert.ok(performance.now() - started >= 35)
     assert.ok(box.attempts >= 2 && box.attempts <= 4, `${box.attempts} looks`)
     assert.equal(box.listeners.size, 0)
@@ -89,42 +97,24 @@ describe('waitFor', () => {
     assert.ok(looks <= 4, `${looks} looks`)
   })
 
-  test('takes nothing for a caller that went away while it waited', async () => {
-    const box = createBox<number>()
-    const caller = new AbortController()
-    const waiting = waitFor({
-      attempt: () => box.attempt(),
-      watch: box.watch,
-      timeout: LONG,
-      signal: caller.signal,
-    })
-    await new Promise((resolve) => setImmediate(resolve))
-    caller.abort()
-    box.put(1)
-    assert.equal(await waiting, undefined)
-    assert.equal(box.attempts, 1)
-    assert.equal(box.listeners.size, 0)
-  })
-
-  test('does not even look for a caller that was gone before', async () => {
-    const box = createBox<number>()
-    box.put(1)
-    const signal = AbortSignal.abort()
-    assert.equal(
-      await waitFor({ attempt: () => box.attempt(), watch: box.watch, timeout: LONG, signal }),
-      undefined,
-    )
-    assert.equal(box.attempts, 0)
+  test('takes nothing for a caller that went away, before it looked or while it waited', async () => {
+    for (const looks of [0, 1]) {
+      const box = createBox<number>()
+      const caller = new AbortController()
+      if (looks === 0) caller.abort()
+      const waiting = waitOn(box, { signal: caller.signal })
+      await turn()
+      caller.abort()
+      box.put(1)
+      assert.equal(await waiting, undefined)
+      assert.deepEqual([box.attempts, box.listeners.size], [looks, 0])
+    }
   })
 
   test('hands on what a look throws, and stops listening', async () => {
     const box = createBox<number>()
-    const waiting = waitFor({
-      attempt: () => Promise.reject(new Error('away')),
-      watch: box.watch,
-      timeout: LONG,
-    })
-    await assert.rejects(waiting, /away/)
+    box.attempt = () => Promise.reject(new Error('away'))
+    await assert.rejects(waitOn(box), /away/)
     assert.equal(box.listeners.size, 0)
   })
 })
