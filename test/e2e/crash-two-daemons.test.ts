@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { WebSocket } from 'ws'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -73,7 +72,7 @@ describe('two daemons on one Redis, one of which is killed', { timeout: 120_000 
   test('what it ran, held and had leased goes on with the other, in order and nothing twice', async () => {
     const [one, two] = daemons
     assert.ok(one && two)
-    const socket = await connect(`${one.url}/ws`)
+    const client = await one.chat()
     const lane = (n: string, hold: boolean) => post(two, '/hooks/work', { conversation: 'lane', n, hold })
     assert.equal((await lane('first', true)).status, 202)
     assert.equal((await lane('second', false)).status, 202)
@@ -100,27 +99,12 @@ describe('two daemons on one Redis, one of which is killed', { timeout: 120_000 
     assert.deepEqual(lines('end'), [`end first ${survivor.pid}`, `end second ${survivor.pid}`])
     assert.deepEqual(await survivor.invoke('dead-letter-list'), [])
 
-    socket.close()
-    const again = await connect(`${survivor.url}/ws?conversation=${socket.conversation}&after=0`)
-    again.say({ type: 'message', id: 'a', text: 'hello', n: 'chat' })
-    const reply = await until(() => again.frames.find(({ type }) => type === 'message'), 'a reply')
+    client.close()
+    const [welcome] = client.all('welcome')
+    const again = await survivor.chat(`/ws?conversation=${welcome?.conversation}&after=0`)
+    again.send({ id: 'a', text: 'hello', n: 'chat' })
+    const reply = await again.next('message')
     assert.deepEqual([reply.text, reply.seq], ['done chat', 1])
     again.close()
   })
 })
-
-type Frame = { type: string; [key: string]: unknown }
-
-async function connect(url: string) {
-  const socket = new WebSocket(url.replace('http', 'ws'))
-  const frames: Frame[] = []
-  socket.on('error', () => {})
-  socket.on('message', (data) => frames.push(JSON.parse(String(data))))
-  const welcome = await until(() => frames.find(({ type }) => type === 'welcome'), 'the welcome')
-  return {
-    frames,
-    conversation: String(welcome.conversation),
-    say: (frame: object) => socket.send(JSON.stringify(frame)),
-    close: () => socket.terminate(),
-  }
-}

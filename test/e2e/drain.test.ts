@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { before, describe, test } from 'node:test'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const GRACE = 1_000
@@ -40,157 +39,150 @@ export default {
   },
 }`
 
-for (const store of ['embedded', 'redis'] as const) {
-  describe(`a drain, on ${store}`, { timeout: 120_000 }, () => {
-    let redis: RedisServer | undefined
-    let site: Site
-    let daemon: DaemonProcess
+describe('a drain', { concurrency: true, timeout: 120_000 }, () => {
+  for (const store of ['embedded', 'redis'] as const) {
+    describe(`on ${store}`, { concurrency: 1 }, () => {
+      const suite = suiteWithDaemon({
+        routes: ROUTES,
+        skills: { work: WORK },
+        store,
+        env: { TRIVIUM_GRACE: `${GRACE}ms` },
+      })
+      before(() => suite.site.write('log', ''))
 
-    before(async () => {
-      redis = store === 'redis' ? await startRedisServer() : undefined
-      const env = { TRIVIUM_GRACE: `${GRACE}ms`, ...(redis ? { REDIS_URL: redis.url } : {}) }
-      site = createSite({ routes: ROUTES, skills: { work: WORK }, env })
-      site.write('log', '')
-      daemon = await site.start()
-    })
-    after(async () => {
-      await daemon?.end('SIGKILL')
-      site.remove()
-      await redis?.stop()
-    })
+      const log = () => readFileSync(join(suite.site.dir, 'log'), 'utf8').split('\n')
+      const count = (line: string) => log().filter((one) => one === line).length
+      const accept = async (body: object) => {
+        const answer = await suite.daemon.post('/hooks/work', JSON.stringify(body))
+        assert.equal(answer.status, 202)
+        return String(Object(answer.body).id)
+      }
+      const history = async (id: string) =>
+        Object.values(Object(Object(await suite.daemon.invoke('message-show', { id })).history)).map((note) =>
+          Object(note),
+        )
+      const drain = async () => {
+        const began = performance.now()
+        const code = await suite.daemon.end('SIGTERM')
+        return { code, took: performance.now() - began }
+      }
 
-    const log = () => readFileSync(join(site.dir, 'log'), 'utf8').split('\n')
-    const count = (line: string) => log().filter((one) => one === line).length
-    const accept = async (body: object) => {
-      const answer = await daemon.post('/hooks/work', JSON.stringify(body))
-      assert.equal(answer.status, 202)
-      return String(Object(answer.body).id)
-    }
-    const history = async (id: string) =>
-      Object.values(Object(Object(await daemon.invoke('message-show', { id })).history)).map((note) =>
-        Object(note),
-      )
-    const drain = async () => {
-      const began = performance.now()
-      const code = await daemon.end('SIGTERM')
-      return { code, took: performance.now() - began }
-    }
-
-    test('lets a skill finish that needs less than the grace, and does not run it again', async () => {
-      const id = await accept({ n: 'short', ms: 300, attempts: 'once' })
-      await until(() => count('start short'), 'a running skill')
-      assert.equal((await drain()).code, 0)
-      assert.equal(count('end short'), 1)
-      daemon = await site.start()
-      assert.deepEqual(
-        (await history(id)).map(({ what }) => what),
-        ['done'],
-      )
-      assert.equal(count('start short'), 1)
-    })
-
-    test('hands back a skill that needs longer, ends within the grace, and counts no attempt', async () => {
-      const id = await accept({ n: 'long', until: 'go-long', attempts: 'once' })
-      await until(() => count('start long'), 'a running skill')
-      const { code, took } = await drain()
-      assert.equal(code, 0)
-      assert.ok(took >= GRACE * 0.9 && took < GRACE + MARGIN, `it took ${took} ms`)
-      assert.equal(count('end long'), 0)
-      site.write('go-long', '')
-      daemon = await site.start()
-      await until(() => count('end long'), 'the skill to be run again')
-      await until(async () => (await history(id)).length, 'a note')
-      assert.deepEqual(
-        (await history(id)).map(({ what, detail }) => [what, detail.attempt]),
-        [['done', 1]],
-      )
-    })
-
-    test('never makes a dead letter of a healthy message, however often it happens', async () => {
-      const id = await accept({ n: 'patient', until: 'go-patient', attempts: 'once' })
-      for (let round = 1; round <= 2; round++) {
-        await until(() => count('start patient') === round, `run ${round}`)
+      test('lets a skill finish that needs less than the grace, and does not run it again', async () => {
+        const id = await accept({ n: 'short', ms: 300, attempts: 'once' })
+        await until(() => count('start short'), 'a running skill')
         assert.equal((await drain()).code, 0)
-        if (round === 2) site.write('go-patient', '')
-        daemon = await site.start()
-      }
-      await until(() => count('end patient'), 'the end of the skill')
-      assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
-      await until(async () => (await history(id)).length === 1, 'its note')
-    })
+        assert.equal(count('end short'), 1)
+        await suite.restart()
+        assert.deepEqual(
+          (await history(id)).map(({ what }) => what),
+          ['done'],
+        )
+        assert.equal(count('start short'), 1)
+      })
 
-    test('tells who waits for an answer or has a socket open, and waits for neither', async () => {
-      const { closed } = await daemon.chat()
-      const held = daemon.post('/hooks/ask', JSON.stringify({ n: 'held', until: 'go-held' }))
-      await until(() => count('start held'), 'a running skill')
-      const { took } = await drain()
-      assert.ok(took < GRACE + MARGIN, `it took ${took} ms`)
-      assert.equal((await held).status, 202)
-      assert.equal(await closed, 1001)
-      site.write('go-held', '')
-      daemon = await site.start()
-      await until(() => count('end held'), 'the skill to be run again')
-    })
+      test('hands back a skill that needs longer, ends within the grace, and counts no attempt', async () => {
+        const id = await accept({ n: 'long', until: 'go-long', attempts: 'once' })
+        await until(() => count('start long'), 'a running skill')
+        const { code, took } = await drain()
+        assert.equal(code, 0)
+        assert.ok(took >= GRACE * 0.9 && took < GRACE + MARGIN, `it took ${took} ms`)
+        assert.equal(count('end long'), 0)
+        suite.site.write('go-long', '')
+        await suite.restart()
+        await until(() => count('end long'), 'the skill to be run again')
+        await until(async () => (await history(id)).length, 'a note')
+        assert.deepEqual(
+          (await history(id)).map(({ what, detail }) => [what, detail.attempt]),
+          [['done', 1]],
+        )
+      })
 
-    test('ends within the grace although a skill does not listen to its signal', async () => {
-      await accept({ n: 'deaf', until: 'go-deaf', deaf: true })
-      await until(() => count('start deaf'), 'a running skill')
-      const { code, took } = await drain()
-      assert.equal(code, 0)
-      assert.ok(took < GRACE + MARGIN, `it took ${took} ms`)
-      site.write('go-deaf', '')
-      daemon = await site.start()
-      await until(() => count('end deaf'), 'the skill to be run again')
-    })
-
-    test('is cut short by a second signal, and what ran is run again', async () => {
-      await daemon.end()
-      daemon = await site.start({ TRIVIUM_GRACE: '20s' })
-      await accept({ n: 'cut', until: 'go-cut' })
-      await until(() => count('start cut'), 'a running skill')
-      const exit = drain()
-      // The first half second counts as one signal: under npm one Ctrl-C arrives twice.
-      const again = setInterval(() => process.kill(daemon.pid, 'SIGTERM'), 100)
-      const { code, took } = await exit.finally(() => clearInterval(again))
-      assert.equal(code, 143)
-      assert.ok(took < 5_000, `it took ${took} ms`)
-      site.write('go-cut', '')
-      daemon = await site.start()
-      await until(() => count('end cut'), 'the skill to be run again', 20_000)
-    })
-
-    test('refuses what comes in meanwhile, so that nothing acknowledged is lost', async () => {
-      const accepted: string[] = []
-      const statuses = new Set<number>()
-      let draining = true
-      const sender = async (name: string) => {
-        for (let n = 0; draining; n++) {
-          const answer = await daemon
-            .post('/hooks/work', JSON.stringify({ n: `${name}${n}` }))
-            .catch(() => undefined)
-          if (!answer) return
-          statuses.add(answer.status)
-          if (answer.status === 202) accepted.push(String(Object(answer.body).id))
+      test('never makes a dead letter of a healthy message, however often it happens', async () => {
+        const id = await accept({ n: 'patient', until: 'go-patient', attempts: 'once' })
+        for (let round = 1; round <= 2; round++) {
+          await until(() => count('start patient') === round, `run ${round}`)
+          assert.equal((await drain()).code, 0)
+          if (round === 2) suite.site.write('go-patient', '')
+          await suite.restart()
         }
-      }
-      const senders = [sender('a'), sender('b'), sender('c')]
-      await until(() => accepted.length > 50, 'some load')
-      assert.equal((await drain()).code, 0)
-      draining = false
-      await Promise.all(senders)
-      for (const status of statuses) assert.ok([202, 503].includes(status), `status ${status}`)
-      daemon = await site.start()
-      await until(async () => {
-        const { stats } = Object(Object(await daemon.get('/v1/status')).result)
-        return (
-          stats.dispatch.unpumped === 0 && Object.values(stats.jobs).every((one) => Object(one).waiting === 0)
-        )
-      }, 'lanes that are drained')
-      for (const id of accepted)
-        assert.ok(
-          (await history(id)).some(({ what }) => what === 'done'),
-          id,
-        )
+        await until(() => count('end patient'), 'the end of the skill')
+        assert.deepEqual(await suite.daemon.invoke('dead-letter-list'), [])
+        await until(async () => (await history(id)).length === 1, 'its note')
+      })
+
+      test('tells who waits for an answer or has a socket open, and waits for neither', async () => {
+        const { closed } = await suite.daemon.chat()
+        const held = suite.daemon.post('/hooks/ask', JSON.stringify({ n: 'held', until: 'go-held' }))
+        await until(() => count('start held'), 'a running skill')
+        const { took } = await drain()
+        assert.ok(took < GRACE + MARGIN, `it took ${took} ms`)
+        assert.equal((await held).status, 202)
+        assert.equal(await closed, 1001)
+        suite.site.write('go-held', '')
+        await suite.restart()
+        await until(() => count('end held'), 'the skill to be run again')
+      })
+
+      test('ends within the grace although a skill does not listen to its signal', async () => {
+        await accept({ n: 'deaf', until: 'go-deaf', deaf: true })
+        await until(() => count('start deaf'), 'a running skill')
+        const { code, took } = await drain()
+        assert.equal(code, 0)
+        assert.ok(took < GRACE + MARGIN, `it took ${took} ms`)
+        suite.site.write('go-deaf', '')
+        await suite.restart()
+        await until(() => count('end deaf'), 'the skill to be run again')
+      })
+
+      test('is cut short by a second signal, and what ran is run again', async () => {
+        await suite.restart('SIGTERM', { TRIVIUM_GRACE: '20s' })
+        await accept({ n: 'cut', until: 'go-cut' })
+        await until(() => count('start cut'), 'a running skill')
+        const exit = drain()
+        // The first half second counts as one signal: under npm one Ctrl-C arrives twice.
+        const again = setInterval(() => process.kill(suite.daemon.pid, 'SIGTERM'), 100)
+        const { code, took } = await exit.finally(() => clearInterval(again))
+        assert.equal(code, 143)
+        assert.ok(took < 5_000, `it took ${took} ms`)
+        suite.site.write('go-cut', '')
+        await suite.restart()
+        await until(() => count('end cut'), 'the skill to be run again', 20_000)
+      })
+
+      test('refuses what comes in meanwhile, so that nothing acknowledged is lost', async () => {
+        const accepted: string[] = []
+        const statuses = new Set<number>()
+        let draining = true
+        const sender = async (name: string) => {
+          for (let n = 0; draining; n++) {
+            const answer = await suite.daemon
+              .post('/hooks/work', JSON.stringify({ n: `${name}${n}` }))
+              .catch(() => undefined)
+            if (!answer) return
+            statuses.add(answer.status)
+            if (answer.status === 202) accepted.push(String(Object(answer.body).id))
+          }
+        }
+        const senders = [sender('a'), sender('b'), sender('c')]
+        await until(() => accepted.length > 50, 'some load')
+        assert.equal((await drain()).code, 0)
+        draining = false
+        await Promise.all(senders)
+        for (const status of statuses) assert.ok([202, 503].includes(status), `status ${status}`)
+        await suite.restart()
+        await until(async () => {
+          const { stats } = Object(Object(await suite.daemon.get('/v1/status')).result)
+          return (
+            stats.dispatch.unpumped === 0 &&
+            Object.values(stats.jobs).every((one) => Object(one).waiting === 0)
+          )
+        }, 'lanes that are drained')
+        for (const id of accepted)
+          assert.ok(
+            (await history(id)).some(({ what }) => what === 'done'),
+            id,
+          )
+      })
     })
-  })
-}
+  }
+})

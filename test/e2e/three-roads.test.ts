@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { describe, test } from 'node:test'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -42,30 +41,12 @@ const SKILLS = {
   } }`,
 }
 
-const stores = {
-  embedded: { start: async () => undefined },
-  redis: { start: () => startRedisServer() },
-}
-
-for (const [kind, { start }] of Object.entries(stores)) {
+for (const kind of ['embedded', 'redis'] as const) {
   describe(`three roads from one door, on ${kind}`, { timeout: 120_000 }, () => {
-    let redis: RedisServer | undefined
-    let site: Site
-    let daemon: DaemonProcess
-
-    before(async () => {
-      redis = await start()
-      site = createSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })
-      daemon = await site.start()
-    })
-    after(async () => {
-      await daemon?.end()
-      site?.remove()
-      await redis?.stop()
-    })
+    const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store: kind })
 
     const accept = async (body: object, path = '/hooks/demo', headers: Record<string, string> = {}) => {
-      const answer = await daemon.post(path, JSON.stringify(body), {
+      const answer = await suite.daemon.post(path, JSON.stringify(body), {
         'content-type': 'application/json',
         ...headers,
       })
@@ -73,29 +54,37 @@ for (const [kind, { start }] of Object.entries(stores)) {
     }
 
     test('one message is dispatched, received and seen as an event, and the three do not interfere', async () => {
-      await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'watchers' })
-      await daemon.invoke('event-subscribe', { topic: 'seen', queue: 'road' })
+      await suite.daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'watchers' })
+      await suite.daemon.invoke('event-subscribe', { topic: 'seen', queue: 'road' })
       const { status, id } = await accept({ quiet: true, n: 1 })
       assert.equal(status, 202)
 
-      const seen = Object(await daemon.invoke('event-wait', { topic: 'seen', queue: 'road', timeout: 5000 }))
+      const seen = Object(
+        await suite.daemon.invoke('event-wait', { topic: 'seen', queue: 'road', timeout: 5000 }),
+      )
       assert.deepEqual(seen[0].data, { id, n: 1 })
       const events = Object(
-        await daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'watchers', timeout: 5000 }),
+        await suite.daemon.invoke('event-wait', {
+          topic: 'gateway-message',
+          queue: 'watchers',
+          timeout: 5000,
+        }),
       )
       assert.equal(events[0].type, 'webhook')
       assert.equal(events[0].source, 'demo')
       assert.equal(events[0].data.messageId, id)
       assert.deepEqual(events[0].data.body, { quiet: true, n: 1 })
-      const received = Object(await daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 5000 }))
+      const received = Object(
+        await suite.daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 5000 }),
+      )
       assert.equal(received.id, id)
-      assert.equal(await daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 0 }), null)
+      assert.equal(await suite.daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 0 }), null)
     })
 
     test('a request without the right credentials gets 401 and is on no road', async () => {
       const refused = await accept({ quiet: true }, '/hooks/signed', { authorization: 'Bearer wrong' })
       assert.equal(refused.status, 401)
-      assert.equal(await daemon.invoke('gateway-receive', { gateway: 'signed', timeout: 0 }), null)
+      assert.equal(await suite.daemon.invoke('gateway-receive', { gateway: 'signed', timeout: 0 }), null)
       const taken = await accept({ quiet: true }, '/hooks/signed', {
         authorization: 'Bearer open-sesame-please',
       })
@@ -103,7 +92,7 @@ for (const [kind, { start }] of Object.entries(stores)) {
     })
 
     test('respond: result answers with what the skill said', async () => {
-      const answer = await daemon.post('/hooks/ask', 'what?', { 'content-type': 'text/plain' })
+      const answer = await suite.daemon.post('/hooks/ask', 'what?', { 'content-type': 'text/plain' })
       assert.equal(answer.status, 200)
       assert.match(JSON.stringify(Object(answer.body).reply), /what\?/)
     })
@@ -111,19 +100,19 @@ for (const [kind, { start }] of Object.entries(stores)) {
     test('a skill that keeps failing makes a dead letter with every error, which can be driven again', async () => {
       const { id } = await accept({ fail: true })
       const deadLetter = () =>
-        until(() => daemon.invoke('dead-letter-show', { id }).catch(() => undefined), 'a dead letter')
+        until(() => suite.daemon.invoke('dead-letter-show', { id }).catch(() => undefined), 'a dead letter')
       const { errors, message } = Object(await deadLetter())
       assert.deepEqual([errors.length, message.id], [2, id])
       assert.match(errors[1].message, /I always fail/)
-      await daemon.invoke('dead-letter-retry', { id })
+      await suite.daemon.invoke('dead-letter-retry', { id })
       await deadLetter()
-      const { history } = Object(await daemon.invoke('message-show', { id }))
+      const { history } = Object(await suite.daemon.invoke('message-show', { id }))
       const dead = Object.values(history).filter((note) => Object(note).what === 'dead')
       assert.equal(dead.length, 2)
     })
 
     test('a WebSocket gets its ack after the message is durable, and the reply in its conversation', async () => {
-      const { send, next, close } = await daemon.chat()
+      const { send, next, close } = await suite.daemon.chat()
       send({ id: 'a1', text: 'hello there' })
       const [ack, reply] = [await next('ack'), await next('message')]
       close()
@@ -134,31 +123,23 @@ for (const [kind, { start }] of Object.entries(stores)) {
     })
 
     test('trivium message cli prints the reply through the running daemon', async () => {
-      const { code, out } = await site.run(['message', 'cli', 'hello'])
+      const { code, out } = await suite.site.run(['message', 'cli', 'hello'])
       assert.equal(out, 'heard: hello\n')
       assert.equal(code, 0)
-      const two = await site.run(['message', 'cli', 'two'])
+      const two = await suite.site.run(['message', 'cli', 'two'])
       assert.equal(two.out, 'first\nsecond\n')
     })
 
     test('event-wait blocks until an event comes, and the command line exits with 4 where none does', async () => {
-      const waiting = daemon.invoke('event-wait', { topic: 'later', timeout: 10_000 })
+      const waiting = suite.daemon.invoke('event-wait', { topic: 'later', timeout: 10_000 })
       let n = 0
-      const emit = async () => daemon.invoke('event-emit', { topic: 'later', data: { n: ++n } })
+      const emit = async () => suite.daemon.invoke('event-emit', { topic: 'later', data: { n: ++n } })
       // The wait may begin a moment after the first of these.
       await emit().then(emit)
       assert.ok(Object(await waiting)[0].data.n > 0)
-      const nothing = await site.run(['event-wait', '--topic', 'never', '--timeout', '50'])
+      const nothing = await suite.site.run(['event-wait', '--topic', 'never', '--timeout', '50'])
       assert.equal(nothing.code, 4)
       assert.equal(nothing.out.trim(), '[]')
-    })
-
-    test('a drain hands back what runs, and a restart loses nothing that was acknowledged', async () => {
-      const before = await accept({ quiet: true, n: 'before' }, '/hooks/demo')
-      assert.equal(await daemon.end('SIGTERM'), 0)
-      daemon = await site.start()
-      const { message } = Object(await daemon.invoke('message-show', { id: before.id }))
-      assert.equal(message.data.body.n, 'before')
     })
   })
 }
