@@ -65,7 +65,12 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
   const call = async (method: string, path: string, body?: string, signal?: AbortSignal) => {
     const response = await fetch(daemon.control + path, {
       method,
-      headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+      // A kept connection that the server ends just now is no answer.
+      headers: {
+        authorization: `Bearer ${daemon.token}`,
+        'content-type': 'application/json',
+        connection: 'close',
+      },
       ...(body === undefined ? {} : { body }),
       ...(signal ? { signal } : {}),
     })
