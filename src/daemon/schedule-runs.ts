@@ -6,6 +6,7 @@ import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
 import { attemptError, createWorker, type RunOutcome, type Worker } from '../gateway/worker.ts'
+import { defined } from '../lib/defined.ts'
 import type { ActivityEntry } from '../state/logs/logs.ts'
 import type { Occasion } from '../state/schedules/schedules.ts'
 
@@ -25,7 +26,10 @@ const LONGEST_DELAY = 60_000
 const CLAIM_LEASE = 10_000
 const LONGEST_RESULT = 2_000
 
-const runSchema = z.object({ schedule: scheduleSchema, planned: z.string(), missed: z.number() })
+/** What a job says, since version 0.1; `schedule` is its id. */
+const runSchema = scheduleSchema
+  .pick({ created: true, name: true, skill: true, args: true, channel: true, by: true })
+  .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
 
 export function createScheduleRuns(deps: {
   store: Pick<Store, 'jobs' | 'onSignal'>
@@ -42,14 +46,23 @@ export function createScheduleRuns(deps: {
   const { store, record, log, now } = deps
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const { schedule, planned, missed } = runSchema.parse(job.data)
-    const { id, name, skill, channel, by } = schedule
-    if (!(await deps.exists(schedule))) return { outcome: 'done' }
+    const {
+      schedule: id,
+      created,
+      name,
+      skill,
+      args,
+      channel,
+      by,
+      planned,
+      missed,
+    } = runSchema.parse(job.data)
+    if (!(await deps.exists({ id, created }))) return { outcome: 'done' }
     const attempt = job.failures + job.lost + 1
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
       if (attempt > ATTEMPTS) throw new TriviumError('skill_failed', { name: skill, reason: lastReason(job) })
-      const result = await deps.invoke(skill, schedule.args, {
+      const result = await deps.invoke(skill, args, {
         signal,
         // The same over attempts, so that sends and approvals of a repeated run are recognised.
         rootId: `schedule:${job.id}`,
@@ -78,8 +91,9 @@ export function createScheduleRuns(deps: {
 
   return {
     async add({ key, schedule, planned, missed }) {
-      const { id, created, skill } = schedule
-      const data = { schedule, planned: new Date(planned).toISOString(), missed }
+      const { id, created, name, skill, args, channel, by } = schedule
+      const about = { schedule: id, created, name, skill, args, channel, ...defined({ by }) }
+      const data = { ...about, planned: new Date(planned).toISOString(), missed }
       const job = { id: key, lane: `${id}:${created}`, group: skill, data }
       await store.jobs.add(SCHEDULES_QUEUE, [job])
     },
