@@ -88,21 +88,27 @@ describe('what the state holds is bounded', () => {
   })
 })
 
-test('a state.json of another program is taken over, or refused and left as it is', async (t) => {
+test('a state.json of another program is taken over, and what has another shape is kept under extra', async (t) => {
   const { assistant, manager, dir } = run(t)
   const old = {
     assistant_name: 'toy-platform',
-    memory: [{ id: 'memory-1', text: 'old note', channel: 'cli' }],
+    memory: [{ id: 'memory-1', text: 'old note', tags: [] }, 'a bare text'],
+    searches: [{ query: 'x' }],
     schedules: [],
-    next_ids: { memory: 2 },
+    next_ids: { memory: 3 },
   }
   writeFileSync(join(dir, 'state.json'), JSON.stringify(old))
   assert.equal((await assistant.recall({ query: 'OLD' }, cli))[0]?.id, 'memory-1')
-  assert.equal((await assistant.remember({ text: 'new' }, cli)).id, 'memory-2')
-  const odd = JSON.stringify({ ...old, searches: [{ query: 'x' }] })
-  writeFileSync(join(dir, 'state.json'), odd)
-  await assert.rejects(manager.load('state'), { code: 'state_corrupt' })
-  assert.equal(readFileSync(join(dir, 'state.json'), 'utf8'), odd)
+  assert.deepEqual(
+    (await assistant.recall({}, cli)).map(({ text }) => text),
+    ['old note', 'a bare text'],
+  )
+  assert.equal((await assistant.remember({ text: 'new' }, cli)).id, 'memory-3')
+  const { document } = await manager.load('state')
+  assert.deepEqual(
+    [document.assistant_name, document.extra],
+    ['toy-platform', { searches: [{ query: 'x' }] }],
+  )
 })
 
 describe('the assistant', () => {

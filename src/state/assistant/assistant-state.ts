@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { delegationSchema, noteSchema, scheduleSchema, searchSchema } from '../../core/assistant-services.ts'
-import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import { jsonSchemaOf } from '../documents/schema.ts'
 import type { DocumentSpec } from '../documents/spec.ts'
 
@@ -46,13 +46,26 @@ export function nextId(state: AssistantState, kind: string): string {
   return `${kind}-${number}`
 }
 
-/** Its notes may have no times. */
+/** Notes are taken over, and what fits; the rest is kept under `extra`, so that nothing is lost. */
 function fromUnversioned({ memory, ...rest }: JsonObject): JsonObject {
-  const notes = Array.isArray(memory) ? memory.filter(isJsonObject) : []
-  const time = new Date(0).toISOString()
+  const fitting = stateSchema.partial()
+  const entries = Object.entries(rest).filter(([key]) => key !== 'schema_version')
+  const others = entries.filter(([key, value]) => !fitting.safeParse({ [key]: value }).success)
   return {
     ...assistantDocument.initial(),
-    ...rest,
-    memory: notes.map((note) => ({ channel: 'cli', time, ...note })),
+    ...Object.fromEntries(entries.filter((entry) => !others.includes(entry))),
+    memory: Array.isArray(memory) ? memory.map(asNote) : [],
+    ...(others.length > 0 ? { extra: Object.fromEntries(others) } : {}),
+  }
+}
+
+function asNote(given: Json, index: number): JsonObject {
+  const note = isJsonObject(given) ? given : { text: given }
+  const time = Date.parse(String(note.time)) || 0
+  return {
+    id: String(note.id ?? `memory-${index + 1}`),
+    text: String(note.text ?? ''),
+    channel: String(note.channel ?? 'cli'),
+    time: new Date(time).toISOString(),
   }
 }
