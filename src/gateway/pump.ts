@@ -43,7 +43,8 @@ export function createPump(options: PumpOptions): Pump {
     while (!stopping) {
       bell.clear()
       try {
-        const isMore = options.isWanted() && (await pumpBatch(options)) === BATCH
+        // Until there is none: a batch is short where its messages are large.
+        const isMore = options.isWanted() && (await pumpBatch(options)) > 0
         if (!isMore) await bell.sleep()
       } catch (err) {
         log.warn({ err }, 'accepted messages cannot be read for dispatch; trying again')

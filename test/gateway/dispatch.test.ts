@@ -5,6 +5,7 @@ import type { Message, NewMessage } from '../../src/core/message.ts'
 import type { Route } from '../../src/core/route.ts'
 import { createDispatch, DISPATCH_QUEUE, type Dispatch, resumeDispatch } from '../../src/gateway/dispatch.ts'
 import type { Outbox, Sending } from '../../src/gateway/outbox.ts'
+import { createPump } from '../../src/gateway/pump.ts'
 import { createRouter } from '../../src/gateway/router.ts'
 import { createSend } from '../../src/gateway/send.ts'
 import { until } from '../fixtures/until.ts'
@@ -213,4 +214,14 @@ describe('dispatch', () => {
     assert.equal(attempts.length, 2)
     assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', to: id }])
   })
+})
+
+test('what the store hands to the pump in short batches, for they are large, is read to the end', async (t) => {
+  const store = await openStore(t)
+  await store.journal.accept(['nobody', 'nobody', 'demo'].map((gateway) => newMessage({ gateway })))
+  const journal = { ...store.journal, unpumped: () => store.journal.unpumped(1) }
+  const match = ({ gateway }: Message) => (gateway === 'demo' ? routeOf() : undefined)
+  const others = { match, unrouted() {}, isWanted: () => true }
+  begin(t, createPump({ ...partsOf(store), store: { ...store, journal }, ...others }))
+  await until(async () => (await store.stats()).dispatch.unpumped === 0, 'an empty backlog')
 })
