@@ -51,6 +51,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
+  const changes = db.prepare('SELECT total_changes() AS count')
   const followers: Follower[] = []
   const waiting: Call[] = []
   /** Committed and not yet on the disk: in the flush that is under way, and for the next one. */
@@ -60,6 +61,8 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   let mustFlush = false
   let scheduled = false
   let lastWorked = true
+  /** What had been changed when a transaction failed: one that changes nothing tells nothing of the disk. */
+  let changedBefore: unknown
   let refusal: TriviumError | undefined
 
   function enter<T>(work: () => T, flush: boolean): Promise<T> {
@@ -122,9 +125,10 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
       }
       for (const call of calls) call.reject(reason)
       lastWorked = false
+      changedBefore = changes.get()?.count
       return undefined
     }
-    lastWorked = true
+    lastWorked ||= changes.get()?.count !== changedBefore
     committed(calls)
     return undefined
   }

@@ -92,7 +92,10 @@ describe('group commit', () => {
       assert.ok(each.status === 'rejected')
       assert.deepEqual([each.reason.code, each.reason.retryable], ['store_unavailable', true])
     }
+    await writer.writeRepeatable(() => names())
+    assert.equal(writer.check(), false, 'a read says nothing about the disk')
     await writer.write(() => insert('small'))
+    assert.equal(writer.check(), true)
     db.exec('PRAGMA max_page_count = 1000000')
     await large()
     assert.deepEqual(names(), ['before', 'small', 'x'.repeat(1_000_000)])
