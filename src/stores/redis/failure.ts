@@ -16,8 +16,13 @@ export function toStoreError(error: unknown, address: string): TriviumError {
   return new TriviumError(code, { store: address, reason }, { cause: error })
 }
 
+/** Whether a command failed before it was sent, as all do while there is no connection. */
+export function wasNotSent(error: TriviumError): boolean {
+  return error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue options is false')
+}
+
 /** What ioredis and the system say; Redis itself tells in a sentence what is wrong. */
 const NO_CONNECTION =
-  /Stream isn't writeable|onnection is closed|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|max retries per request|aborted due to connection/
+  /Stream isn't writeable|onnection is closed|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|max retries per request|aborted due to connection/
 const MAY_PASS =
   /no connection|it did not answer|All sentinels|Cluster isn't ready|refresh slots|redirections|LOADING|READONLY|\bOOM\b|MISCONF|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|TRYAGAIN|MOVED|ASK|BUSY|NOAUTH|WRONGPASS|NOPERM/

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { TriviumError } from '../../core/errors.ts'
+import { wasNotSent } from './failure.ts'
 
 /** Four arguments for the script: this daemon, slot, number, and the calls that are unheard as `slot number …`. */
 type Handing = [string, number, number, string]
@@ -33,7 +34,7 @@ export function createHandOver(): HandOver {
       free.push(slot)
       return answer
     } catch (error) {
-      if (error instanceof TriviumError && error.retryable) unheard.set(number, slot)
+      if (error instanceof TriviumError && error.retryable && !wasNotSent(error)) unheard.set(number, slot)
       else free.push(slot)
       throw error
     } finally {
