@@ -152,6 +152,26 @@ describe('a Redis that fails', () => {
     assert.deepEqual([jobs[0]?.id, jobs[0]?.lost, jobs[0]?.failures], ['a', 0, 0])
   })
 
+  test('of many dead letters those of one group hold up Redis only until there are enough', async () => {
+    const error = { at: 1, code: 'skill_failed', message: 'no' }
+    const dead = { outcome: 'dead', reason: 'attempts', error } as const
+    await store.jobs.add(
+      'many',
+      Array.from({ length: 250 }, (_, each) => ({ id: `${each}`, lane: `${each}`, group: 'g' })),
+    )
+    const { jobs } = await store.jobs.claim('many', { max: 250, lease: 60_000, owner: 'me' })
+    await store.jobs.settle(
+      'many',
+      jobs.map(({ id, token }) => ({ id, token, ...dead })),
+    )
+    const admin = new Redis(server.url)
+    await admin.config('RESETSTAT')
+    assert.equal((await store.jobs.deadLetters.list({ queue: 'many', group: 'g', limit: 1 })).length, 1)
+    const [, looks] = /cmdstat_hget:calls=(\d+)/.exec(await admin.info('commandstats')) ?? []
+    admin.disconnect()
+    assert.ok(Number(looks) <= 100, `it looked at ${looks}`)
+  })
+
   test('a message whose take was never heard goes to the next take, and to no other', async () => {
     for (let left = true; left; ) left = (await store.receive.take({})) !== undefined
     const [, second] = await store.journal.accept([saying('a'), saying('b')])

@@ -32,24 +32,27 @@ local function retry(queue)
   return 1
 end
 
+-- Looks at each queue only until it has enough that match: there may be many.
 local function list(queue, group, limit)
   local found, letters = {}, {}
   for _, each in ipairs(queue ~= '' and { queue } or queues) do
-    local ids = redis.call('ZREVRANGE', base_of(each) .. 'dead', 0, group == '' and limit - 1 or -1, 'WITHSCORES')
-    for i = 1, #ids, 2 do
-      found[#found + 1] = { queue = each, id = ids[i], at = tonumber(ids[i + 1]), order = #found }
-    end
+    local from, matched = 0, 0
+    repeat
+      local ids = redis.call('ZREVRANGE', base_of(each) .. 'dead', from, from + 99, 'WITHSCORES')
+      from = from + 100
+      for i = 1, #ids, 2 do
+        if group == '' or redis.call('HGET', base_of(each) .. 'dead:' .. ids[i], 'g') == group then
+          matched = matched + 1
+          found[#found + 1] = { queue = each, id = ids[i], at = tonumber(ids[i + 1]), order = #found }
+        end
+      end
+    until #ids == 0 or matched >= limit
   end
   table.sort(found, function(a, b)
     if a.at ~= b.at then return a.at > b.at end
     return a.order < b.order
   end)
-  for _, each in ipairs(found) do
-    if #letters == limit then break end
-    if group == '' or redis.call('HGET', base_of(each.queue) .. 'dead:' .. each.id, 'g') == group then
-      letters[#letters + 1] = letter(each.queue, each.id)
-    end
-  end
+  for i = 1, math.min(limit, #found) do letters[i] = letter(found[i].queue, found[i].id) end
   return letters
 end
 
