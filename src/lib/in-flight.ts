@@ -1,23 +1,23 @@
 /** Counts what is under way, so that whoever stops can wait for the end of it. */
 export function createInFlight() {
   let count = 0
-  let emptied: (() => void) | undefined
+  let stopping = false
+  const emptied = Promise.withResolvers<void>()
   return {
     enter(): void {
       count++
     },
     leave(): void {
       count--
-      if (count === 0) emptied?.()
+      if (stopping && count === 0) emptied.resolve()
     },
     /** Whether `stop` was called: then nothing more may enter. */
-    isStopping: () => emptied !== undefined,
-    /** Resolves when nothing is under way. */
+    isStopping: () => stopping,
+    /** Resolves when nothing is under way, for each who stops: a reload may do it in the middle of a drain. */
     stop(): Promise<void> {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      emptied = resolve
-      if (count === 0) resolve()
-      return promise
+      stopping = true
+      if (count === 0) emptied.resolve()
+      return emptied.promise
     },
   }
 }
