@@ -43,8 +43,8 @@ export function createPump(options: PumpOptions): Pump {
     while (!stopping) {
       bell.clear()
       try {
-        // Until there is none: a batch is short where its messages are large.
-        const isMore = options.isWanted() && (await pumpBatch(options)) > 0
+        // Until there is none: a batch is short where its messages are large, or where another daemon was faster.
+        const isMore = options.isWanted() && (await pumpBatch(options))
         if (!isMore) await bell.sleep()
       } catch (err) {
         log.warn({ err }, 'accepted messages cannot be read for dispatch; trying again')
@@ -71,12 +71,12 @@ export function createPump(options: PumpOptions): Pump {
 /**
  * Reads after the dispatch cursor, matches each message, and commits the jobs together with the cursor. A crash
  * between the two steps repeats them harmlessly, and of several daemons one wins each batch. Messages that no route
- * matches get a note in their history and no job, unless somebody waits for how they end. Returns how many were read.
+ * matches get a note in their history and no job, unless somebody waits for how they end. False: there was nothing to read.
  */
-async function pumpBatch({ store: { journal }, match, unrouted, now }: PumpOptions): Promise<number> {
+async function pumpBatch({ store: { journal }, match, unrouted, now }: PumpOptions): Promise<boolean> {
   const { cursor, messages } = await journal.unpumped(BATCH)
   const last = messages.at(-1)
-  if (!last) return 0
+  if (!last) return false
 
   const jobs: NewJob[] = []
   const unmatched: Message[] = []
@@ -85,12 +85,12 @@ async function pumpBatch({ store: { journal }, match, unrouted, now }: PumpOptio
     if (route || isAwaited(message)) jobs.push(jobFor(message, route?.name ?? ''))
     else unmatched.push(message)
   }
-  if (!(await journal.pumped(cursor, last.position, jobs))) return messages.length
+  if (!(await journal.pumped(cursor, last.position, jobs))) return true
   const note: Note = { at: now(), road: 'dispatch', what: 'unrouted' }
   for (const message of unmatched) unrouted(message)
   // Asked for in one turn, so that the store makes one step of them.
   await Promise.all(unmatched.map((message) => journal.note(message.id, [note])))
-  return messages.length
+  return true
 }
 
 /** Messages of one conversation of one gateway share a lane. */
