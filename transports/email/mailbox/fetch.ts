@@ -76,7 +76,10 @@ async function list(connection: ImapConnection, uids: readonly number[]): Promis
   const query = { uid: true, internalDate: true, size: true }
   const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
   return found
-    .map(({ uid, internalDate = 0, size = 0 }) => ({ uid, size, internalDate: +new Date(internalDate) || 0 }))
+    .flatMap(({ uid, internalDate = 0, size }) =>
+      // Without a size it is not an answer: the server tells that somebody changed the flags of any mail.
+      size === undefined ? [] : [{ uid, size, internalDate: +new Date(internalDate) || 0 }],
+    )
     .sort((a, b) => a.uid - b.uid)
 }
 
@@ -123,12 +126,16 @@ async function sources(
   if (uids.length === 0) return new Map()
   const query = { uid: true, ...what }
   const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
-  return new Map(
+  const contents = new Map(
     found.flatMap(({ uid, source, headers }) => {
-      const raw = source ?? headers
+      const raw = source || headers
       return raw ? [[uid, raw] as const] : []
     }),
   )
+  // It is there, and the server says NIL for what is in it.
+  const empty = found.find(({ uid }) => uids.includes(uid) && !contents.has(uid))
+  if (empty) throw new Error(`the IMAP server has no content for mail ${empty.uid}`)
+  return contents
 }
 
 /** A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed. */

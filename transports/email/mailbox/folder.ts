@@ -138,10 +138,14 @@ export async function readFolder(
 
   const catchUp = async (start: Cursor): Promise<Cursor> => {
     let cursor = start
-    const due = cursor.aside.filter((each) => dueAt(each) <= now()).map(({ uid }) => uid)
-    for (const uid of due) memory.tried.set(uid, now())
-    const gone = new Set(due)
-    const uids = isFull(cursor) ? due : [...due, ...(await newUids(cursor))]
+    const due = cursor.aside.filter((each) => dueAt(each) <= now())
+    const waiting = due.filter(({ unfetchable }) => !unfetchable).map(({ uid }) => uid)
+    // One at a time, alone and last: where it fails again the connection may end, and what comes after it is not read.
+    const last = due.flatMap(({ uid, unfetchable }) => (unfetchable ? uid : [])).slice(0, 1)
+    for (const uid of last) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
+    for (const uid of [...waiting, ...last]) memory.tried.set(uid, now())
+    const gone = new Set([...waiting, ...last])
+    const uids = [...waiting, ...(isFull(cursor) ? [] : await newUids(cursor)), ...last]
     for await (const [batch, results] of takeAll(uids, cursor, { floor: 0, known: new Set() })) {
       cursor = behind(cursor, batch, results, now())
       await cursors.save(cursor, keysOf(results))
