@@ -146,6 +146,33 @@ describe('reading a mailbox while things break', () => {
     assert.deepEqual(second.texts(), ['one', 'two', 'three'])
   })
 
+  test('what version 0.1 noted of a folder is read: mails that were set aside, and the keys of those that were not', async () => {
+    const address = 'older@example.com'
+    const first = await world.daemon({ address })
+    const ids = ['aside', 'taken']
+    for (const id of ids) await world.deliver(mail({ id: `${id}@example.net`, text: id }), address)
+    await first.message(1)
+    await first.stop()
+    const { kv } = await forgetful(first.store)
+    const { aside: _aside, ...cursor } = (await cursorOf(first.store)) ?? {}
+    const keys = (await kv.get('email/support/recent/INBOX'))?.value
+    assert.ok(Array.isArray(keys) && keys.length === 2)
+    const store = createMemoryStore()
+    const undecided = [{ uid: 1, since: Date.now() }]
+    await store.kv.set('email/support/cursor/INBOX', { ...cursor, index: 3, undecided })
+    await store.kv.set('email/support/recent/INBOX/3', keys.slice(1))
+    const second = await world.daemon({ address }, { store })
+    await second.message()
+    assert.deepEqual(second.texts(), ['aside'])
+    await second.stop()
+
+    await store.kv.set('email/support/cursor/INBOX', { ...cursor, index: 3, uidValidity: '1' })
+    await store.kv.delete('email/support/recent/INBOX')
+    const third = await world.daemon({ address }, { store: await forgetful(store) })
+    await third.message()
+    assert.deepEqual(third.texts(), ['aside'])
+  })
+
   test('a daemon that lost the mailbox without knowing cannot move the cursor any more', async () => {
     const address = 'fenced@example.com'
     const { store, logs } = await world.daemon({ address })

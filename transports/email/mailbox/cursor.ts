@@ -56,16 +56,23 @@ export function createCursorStore(
   let version = 0
   let recent: string[] = []
 
+  /** Version 0.1 kept the keys in a ring of pieces, of which `index` was the newest, and called `aside` `undecided`. */
+  const keysOfRing = async (index: number) => {
+    const names = Array.from({ length: 16 }, (_, at) => `${recentKey}/${(index + 1 + at) % 16}`)
+    const pieces = await Promise.all(names.map((each) => kv.get(each)))
+    return pieces.flatMap((each) => each?.value ?? [])
+  }
+
   return {
     async load() {
       const found = await kv.get(key)
       if (!found || !isJsonObject(found.value)) return undefined
-      const { token: holder, ...value } = found.value
+      const { token: holder, undecided: aside, index, ...value } = found.value
       if (Number(holder) > token) throw fenced()
       version = found.version
-      const keys = (await kv.get(recentKey))?.value
+      const keys = (await kv.get(recentKey))?.value ?? (await keysOfRing(Number(index ?? 0)))
       recent = Array.isArray(keys) ? keys.map(String) : []
-      return cursorSchema.parse(value)
+      return cursorSchema.parse({ aside, ...value })
     },
 
     async save(cursor, keys = []) {
