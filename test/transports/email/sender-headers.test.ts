@@ -41,6 +41,18 @@ describe('a sender is proven only where the headers are read as they were verifi
     assert.notEqual((await judge(await signed(tooDeep('anna@example.net')))).result, 'pass')
   })
 
+  test('not with headers that are too long to be looked at, wherever a line ends', async () => {
+    const raw = await signed(whole())
+    const limit = 256 * 1024
+    // Of several lines: their ends are not counted by the parser, which would refuse it.
+    const filler = `X: ${'x'.repeat(90)}\r\n`.repeat(2700)
+    for (const over of [0, 1, 2]) {
+      const last = 'Y: '.padEnd(limit - filler.length - 1 + over, 'y')
+      const found = await judge(onTop(`${filler}${last}\r\n`, raw))
+      assert.deepEqual([found.result, found.detail.includes('over 262144 bytes')], ['fail', true], `${over}`)
+    }
+  })
+
   test('not with a line that is a header here and the end of another there', async () => {
     const from = 'anna@example.net\r\n<mallory@evil.example>'
     const found = await judge(await signed(mail({ from }), 'evil.example'))

@@ -96,11 +96,11 @@ const MAX_HEAD = 256 * 1024
 /** Blanks may stand before the colon (RFC 5322, section 4.5). */
 const FIELD = /^([!-9;-~]+)([ \t]*):/
 
-/** Up to the first empty line, without it. */
+/** Up to the first empty line, without it. Of a head that is too long so much that it still is, without its last line end. */
 function headIn(raw: Buffer): string {
   const ends = [raw.indexOf('\n\n'), raw.indexOf('\n\r\n')].filter((at) => at !== -1)
   const end = ends.length > 0 ? Math.min(...ends) : raw.length
-  return raw.toString('latin1', 0, Math.min(end, MAX_HEAD + 1)).replace(/\r?\n?$/, '')
+  return raw.toString('latin1', 0, Math.min(end, MAX_HEAD + 3)).replace(/\r?\n?$/, '')
 }
 
 /** Every reader sees the end of a head that passes this at the same place, and the same lines in the headers that count. */
