@@ -74,6 +74,17 @@ describe('a mail that nobody meant to write', () => {
     }
   })
 
+  test('is there as text where it is a container in which no part begins, and says where that is cut', async () => {
+    for (const type of ['multipart/mixed', 'multipart/mixed; boundary=B']) {
+      const read = (body: string) =>
+        parseMail(Buffer.from(`From: a@example.net\nContent-Type: ${type}\n\n${body}`))
+      const { text, unreadable } = await read('all the same\n')
+      assert.deepEqual([text, unreadable], ['all the same', undefined])
+      assert.match((await read('a line\n'.repeat(20_000))).unreadable ?? '', /no part/i)
+      assert.equal((await read('--B\nContent-Type: text/plain\n\n\n--B--\n')).text === '', type.includes('B'))
+    }
+  })
+
   test('takes time in proportion to its size, also where it is made to take more', async () => {
     const lines = ['On '.repeat(20_000), `On ${'wrote '.repeat(20_000)}`, `From: ${'<'.repeat(60_000)}`]
     const all = [

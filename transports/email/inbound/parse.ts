@@ -85,9 +85,12 @@ function toMail(email: Email, raw: Uint8Array): Mail {
   const value = (name: string) => email.headers.find((each) => each.key === name)?.value.trim()
   const html = email.html?.trim() ? email.html : undefined
   const written = email.text?.trim() ? email.text : html ? htmlToText(html) : ''
-  // A container without the boundary that it needs: its text is there all the same.
-  const lost = /^multipart\/(?!.*boundary=)/i.test(value('content-type') ?? '')
-  const text = lost && written === '' ? bodyOf(raw) : written
+  // A container in which no part begins: its text is there all the same.
+  const type = value('content-type') ?? ''
+  const isLost = /^multipart\//i.test(type) && written === '' && email.attachments.length === 0
+  const body = isLost ? bodyOf(raw) : ''
+  const isBare = isLost && (!/boundary=/i.test(type) || !/^--\S/m.test(body))
+  const isCut = isBare && raw.length > MAX_BODY
   return {
     headers: email.headers.map(({ key, value }) => ({ key, value })),
     references: messageIds(value('references')),
@@ -102,8 +105,11 @@ function toMail(email: Email, raw: Uint8Array): Mail {
       date: dateOf(value('date')),
       subject: email.subject ? oneLine(email.subject) : undefined,
       html,
+      unreadable: isCut
+        ? `No part begins in it; its first ${MAX_BODY} bytes were taken as they are.`
+        : undefined,
     }),
-    text: plain(text),
+    text: plain(isBare ? body : written),
     parts: email.attachments.map(toPart),
   }
 }
