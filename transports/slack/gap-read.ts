@@ -15,6 +15,8 @@ const MAX_PAGES = 40
 const MAX_THREADS = 50
 /** A remembered thread that was silent for longer is not asked for, nor is its root looked for further back (s). */
 const ACTIVE = 86_400
+/** Later than any message, however far Slack's clock and ours differ (s). */
+const FUTURE = 30 * 86_400
 
 /**
  * What was written in a channel and its threads after `from` (Slack's seconds), as events, in order. Waits for `pace`
@@ -30,7 +32,9 @@ export async function readBack(
   const active = [...threads].filter(([, at]) => at > from - ACTIVE).map(([root]) => root)
   // The history goes back to the threads that may have gone on: it tells which of them did.
   const near = active.map(Number).filter((root) => root > from - ACTIVE)
-  const range = { channel: id, oldest: (Math.min(from, ...near) - TICK).toFixed(6) }
+  const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
+  // Without an end Slack may give what is closest to `oldest` first, and what was missed last.
+  const range = { channel: id, oldest, latest: (from + FUTURE).toFixed(6) }
   const history = await pages((page) =>
     api.call('conversations.history', (web) => web.conversations.history({ ...range, ...page })),
   )

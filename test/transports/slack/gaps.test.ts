@@ -12,7 +12,7 @@ let world: World
 afterEach(() => world.close())
 
 const open = async (more: object = {}, how: Parameters<typeof startWorld>[2] = {}) => {
-  world = await startWorld({ ping: 60, ...more }, undefined, how)
+  world = await startWorld(more, undefined, how)
   return world
 }
 /** Timestamps of now: a gap is only filled as far back as the options say. */
@@ -45,6 +45,15 @@ describe('what was written while no socket was open', () => {
     await until(() => texts().includes(late.text), 'what was missed', 30_000)
     await deliver(late)
     assert.deepEqual(texts(), ['first', ...missed, 'missed in the thread', late.text])
+  })
+
+  test('is found in a channel where much was written before, since a thread that may go on began', async () => {
+    const { server } = await open()
+    await deliver(written('root', { ts: ts(7200) }))
+    for (let index = 0; index < 600; index++) written('before', { ts: ts(3600) })
+    server.sockets.cut()
+    written('missed')
+    await until(() => texts().includes('missed'), 'what was missed')
   })
 
   test('may be a whole thread, or an answer in an old one', async () => {
@@ -233,7 +242,7 @@ describe('a message that is refused', () => {
   })
 
   test('by a daemon that ended is read by the next, though others took what came after it', async () => {
-    const { server, fixture, transport, another } = await open({ ping: 5000 })
+    const { server, fixture, transport, another } = await open()
     await deliver(written('first', { ts: ts(600) }))
     const { transport: other } = await another()
     server.fail('conversations.history', ...UNAVAILABLE)
