@@ -63,6 +63,9 @@ describe('markdown for Slack', () => {
     const quiet = quietMarkdown(written)
     assert.equal(quiet.replaceAll('\u200B', ''), written)
     assert.equal(quiet.split('\u200B').length, 5)
+    for (const hidden of ['_@here_', '.@here', '-@channel', '<!subteam\\^S1>']) {
+      assert.ok(quietMarkdown(hidden).includes('\u200B'), hidden)
+    }
     const marks = '< > ! @ \\ &lt; &#33; &excl; &commat; &#x21; &amp; ` |x ^S1'
     const words = 'channel here HERE everyone subteam <!channel> @here'
     const piece = fc.constantFrom('\n', ' ', ...marks.split(' '), ...words.split(' '))
