@@ -103,14 +103,16 @@ export function createGapMemory(
     const changed = [...dirty]
     dirty.clear()
     const until = whole()
+    const settled = until !== undefined && until > since ? others.splice(0) : []
     try {
       await Promise.all(changed.map(write))
       if (until === undefined) return
       if (until !== saved) await kv.set(own, until, { ttl: KEPT })
       saved = until
-      if (until > since) for (const key of others.splice(0)) await kv.delete(key)
+      for (const key of settled) await kv.delete(key)
     } catch (error) {
-      for (const channel of changed) touch(channel)
+      for (const channel of changed) dirty.add(channel)
+      saveIn(SAVE)
       log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
     }
   }
@@ -135,8 +137,9 @@ export function createGapMemory(
     channels: () => [...channels.values()],
     async load() {
       await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
-      others = (await kv.list(wholes, 100)).filter((key) => key !== own)
-      const untils = await Promise.all(others.map((key) => kv.get(key)))
+      const keys = (await kv.list(wholes, 100)).filter((key) => key !== own)
+      const untils = await Promise.all(keys.map((key) => kv.get(key)))
+      others = keys
       since = Math.min(...untils.map((each) => z.number().catch(0).parse(each?.value)))
       return since
     },
