@@ -3,6 +3,7 @@ import { afterEach, describe, test } from 'node:test'
 import { until } from '../../fixtures/until.ts'
 import { callback, deliverEvent, replyTo, startWorld, type World } from './harness.ts'
 
+/** For what becomes deaf; elsewhere a busy machine would look like a deaf socket. */
 const FAST = { ping: 60 }
 let world: World
 afterEach(() => world.close())
@@ -37,7 +38,7 @@ describe('a socket', () => {
   })
 
   test('that Slack wants to renew is closed before the next one is opened', async () => {
-    world = await startWorld(FAST)
+    world = await startWorld()
     for (const reason of ['warning', 'refresh_requested']) {
       const before = world.server.sockets.opened()
       world.server.sockets.disconnect(reason)
@@ -47,7 +48,7 @@ describe('a socket', () => {
   })
 
   test('that Slack renews still acknowledges what came over it', async () => {
-    world = await startWorld(FAST)
+    world = await startWorld()
     const release = world.fixture.store.hold()
     const pending = world.server.sockets.deliver('events_api', event('slow'))
     await until(() => world.fixture.store.calls > 0, 'the call of accept')
@@ -58,7 +59,7 @@ describe('a socket', () => {
   })
 
   test('that is refused as one too many turns health red, with the reason', async () => {
-    world = await startWorld(FAST)
+    world = await startWorld()
     world.server.sockets.refuseNext('too_many_websockets')
     world.server.sockets.cut()
     await until(
@@ -69,7 +70,7 @@ describe('a socket', () => {
   })
 
   test('that ends right after its hello, again and again, is asked for less and less, and health is red', async () => {
-    world = await startWorld(FAST)
+    world = await startWorld()
     const { sockets } = world.server
     sockets.endAtOnce('refresh_requested')
     sockets.cut()
@@ -90,7 +91,7 @@ describe('a socket', () => {
 })
 
 test('a gateway that stops does not wait for a file that does not come, and leaves its message to Slack', async () => {
-  world = await startWorld(FAST)
+  world = await startWorld()
   const { server, transport, fixture } = world
   const file = { id: 'F1', name: 'big', url_private_download: server.stuckFile }
   const shared = callback({ subtype: 'file_share', text: 'see', ts: server.nextTs(), files: [file] })
@@ -102,7 +103,7 @@ test('a gateway that stops does not wait for a file that does not come, and leav
 })
 
 test('a gateway that stops does not wait for a Slack that gives out no socket', async () => {
-  world = await startWorld(FAST)
+  world = await startWorld()
   const { server, transport } = world
   const answered = server.hold('apps.connections.open')
   const asked = () => server.calls.filter(({ method }) => method === 'apps.connections.open').length
@@ -116,7 +117,7 @@ test('a gateway that stops does not wait for a Slack that gives out no socket', 
 })
 
 test('a gateway hears its other workspaces though one has removed the app, and says so', async () => {
-  world = await startWorld({ ...FAST, botToken: ['xoxb-test', 'xoxb-gone'] })
+  world = await startWorld({ botToken: ['xoxb-test', 'xoxb-gone'] })
   world.server.fail('auth.test', { body: { ok: false, error: 'token_revoked' } })
   const { transport } = await world.another()
   assert.equal(transport.health().ok, false)
@@ -130,7 +131,7 @@ test('a gateway hears its other workspaces though one has removed the app, and s
 })
 
 test('a gateway whose token Slack does not accept any more says so, until a call works again', async () => {
-  world = await startWorld(FAST)
+  world = await startWorld()
   const { server, transport } = world
   const message = await deliverEvent(world, { text: 'hello' })
   const reply = replyTo(message, 'one')
@@ -146,7 +147,7 @@ test('a gateway whose token Slack does not accept any more says so, until a call
 })
 
 test('a gateway whose Slack is away at the start connects when it is back', async () => {
-  world = await startWorld(FAST)
+  world = await startWorld()
   world.server.fail('auth.test', { hangUp: true }, { status: 503, body: {} })
   const late = await world.another()
   assert.equal(late.transport.health().ok, true)
