@@ -85,7 +85,7 @@ export function createGapFill(
   /** Workspaces of which nothing can be read (Unix ms). */
   const barredUntil = new Map<string, number>()
   const stopping = new AbortController()
-  /** Until when everything was taken, and the newest that came live, or when it last began to; Slack's seconds. */
+  /** Until when everything was taken, and the newest that came live; by Slack's clock, which may be behind ours. */
   let whole: number | undefined
   let newest = 0
   /** What the store knows is not known since the last connection. */
@@ -236,7 +236,6 @@ export function createGapFill(
       // What came before, and nothing after, is known to have been taken.
       wholeUntil()
       isNew = true
-      newest = Math.max(newest, now() / 1000)
       if (!isLoading) void load()
     },
     status() {

@@ -56,6 +56,14 @@ describe('what was written while no socket was open', () => {
     await until(() => texts().includes('missed'), 'what was missed')
   })
 
+  test('is found though our clock is minutes ahead', async () => {
+    const { server } = await open({}, { now: () => Date.now() + 300_000 })
+    await deliver(written('first'))
+    server.sockets.cut()
+    written('missed')
+    await until(() => texts().includes('missed'), 'what was missed')
+  })
+
   test('may be a whole thread, or an answer in an old one', async () => {
     const { server } = await open()
     const old = Array.from({ length: 8 }, (_, index) => written(`old ${index}`))
