@@ -63,6 +63,7 @@ describe('markdown for Slack', () => {
     const quiet = quietMarkdown(written)
     assert.equal(quiet.replaceAll('\u200B', ''), written)
     assert.equal(quiet.split('\u200B').length, 5)
+    assert.equal(quietMarkdown('`if (!channel) return !here`'), '`if (!channel) return !here`')
     for (const hidden of ['_@here_', '.@here', '-@channel', '<!subteam\\^S1>']) {
       assert.ok(quietMarkdown(hidden).includes('\u200B'), hidden)
     }

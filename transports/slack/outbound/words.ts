@@ -4,8 +4,8 @@ import { isJsonObject, type Json } from '../../../src/core/json.ts'
 const LIMIT = 11_900
 /** For code that is closed and opened again where it is cut. */
 const ROOM = 60
-/** What wakes a whole channel, however its bracket is written. */
-const CALL = /(?<![a-z0-9])[!@](?=channel|everyone|here|group|subteam)/gi
+/** What wakes a whole channel, however its bracket is written; `if (!channel)` does not. */
+const CALL = /(!(?<=(<|&lt;)[\s\\]*!)|@(?<![a-z0-9]@))(?=channel|everyone|here|group|subteam)/gi
 const ZERO_WIDTH_SPACE = '\u200B'
 
 /** Text that Slack shows as it is (https://docs.slack.dev/messaging/formatting-message-text#escaping). */
