@@ -27,9 +27,17 @@ export function compilePattern(source: string): Pattern {
       `has the unknown regex flag "${unknown}" (known: i, m, s); to match a path as it is, write "\\${source}"`,
     )
   }
+  if (/^\*+$/.test(source)) return { source, test: () => true }
+  if (body === undefined && !/[\\*?[{]/.test(source)) return literal(source)
   const flags = letters === '' ? '' : `(?${letters})`
   const compiled = compile(body === undefined ? `(?is)^(?:${globToRegex(source)})$` : flags + body)
   return { source, test: (text) => compiled.test(text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text) }
+}
+
+/** Most patterns are names: of gateways, transports, people. Each message meets many of them, so they need no RE2. */
+function literal(source: string): Pattern {
+  const wanted = source.toLowerCase()
+  return { source, test: (text) => text.length <= MAX_PATTERN && text.toLowerCase() === wanted }
 }
 
 /** A pattern in configuration: text that `compilePattern` takes. Parses to the text itself. */
