@@ -32,6 +32,7 @@ export function createContext(
   nonlocals: Record<string, unknown>,
   nested: (outer: SkillContext, name: string, args: unknown) => Promise<unknown>,
 ): SkillContext {
+  let log: Log | undefined
   const ctx: SkillContext = {
     args,
     ...(call.message ? { message: call.message } : {}),
@@ -41,7 +42,11 @@ export function createContext(
     manager: { invoke: (name, nestedArgs) => nested(ctx, name, nestedArgs) },
     once: (key, effect) =>
       shared.services.calls.once(`${call.skill}/${key}`, async () => toJson(await effect())),
-    log: shared.log.child({ skill: call.skill, trace: call.trace }),
+    // Most invocations write no line, and a logger of one's own costs more than all the rest here.
+    get log() {
+      log ??= shared.log.child({ skill: call.skill, trace: call.trace })
+      return log
+    },
     get signal() {
       return call.signal
     },
