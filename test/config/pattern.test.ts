@@ -95,3 +95,11 @@ test('any pattern is refused with an Error or answers, for any text', () => {
   })
   fc.assert(property, { numRuns: 2000 })
 })
+
+test('a name matches that name alone, whatever its case, and no longer text', () => {
+  const pattern = compilePattern('team-A')
+  assert.deepEqual(
+    ['team-a', 'TEAM-A', 'team-ab', 'xteam-a', 'team-', ''].map((text) => pattern.test(text)),
+    [true, true, false, false, false, false],
+  )
+})
