@@ -102,7 +102,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const logs = createLogs({ dir: dataDir, now })
   const artifacts = createArtifacts(dataDir)
   const router = createRouter([CLICK_ROUTE, ...config.routes])
-  const access = createAccess(config.access)
+  const access = createAccess(config)
   const running = createRunningGateways()
   const maxBacklog = config.daemon.maxBacklog ?? MAX_BACKLOG
   const roads = createRoads({ store, maxBacklog, gateways: running, metrics, now })
@@ -136,7 +136,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     services: { ...roads.services, ...runtime, ...durable.services, approvals },
     globals: runtime.globals,
     skills: [...builtInSkills, approvalClick(approvals)],
-    middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),
+    middleware: createMiddleware({ access: access.rules, halves: access.halves, ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
       // Read for each run, as the name of the model is.
       get env() {
@@ -165,7 +165,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       kv: store.kv,
       leases: store.leases,
       ask: async (skill, args, { from, timeout }) =>
-        toJson(await manager.invoke(skill, args, { caller: access.callerOf({ from }), timeout })),
+        toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
       settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
       log: log.child({ gateway }),
       now,
@@ -197,7 +197,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     const late = needRestart(config, next)
     if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
     config = next
-    access.use(next.access)
+    access.use(next)
     router.use([CLICK_ROUTE, ...next.routes])
     await gateways.apply(
       next.gateways.filter((gateway) => gateway.enabled && runsIn(mode, gateway.transport)),

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import { TriviumError } from '../core/errors.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { compileMember, partsOf } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { hint, quote } from '../lib/nearest.ts'
@@ -10,6 +11,7 @@ import { checkAnswers, parseGateways, type TransportSchemas } from './gateways.t
 import { parseRoutes } from './routes.ts'
 import {
   accessSchema,
+  assistantSchema,
   DAEMON_VARIABLES,
   type DaemonConfig,
   daemonSchema,
@@ -103,6 +105,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     checker.report(['routes'], 'key', message, 'warning')
   }
   const access = checker.section(accessSchema, sections.access ?? {}, ['access']) ?? { roles: {} }
+  checkMembers(access.roles, names, checker)
+  const assistant = checker.section(assistantSchema, sections.assistant ?? {}, ['assistant'])
   const model = parseModel(sections.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
   const folders = checker.section(skillsSchema, sections.skills ?? {}, ['skills'])?.folders ?? []
   return {
@@ -113,12 +117,38 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** The file's, then those that skills bring; a final route of the file that takes everything comes last. */
     routes,
     access,
+    assistant: assistant ?? assistantSchema.parse({}),
     ...defined({ model }),
     /** Absolute folders. */
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
     /** Texts that must not appear in logs. */
     secrets: secretsOf(checker.secrets(), sections, daemon),
   }
+}
+
+/** A member without its gateway could be anybody of that name, at any gateway. */
+function checkMembers(
+  roles: z.output<typeof accessSchema>['roles'],
+  gateways: readonly string[],
+  checker: Checker,
+): void {
+  for (const [role, { members }] of Object.entries(roles)) {
+    for (const [index, member] of members.entries()) {
+      const wrong = whyNoMember(member, gateways)
+      if (wrong) checker.report(['access', 'roles', role, 'members', index], 'value', wrong)
+    }
+  }
+}
+
+function whyNoMember(member: string, gateways: readonly string[]): string | undefined {
+  try {
+    compileMember(member, [...gateways, '*'])
+  } catch (error) {
+    return reasonOf(error)
+  }
+  const { gateway } = partsOf(member)
+  if (['', '*', ...gateways].includes(gateway)) return undefined
+  return `there is no gateway ${quote(gateway)}${hint(gateway, gateways)}`
 }
 
 /** A relative data directory of the file is relative to the file, one of the environment (and the default) to `cwd`. */

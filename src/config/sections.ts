@@ -3,7 +3,7 @@ import { duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
 
 /** The sections of the file. */
-export const SECTIONS = ['daemon', 'gateways', 'routes', 'access', 'model', 'skills']
+export const SECTIONS = ['daemon', 'gateways', 'routes', 'access', 'assistant', 'model', 'skills']
 
 /** Where something listens. Port 0 picks a free one. */
 export type Address = { host: string; port: number }
@@ -86,14 +86,15 @@ export const DAEMON_VARIABLES = {
   TRIVIUM_GRACE: 'grace',
 }
 
-/** The section `access:`: roles map sender identities to skill globs; further keys are kept as they are. */
+/** The section `access:`: roles map members (`compileMember`) to skill globs; further keys are kept as they are. */
 export const accessSchema = z.looseObject({
   roles: z
     .record(z.string(), z.looseObject({ members: names.default([]), skills: names.default([]) }))
     .default({}),
 })
 
-export type AccessConfig = z.output<typeof accessSchema>
+/** The section `assistant:`. `team`: everybody of a gateway sees the notes and conversations of it. */
+export const assistantSchema = z.strictObject({ scope: z.enum(['person', 'team']).default('person') })
 
 /** The section `model:`, the model of markdown skills that name no other; a text alone is the name. */
 export const modelSchema = z

@@ -1,6 +1,6 @@
 import type { Message } from './message.ts'
 
-/** Who made the outermost call. `roles` come from access rules and tokens; `id` names a verified identity. */
+/** Who made the outermost call. `roles` come from access rules and tokens; `id` of a route's is an identity (`identityOf`). */
 export type Caller = {
   kind: 'route' | 'cli' | 'http' | 'mcp' | 'code'
   id?: string

@@ -15,12 +15,14 @@ export type Attachment = z.infer<typeof attachmentSchema>
 /**
  * Who wrote a message. `id` is stable within its transport; `address` is what a reply could be sent to.
  * `verified`: the transport has proof that it was them (a signature, a token, DMARC); access rules count no other.
+ * `external`: they belong to another workspace, which shares a channel with ours (Slack Connect).
  */
 const senderSchema = z.object({
   id: z.string(),
   name: z.string().exactOptional(),
   address: z.string().exactOptional(),
   verified: z.boolean().exactOptional(),
+  external: z.boolean().exactOptional(),
 })
 
 export type Sender = z.infer<typeof senderSchema>

@@ -1,33 +1,43 @@
-import type { AccessConfig } from '../config/sections.ts'
+import type { Config } from '../config/load-config.ts'
 import type { Caller } from '../core/call.ts'
+import { compileMember, identityOf } from '../core/identity.ts'
 import type { Message } from '../core/message.ts'
-import { compilePattern } from '../core/pattern.ts'
 import type { AccessRule } from '../skills/middleware/access.ts'
 
 /** Who may have which skills invoked, by the roles in force. */
 export type Access = ReturnType<typeof createAccess>
 
-export function createAccess(initial: AccessConfig) {
-  let access = initial
+type Roles = Pick<Config, 'access' | 'gateways'>
+
+export function createAccess(initial: Roles) {
+  let config = compiled(initial)
+  /** Somebody by their identity, with the roles that name them now; one without an identity has no role. */
+  const callerAs = (id: string | undefined): Caller => {
+    if (id === undefined) return { kind: 'route' }
+    const caller: Caller = { kind: 'route', id }
+    const named = config.roles.filter(({ members }) => members.some((isMeant) => isMeant(caller)))
+    return { ...caller, roles: named.map(({ role }) => role) }
+  }
   return {
     /** Puts other roles in force. */
-    use(next: AccessConfig): void {
-      access = next
+    use(next: Roles): void {
+      config = compiled(next)
     },
     /** The roles as rules: their members may have these skills invoked. */
-    rules: (): AccessRule[] =>
-      Object.values(access.roles).map(({ members, skills }) => ({ who: members, skills })),
-    /**
-     * Who asks when a message starts a skill: the sender, where the transport has proof of them, with the roles that
-     * name them. An unproven sender has no identity and no role.
-     */
-    callerOf({ from: { id, address, verified } }: Pick<Message, 'from'>): Caller {
-      if (!verified) return { kind: 'route' }
-      const identity = address ?? id
-      const roles = Object.entries(access.roles).flatMap(([role, { members }]) =>
-        members.some((member) => compilePattern(member).test(identity)) ? [role] : [],
-      )
-      return { kind: 'route', id: identity, roles }
-    },
+    rules: (): readonly AccessRule[] => config.rules,
+    /** What may stand before the colon of a member. */
+    halves: (): readonly string[] => config.halves,
+    callerAs,
+    /** Who asks when a message starts a skill: the sender, where the transport has proof of them. */
+    callerOf: (message: Pick<Message, 'gateway' | 'from'>): Caller => callerAs(identityOf(message)),
+  }
+}
+
+function compiled({ access, gateways }: Roles) {
+  const roles = Object.entries(access.roles)
+  return {
+    halves: [...gateways.map(({ name }) => name), '*', 'role'],
+    rules: roles.map(([, { members, skills }]) => ({ who: members, skills })),
+    roles: roles.map(([role, { members }]) => ({ role, members: members.map((one) => compileMember(one)) })),
   }
 }

@@ -227,11 +227,12 @@ describe('routes', () => {
 
 test('access, model and skills are read with their defaults, and the environment may name the model', async (t) => {
   const text =
-    'access:\n  roles:\n    admin: { members: ["*@example.com"], skills: ["*"] }\n  default: none\nmodel: { name: "openai:x", base-url: "http://localhost:1/v1", max-steps: 3, timeout: 1m }\nskills: { folders: [a, /b] }\n'
+    'access:\n  roles:\n    admin: { members: ["*:*@example.com"], skills: ["*"] }\n  default: none\nmodel: { name: "openai:x", base-url: "http://localhost:1/v1", max-steps: 3, timeout: 1m }\nskills: { folders: [a, /b] }\n'
   const { config, cwd, problems } = await read(t, text)
   assert.deepEqual(told(problems), [])
-  const roles = { admin: { members: ['*@example.com'], skills: ['*'] } }
+  const roles = { admin: { members: ['*:*@example.com'], skills: ['*'] } }
   assert.deepEqual(config?.access, { roles, default: 'none' })
+  assert.deepEqual(config?.assistant, { scope: 'person' })
   const model = { name: 'openai:x', baseUrl: 'http://localhost:1/v1', maxSteps: 3, timeout: 60_000 }
   assert.deepEqual(config?.model, model)
   assert.deepEqual(config?.skills.folders, [join(cwd, 'a'), '/b'])

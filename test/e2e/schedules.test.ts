@@ -33,7 +33,7 @@ gateways:
   open: { transport: websocket, path: /open }
 access:
   roles:
-    staff: { members: [ada], skills: [plan, tick] }
+    staff: { members: [chat:ada], skills: [plan, tick] }
     guests: { members: ["*"], skills: [plan] }
 routes:
   - { name: plan, match: { prefix: plan }, skill: plan }
@@ -162,9 +162,9 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     assert.equal(await ada('plan tick'), 'schedule-1')
     assert.equal(await ada('plan secret'), 'schedule-2')
     const { by } = Object(Object(await daemon.invoke('schedule-list'))[0])
-    assert.deepEqual(by, { id: 'ada', roles: ['staff', 'guests'] })
+    assert.deepEqual(by, { id: 'chat:ada', roles: ['staff', 'guests'] })
     const refused = await happened(site, 'schedule_failed')
-    assert.match(refused.error, /Skill secret for ada is not allowed/)
+    assert.match(refused.error, /Skill secret for chat:ada is not allowed/)
     assert.equal(refused.again, false)
     await ticked(site, 1)
 

@@ -14,8 +14,8 @@ gateways:
            from: header.x-user, respond: result }
 access:
   roles:
-    admins: { members: [ada], skills: ["*"] }
-    guests: { members: [bob], skills: [echo, tenant] }
+    admins: { members: [chat:ada], skills: ["*"] }
+    guests: { members: [chat:bob, hook:bob], skills: [echo, tenant] }
 routes:
   - { name: pay, match: { prefix: pay }, skill: pay, approval: true }
   - { name: admin, match: { prefix: admin }, skill: admin }
@@ -187,6 +187,11 @@ export default defineMiddleware({
       const answer = await daemon.post('/open', text, { 'content-type': 'text/plain', 'x-user': 'ada' })
       return String(pathGet(answer.body, 'id'))
     }
+    /** Proven there, and somebody else than the Ada of the chat. */
+    const namesake = async () => {
+      const headers = { authorization: 'Bearer a-secret-of-the-hook', 'x-user': 'Ada' }
+      return String(pathGet((await daemon.post('/hook', '{}', headers)).body, 'id'))
+    }
     const end = (id: string) =>
       until(async () => {
         const history = JSON.stringify(pathGet(await daemon.invoke('message-show', { id }), 'history'))
@@ -194,15 +199,20 @@ export default defineMiddleware({
       }, 'the end of a message')
 
     ada.say('admin')
-    assert.equal(await ada.reply(/hello/), 'hello ada')
+    assert.equal(await ada.reply(/hello/), 'hello chat:ada')
     bob.say('good day')
     assert.equal(await bob.reply(/day/), 'You said: good day')
-    for (const id of [await bob.say('admin'), await claim('admin'), await claim('good day')]) {
+    for (const id of [
+      await bob.say('admin'),
+      await claim('admin'),
+      await claim('good day'),
+      await namesake(),
+    ]) {
       assert.match(await end(id), /no access rule grants it to the sender/)
     }
     assert.equal(bob.heard().length, 1)
 
-    site.write('routes.yaml', ROUTES.replace('members: [ada]', 'members: [cleo]'))
+    site.write('routes.yaml', ROUTES.replace('members: [chat:ada]', 'members: [chat:cleo]'))
     assert.equal((await site.run(['reload'])).code, 0)
     assert.match(await end(await ada.say('admin')), /no access rule grants it to the sender/)
     for (const one of [ada, bob]) one.close()

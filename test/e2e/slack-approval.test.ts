@@ -7,7 +7,7 @@ import { callback } from '../transports/slack/harness.ts'
 
 const skill = (title: string, timeout: string, said: string) => `export default {
   description: 'needs an approval',
-  metadata: { approval: { title: '${title}', approvers: ['U2BOB'], timeout: '${timeout}' } },
+  metadata: { approval: { title: '${title}', approvers: ['team:U2BOB'], timeout: '${timeout}' } },
   run: () => '${said}',
 }`
 

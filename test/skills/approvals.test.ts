@@ -184,13 +184,14 @@ describe('a dispatched skill that needs an approval', () => {
   })
 
   test('cannot be approved by a sender whom it does not name', async (t) => {
-    const { manager } = await start(t, { approvers: ['boss', 'role:lead'] })
+    const { manager } = await start(t, { approvers: ['team:boss', 'role:lead'] })
     await assert.rejects(dispatch(manager), { code: 'approval_pending' })
     const id = await pendingId(manager)
     const decide = (caller: { id: string; roles?: string[] }) =>
       manager.invoke('approval-decide', { id, approve: true }, { caller: { kind: 'route', ...caller } })
-    await assert.rejects(decide({ id: 'alice' }), { code: 'forbidden' })
-    await decide({ id: 'carol', roles: ['lead'] })
+    await assert.rejects(decide({ id: 'team:alice' }), { code: 'forbidden' })
+    await assert.rejects(decide({ id: 'hook:boss' }), { code: 'forbidden' })
+    await decide({ id: 'team:carol', roles: ['lead'] })
     await assert.rejects(manager.invoke('approval-decide', { id, approve: false }, operator), {
       code: 'approval_decided',
     })

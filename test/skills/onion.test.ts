@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { pathGet } from '../../src/core/json.ts'
 import { defineMiddleware } from '../../src/core/skill.ts'
 import { createMiddleware } from '../../src/skills/middleware/index.ts'
+import { createOnion } from '../../src/skills/onion.ts'
 import { createFolder } from './support/folder.ts'
 import { skillOf, startManager } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
@@ -133,15 +134,29 @@ describe('access', () => {
   })
 
   test('of a skill lets only the named senders and roles invoke it, also through other skills', async (t) => {
-    const guarded = skillOf(() => 'secret', { metadata: { access: ['*@example.com', 'role:admin'] } })
+    const guarded = skillOf(() => 'secret', { metadata: { access: ['mail:*@example.com', 'role:admin'] } })
     const outer = skillOf((ctx) => ctx.manager.invoke('subject'), { name: 'outer' })
     const { manager } = await startRuntime(t, { skills: [guarded, outer] })
-    assert.equal(await manager.invoke('subject', {}, from('a@example.com')), 'secret')
-    assert.equal(await manager.invoke('subject', {}, from('b@evil.test', 'admin')), 'secret')
+    assert.equal(await manager.invoke('subject', {}, from('mail:a@example.com')), 'secret')
+    assert.equal(await manager.invoke('subject', {}, from('mail:b@evil.test', 'admin')), 'secret')
     assert.equal(await manager.invoke('subject', {}, { caller: { kind: 'cli' } }), 'secret')
-    for (const sender of [from('b@evil.test'), from(undefined)]) {
+    for (const sender of [
+      from('mail:b@evil.test'),
+      from('hook:a@example.com'),
+      from('mail:external:a@example.com'),
+      from(undefined),
+    ]) {
       await assert.rejects(manager.invoke('subject', {}, sender), { code: 'forbidden' })
       await assert.rejects(manager.invoke('outer', {}, sender), { code: 'forbidden' })
+    }
+  })
+
+  test('of a member without a gateway is refused with what it may mean, and so is such an approver', () => {
+    const middleware = createMiddleware({ halves: () => ['team', '*', 'role'] })
+    for (const metadata of [{ access: ['ada'] }, { approval: { approvers: ['ada'] } }]) {
+      const skill = skillOf(() => 'secret', { metadata })
+      const refusal = /"ada" names no gateway; write team:ada or \*:ada or role:ada/
+      assert.throws(() => createOnion(skill, middleware), refusal)
     }
   })
 

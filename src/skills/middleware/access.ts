@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { compilePattern } from '../../core/pattern.ts'
+import { compileMember, isOperator } from '../../core/identity.ts'
 import { defineMiddleware, type Middleware } from '../../core/skill.ts'
 import { createNameMatcher, type NameMatcher } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
-/** Who may invoke what: globs over verified identities and `role:NAME`, and over names of skills. */
+/** Who may invoke what: members (`compileMember`), and globs over names of skills. */
 export type AccessRule = { who: string[]; skills: string | string[] }
 
 const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
@@ -19,7 +19,10 @@ const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.
  *
  * `rules` is asked at each invocation, so that who is taken out of a role is out at once.
  */
-export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Middleware {
+export function createAccessMiddleware(
+  rules?: () => readonly AccessRule[],
+  halves?: () => readonly string[],
+): Middleware {
   const compiled = createCompiler(rules ?? (() => []))
   return defineMiddleware({
     name: 'access',
@@ -27,10 +30,11 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
     description: 'Lets only some senders invoke the skill',
     always: rules !== undefined,
     setup(settings, skill) {
-      const own = settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings))
+      const own =
+        settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings), halves?.())
       return async (ctx, next) => {
         const { call } = ctx
-        if (isOperator(call)) return next()
+        if (isOperator(call.caller)) return next()
         if (own && !own(call)) throw refused(call, skill.name, `its access setting does not name the sender`)
         if (isAskedFor(call) && !isGranted(compiled(), call, skill.name)) {
           throw refused(call, skill.name, 'no access rule grants it to the sender')
@@ -58,17 +62,9 @@ function createCompiler(rules: () => readonly AccessRule[]): () => CompiledRule[
   }
 }
 
-/** A sender who is not verified has no identity and matches nothing but `*`. */
-function createWho(patterns: readonly string[]): Who {
-  const compiled = patterns.map(compilePattern)
-  return ({ caller }) => {
-    const names = [caller.id ?? '', ...(caller.roles ?? []).map((role) => `role:${role}`)]
-    return names.some((name) => compiled.some((pattern) => pattern.test(name)))
-  }
-}
-
-function isOperator({ caller }: Call): boolean {
-  return caller.kind !== 'route' || (caller.roles?.includes('operator') ?? false)
+function createWho(members: readonly string[], halves?: readonly string[]): Who {
+  const compiled = members.map((member) => compileMember(member, halves))
+  return ({ caller }) => compiled.some((isMeant) => isMeant(caller))
 }
 
 function isAskedFor(call: Call): boolean {

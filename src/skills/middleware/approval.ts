@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
+import { compileMember } from '../../core/identity.ts'
 import { toJson } from '../../core/json.ts'
 import type { Approval } from '../../core/services.ts'
 import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
@@ -24,6 +25,7 @@ const options = z.strictObject({
  */
 export function createApprovalMiddleware(
   ask: (approval: Approval, ctx: SkillContext) => Promise<void> = askInConversation,
+  halves?: () => readonly string[],
 ): Middleware {
   return defineMiddleware({
     name: 'approval',
@@ -33,6 +35,7 @@ export function createApprovalMiddleware(
       if (settings === false) return (_ctx, next) => next()
       const given = parseSettings(options, settings === true ? {} : settings)
       const { title, approvers, timeout, 'on-timeout': onTimeout } = given
+      for (const member of approvers) compileMember(member, halves?.())
       return async (ctx, next) => {
         const { message, call } = ctx
         const asked = await ctx.services.approvals.request({

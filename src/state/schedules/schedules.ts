@@ -1,6 +1,7 @@
 import { channelOf, type Schedule, type ScheduleService } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import { isOperator } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
@@ -198,7 +199,7 @@ function misfireOf(text: string): Schedule['misfire'] {
  */
 function makerOf({ caller, message }: Call): Schedule['by'] {
   const { id, roles = [] } = caller
-  if (caller.kind !== 'route' || roles.includes('operator')) return undefined
+  if (isOperator(caller)) return undefined
   if (id !== undefined && message?.from.verified) return { id, roles: [...roles] }
   throw new TriviumError('forbidden', {
     what: 'A schedule',

@@ -118,7 +118,7 @@ gateways:
     answers: { city: find-city }
 access:
   roles:
-    travellers: { members: [U1ANN], skills: [find-city] }
+    travellers: { members: ["*:U1ANN"], skills: [find-city] }
 `,
       skills: {
         'find-city': `export default {
@@ -129,14 +129,15 @@ access:
     })
     await site.start()
     const typed = { type: 'block_suggestion', action_id: 'city', block_id: 'to', value: 'Ber' }
-    const offeredTo = async (id: string) => {
-      const payload = { ...typed, team: { id: 'T0TEAM' }, user: { id } }
+    const offeredTo = async (id: string, team_id = 'T0TEAM') => {
+      const payload = { ...typed, team: { id: 'T0TEAM' }, user: { id, team_id } }
       const delivered = await slack.sockets.deliver('interactive', payload)
       assert.ok(delivered.acked)
       return Object(delivered.payload).options.map(({ value }: { value: string }) => value)
     }
-    assert.deepEqual(await offeredTo('U1ANN'), ['U1ANN typed Ber'])
+    assert.deepEqual(await offeredTo('U1ANN'), ['team:U1ANN typed Ber'])
     assert.deepEqual(await offeredTo('U2BOB'), [])
+    assert.deepEqual(await offeredTo('U1ANN', 'T1OTHER'), [])
   })
 
   test('that is killed after a post and before its receipt does not post again', async () => {

@@ -125,7 +125,10 @@ describe('an approval that a slash command needs', () => {
   const question = (message: Message, id: string) =>
     replyTo(message, 'Deploy? trivium approval-decide', { key: `approval:${id}`, data: approval(id) })
   const decision = (message: Message, id: string) =>
-    replyTo(message, '', { key: `${id}:decided`, data: approval(id, { status: 'approved', by: 'U2BOB' }) })
+    replyTo(message, '', {
+      key: `${id}:decided`,
+      data: approval(id, { status: 'approved', by: 'team:U2BOB' }),
+    })
 
   test('is asked where its approvers see it, once, and answered in the same post', async () => {
     const message = await typed()

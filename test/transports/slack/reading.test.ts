@@ -129,6 +129,19 @@ describe('where other bots are heard', () => {
   })
 })
 
+test('somebody of another workspace is external, and so is who cannot be told in a shared channel', async () => {
+  const externalOf = async (event: JsonObject, more: JsonObject = {}) => {
+    const payload = { ...callback({ ts: server.nextTs(), text: 'hello', ...event }), ...more }
+    return (await taken(payload))[0]?.from.external
+  }
+  const shared = { is_ext_shared_channel: true }
+  assert.equal(await externalOf({ user_team: 'T9OTHER', team: 'T9OTHER' }), true)
+  assert.equal(await externalOf({}, shared), true)
+  assert.equal(await externalOf({ team: 'T0TEAM' }, shared), undefined)
+  assert.equal(await externalOf({ team: 'T9OTHER' }, { is_ext_shared_channel: false }), undefined)
+  assert.equal(await externalOf({}), undefined)
+})
+
 test('a modal that somebody of another workspace sends from a shared channel is taken', async () => {
   const view = { id: 'V1', hash: 'h', callback_id: 'c', state: { values: {} } }
   const from = (app_installed_team_id: string) => ({
@@ -138,6 +151,7 @@ test('a modal that somebody of another workspace sends from a shared channel is 
   })
   const [message] = await taken(from('T0TEAM'), 'interactive')
   assert.deepEqual([message?.data.action, message?.data.team, message?.from.id], ['c', 'T0TEAM', 'U9'])
+  assert.equal(message?.from.external, true)
   assert.equal((await taken(from('T8'), 'interactive')).length, 0)
 })
 

@@ -10,7 +10,7 @@ import { openMetadata, sealMetadata, type Viewer } from '../modal.ts'
 import type { SlackOptions } from '../options.ts'
 import { forged } from '../outbound/extras.ts'
 import type { Workspaces } from '../workspaces.ts'
-import { type PayloadKind, workspaceOf } from './delivery.ts'
+import { isExternal, type PayloadKind, workspaceOf } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
 import { nameOfUser } from './read-interaction.ts'
 
@@ -53,7 +53,8 @@ export function createAnswers(
       values: view.state === undefined ? undefined : objectAt(view, 'state.values'),
       metadata: openMetadata(textAt(view, 'private_metadata'), viewer).own,
     })
-    const from = { id: user, address: user, verified: true, ...(name === undefined ? {} : { name }) }
+    const external = isExternal(payload, viewer.workspace) || undefined
+    const from = defined({ id: user, address: user, verified: true, external, name })
     return deps.ask(skill, args, { from, timeout: TIMEOUT })
   }
 

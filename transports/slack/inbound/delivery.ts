@@ -1,5 +1,5 @@
 import { TriviumError } from '../../../src/core/errors.ts'
-import type { JsonObject } from '../../../src/core/json.ts'
+import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
 import { objectAt, objectsAt, textAt } from '../fields.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 
@@ -45,6 +45,21 @@ export function workspaceOf(payload: JsonObject, workspaces: Workspaces): Worksp
   if (claimed !== undefined) return workspaces.find(claimed)
   // An app of a whole organisation names none.
   return authorized.some((team) => team !== undefined) ? undefined : workspaces.only()
+}
+
+/**
+ * Whether somebody of another workspace did it, through a channel that both share
+ * (https://docs.slack.dev/apis/slack-connect). Who cannot be told in such a channel counts as one of them.
+ */
+export function isExternal(payload: JsonObject, { team }: Pick<Workspace, 'team'>): boolean {
+  const event = objectAt(payload, 'event')
+  const isShared = payload.is_ext_shared_channel
+  // Channels of one organisation have people of several workspaces, and are not shared with others.
+  if (isShared === false || payload.is_enterprise_install === true) return false
+  const changed = event.message ?? event.previous_message
+  const written = isJsonObject(changed) ? changed : event
+  const home = textAt(payload, 'user.team_id') ?? textAt(written, 'user_team') ?? textAt(written, 'team')
+  return home === undefined ? isShared === true : home !== team
 }
 
 const MISSING = new Error('a name or a file was not there in time')

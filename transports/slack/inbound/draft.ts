@@ -12,6 +12,8 @@ export type Draft = Target & {
   threadUnknown?: boolean
   user: string
   userName?: string | undefined
+  /** They belong to another workspace. */
+  external?: boolean
   /** The message's own timestamp, Slack's id of it in its channel. */
   ts?: string | undefined
   /** For what people write: which kind of event told of it. */

@@ -8,7 +8,14 @@ import { targetData } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { contentData, contentText, idsIn } from './content.ts'
-import { type Delivery, deliveryOf, incomplete, type PayloadKind, workspaceOf } from './delivery.ts'
+import {
+  type Delivery,
+  deliveryOf,
+  incomplete,
+  isExternal,
+  type PayloadKind,
+  workspaceOf,
+} from './delivery.ts'
 import { conversationIn, type Draft } from './draft.ts'
 import { createFileFetcher, type FetchedFiles } from './files.ts'
 import type { Names } from './markdown.ts'
@@ -68,11 +75,12 @@ export function createInbound(
     }
     const read = READERS[kind](payload, workspace, options, workspaces)
     if ('skip' in read) return skip(read.skip)
-    const accepting = accept(read.draft, workspace, deliveryOf(kind, payload, deps.now()))
+    const draft = { ...read.draft, external: isExternal(payload, workspace) }
+    const accepting = accept(draft, workspace, deliveryOf(kind, payload, deps.now()))
     underWay.add(accepting)
     try {
       const accepted = await accepting
-      if (!accepted.duplicate) onAccepted(read.draft, accepted, workspace)
+      if (!accepted.duplicate) onAccepted(draft, accepted, workspace)
       return accepted
     } finally {
       underWay.delete(accepting)
@@ -158,7 +166,7 @@ function messageOf(
     transport: 'slack',
     conversation: conversationIn(draft),
     key: draft.key,
-    from: defined({ id: user, name, address: user, verified: true }),
+    from: defined({ id: user, name, address: user, verified: true, external: draft.external || undefined }),
     to: channelName ?? channel,
     text: contentText(draft.content, names, draft.mention ? workspace.botUser : undefined),
     attachments: fetched?.attachments ?? [],

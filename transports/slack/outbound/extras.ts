@@ -107,7 +107,8 @@ function approvalPost(approval: ApprovalView): { text: string; blocks: KnownBloc
     }
     return { text: `Approval needed: ${title}`, blocks: [section(`*Approval needed*\n${title}`), buttons] }
   }
-  const who = by === undefined ? '' : ` by ${/^[UW][A-Z0-9]+$/.test(by) ? `<@${by}>` : escapeText(by)}`
+  const [, user] = /^[^:]+:(?:external:)?([UW][A-Z0-9]+)$/.exec(by ?? '') ?? []
+  const who = by === undefined ? '' : ` by ${user ? `<@${user}>` : escapeText(by)}`
   const why = reason === undefined ? '' : `: ${escapeText(reason)}`
   const outcome = `${MARKS[status] || ':hourglass: Nobody decided in time'}${who}${why}`
   const context: KnownBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: outcome }] }

@@ -1,0 +1,58 @@
+import type { Caller } from './call.ts'
+import type { Message } from './message.ts'
+import { compilePattern } from './pattern.ts'
+
+/**
+ * Who wrote a message, as `<gateway>:<identity>`; of somebody of another workspace `<gateway>:external:<identity>`.
+ * Undefined where the transport has no proof: whoever cannot be told has no identity.
+ */
+export function identityOf({ gateway, from }: Pick<Message, 'gateway' | 'from'>): string | undefined {
+  if (!from.verified) return undefined
+  return `${gateway}:${from.external ? EXTERNAL : ''}${from.address ?? from.id}`
+}
+
+/** The gateway, and who somebody is there. */
+export function partsOf(identity: string): { gateway: string; name: string; external: boolean } {
+  const [, gateway = '', external, name = identity] = FORM.exec(identity) ?? []
+  return { gateway, name, external: external !== undefined }
+}
+
+const EXTERNAL = 'external:'
+const FORM = /^(\*|\w[\w.-]*):(external:)?(.+)$/s
+
+/** Who holds the control token, the command line, and code of the daemon: they may do everything. */
+export function isOperator({ kind, roles }: Caller): boolean {
+  return kind !== 'route' || (roles?.includes('operator') ?? false)
+}
+
+/**
+ * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where `*` may stand for the gateway and the
+ * identity is a glob; `role:NAME`; or `*`, everybody, also without proof. Only a member that says `external` matches
+ * somebody of another workspace. Throws an Error for any other text, with the forms that it may have meant: `halves` are what
+ * may stand before the colon.
+ */
+export function compileMember(
+  source: string,
+  halves: readonly string[] = ['<gateway>', '*', 'role'],
+): (caller: Caller) => boolean {
+  if (/^\*+$/.test(source)) return ({ id = '' }) => !partsOf(id).external
+  const [, role] = /^role:(.+)$/s.exec(source) ?? []
+  if (role !== undefined) {
+    const pattern = compilePattern(role)
+    return ({ roles = [] }) => roles.some((one) => pattern.test(one))
+  }
+  const wanted = partsOf(source)
+  if (wanted.gateway === '') throw unqualified(source, halves)
+  const pattern = compilePattern(wanted.name)
+  return ({ id = '' }) => {
+    const { gateway, name, external } = partsOf(id)
+    if (gateway === '' || external !== wanted.external) return false
+    return (wanted.gateway === '*' || gateway === wanted.gateway) && pattern.test(name)
+  }
+}
+
+function unqualified(source: string, halves: readonly string[]): Error {
+  return new Error(
+    `"${source}" names no gateway; write ${halves.map((half) => `${half}:${source}`).join(' or ')}`,
+  )
+}
