@@ -180,7 +180,6 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   })
   const workers = createRoadWorkers({
     store,
-    owner,
     concurrency: CONCURRENCY,
     router,
     gateways: running,

@@ -154,8 +154,8 @@ export type Jobs = {
   settle(queue: string, outcomes: readonly Settled[]): Promise<boolean[]>
   /** Renews the leases; answers false for claims that are lost. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
-  /** The state of a job that is waiting, running, dead or (for seven days, with its result) done. */
-  state(queue: string, id: string): Promise<JobState | undefined>
+  /** How a job ended that is dead, or was done within seven days and had `notify`; undefined for every other. */
+  end(queue: string, id: string): Promise<JobEnd | undefined>
   deadLetters: DeadLetters
 }
 
@@ -168,13 +168,11 @@ export type NewJob = {
   /** The message it belongs to, delivered with the claim. It is retained while the job lives. */
   messageId?: string
   data?: Json
-  /** Unix ms; not before that. A job that is not due holds its lane. */
-  notBefore?: number
   /** Remembers the result and the fact that it ended, and sends the signal `job:ID`. */
   notify?: boolean
 }
 
-export type Claim = { max: number; lease: number; owner: string; limits?: Record<string, number> }
+export type Claim = { max: number; lease: number; limits?: Record<string, number> }
 
 /** `nextDue`: when something may become claimable with no signal (a retry, a lease that runs out). */
 export type ClaimedJobs = { jobs: ClaimedJob[]; nextDue?: number }
@@ -205,10 +203,7 @@ export type Settled = { id: string; token: string; notes?: readonly Note[] } & (
 /** `ambiguous`: a send whose outcome is unknown and that must not be repeated blindly. */
 export type DeadReason = 'attempts' | 'permanent' | 'ambiguous'
 
-export type JobState =
-  | { state: 'waiting' | 'running'; failures: number }
-  | { state: 'done'; result?: Json; at: number }
-  | { state: 'dead'; error: AttemptError; reason: DeadReason }
+export type JobEnd = { state: 'done'; result?: Json } | { state: 'dead'; error: AttemptError }
 
 export type DeadLetter = {
   id: string
@@ -262,7 +257,7 @@ export type Retention = {
 }
 
 export type StoreStats = {
-  journal: { messages: number; bytes?: number; oldestAt?: number }
+  journal: { messages: number; oldestAt?: number }
   receive: { ready: number; leased: number; oldestAt?: number }
   dispatch: { unpumped: number; oldestAt?: number }
   jobs: { queue: string; waiting: number; running: number; dead: number }[]

@@ -74,7 +74,6 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
   }
   const runs = createScheduleRuns({
     store,
-    owner,
     concurrency: deps.concurrency,
     invoke: deps.invoke,
     exists: async ({ id, created }) =>

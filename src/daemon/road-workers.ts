@@ -20,8 +20,6 @@ import type { Transcript } from './transcript.ts'
 /** What moves along on the roads by itself: dispatch, the sending of replies, and skills invoked for events. */
 export function createRoadWorkers(deps: {
   store: Store
-  /** Names this process in claims and leases. */
-  owner: string
   concurrency: number
   router: Router
   gateways: RunningGateways
@@ -33,8 +31,8 @@ export function createRoadWorkers(deps: {
   log: Log
   now(): number
 }) {
-  const { store, owner, concurrency, gateways, roads, manager, transcript, metrics, log, now } = deps
-  const shared = { store, owner, concurrency, log, now }
+  const { store, concurrency, gateways, roads, manager, transcript, metrics, log, now } = deps
+  const shared = { store, concurrency, log, now }
 
   const replies = createOutboxWorker({
     ...shared,

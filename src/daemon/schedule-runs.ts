@@ -33,7 +33,6 @@ const runSchema = scheduleSchema
 
 export function createScheduleRuns(deps: {
   store: Pick<Store, 'jobs' | 'onSignal'>
-  owner: string
   concurrency: number
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   /** Whether the schedule is still there: a deleted one is not tried again. */
@@ -100,7 +99,6 @@ export function createScheduleRuns(deps: {
     worker: createWorker({
       queue: SCHEDULES_QUEUE,
       store,
-      owner: deps.owner,
       concurrency: deps.concurrency,
       limits: () => new Map(),
       lease: CLAIM_LEASE,

@@ -39,7 +39,6 @@ export type DispatchMetrics = {
 
 export type DispatchOptions = {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
-  owner: string
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
   /** Runs the skill of a route. Must end soon after `signal` aborts. */
@@ -144,7 +143,6 @@ export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' |
   const worker = createWorker({
     queue: DISPATCH_QUEUE,
     store,
-    owner: options.owner,
     concurrency: options.concurrency,
     limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
     lease: CLAIM_LEASE,

@@ -20,7 +20,6 @@ export type Sender = Pick<Transport, 'send' | 'probe'>
 
 export type OutboxWorkerOptions = {
   store: Pick<Store, 'jobs' | 'onSignal'>
-  owner: string
   concurrency: number
   /** The gateways that there are now. */
   gateways(): readonly string[]
@@ -133,7 +132,6 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
   return createWorker({
     queue: OUTBOX_QUEUE,
     store: options.store,
-    owner: options.owner,
     concurrency: options.concurrency,
     // A server that hangs must leave places for the replies of other gateways.
     limits: () => {

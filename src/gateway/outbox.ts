@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
 import type { Attachment, Message } from '../core/message.ts'
-import type { JobState, Store } from '../core/store.ts'
+import type { JobEnd, Store } from '../core/store.ts'
 import type { Reply } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
@@ -23,7 +23,7 @@ export type Outbox = {
   /** Sends to an explicit target of a gateway. The caller has checked that the gateway is `open`. */
   sendTo(gateway: string, to: string, sending: Sending): Promise<{ id: string; queued: boolean }>
   /** Waits up to `timeout` ms for the end of a send. */
-  wait(id: string, timeout: number, signal?: AbortSignal): Promise<JobState | undefined>
+  wait(id: string, timeout: number, signal?: AbortSignal): Promise<JobEnd | undefined>
 }
 
 /** The outbox as those see it who put something in; `createOutboxWorker` empties it. */
@@ -50,10 +50,10 @@ export function createOutbox(store: Pick<Store, 'jobs' | 'onSignal'>, now: () =>
     },
     sendTo: (gateway, to, sending) => add({ ...sending, gateway, to, conversation: to }),
     wait: (id, timeout, signal) =>
-      waitFor<JobState>({
+      waitFor<JobEnd>({
         async attempt() {
-          const state = await store.jobs.state(OUTBOX_QUEUE, id)
-          return state?.state === 'done' || state?.state === 'dead' ? { value: state } : {}
+          const end = await store.jobs.end(OUTBOX_QUEUE, id)
+          return end ? { value: end } : {}
         },
         watch: (wake) => store.onSignal(`job:${id}`, wake),
         timeout,

@@ -2,7 +2,7 @@ import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { SendService } from '../core/services.ts'
-import type { JobState } from '../core/store.ts'
+import type { JobEnd } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
 import type { Outbox } from './outbox.ts'
@@ -66,7 +66,7 @@ function keyOf(given: string | undefined, call: Call, newKey: () => string): str
   return newKey()
 }
 
-function receiptOf(state: JobState | undefined): { receipt?: Json } {
+function receiptOf(state: JobEnd | undefined): { receipt?: Json } {
   const receipt = state?.state === 'done' ? pathGet(state.result, 'receipt') : undefined
   return receipt === undefined ? {} : { receipt: toJson(receipt) }
 }

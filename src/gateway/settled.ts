@@ -18,11 +18,11 @@ export function waitUntilSettled(
 ): Promise<SettledDispatch | undefined> {
   return waitFor<SettledDispatch>({
     async attempt() {
-      const state = await store.jobs.state(DISPATCH_QUEUE, messageId)
-      if (state?.state === 'dead') return { value: { outcome: 'failed', replies: 0 } }
-      if (state?.state !== 'done') return { retryAt: undefined }
-      const unrouted = pathGet(state.result, 'outcome') === 'unrouted'
-      const replies = Number(pathGet(state.result, 'replies') ?? 0)
+      const end = await store.jobs.end(DISPATCH_QUEUE, messageId)
+      if (!end) return { retryAt: undefined }
+      if (end.state === 'dead') return { value: { outcome: 'failed', replies: 0 } }
+      const unrouted = pathGet(end.result, 'outcome') === 'unrouted'
+      const replies = Number(pathGet(end.result, 'replies') ?? 0)
       return { value: { outcome: unrouted ? 'unrouted' : 'done', replies } }
     },
     watch: (wake) => store.onSignal(`job:${messageId}`, wake),

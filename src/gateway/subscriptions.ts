@@ -58,7 +58,6 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
  */
 export function createSubscriptionRunner(options: {
   store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
-  owner: string
   invoke(ref: string, event: unknown, signal: AbortSignal, rootId: string): Promise<unknown>
   log: Log
   now(): number
@@ -73,7 +72,6 @@ export function createSubscriptionRunner(options: {
   const worker = createWorker({
     queue: QUEUE,
     store,
-    owner: options.owner,
     concurrency: 16,
     limits: () => new Map(),
     lease: HANDOVER_LEASE,

@@ -34,7 +34,6 @@ export type Worker = {
 export type WorkerOptions = {
   queue: string
   store: Pick<Store, 'jobs' | 'onSignal'>
-  owner: string
   /** Jobs at once in this process. */
   concurrency: number
   /** Jobs at once of each group; groups it does not name are bounded by `concurrency` only. */
@@ -100,8 +99,8 @@ export function createWorker(options: WorkerOptions): Worker {
           await bell.sleep()
           continue
         }
-        const { lease, owner } = options
-        const { jobs, nextDue } = await store.jobs.claim(queue, { max, lease, owner, limits: room() })
+        const { lease } = options
+        const { jobs, nextDue } = await store.jobs.claim(queue, { max, lease, limits: room() })
         for (const job of jobs) begin(job)
         isIdle = jobs.length === 0
         if (isIdle) tellIdle()

@@ -179,7 +179,7 @@ describe('dispatch', () => {
     const id = await accept()
     await store.jobs.add(DISPATCH_QUEUE, [{ id, lane: 'demo/c1', group: 'all', messageId: id }])
     // A holder that dies: its claim runs out.
-    await store.jobs.claim(DISPATCH_QUEUE, { max: 1, lease: 1, owner: 'dead' })
+    await store.jobs.claim(DISPATCH_QUEUE, { max: 1, lease: 1 })
     start()
     await noted(id, 'dead')
     assert.equal(attempts.length, 0)
@@ -192,7 +192,7 @@ describe('dispatch', () => {
     await noted(await accept(), 'unrouted')
     assert.deepEqual(counts, [' unrouted'])
     const awaited = await accept({ data: { respond: 'result' } })
-    const state = await until(() => store.jobs.state(DISPATCH_QUEUE, awaited), 'the job')
+    const state = await until(() => store.jobs.end(DISPATCH_QUEUE, awaited), 'the job')
     assert.ok(state)
     await noted(awaited, 'unrouted')
   })

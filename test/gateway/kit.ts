@@ -50,7 +50,7 @@ export function routeOf(parts: Partial<Route> = {}): Route {
 
 /** What every worker of a test needs. */
 export function partsOf(store: Store) {
-  return { store, owner: 'me', concurrency: 10, log: createMemoryLog(), now: Date.now }
+  return { store, concurrency: 10, log: createMemoryLog(), now: Date.now }
 }
 
 /** Starts it, until the end of the test. */

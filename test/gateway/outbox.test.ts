@@ -113,14 +113,15 @@ describe('the outbox', () => {
     const outbox = await atWork(t, () => sender)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     const state = await outbox.wait(id, 10_000)
-    assert.equal(state?.state === 'dead' && state.reason, 'permanent')
+    assert.equal(state?.state === 'dead' && state.error.code, 'send_rejected')
+    assert.equal((await outbox.store.jobs.deadLetters.get(id))?.reason, 'permanent')
     assert.deepEqual([attempts(), outbox.outcomes], [1, ['dead']])
   })
 
   /** A send whose process died: nobody knows whether it arrived. */
   async function lostSend(store: Store, outbox: ReturnType<typeof outboxOf>) {
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
-    await store.jobs.claim('outbox', { max: 1, lease: 1, owner: 'dead' })
+    await store.jobs.claim('outbox', { max: 1, lease: 1 })
     outbox.start()
     return outbox.wait(id, 10_000)
   }
@@ -145,7 +146,8 @@ describe('the outbox', () => {
     const { sent, sender } = recorder()
     const outbox = outboxOf(t, store, () => ({ ...sender, probe: async () => ({ sent: 'unknown' }) }))
     const state = await lostSend(store, outbox)
-    assert.equal(state?.state === 'dead' && state.reason, 'ambiguous')
+    assert.equal(state?.state, 'dead')
+    assert.equal((await store.jobs.deadLetters.list({ limit: 1 }))[0]?.reason, 'ambiguous')
     assert.equal(sent.length, 0)
   })
 
@@ -199,9 +201,8 @@ describe('the outbox', () => {
     const outbox = await atWork(t, () => undefined)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     await until(async () => {
-      const { nextDue = 0 } = await outbox.store.jobs.claim('outbox', { max: 0, lease: 1000, owner: 'test' })
-      const state = await outbox.store.jobs.state('outbox', id)
-      return state?.state === 'waiting' && state.failures === 0 && nextDue > Date.now() + 1000
+      const { nextDue = 0 } = await outbox.store.jobs.claim('outbox', { max: 0, lease: 1000 })
+      return (await outbox.store.jobs.end('outbox', id)) === undefined && nextDue > Date.now() + 1000
     }, 'a reply that waits for its gateway')
   })
 

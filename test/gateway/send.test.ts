@@ -3,13 +3,13 @@ import { describe, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
-import type { JobState } from '../../src/core/store.ts'
+import type { JobEnd } from '../../src/core/store.ts'
 import type { Sending } from '../../src/gateway/outbox.ts'
 import { createSend } from '../../src/gateway/send.ts'
 import { messageOf } from '../skills/support/message.ts'
 import { callOf } from './kit.ts'
 
-function stage(state?: JobState) {
+function stage(state?: JobEnd) {
   const sent: { where: string; key: string; data?: JsonObject }[] = []
   const keys = new Set<string>()
   const add = (where: string, { key, data }: Sending) => {
@@ -90,14 +90,14 @@ describe('gateway-send', () => {
   })
 
   test('gives the receipt to whoever waits for it, and throws where the send was refused', async () => {
-    const done = stage({ state: 'done', at: 0, result: { receipt: { id: 'r' } } })
+    const done = stage({ state: 'done', result: { receipt: { id: 'r' } } })
     assert.deepEqual(await done.send({ text: 'a', wait: 10 }, inside()), {
       key: 'm1:r:0',
       sent: true,
       duplicate: false,
       receipt: { id: 'r' },
     })
-    const dead = stage({ state: 'dead', reason: 'permanent', error: { at: 0, code: 'x', message: '403' } })
+    const dead = stage({ state: 'dead', error: { at: 0, code: 'x', message: '403' } })
     await assert.rejects(dead.send({ text: 'a', wait: 10 }, inside()), /chat.*403/)
     assert.equal((await stage().send({ text: 'a', wait: 10 }, inside())).sent, false)
   })

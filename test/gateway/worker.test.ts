@@ -123,7 +123,7 @@ describe('a worker', () => {
     const worker = work(t, store, { run: runs.run })
     await until(() => runs.under().length === 1, 'the run')
     await worker.stop(10)
-    const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1000, owner: 'next' })
+    const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1000 })
     assert.deepEqual([jobs[0]?.id, jobs[0]?.failures, jobs[0]?.lost], ['a', 0, 0])
   })
 
@@ -166,7 +166,7 @@ describe('a worker', () => {
     await store.jobs.add('q', [job('bad')])
     const error = { at: 0, code: 'x', message: 'x' }
     for (let attempt = 0; attempt < 9; attempt++) {
-      const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1000, owner: 'before' })
+      const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1000 })
       await store.jobs.settle(
         'q',
         jobs.map(({ id, token }) => ({ id, token, outcome: 'retry', delay: 0, error })),

@@ -190,7 +190,6 @@ test('a run that version 0.1 queued is done, with the rights of who made its sch
   const invoked = Promise.withResolvers<{ name: string; args: unknown; options: InvokeOptions }>()
   const { worker } = createScheduleRuns({
     store,
-    owner: 'a',
     concurrency: 1,
     invoke: async (name, args, options) => invoked.resolve({ name, args, options }),
     exists: async (schedule) => schedule.id === 'schedule-1' && schedule.created === created,

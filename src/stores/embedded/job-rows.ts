@@ -2,7 +2,7 @@ import type { Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
 import type { AttemptError, NewJob } from '../../core/store.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, maybeJson, maybeText, type Row, text, toJson } from './sql.ts'
+import { int, maybeJson, maybeText, type Row, text, toJson } from './sql.ts'
 
 /**
  * Adds a job at the end of its lane: as its head (state 1) where the lane is empty, else behind (0). False: that id is
@@ -10,20 +10,19 @@ import { int, maybeInt, maybeJson, maybeText, type Row, text, toJson } from './s
  * journal.
  */
 export function insertJob(parts: Parts, queue: number, name: string, job: NewJob, kept?: string): boolean {
-  const { id, lane, group, messageId, data, notBefore, notify } = job
+  const { id, lane, group, messageId, data, notify } = job
   const { changes } = parts
-    .sql(`INSERT INTO job (queue, id, lane, grp, state, due, notify, not_before, message, message_id, data, kept)
+    .sql(`INSERT INTO job (queue, id, lane, grp, state, due, notify, message, message_id, data, kept)
       VALUES (?1, ?2, ?3, ?4, NOT EXISTS (SELECT 1 FROM job WHERE queue = ?1 AND lane = ?3),
-        ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        ?5, ?6, ?7, ?8, ?9, ?10)
       ON CONFLICT (queue, id) DO NOTHING`)
     .run(
       queue,
       id,
       lane,
       group,
-      Math.max(parts.now(), notBefore ?? 0),
+      parts.now(),
       notify ? 1 : 0,
-      notBefore ?? null,
       (messageId === undefined ? undefined : positionOf(messageId)) ?? null,
       messageId ?? null,
       toJson(data),
@@ -42,8 +41,6 @@ export function toJob(row: Row): NewJob {
   if (data !== undefined) job.data = data
   const messageId = maybeText(row.message_id)
   if (messageId !== undefined) job.messageId = messageId
-  const notBefore = maybeInt(row.not_before)
-  if (notBefore !== undefined) job.notBefore = notBefore
   if (int(row.notify) === 1) job.notify = true
   return job
 }

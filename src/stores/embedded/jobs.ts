@@ -1,5 +1,6 @@
 import { makeId } from '../../core/message-id.ts'
-import type { DeadLetter, DeadLetters, JobState, Jobs, NewJob } from '../../core/store.ts'
+import type { DeadLetter, DeadLetters, JobEnd, Jobs, NewJob } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { lastOf, toReason } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
 import { errorsOf, insertJob, keptMessage, toJob } from './job-rows.ts'
@@ -29,22 +30,18 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
     return { added }
   }
 
-  function state(queue: number, id: string): JobState | undefined {
-    const job = sql('SELECT state, failures FROM job WHERE queue = ? AND id = ?').get(queue, id)
-    if (job) return { state: int(job.state) === 2 ? 'running' : 'waiting', failures: int(job.failures) }
-    const dead = sql('SELECT reason, errors FROM dead WHERE queue = ? AND id = ?').get(queue, id)
-    if (dead) return { state: 'dead', error: lastOf(errorsOf(dead)), reason: toReason(text(dead.reason)) }
-    const finished = sql('SELECT at, result FROM done WHERE queue = ? AND id = ? AND at > ?')
+  function end(queue: number, id: string): JobEnd | undefined {
+    const dead = sql('SELECT errors FROM dead WHERE queue = ? AND id = ?').get(queue, id)
+    if (dead) return { state: 'dead', error: lastOf(errorsOf(dead)) }
+    const finished = sql('SELECT result FROM done WHERE queue = ? AND id = ? AND at > ?')
     const done = finished.get(queue, id, parts.now() - KEY_AGE)
-    if (!done) return undefined
-    const result = maybeJson(done.result)
-    return { state: 'done', at: int(done.at), ...(result === undefined ? {} : { result }) }
+    return done && { state: 'done', ...defined({ result: maybeJson(done.result) }) }
   }
 
   return {
     add: (queue, jobs) => writer.write(() => jobs.map((job) => addOne(queue, job))),
     ...createClaims(parts, journal),
-    state: (queue, id) => read(() => state(queues.find(queue) ?? 0, id)),
+    end: (queue, id) => read(() => end(queues.find(queue) ?? 0, id)),
     deadLetters: createDeadLetters(parts),
   }
 }

@@ -14,11 +14,9 @@ export function createStats({ sql, counters, read }: Parts): () => Promise<Store
     read(() => {
       const pump = counters.get('pump')
       const ready = sql(OLDEST).get()
-      const bytes =
-        int(sql('PRAGMA page_count').get()?.page_count) * int(sql('PRAGMA page_size').get()?.page_size)
       const leased = int(sql('SELECT count(*) AS count FROM leased').get()?.count)
       return {
-        journal: withAge({ messages: counters.get('messages'), bytes }, after(0)),
+        journal: withAge({ messages: counters.get('messages') }, after(0)),
         receive: withAge({ ready: counters.get('ready'), leased }, ready && after(int(ready.seq) - 1)),
         dispatch: withAge({ unpumped: counters.get('journal') - pump }, after(pump)),
         jobs: sql('SELECT id, name FROM queue ORDER BY name')

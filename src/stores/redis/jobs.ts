@@ -6,13 +6,13 @@ import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf } from './reply.ts'
 import type { Server } from './scripts.ts'
-import { claimedJob, deadLetter, stateOf } from './stored-job.ts'
+import { claimedJob, deadLetter, endOf } from './stored-job.ts'
 
 /** How many jobs one call claims at most; a message comes with each. */
 const MAX_CLAIM = 256
 
 export function createJobs(server: Server): Jobs {
-  const { run, now } = server
+  const { run, call, now } = server
   const { main } = server.roots
   const handOver = createHandOver()
 
@@ -24,7 +24,7 @@ export function createJobs(server: Server): Jobs {
 
   return {
     add: async (queue, jobs) => {
-      const items = jobs.map((job) => jobArgs(job, now(), digest(job.id)))
+      const items = jobs.map((job) => jobArgs(job, digest(job.id)))
       return (await each('jobs-add', [queue, '', ''], items)).map((added) => ({ added }))
     },
     claim: async (queue, { max, lease, limits = {} }) => {
@@ -44,7 +44,14 @@ export function createJobs(server: Server): Jobs {
         [queue],
         claims.map(({ id, token }) => [id, token, 'renew', lease, '', '', '', '']),
       ),
-    state: async (queue, id) => stateOf(await run('jobs-state', main, queue, id)),
+    end: async (queue, id) => {
+      const base = `${main}jobs:${queue}:`
+      const [errors, done] = await Promise.all([
+        call('HGET', `${base}dead:${id}`, 'e'),
+        call('GET', `${base}done:${id}`),
+      ])
+      return endOf(errors, done, now())
+    },
     deadLetters: createDeadLetters(server),
   }
 }
@@ -63,7 +70,7 @@ function createDeadLetters({ run, roots: { main } }: Server): DeadLetters {
 }
 
 /** A job as `add_job` of `lua/lib/lanes.lua` takes it. */
-export function jobArgs(job: NewJob, now: number, seen: string): Args {
+export function jobArgs(job: NewJob, seen: string): Args {
   const position = job.messageId === undefined ? undefined : positionOf(job.messageId)
   return [
     job.id,
@@ -72,7 +79,6 @@ export function jobArgs(job: NewJob, now: number, seen: string): Args {
     job.messageId ?? '',
     position ?? '',
     job.data === undefined ? '' : JSON.stringify(job.data),
-    job.notBefore === undefined ? '' : job.notBefore - now,
     job.notify ? '1' : '',
     seen,
   ]

@@ -65,7 +65,7 @@ export function createJournal({ run, roots: { main }, now }: Server): Journal {
     },
 
     pumped: async (from, to, jobs) => {
-      const args = jobs.flatMap((job) => jobArgs(job, now(), ''))
+      const args = jobs.flatMap((job) => jobArgs(job, ''))
       return !isNothing(await run('jobs-add', main, 'dispatch', from, to, ...args))
     },
   }

@@ -1,4 +1,4 @@
-import type { AttemptError, ClaimedJob, DeadLetter, JobState } from '../../core/store.ts'
+import type { AttemptError, ClaimedJob, DeadLetter, JobEnd } from '../../core/store.ts'
 import { lastOf, toReason } from '../shared/values.ts'
 import { entryOf, messageOf, storedMessage } from './codec.ts'
 import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
@@ -32,16 +32,15 @@ export function claimedJob(reply: unknown): ClaimedJob {
   }
 }
 
-/** The answer of `jobs-state`. */
-export function stateOf(reply: unknown): JobState | undefined {
-  if (isNothing(reply)) return undefined
-  const [state, first, second] = listOf(reply).map(textOf)
-  if (state === 'dead') return { state, error: lastOf(errorsOf(second)), reason: toReason(first) }
-  if (state === 'done') {
-    const done = { state, at: Number(first) } as const
-    return second ? { ...done, result: JSON.parse(second) } : done
-  }
-  return { state: state === 'running' ? 'running' : 'waiting', failures: Number(first) }
+/** How long a result is kept. */
+const DONE_AGE = 7 * 24 * 60 * 60 * 1_000
+
+/** How a job ended: by the errors of its dead letter, or by its result as `jobs-settle` keeps it. */
+export function endOf(errors: unknown, done: unknown, now: number): JobEnd | undefined {
+  if (!isNothing(errors)) return { state: 'dead', error: lastOf(errorsOf(textOf(errors))) }
+  const [, at, result] = /^(\d+) (.*)$/.exec(isNothing(done) ? '' : textOf(done)) ?? []
+  if (now - Number(at) < DONE_AGE) return { state: 'done', ...(result && { result: JSON.parse(result) }) }
+  return undefined
 }
 
 /** A dead letter as `dead` returns it. */

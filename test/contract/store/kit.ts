@@ -150,7 +150,7 @@ export async function claimJobs(
   options: { max?: number; lease?: number; limits?: Record<string, number> } = {},
 ) {
   const { max = 100, lease = MINUTE, limits } = options
-  return store.jobs.claim(queue, { max, lease, owner: 'me', ...(limits ? { limits } : {}) })
+  return store.jobs.claim(queue, { max, lease, ...(limits ? { limits } : {}) })
 }
 
 /** Claims exactly one job. */

@@ -5,7 +5,7 @@ import { claimJobs, failure, job, MINUTE, SECOND, type StoreFactory, withStore }
 
 type Outcome = 'done' | 'retry' | 'release' | 'dead'
 type Command =
-  | { do: 'add'; lane: number; later: boolean }
+  | { do: 'add'; lane: number }
   | { do: 'claim'; max: number }
   | { do: 'settle'; place: number; outcome: Outcome }
   | { do: 'renew'; place: number }
@@ -16,7 +16,7 @@ type ModelJob = { id: string; due: number; failures: number; lost: number; token
 const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constant('add' as const), lane: fc.nat(2), later: fc.boolean() }),
+    arbitrary: fc.record({ do: fc.constant('add' as const), lane: fc.nat(2) }),
   },
   {
     weight: 3,
@@ -57,9 +57,8 @@ export function laneModel(factory: StoreFactory, runs: number): void {
             if (each.do === 'add') {
               const lane = `lane ${each.lane}`
               const id = `job ${serial++}`
-              const due = each.later ? now() + SECOND : now()
-              await store.jobs.add('q', [job(id, lane, each.later ? { notBefore: due } : {})])
-              const made = { id, due, failures: 0, lost: 0, until: 0 }
+              await store.jobs.add('q', [job(id, lane)])
+              const made = { id, due: now(), failures: 0, lost: 0, until: 0 }
               lanes.set(lane, [...(lanes.get(lane) ?? []), made])
             } else if (each.do === 'wait') {
               advance(each.ms)

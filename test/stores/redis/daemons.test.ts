@@ -66,7 +66,7 @@ describe('three daemons on one cluster', () => {
     const ran: string[] = []
     const work = async (each: Store, index: number) => {
       for (;;) {
-        const request = { max: 3, lease: 60_000, owner: `daemon ${index}` }
+        const request = { max: 3, lease: 60_000 }
         const { jobs } = await each.jobs.claim('dispatch', request)
         ran.push(...jobs.map(({ message }) => message?.text ?? ''))
         const outcomes = jobs.map(({ id, token }) => ({ id, token, outcome: 'done' as const }))

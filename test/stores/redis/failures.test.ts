@@ -144,11 +144,11 @@ describe('a Redis that fails', () => {
   test('a claim whose answer was lost is given back, and is neither failed nor lost', async () => {
     await store.jobs.add('heard', [{ id: 'a', lane: 'l', group: 'g' }])
     server.freeze()
-    const unheard = store.jobs.claim('heard', { max: 1, lease: 60_000, owner: 'me' })
+    const unheard = store.jobs.claim('heard', { max: 1, lease: 60_000 })
     await assert.rejects(unheard, { code: 'store_unavailable' })
     server.resume()
     await until(answers, 'an answer')
-    const { jobs } = await store.jobs.claim('heard', { max: 1, lease: 60_000, owner: 'me' })
+    const { jobs } = await store.jobs.claim('heard', { max: 1, lease: 60_000 })
     assert.deepEqual([jobs[0]?.id, jobs[0]?.lost, jobs[0]?.failures], ['a', 0, 0])
   })
 
@@ -159,7 +159,7 @@ describe('a Redis that fails', () => {
       'many',
       Array.from({ length: 250 }, (_, each) => ({ id: `${each}`, lane: `${each}`, group: 'g' })),
     )
-    const { jobs } = await store.jobs.claim('many', { max: 250, lease: 60_000, owner: 'me' })
+    const { jobs } = await store.jobs.claim('many', { max: 250, lease: 60_000 })
     await store.jobs.settle(
       'many',
       jobs.map(({ id, token }) => ({ id, token, ...dead })),

@@ -16,7 +16,7 @@ local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'time')
 local position = tonumber(meta[1] or 0)
 local time = math.max(now, tonumber(meta[2] or 0))
-local first, bytes = position, 0
+local first = position
 local answers, gateways = { time }, {}
 -- Most messages were received now; formatting numbers is slow.
 local time_text = string.format('%.0f', time)
@@ -33,7 +33,6 @@ for i = 4, #ARGV, 6 do
     local head = time_text .. ' ' .. tail .. ' ' .. offset .. (is_topic and '' or ' ' .. conversation .. ' ' .. gateway)
     redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
     if not is_topic then
-      bytes = bytes + #payload
       gateways[gateway] = true
       redis.call('XADD', root .. 'receive:' .. gateway, entry, '', '')
       if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
@@ -49,7 +48,6 @@ if is_topic then
   redis.call('PERSIST', root .. 'meta')
   signal({ 'topic:' .. topic })
 else
-  redis.call('HINCRBY', root .. 'meta', 'bytes', bytes)
   for gateway in pairs(gateways) do redis.call('SADD', root .. 'gateways', gateway) end
   signal({ 'journal', 'receive', 'topic:gateway-message' })
 end

@@ -13,7 +13,7 @@ end
 local queue = open_queue(ARGV[3])
 local answers, added = {}, false
 for i = 6, #ARGV, JOB_ARGS do
-  local digest, answer = ARGV[i + 8], 0
+  local digest, answer = ARGV[i + 7], 0
   if not (digest ~= '' and seen_get(queue.base .. 'seen:', digest)) and add_job(queue, i) then
     if digest ~= '' then seen_put(queue.base .. 'seen:', digest, '') end
     answer, added = 1, true

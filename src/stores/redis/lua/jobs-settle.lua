@@ -19,7 +19,6 @@ end
 
 local function wait(id, group, delay, score)
   if delay > 0 then
-    redis.call('HSET', base .. 'job:' .. id, 'b', now + delay)
     add_later(queue, base .. 'delayed', now + delay, id)
   else
     make_ready(queue, id, group, score)

@@ -2,7 +2,7 @@
 -- Counts. Writes nothing; costs a few calls per gateway and queue, whatever the backlog.
 --
 -- Returns  `StoreStats` of src/core/store.ts as JSON; an empty list of queues is an empty object there
-local meta = redis.call('HMGET', root .. 'meta', 'end', 'cursor', 'bytes')
+local meta = redis.call('HMGET', root .. 'meta', 'end', 'cursor')
 local cursor = tonumber(meta[2] or 0)
 
 local function time_from(position)
@@ -32,9 +32,8 @@ local function jobs()
 end
 
 local unpumped = tonumber(meta[1] or 0) - cursor
-local messages, bytes = redis.call('XLEN', root .. 'journal'), tonumber(meta[3] or 0)
 return cjson.encode({
-  journal = { messages = messages, bytes = bytes, oldestAt = time_from('-') },
+  journal = { messages = redis.call('XLEN', root .. 'journal'), oldestAt = time_from('-') },
   receive = receive(),
   dispatch = { unpumped = unpumped, oldestAt = unpumped > 0 and time_from((cursor + 1) .. '-0') or nil },
   jobs = jobs(),

@@ -14,20 +14,19 @@ local slice = redis.call('XRANGE', journal, ARGV[3] .. '-0', '+', 'COUNT', ARGV[
 if #slice == 0 then return { 0, 0 } end
 local cursor = tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
 local over = redis.call('XLEN', journal) - ARGV[6]
-local removed, bytes, go_on = 0, 0, 0
+local removed, go_on = 0, 0
 
 local needed = {}
 local last = position_of(slice[#slice][1])
 local needs = redis.call('ZRANGEBYSCORE', root .. 'needs', ARGV[3], last, 'WITHSCORES')
 for i = 2, #needs, 2 do needed[tonumber(needs[i])] = true end
 
-local function remove(position, gateway, conversation, payload)
+local function remove(position, gateway, conversation)
   redis.call('XDEL', journal, position .. '-0')
   make_unavailable(gateway, conversation, position)
   local held = redis.call('ZRANGEBYSCORE', root .. 'receive-holders', position, position)
   for _, receipt in ipairs(held) do end_lease(receipt) end
   removed = removed + 1
-  bytes = bytes + #payload
 end
 
 for _, entry in ipairs(slice) do
@@ -40,7 +39,7 @@ for _, entry in ipairs(slice) do
   local gateway, conversation = origin_of(entry)
   local expired = old >= (tonumber(ages[gateway]) or age)
   if not needed[position] and (expired or over > removed) then
-    remove(position, gateway, conversation, entry[2][4])
+    remove(position, gateway, conversation)
   end
 end
 
@@ -55,8 +54,5 @@ local function drop_notes()
   redis.call('HSET', root .. 'meta', 'notes', stop)
 end
 
-if removed > 0 then
-  redis.call('HINCRBY', root .. 'meta', 'bytes', -bytes)
-  drop_notes()
-end
+if removed > 0 then drop_notes() end
 return { removed, go_on }

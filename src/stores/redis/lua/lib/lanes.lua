@@ -1,5 +1,5 @@
 -- Jobs in lanes. Below `jobs:<queue>:` lie
---   job:<id>       hash: l lane, g group, b due (ms), m message id, v its position, d data,
+--   job:<id>       hash: l lane, g group, m message id, v its position, d data,
 --                  n notify, f failures, x lost claims, e errors (JSON list), k token of the claim, and
 --                  h p the message itself where the job comes from a dead letter
 --   lane:<lane>    list of job ids; only its head may be ready, delayed or claimed
@@ -7,7 +7,7 @@
 --   delayed        zset of heads by when they are due;   claims: zset of claimed heads by expiry
 --   all            zset of all ids by sequence
 -- and below root `queues` (set) and `needs` (zset by position: messages that unfinished jobs need).
-local JOB_ARGS = 9
+local JOB_ARGS = 8
 
 -- A queue for the length of one script. Changes of sorted sets are gathered and written together by
 -- `flush`, which every script must call before it reads them or ends.
@@ -66,32 +66,21 @@ local function make_ready(queue, id, group, score)
   redis.call('SADD', queue.base .. 'groups', group)
 end
 
--- Lets the head of a lane run, now or when it is due. True where it is ready now.
-local function activate(queue, id, group, due)
-  if due > now then
-    add_later(queue, queue.base .. 'delayed', due, id)
-    return false
-  end
-  make_ready(queue, id, group, next_sequence(queue))
-  return true
-end
-
-local function append_to_lane(queue, id, lane, group, position, due)
+local function append_to_lane(queue, id, lane, group, position)
   add_later(queue, queue.base .. 'all', next_sequence(queue), id)
   if position ~= '' then add_later(queue, root .. 'needs', position, queue.name .. ' ' .. id) end
-  if redis.call('RPUSH', queue.base .. 'lane:' .. lane, id) == 1 then activate(queue, id, group, due) end
+  if redis.call('RPUSH', queue.base .. 'lane:' .. lane, id) == 1 then make_ready(queue, id, group, next_sequence(queue)) end
 end
 
 -- Adds the job that stands in ARGV from `i` on: id, lane, group, message id or empty, its position or
--- empty, data as JSON or empty, delay in ms or empty, `1` for notify or empty, digest or empty.
+-- empty, data as JSON or empty, `1` for notify or empty, digest or empty.
 -- False where a job with that id is alive.
 local function add_job(queue, i)
   local id, lane, group, message = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-  local position, data, notify = ARGV[i + 4], ARGV[i + 5], ARGV[i + 7]
+  local position, data, notify = ARGV[i + 4], ARGV[i + 5], ARGV[i + 6]
   local key = queue.base .. 'job:' .. id
   if redis.call('EXISTS', key) == 1 then return false end
-  local due = now + (ARGV[i + 6] == '' and 0 or ARGV[i + 6])
-  local fields = { 'l', lane, 'g', group, 'b', due }
+  local fields = { 'l', lane, 'g', group }
   local function field(name, value)
     if value == '' then return end
     fields[#fields + 1] = name
@@ -102,7 +91,7 @@ local function add_job(queue, i)
   field('d', data)
   field('n', notify)
   redis.call('HSET', key, unpack(fields))
-  append_to_lane(queue, id, lane, group, position, due)
+  append_to_lane(queue, id, lane, group, position)
   return true
 end
 
@@ -115,6 +104,6 @@ local function leave_lane(queue, id, lane, group)
   redis.call('LREM', base .. 'lane:' .. lane, 1, id)
   local head = redis.call('LINDEX', base .. 'lane:' .. lane, 0)
   if not head then return false end
-  local following = redis.call('HMGET', base .. 'job:' .. head, 'g', 'b')
-  return activate(queue, head, following[1], tonumber(following[2]))
+  make_ready(queue, head, redis.call('HGET', base .. 'job:' .. head, 'g'), next_sequence(queue))
+  return true
 end
