@@ -64,7 +64,7 @@ describe('three daemons on one cluster', () => {
     }
     await Promise.all(stores.map(pump))
     const ran: string[] = []
-    const work = async (each: Store, index: number) => {
+    const work = async (each: Store) => {
       for (;;) {
         const request = { max: 3, lease: 60_000 }
         const { jobs } = await each.jobs.claim('dispatch', request)
