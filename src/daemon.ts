@@ -123,6 +123,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     dataDir,
     workbenchDir: workbenchDirOf(config.file),
     logs,
+    scope: () => config.assistant.scope,
     artifacts,
     owner,
     concurrency: CONCURRENCY,

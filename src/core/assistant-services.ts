@@ -7,10 +7,16 @@ const time = z.string().meta({ format: 'date-time' })
 const named = z.string().min(1)
 
 /**
- * A note, `memory-1` and so on. `channel`: the gateway where it was given (with the conversation, where the
- * sender is not verified), or `cli`, `http`, `mcp`. Times are ISO 8601.
+ * A note, `memory-1` and so on. `channel`: where it was given (`channelOf`). `owner`: the identity of whom it belongs to;
+ * `gateway/conversation`, where there is no proof who that is; else (an operator's, or one of before version 2) the channel.
  */
-export const noteSchema = z.strictObject({ id: z.string(), text: z.string(), channel: z.string(), time })
+export const noteSchema = z.strictObject({
+  id: z.string(),
+  text: z.string(),
+  channel: z.string(),
+  owner: z.string(),
+  time,
+})
 export type Note = z.infer<typeof noteSchema>
 
 /** One search that was made, kept under `searches`. `ref` names the note, or when and who of the transcript. */
@@ -99,15 +105,15 @@ export type WorkbenchTask = z.infer<typeof taskSchema>
 
 /**
  * The assistant's durable state. What a method did is durable when it resolves, and in events.jsonl; what adds to it
- * throws `limit_reached` at its bound. A call that began with a message of which the transport cannot tell the sender
- * reaches the notes of its own conversation and no others.
+ * throws `limit_reached` at its bound. Operators reach the notes and conversations of everybody; a person their own, and with
+ * `scope: team` those of their gateway; somebody of whom there is no proof the notes of the own conversation.
  */
 export type AssistantService = {
   /** The same text again is another note. */
   remember(args: { text: string }, call: Call): Promise<Note>
   /** Oldest first; with `query` the notes that contain each of its words; with `limit` the newest so many. */
   recall(args: { query?: string; limit?: number }, call: Call): Promise<Note[]>
-  /** Throws `not_found`. */
+  /** Removes one of one's own. Throws `not_found`. */
   forget(args: { id: string }, call: Call): Promise<Note>
   /** The best of the notes and of the newest messages in the transcript; `in` is one channel. */
   search(args: { query: string; in?: string; limit: number }, call: Call): Promise<Search>
@@ -175,11 +181,6 @@ export type CallInfo = { key: string; time: string; by: string; state: string; e
 /** Where something was asked for: the gateway of the message that it began with, else `cli`, `http`, `mcp`, `code`. */
 export function channelOf({ message, caller }: Call): string {
   return message?.gateway ?? caller.kind
-}
-
-/** The channel to which somebody of whom there is no proof is confined: their own conversation. */
-export function confinedTo({ message }: Call): string | undefined {
-  return message && !message.from.verified ? `${message.gateway}/${message.conversation}` : undefined
 }
 
 const SLIPS = new Set(['usage', 'not_found', 'limit_reached'])

@@ -8,6 +8,7 @@ import { createArtifactSweep } from '../state/artifacts/artifact-sweep.ts'
 import type { ArtifactStore } from '../state/artifacts/artifacts.ts'
 import { createAssistant, type Overview } from '../state/assistant/assistant.ts'
 import { assistantDocument } from '../state/assistant/assistant-state.ts'
+import type { Scope } from '../state/assistant/viewer.ts'
 import { createFileCallJournal } from '../state/ledger/file-journal.ts'
 import { createCallLedger } from '../state/ledger/ledger.ts'
 import { createStoreCallJournal } from '../state/ledger/store-journal.ts'
@@ -38,6 +39,8 @@ export type DurableDeps = {
   /** Where `agent_state.json` and `task_board.json` are. */
   workbenchDir: string
   logs: Logs
+  /** What people see of each other. */
+  scope(): Scope
   artifacts: ArtifactStore
   /** Names this process in leases and claims. */
   owner: string
@@ -57,7 +60,7 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
   const { store, dataDir, logs, owner, log, now } = deps
   const documents = createStateDocuments({ dataDir, store, log, now })
   const state = documents.document(assistantDocument)
-  const assistant = createAssistant({ state, logs, now })
+  const assistant = createAssistant({ state, logs, scope: deps.scope, now })
   const ledger = createCallLedger(
     store.kind === 'redis'
       ? createStoreCallJournal(store.kv)

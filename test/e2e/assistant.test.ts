@@ -10,7 +10,7 @@ import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
-  chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token" } }
+  chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token", bob: "bob's long token" } }
   open: { transport: websocket, path: /open }
 routes:
   - { name: rest, skill: echo }
@@ -139,7 +139,7 @@ describe('the assistant on the command line, with no daemon and no configuration
 
   test('a state from a newer version is left alone and refused with its number', async () => {
     const before = readFileSync(fileOf(site, 'state.json'), 'utf8')
-    const future = before.replace('"schema_version": 1', '"schema_version": 7')
+    const future = before.replace('"schema_version": 2', '"schema_version": 7')
     writeFileSync(fileOf(site, 'state.json'), future)
     const { code, err } = await site.run(['state', 'show'])
     assert.equal(code, 2)
@@ -182,9 +182,28 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, () => {
     assert.match(await unknown('delegate ada: dig'), /^You said/)
     const other = await openChat(t, `${daemon.url}/open`)
     assert.equal(await other('recall tea'), 'No note contains "tea".')
-    const ada = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
-    assert.equal(await ada('recall'), 'memory-1: the milk\nmemory-2: the bread\nmemory-3: the tea')
     assert.equal(await unknown('forget memory-3'), 'Forgot memory-3: the tea')
+  })
+
+  test('people reach their own notes and conversations; the scope team shares them after a reload', async (t) => {
+    const open = (name: string) =>
+      openChat(t, `${daemon.url}/chat?token=${encodeURIComponent(`${name}'s long token`)}`)
+    const [ada, bob] = [await open('ada'), await open('bob')]
+    assert.equal(await ada('remember zanzibar by boat'), 'Stored note memory-4.')
+    assert.match(
+      await ada('search zanzibar'),
+      /^memory-4 .*boat\n.* user \(chat\): remember zanzibar by boat$/,
+    )
+    assert.equal(await bob('search zanzibar'), 'Nothing was found for "zanzibar".')
+    assert.equal(await bob('recall zanzibar'), 'No note contains "zanzibar".')
+    assert.match(await bob('forget memory-4'), /no memory-4/)
+    assert.match(await say(site, 'search boat'), /memory-4 \(chat\)/)
+
+    site.write('routes.yaml', `${ROUTES}assistant: { scope: team }\n`)
+    assert.equal((await site.run(['reload'])).code, 0)
+    assert.equal(await bob('recall zanzibar'), 'memory-4: zanzibar by boat')
+    assert.match(await bob('forget memory-4'), /no memory-4/)
+    assert.match(await ada('forget memory-4'), /^Forgot memory-4/)
   })
 
   test('a worker takes what was delegated, once, and its result is accepted, once', async () => {

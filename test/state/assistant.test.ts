@@ -2,20 +2,28 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import type { Call } from '../../src/core/call.ts'
+import { pathGet } from '../../src/core/json.ts'
 import { createAssistant } from '../../src/state/assistant/assistant.ts'
 import { assistantDocument } from '../../src/state/assistant/assistant-state.ts'
 import { LIMITS } from '../../src/state/assistant/limits.ts'
+import type { Scope } from '../../src/state/assistant/viewer.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { createLogs } from '../../src/state/logs/logs.ts'
 import { callFrom, memoryDir } from './kit.ts'
 
 /** One run of the assistant over a data dir, as the command line makes it. */
-function run(t: TestContext, dir = memoryDir(t)) {
+function run(t: TestContext, dir = memoryDir(t), scope: Scope = 'person') {
   const now = () => Date.UTC(2026, 4, 6, 12)
   const manager = createStateManager({ dir, documents: [assistantDocument], now })
   const logs = createLogs({ dir, now })
   t.after(() => Promise.all([manager.close(), logs.close()]))
-  const assistant = createAssistant({ state: manager.document(assistantDocument), logs, now })
+  const assistant = createAssistant({
+    state: manager.document(assistantDocument),
+    logs,
+    scope: () => scope,
+    now,
+  })
   const stateOf = () => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8'))
   return { assistant, logs, manager, dir, stateOf }
 }
@@ -34,7 +42,13 @@ async function full(t: TestContext, parts: object) {
 }
 
 const notes = (count: number, channel: string) => ({
-  memory: Array.from({ length: count }, (_, i) => ({ id: `memory-${i + 1}`, text: 'x', channel, time })),
+  memory: Array.from({ length: count }, (_, i) => ({
+    id: `memory-${i + 1}`,
+    text: 'x',
+    channel,
+    owner: channel,
+    time,
+  })),
   next_ids: { memory: count + 1 },
 })
 const work = (count: number, status: string) =>
@@ -109,6 +123,95 @@ test('a state.json of another program is taken over, and what has another shape 
     [document.assistant_name, document.extra],
     ['toy-platform', { searches: [{ query: 'x' }] }],
   )
+})
+
+test('a state.json of version 1 is taken over: its notes are their channels’, and nobody’s own', async (t) => {
+  const { assistant, manager, dir } = run(t)
+  const note = (id: string, channel: string) => ({ id, text: id, channel, time })
+  const every = {
+    name: 'x',
+    every: 1000,
+    timezone: 'UTC',
+    misfire: 'once',
+    skill: 'x',
+    args: {},
+    created: time,
+  }
+  const by = { id: 'ada', roles: [] }
+  const old = {
+    ...{ schema_version: 1, assistant_name: 'trivium', searches: [], delegations: [], next_ids: {} },
+    memory: [note('of-cli', 'cli'), note('of-team', 'team'), note('of-open', 'open/c-1')],
+    schedules: [{ id: 'schedule-1', channel: 'chat', by, ...every }],
+  }
+  writeFileSync(join(dir, 'state.json'), JSON.stringify(old))
+  const seen = async (call: Call, { assistant: by } = { assistant }) =>
+    (await by.recall({}, call)).map(({ text }) => text)
+  assert.deepEqual(await seen(cli), ['of-cli', 'of-team', 'of-open'])
+  assert.deepEqual(await seen(callFrom('team')), [])
+  assert.deepEqual(await seen(callFrom('team'), run(t, dir, 'team')), ['of-team'])
+  assert.deepEqual(await seen(callFrom('open', { verified: false })), ['of-open'])
+  const { document } = await manager.load('state')
+  assert.deepEqual(pathGet(document, 'schedules.0.by'), { ...by, id: 'chat:ada' })
+})
+
+describe('people', () => {
+  const alice = callFrom('team', { who: 'alice', conversation: 'hers' })
+  const bob = callFrom('team', { who: 'bob', conversation: 'his' })
+  const mallory = callFrom('mail', { who: 'alice', conversation: 'mail' })
+
+  /** Alice and Bob each told a secret to their gateway, and kept a note. */
+  async function told(t: TestContext, scope?: Scope) {
+    const one = run(t, memoryDir(t), scope)
+    for (const call of [alice, bob, mallory]) {
+      const { gateway: channel, conversation, from } = call.message ?? assert.fail()
+      const meta = { conversation, messageId: `first of ${conversation}`, from: from.id }
+      await one.logs.message({ channel, role: 'user', content: `zanzibar ${conversation}`, meta })
+      const reply = { conversation, inReplyTo: meta.messageId }
+      await one.logs.message({
+        channel,
+        role: 'assistant',
+        content: `yes, zanzibar ${conversation}`,
+        meta: reply,
+      })
+      await one.assistant.remember({ text: `zanzibar note ${conversation}` }, call)
+    }
+    const found = async (call: Call) => {
+      const { results } = await one.assistant.search(search('zanzibar'), call)
+      return results.map(({ text }) => text.replace('zanzibar ', '')).sort()
+    }
+    const recalled = async (call: Call) => (await one.assistant.recall({}, call)).map(({ id }) => id)
+    return { ...one, found, recalled }
+  }
+
+  test('recall, find and forget what is their own, at their own gateway; an operator everything', async (t) => {
+    const { assistant, found, recalled } = await told(t)
+    assert.deepEqual(await recalled(alice), ['memory-1'])
+    assert.deepEqual(await recalled(bob), ['memory-2'])
+    assert.deepEqual(await found(bob), ['his', 'note his', 'yes, his'])
+    assert.equal((await found(cli)).length, 9)
+    await assert.rejects(assistant.forget({ id: 'memory-1' }, bob), { code: 'not_found' })
+    await assert.rejects(assistant.forget({ id: 'memory-1' }, mallory), { code: 'not_found' })
+    await assistant.forget({ id: 'memory-1' }, alice)
+    await assistant.forget({ id: 'memory-2' }, cli)
+    assert.deepEqual(await recalled(cli), ['memory-3'])
+  })
+
+  test('share them within a gateway with the scope team, and still forget only their own', async (t) => {
+    const { assistant, found, recalled } = await told(t, 'team')
+    assert.deepEqual(await recalled(bob), ['memory-1', 'memory-2'])
+    assert.deepEqual(await found(bob), ['hers', 'his', 'note hers', 'note his', 'yes, hers', 'yes, his'])
+    await assert.rejects(assistant.forget({ id: 'memory-1' }, bob), { code: 'not_found' })
+    const partner = { ...bob, caller: { kind: 'route' as const, id: 'team:external:U9' } }
+    assert.deepEqual([await recalled(partner), await found(partner)], [[], []])
+  })
+
+  test('do not find the message that asks', async (t) => {
+    const { assistant, logs } = await told(t)
+    const { id: messageId, conversation } = bob.message ?? assert.fail()
+    const meta = { conversation, messageId, from: 'bob' }
+    await logs.message({ channel: 'team', role: 'user', content: 'search pemba', meta })
+    assert.deepEqual((await assistant.search(search('pemba'), bob)).results, [])
+  })
 })
 
 describe('the assistant', () => {

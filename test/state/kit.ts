@@ -36,8 +36,8 @@ export const toEvent = (message: Message): Event => ({
   timestamp: message.receivedAt,
 })
 
-/** A call on the command line, or with a message that came on this gateway. */
-export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1' } = {}): Call {
+/** A call on the command line, or with a message that somebody wrote on this gateway. */
+export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1', who = 'ada' } = {}): Call {
   const message: Message = {
     id: 'm-1',
     gateway: channel,
@@ -45,7 +45,7 @@ export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1
     conversation,
     key: 'k',
     receivedAt: 0,
-    from: { id: 'ada', ...(verified && { verified }) },
+    from: { id: who, ...(verified && { verified }) },
     text: '',
     data: {},
     attachments: [],
@@ -54,7 +54,8 @@ export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1
   return {
     rootId: 'root',
     trace: 't',
-    caller: { kind: channel === 'cli' ? 'cli' : 'route' },
+    caller:
+      channel === 'cli' ? { kind: 'cli' } : { kind: 'route', ...(verified && { id: `${channel}:${who}` }) },
     ...(channel !== 'cli' && { message }),
     sends: { next: () => 0, count: 0 },
     skill: 'test',

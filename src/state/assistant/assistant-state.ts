@@ -5,7 +5,7 @@ import { jsonSchemaOf } from '../documents/schema.ts'
 import type { DocumentSpec } from '../documents/spec.ts'
 
 const stateSchema = z.strictObject({
-  schema_version: z.literal(1),
+  schema_version: z.literal(2),
   assistant_name: z.string().min(1),
   memory: z.array(noteSchema),
   searches: z.array(searchSchema),
@@ -20,16 +20,19 @@ const stateSchema = z.strictObject({
 /** The content of `state.json`. */
 export type AssistantState = z.infer<typeof stateSchema>
 
-/** The document `state`, bootstrapped empty. Version 0 is a file of another program without `schema_version`. */
+/**
+ * The document `state`, bootstrapped empty. Version 0 is a file of another program without `schema_version`; version 1 did
+ * not know whose a note is.
+ */
 export const assistantDocument: DocumentSpec<AssistantState> = {
   name: 'state',
-  version: 1,
+  version: 2,
   get schema() {
     return jsonSchemaOf(stateSchema)
   },
-  migrations: { 0: fromUnversioned },
+  migrations: { 0: fromUnversioned, 1: withOwners },
   initial: () => ({
-    schema_version: 1,
+    schema_version: 2,
     assistant_name: 'trivium',
     memory: [],
     searches: [],
@@ -66,6 +69,23 @@ function asNote(given: Json, index: number): JsonObject {
     id: String(note.id ?? `memory-${index + 1}`),
     text: String(note.text ?? ''),
     channel: String(note.channel ?? 'cli'),
+    owner: String(note.channel ?? 'cli'),
     time: new Date(time).toISOString(),
   }
+}
+
+/** Of a note only its channel is known, so it is an operator's, or its gateway's. Schedules know their maker and gateway. */
+function withOwners(document: JsonObject): JsonObject {
+  const { memory, schedules } = document
+  return {
+    ...document,
+    memory: changed(memory, (note) => ({ owner: note.channel ?? 'cli', ...note })),
+    schedules: changed(schedules, ({ by, ...rest }) =>
+      isJsonObject(by) ? { ...rest, by: { ...by, id: `${rest.channel}:${by.id}` } } : rest,
+    ),
+  }
+}
+
+function changed(list: Json | undefined, change: (one: JsonObject) => JsonObject): Json {
+  return Array.isArray(list) ? list.map((one) => (isJsonObject(one) ? change(one) : one)) : (list ?? [])
 }

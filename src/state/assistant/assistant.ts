@@ -1,16 +1,15 @@
-import {
-  type AssistantService,
-  channelOf,
-  confinedTo,
-  type Delegation,
-  type Note,
-} from '../../core/assistant-services.ts'
+import { type AssistantService, channelOf, type Delegation } from '../../core/assistant-services.ts'
+import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import { partsOf } from '../../core/identity.ts'
+import { pathGet } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
+import type { LogEntry } from '../logs/log-reader.ts'
 import type { ActivityEntry, Logs } from '../logs/logs.ts'
 import { type AssistantState, nextId } from './assistant-state.ts'
 import { LIMITS, requireRoom } from './limits.ts'
-import { searchTexts } from './search.ts'
+import { recentLines, searchTexts } from './search.ts'
+import { type Scope, viewerOf } from './viewer.ts'
 
 export type Assistant = AssistantService & {
   /** For `trivium status`. */
@@ -31,13 +30,15 @@ const KEPT_FINISHED = 500
 /** Characters that a recorded search shows of each thing found. */
 const SHOWN = 500
 
-/** Makes the assistant over `state.json` and the logs. `now` is Unix ms. */
+/** Makes the assistant over `state.json` and the logs. `scope` is asked for each call; `now` is Unix ms. */
 export function createAssistant(deps: {
   state: StateDocument<AssistantState>
   logs: Pick<Logs, 'event' | 'newestMessages'>
+  scope?: () => Scope
   now?: () => number
 }): Assistant {
-  const { state, logs, now = Date.now } = deps
+  const { state, logs, scope = () => 'person', now = Date.now } = deps
+  const viewer = (call: Call) => viewerOf(call, scope())
   const time = () => new Date(now()).toISOString()
 
   /** Changes the state, then notes it; the entry says only what has become durable. */
@@ -61,17 +62,15 @@ export function createAssistant(deps: {
 
   return {
     remember({ text }, call) {
-      const channel = confinedTo(call) ?? channelOf(call)
+      const channel = channelOf(call)
+      const { owner } = viewer(call)
       return change(
         (draft) => {
           requireRoom(LIMITS.note, text)
           requireRoom(LIMITS.notes, draft.memory.length)
-          if (confinedTo(call)) {
-            // Their channel is a conversation: `gateway/conversation`.
-            const unproven = draft.memory.filter((note) => note.channel.includes('/'))
-            requireRoom(LIMITS.unprovenNotes, unproven.length)
-          }
-          const note = { id: nextId(draft, 'memory'), text, channel, time: time() }
+          if (isUnproven(owner))
+            requireRoom(LIMITS.unprovenNotes, draft.memory.filter((note) => isUnproven(note.owner)).length)
+          const note = { id: nextId(draft, 'memory'), text, channel, owner, time: time() }
           draft.memory.push(note)
           return note
         },
@@ -79,22 +78,22 @@ export function createAssistant(deps: {
       )
     },
     async recall({ query = '', limit }, call) {
-      const channel = confinedTo(call)
+      const { sees } = viewer(call)
       const words = query.toLowerCase().split(/\s+/).filter(Boolean)
       const { memory } = (await state.load()).document
       const found = memory.filter(
-        (note) =>
-          (channel === undefined || note.channel === channel) &&
-          words.every((word) => note.text.toLowerCase().includes(word)),
+        (note) => sees(note.owner) && words.every((word) => note.text.toLowerCase().includes(word)),
       )
       return limit === undefined ? found : found.slice(-limit)
     },
     forget({ id }, call) {
-      const channel = confinedTo(call)
+      const { owns } = viewer(call)
       return change(
         (draft) => {
-          const isMeant = (one: Note) => one.id === id && (channel === undefined || one.channel === channel)
-          const note = found(draft.memory.find(isMeant), id)
+          const note = found(
+            draft.memory.find((one) => one.id === id && owns(one.owner)),
+            id,
+          )
           draft.memory = draft.memory.filter((one) => one !== note)
           return note
         },
@@ -103,8 +102,16 @@ export function createAssistant(deps: {
     },
     async search({ query, in: within, limit }, call) {
       requireRoom(LIMITS.query, query)
-      const from = { notes: (await state.load()).document.memory, logs }
-      const whole = await searchTexts(query, from, { channel: confinedTo(call) ?? within, limit })
+      const { sees, linesOf } = viewer(call)
+      const mayRead = await linesOf(recentLines(logs))
+      const from = {
+        notes: (await state.load()).document.memory.filter((note) => sees(note.owner)),
+        lines: recentLines(logs),
+        // What asks is in the transcript already.
+        isSeen: (line: LogEntry) =>
+          mayRead(line) && pathGet(line.meta, 'messageId') !== (call.message?.id ?? null),
+      }
+      const whole = await searchTexts(query, from, { channel: within, limit })
       const results = whole.map((one) => ({ ...one, text: shortened(one.text) }))
       const channel = channelOf(call)
       return await change(
@@ -197,6 +204,11 @@ export function createAssistant(deps: {
       }
     },
   }
+}
+
+/** Their notes belong to a conversation. */
+function isUnproven(owner: string): boolean {
+  return partsOf(owner).gateway === '' && owner.includes('/')
 }
 
 function isOpen({ status }: Delegation): boolean {

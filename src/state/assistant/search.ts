@@ -1,4 +1,5 @@
 import type { Note, Search } from '../../core/assistant-services.ts'
+import type { LogEntry } from '../logs/log-reader.ts'
 import type { Logs } from '../logs/logs.ts'
 
 type Found = Search['results'][number]
@@ -7,19 +8,27 @@ type Text = Omit<Found, 'score'>
 /** Messages that a search looks through: the newest. */
 const SEARCHED = 50_000
 
+/** The part of the transcript that is searched, newest first. */
+export async function* recentLines(logs: Pick<Logs, 'newestMessages'>): AsyncGenerator<LogEntry> {
+  let read = 0
+  for await (const line of logs.newestMessages()) {
+    if (++read > SEARCHED) return
+    yield line
+  }
+}
+
 /**
- * The best matches among notes and the newest messages, newest first where they are equally good. Each word of the
- * query has to be there, as the beginning of a word; case and accents do not matter.
+ * The best matches among notes and lines, newest first where they are equally good. Each word of the query has to be
+ * there, as the beginning of a word; case and accents do not matter.
  */
 export async function searchTexts(
   query: string,
-  from: { notes: readonly Note[]; logs: Pick<Logs, 'newestMessages'> },
+  from: { notes: readonly Note[]; lines: AsyncIterable<LogEntry>; isSeen(line: LogEntry): boolean },
   { channel, limit }: { channel: string | undefined; limit: number },
 ): Promise<Found[]> {
   const words = wordsOf(query)
   if (words.length === 0) return []
   let best: Found[] = []
-  let searched = 0
   const consider = (text: Text) => {
     if (channel !== undefined && text.channel !== channel) return
     const score = scoreOf(text.text, words)
@@ -27,11 +36,10 @@ export async function searchTexts(
     best.push({ ...text, score })
     if (best.length > limit * 10) best = ranked(best, limit)
   }
-  for await (const { time, role, content, channel: where } of from.logs.newestMessages()) {
-    searched += 1
-    if (searched > SEARCHED) break
-    const ref = `${time} ${String(role)}`
-    consider({ source: 'message', ref, text: String(content), channel: String(where) })
+  for await (const line of from.lines) {
+    if (!from.isSeen(line)) continue
+    const ref = `${line.time} ${String(line.role)}`
+    consider({ source: 'message', ref, text: String(line.content), channel: String(line.channel) })
   }
   for (const { id, text, channel: where } of from.notes) {
     consider({ source: 'note', ref: id, text, channel: where })
