@@ -32,8 +32,8 @@ export type Call = {
   signal: AbortSignal
 }
 
-/** `next()` gives 0, 1, 2, …; `count` is how many it gave. */
-export type SendCounter = { next(): number; readonly count: number }
+/** `next()` gives 0, 1, 2, …; `count` is how many it gave, less those of which `refused()` said that they are not sent. */
+export type SendCounter = { next(): number; refused(): void; readonly count: number }
 
 /** What an outermost call may bring along. Nested calls inherit all of it. */
 export type InvokeOptions = {
@@ -60,11 +60,13 @@ export type InvokeOptions = {
 
 /** A fresh counter. */
 export function createSendCounter(): SendCounter {
-  let count = 0
+  let given = 0
+  let refused = 0
   return {
-    next: () => count++,
+    next: () => given++,
+    refused: () => void refused++,
     get count() {
-      return count
+      return given - refused
     },
   }
 }

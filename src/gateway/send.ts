@@ -5,7 +5,7 @@ import type { SendService } from '../core/services.ts'
 import type { JobEnd } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
-import type { Outbox } from './outbox.ts'
+import type { Outbox, Sending } from './outbox.ts'
 import { refuseApproval } from './skill-reply.ts'
 
 /** What sending needs to know of a gateway. */
@@ -24,30 +24,34 @@ export function createSend(options: {
 
   return {
     async send(args, call) {
-      refuseApproval(args.gateway ?? call.message?.gateway ?? '', args.data)
+      const gateway = args.gateway ?? call.message?.gateway ?? ''
+      refuseApproval(gateway, args.data)
+      const put = targetOf(args, call)
       const { text, subject, attachments, data } = args
       const key = keyOf(args.key, call, options.newKey)
-      const sending = { key, text, ...defined({ subject, attachments, data }) }
-      const { id, queued } = await (isReply(args, call)
-        ? outbox.reply(call.message, sending)
-        : outbox.sendTo(...explicitTarget(args), sending))
-      const state = args.wait === undefined ? undefined : await outbox.wait(id, args.wait, call.signal)
-      if (state?.state === 'dead') {
-        throw new TriviumError('send_rejected', {
-          gateway: args.gateway ?? call.message?.gateway ?? '',
-          reason: state.error.message,
-        })
+      try {
+        const { id, queued } = await put({ key, text, ...defined({ subject, attachments, data }) })
+        const state = args.wait === undefined ? undefined : await outbox.wait(id, args.wait, call.signal)
+        if (state?.state === 'dead') {
+          throw new TriviumError('send_rejected', { gateway, reason: state.error.message })
+        }
+        return { key, sent: state?.state === 'done', duplicate: !queued, ...receiptOf(state) }
+      } catch (error) {
+        call.sends.refused()
+        throw error
       }
-      return { key, sent: state?.state === 'done', duplicate: !queued, ...receiptOf(state) }
     },
   }
 
-  function explicitTarget({ gateway, to }: { gateway?: string; to?: string }): [string, string] {
+  /** Where it goes. Throws before anything counts as sent. */
+  function targetOf(args: SendArgs, call: Call): (sending: Sending) => ReturnType<Outbox['reply']> {
+    if (isReply(args, call)) return (sending) => outbox.reply(call.message, sending)
+    const { gateway, to } = args
     if (gateway === undefined || to === undefined) throw new TriviumError('no_reply_target')
     const found = options.gateway(gateway)
     if (!found) throw new TriviumError('gateway_not_found', { name: gateway, hint: '' })
     if (!found.open) throw new TriviumError('target_not_allowed', { gateway })
-    return [gateway, to]
+    return (sending) => outbox.sendTo(gateway, to, sending)
   }
 }
 

@@ -97,26 +97,39 @@ describe('dispatch', () => {
     assert.deepEqual(replies, [])
   })
 
-  test('sends no second reply where the skill has sent one itself', async (t) => {
-    const { accept, noted, replies } = await stage(t, async ({ message, route, sends }, { outbox }) => {
-      const send = createSend({
-        outbox: {
-          reply: outbox.reply,
-          sendTo: () => Promise.reject(new Error('no')),
-          wait: async () => undefined,
-        },
-        gateway: () => undefined,
-        newKey: () => 'random',
+  const byHand: [string, object, string[]][] = [
+    ['sends no second reply where the skill has sent one itself', {}, ['by hand']],
+    [
+      'sends what is returned after a send to where it may not',
+      { gateway: 'closed', to: 'bob' },
+      ['returned'],
+    ],
+    ['sends what is returned after a send that was refused for good', { wait: 9 }, ['by hand', 'returned']],
+  ]
+  for (const [what, where, expected] of byHand) {
+    test(what, async (t) => {
+      const { accept, noted, replies } = await stage(t, async ({ message, route, sends }, { outbox }) => {
+        const error = { at: 0, code: 'send_rejected', message: 'no' }
+        const send = createSend({
+          outbox: {
+            reply: outbox.reply,
+            sendTo: () => Promise.reject(new Error('no')),
+            wait: async () => ({ state: 'dead', error }),
+          },
+          gateway: (name) => ({ name, open: false }),
+          newKey: () => 'random',
+        })
+        const call = callOf({ message, route: route.name, sends })
+        await send.send({ text: 'by hand', ...where }, call).catch(() => {})
+        return 'returned'
       })
-      await send.send({ text: 'by hand' }, callOf({ message, route: route.name, sends }))
-      return 'returned'
+      await noted(await accept(), 'done')
+      assert.deepEqual(
+        replies.map(({ text }) => text),
+        expected,
+      )
     })
-    await noted(await accept(), 'done')
-    assert.deepEqual(
-      replies.map(({ text }) => text),
-      ['by hand'],
-    )
-  })
+  }
 
   test('tries again after a failure, with the keys of its sends unchanged, and gives up with every error', async (t) => {
     const { accept, noted, replies, attempts, store, counts, ended } = await stage(

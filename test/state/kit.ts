@@ -57,7 +57,7 @@ export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1
     caller:
       channel === 'cli' ? { kind: 'cli' } : { kind: 'route', ...(verified && { id: `${channel}:${who}` }) },
     ...(channel !== 'cli' && { message }),
-    sends: { next: () => 0, count: 0 },
+    sends: { next: () => 0, refused() {}, count: 0 },
     skill: 'test',
     depth: 0,
     signal: new AbortController().signal,
