@@ -6,6 +6,7 @@ import { transports } from '../transports/registry.ts'
 import type { Config } from './config/load-config.ts'
 import type { RoutedSkill } from './config/skill-routes.ts'
 import { createMetrics } from './control/metrics.ts'
+import type { Call } from './core/call.ts'
 import { type Json, toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
 import type { Store } from './core/store.ts'
@@ -105,7 +106,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const access = createAccess(config)
   const running = createRunningGateways()
   const maxBacklog = config.daemon.maxBacklog ?? MAX_BACKLOG
-  const roads = createRoads({ store, maxBacklog, gateways: running, metrics, now })
+  const permit = (skill: string, call: Call) => manager.permit(skill, call)
+  const roads = createRoads({ store, maxBacklog, gateways: running, metrics, permit, now })
 
   const buttons = createApprovalButtons(roads.outbox, store.journal)
   const runtime = createRuntimeServices({
@@ -128,7 +130,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     owner,
     concurrency: CONCURRENCY,
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
-    requireSkill: (name) => void manager.describe(name),
+    permit,
+    callerAs: access.callerAs,
     log,
     now,
   })
@@ -149,6 +152,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       defaultModel: () => config.model?.name,
       onUsage: createUsageRecorder({ journal: store.journal, metrics, log, now }),
     }),
+    ended: roads.events.releaseOwn,
     log,
   })
 
@@ -254,6 +258,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     retention: () => config.daemon.retention,
     backlog: roads.accept.setBacklog,
     maintain: runtime.maintain,
+    expire: roads.events.sweep,
     log,
   })
 

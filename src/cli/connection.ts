@@ -108,7 +108,6 @@ async function local(environs: Environs): Promise<Connection> {
   const id = clientName()
   const by = {
     caller: { kind: 'cli', id, roles: ['operator'] },
-    rootId: `control:${id}`,
     signal: ended.signal,
     headers: {},
   } as const
@@ -137,7 +136,7 @@ async function local(environs: Environs): Promise<Connection> {
   }
 }
 
-/** Names who asks, so that `event-subscribe` and a later `event-wait` of one person meet in one group. */
+/** Names who asks, for the log and for what is noted of a decision. */
 function clientName(): string {
   return encodeURIComponent(`${userName()}@${hostname()}`).replaceAll('%40', '@')
 }

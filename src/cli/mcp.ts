@@ -14,8 +14,8 @@ const LOOK_EVERY = 1_000
  * outlives its restart. Resolves when the client closes stdin. Throws where no daemon runs.
  */
 export async function serveMcp(environs: Environs): Promise<void> {
-  const rootId = `mcp-${randomUUID()}`
-  const daemon = () => connect(environs, rootId)
+  const client = `mcp-${randomUUID()}`
+  const daemon = () => connect(environs, client)
   const fetchSkills = async () =>
     objectsIn(await (await daemon()).skills()).map(({ name, description, args }) => ({
       name: String(name),
@@ -26,7 +26,6 @@ export async function serveMcp(environs: Environs): Promise<void> {
 
   const server = createMcpServer({
     version: environs.version,
-    rootId,
     manager: {
       list: () => skills,
       // The ref of a callback is in no list.

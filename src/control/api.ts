@@ -11,7 +11,7 @@ import { isShallow } from '../lib/shallow.ts'
 /** What the control API offers to those who hold the token. */
 export type ControlDeps = {
   token: string
-  /** Runs a skill for a caller; `rootId` names the caller's own consumer groups. */
+  /** Runs a skill for a caller; each call is an invocation of its own. */
   invoke(name: string, args: unknown, by: ControlCaller): Promise<unknown>
   skills(): Json
   /** What a skill takes and the layers around it. Throws `skill_not_found`. */
@@ -32,7 +32,6 @@ export type ControlDeps = {
 
 export type ControlCaller = {
   caller: Caller
-  rootId: string
   signal: AbortSignal
   headers: Record<string, string>
 }
@@ -126,7 +125,6 @@ function callerOf(request: Request): ControlCaller {
   const client = request.get('x-trivium-client')
   return {
     caller: { kind: client ? 'cli' : 'http', id: client ?? 'control', roles: ['operator'] },
-    rootId: `control:${client ?? 'http'}`,
     signal: abort.signal,
     headers: publicHeaders(request),
   }

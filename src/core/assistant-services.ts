@@ -66,7 +66,7 @@ export const scheduleSchema = z.strictObject({
   args: z.record(z.string(), z.json()),
   channel: z.string(),
   created: time,
-  /** Who made it by a message, with the roles of then: the skill runs with their rights. Absent: an operator. */
+  /** Who made it by a message, and the roles of then: the skill runs with the rights that they have when it does. Absent: an operator. */
   by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
 })
 export type Schedule = z.infer<typeof scheduleSchema>

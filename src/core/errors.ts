@@ -51,7 +51,7 @@ export const catalogue = {
   message_not_found: final(404, 'There is no message {id}, or it is no longer retained.'),
   dead_letter_not_found: final(404, 'There is no dead letter {id}.'),
   gateway_not_found: final(404, 'There is no running gateway {name}.{hint}'),
-  topic_reserved: final(422, 'The topic {topic} is fed by accepted messages only; choose another name.'),
+  topic_reserved: final(422, 'The topic {topic} is kept by Trivium itself; choose another name.'),
   group_not_found: final(404, 'There is no consumer group {group} on topic {topic}; subscribe first.'),
   target_not_allowed: final(
     403,

@@ -3,6 +3,9 @@ import type { Json } from './json.ts'
 /** The topic on which every inbound message is visible as an event. It is a view of the journal. */
 export const MESSAGE_TOPIC = 'gateway-message'
 
+/** How the topics begin in which gateways keep their replies. Nobody reads or writes them through `event-*`. */
+export const REPLY_TOPICS = 'replies/'
+
 /** One event on a topic. */
 export type Event = {
   /** UUIDv7. For `gateway-message` it is the id of the message. */

@@ -216,8 +216,9 @@ export const approvalSchema = z.object({
   key: z.string(),
   skill: z.string(),
   args: z.json(),
-  /** Shown to whoever decides. */
+  /** Shown to whoever decides: what it is about, and who asks. */
   title: z.string(),
+  by: z.string().default('unknown'),
   /** Identities and roles that may decide; empty: whoever may invoke `approval-decide`. */
   approvers: z.array(z.string()),
   /** Ms until it ends undecided, and the outcome then. */

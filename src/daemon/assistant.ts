@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { InvokeOptions } from '../core/call.ts'
+import type { Call, Caller, InvokeOptions } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
@@ -46,8 +46,10 @@ export type DurableDeps = {
   owner: string
   concurrency: number
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
-  /** Throws `skill_not_found` for a skill that there is not. */
-  requireSkill(name: string): void
+  /** Throws where there is no such skill, or the call may not have it invoked. */
+  permit(skill: string, call: Call): Promise<void>
+  /** Somebody with the roles that they have now. */
+  callerAs(id: string): Caller
   log: Log
   now(): number
 }
@@ -79,6 +81,7 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
     store,
     concurrency: deps.concurrency,
     invoke: deps.invoke,
+    callerAs: deps.callerAs,
     exists: async ({ id, created }) =>
       (await state.load()).document.schedules.some((one) => one.id === id && one.created === created),
     record,
@@ -90,7 +93,7 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
     state,
     fire: runs.add,
     record,
-    requireSkill: deps.requireSkill,
+    permit: deps.permit,
     owner,
     log,
     now,

@@ -46,7 +46,6 @@ export function createOperator(deps: {
     invoke: (name: string, args: unknown, by: ControlCaller) =>
       manager.invoke(name, args, {
         caller: by.caller,
-        rootId: by.rootId,
         signal: by.signal,
         nonlocals: { request: { headers: by.headers } },
       }),

@@ -48,8 +48,11 @@ export function createRoadWorkers(deps: {
   })
   const subscriptions = createSubscriptionRunner({
     ...shared,
-    invoke: (ref, event, signal, rootId) =>
-      manager.invoke(ref, event, { signal, rootId, caller: { kind: 'code', id: 'subscription' } }),
+    invoke({ ref, event, by }, signal, rootId) {
+      const caller =
+        by.kind === 'route' ? deps.access.callerAs(by.id) : { kind: 'code' as const, id: 'subscription' }
+      return manager.invoke(ref, event, { signal, rootId, caller })
+    },
   })
   const dispatch = createDispatch({
     ...shared,
@@ -72,10 +75,7 @@ export function createRoadWorkers(deps: {
         throw error
       }
     },
-    ended: (message) =>
-      void roads.events
-        .releaseOwn(message.id)
-        .catch((err) => log.warn({ err }, 'groups of a message that is done were left behind')),
+    ended: (message) => void roads.events.releaseOwn(message.id),
     outbox: roads.outbox,
     metrics: metrics.dispatch,
   })

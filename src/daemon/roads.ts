@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Metrics } from '../control/metrics.ts'
+import type { Call } from '../core/call.ts'
 import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { createAccept } from '../gateway/accept.ts'
@@ -23,12 +24,14 @@ export function createRoads(deps: {
   maxBacklog: number
   gateways: RunningGateways
   metrics: Metrics
+  /** Throws where the call may not have a skill invoked. */
+  permit(skill: string, call: Call): Promise<void>
   now(): number
 }) {
   const { store, gateways, metrics, maxBacklog, now } = deps
   const { journal } = store
   const outbox = createOutbox(store, now)
-  const events = createEvents(store, now)
+  const events = createEvents(store, now, deps.permit)
   const services = {
     events,
     receive: createReceive({ store, taken: metrics.taken }),

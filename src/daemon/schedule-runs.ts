@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { scheduleSchema } from '../core/assistant-services.ts'
-import type { InvokeOptions } from '../core/call.ts'
+import type { Caller, InvokeOptions } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -35,6 +35,8 @@ export function createScheduleRuns(deps: {
   store: Pick<Store, 'jobs' | 'onSignal'>
   concurrency: number
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  /** Somebody with the roles that they have now. */
+  callerAs(id: string): Caller
   /** Whether the schedule is still there: a deleted one is not tried again. */
   exists(schedule: { id: string; created: string }): Promise<boolean>
   /** Notes `schedule_ran` and `schedule_failed`. Must not throw. */
@@ -66,7 +68,7 @@ export function createScheduleRuns(deps: {
         // The same over attempts, so that sends and approvals of a repeated run are recognised.
         rootId: `schedule:${job.id}`,
         // As if they had asked for it now: the access rules of now decide.
-        caller: by ? { kind: 'route', ...by } : { kind: 'code', id: `schedule:${id}` },
+        caller: by ? deps.callerAs(by.id) : { kind: 'code', id: `schedule:${id}` },
         nonlocals: { schedule: { id, name, planned, missed } },
       })
       await record({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })

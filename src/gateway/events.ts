@@ -1,26 +1,42 @@
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import { type Event, MESSAGE_TOPIC } from '../core/event.ts'
+import { type Event, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
 import type { EventService } from '../core/services.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
 import { type Batcher, createBatcher } from '../lib/batch.ts'
+import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { createSubscriptions, withGap } from './subscriptions.ts'
+import { createSubscriptions, type Subscription, withGap } from './subscriptions.ts'
 
 /** The events road, with the clean-up that only the daemon calls. */
 export type Events = EventService & {
-  /** Ends the groups that belong to an outermost invocation and have no name of their own. */
+  /** Ends the groups of an outermost invocation that is over. Never rejects: what it cannot end now expires. */
   releaseOwn(rootId: string): Promise<void>
+  /** Ends the groups of callers that did not come back. */
+  sweep(): Promise<void>
 }
+
+/** Ms for which a group without a name of its own is kept after its last use. */
+const OWN_KEPT = 3_600_000
+/** Names such a group on the store, with the time at which it ends. */
+const OWN_PREFIX = 'trivium:own-group:'
 
 /** Groups of one topic that are read in one store call at most. */
 const MAX_READS = 256
 
-/** The events road: every consumer group sees every event; a peek (`ack: false`) leaves it unconsumed. */
-export function createEvents(store: Pick<Store, 'topics' | 'kv' | 'onSignal'>, now: () => number): Events {
+/**
+ * The events road: every consumer group sees every event; a peek (`ack: false`) leaves it unconsumed. `permit` throws
+ * where the call may not have a skill invoked.
+ */
+export function createEvents(
+  store: Pick<Store, 'topics' | 'kv' | 'onSignal'>,
+  now: () => number,
+  permit: (skill: string, call: Call) => Promise<void>,
+): Events {
   const subscriptions = createSubscriptions(store, now)
-  const { topics } = store
+  const { topics, kv } = store
   const readers = new Map<string, Batcher<GroupRead, GroupBatch | undefined>>()
+  /** The topics of which an invocation that runs here has groups of its own. */
   const own = new Map<string, Set<string>>()
 
   /** Waiters of one topic that wake together read in one store call. */
@@ -37,9 +53,13 @@ export function createEvents(store: Pick<Store, 'topics' | 'kv' | 'onSignal'>, n
     }
   }
 
-  const remember = (rootId: string, topic: string) => {
-    const known = own.get(rootId) ?? new Set()
-    own.set(rootId, known.add(topic))
+  const keep = (topic: string, group: string, timeout = 0) =>
+    kv.set(`${OWN_PREFIX}${topic}\n${group}`, now() + timeout + OWN_KEPT)
+
+  const drop = async (topic: string, group: string) => {
+    const ok = await topics.unsubscribe(topic, group)
+    if (isOwn(group)) await kv.delete(`${OWN_PREFIX}${topic}\n${group}`)
+    return ok
   }
 
   const watch = (topic: string) => (wake: () => void) => store.onSignal(`topic:${topic}`, wake)
@@ -78,6 +98,7 @@ export function createEvents(store: Pick<Store, 'topics' | 'kv' | 'onSignal'>, n
   return {
     async emit({ topic, type, data }, call) {
       if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
+      refuseInternal(topic)
       const [id] = await topics.publish(topic, [
         { type: type ?? 'event', source: call.skill || call.caller.kind, data, rootContextId: call.rootId },
       ])
@@ -85,30 +106,33 @@ export function createEvents(store: Pick<Store, 'topics' | 'kv' | 'onSignal'>, n
       return { id }
     },
     async subscribe({ topic, queue, replay, ref }, call) {
-      const group = groupOf(queue, call)
+      const group = groupOf({ topic, queue, ref }, call)
+      if (ref !== undefined) await permit(ref, call)
       const { created } = await topics.subscribe(topic, group, replay ? 'start' : 'now')
-      // With a `ref` it goes on without its caller, until somebody ends it.
-      if (queue === undefined && ref === undefined && call.caller.kind === 'route') {
-        remember(call.rootId, topic)
+      if (ref !== undefined) await subscriptions.add({ topic, group, ref, by: personOf(call) })
+      else if (isOwn(group)) await keep(topic, group)
+      // Whose call was nothing but this one comes back with the name of the group.
+      if (queue === undefined && ref === undefined && call.depth > 0) {
+        own.set(call.rootId, (own.get(call.rootId) ?? new Set()).add(topic))
       }
-      if (ref !== undefined) await subscriptions.add({ topic, group, ref })
       return { topic, queue: group, created }
     },
     async unsubscribe({ topic, queue, ref }, call) {
-      const group = groupOf(queue, call)
+      const group = groupOf({ topic, queue, ref }, call)
       const removed = await subscriptions.remove({ topic, group, ref })
       // The group serves another ref, or none: what was asked for is not there.
       if (ref !== undefined && !removed) return { ok: false }
-      return { ok: await topics.unsubscribe(topic, group) }
+      return { ok: await drop(topic, group) }
     },
     async wait(args, call) {
-      const group = groupOf(args.queue, call)
+      const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
+      if (grouped && isOwn(group)) await keep(args.topic, group, args.timeout)
       const events = grouped ? await waitInGroup(args, group, call) : await waitForNext(args, call)
       return events ?? []
     },
     async ack({ topic, queue, ids, nack, delay }, call) {
-      groupOf(queue, call)
+      groupOf({ topic, queue }, call)
       const count = nack ? await topics.nack(topic, queue, ids, delay) : await topics.ack(topic, queue, ids)
       if (count === 0 && !(await hasGroup(topics, topic, queue))) {
         throw new TriviumError('group_not_found', { group: queue, topic })
@@ -116,32 +140,61 @@ export function createEvents(store: Pick<Store, 'topics' | 'kv' | 'onSignal'>, n
       return { count }
     },
     async releaseOwn(rootId) {
-      const known = own.get(rootId)
-      if (!known) return
+      const known = own.get(rootId) ?? []
       own.delete(rootId)
-      for (const topic of known) await topics.unsubscribe(topic, ownGroup(rootId))
+      await Promise.allSettled([...known].map((topic) => drop(topic, ownGroup(rootId))))
+    },
+    async sweep() {
+      for (const key of await kv.list(OWN_PREFIX, 10_000)) {
+        const ends = (await kv.get(key))?.value
+        const [topic = '', group = ''] = key.slice(OWN_PREFIX.length).split('\n')
+        if (typeof ends === 'number' && ends < now()) await drop(topic, group)
+      }
     },
   }
 }
 
 type WaitArgs = Parameters<EventService['wait']>[0]
 
-/** A caller without a named group has one of its own. */
+/** How the groups begin that a named queue must not look like. */
+const OWN = '~'
+const OF_REF = '~ref:'
+/** The roots of calls from outside. Nobody else knows them, so that the name of such a group is the right to it. */
+const OUTSIDE = /^(http|cli|mcp)-[0-9a-f]{8}-[0-9a-f-]{27}$/
+
 function ownGroup(rootId: string): string {
-  return `${OWN}${rootId}`
+  return OUTSIDE.test(rootId) ? rootId : `${OWN}${rootId}`
 }
 
-const OWN = '~'
+/** True for a group of an invocation. One that serves a `ref` stays until somebody ends it. */
+function isOwn(group: string): boolean {
+  return OUTSIDE.test(group) || (group.startsWith(OWN) && !group.startsWith(OF_REF))
+}
 
-/** The group that a call means. Groups of another's own are reached by operators only; throws `forbidden`. */
-function groupOf(queue: string | undefined, { rootId, caller }: Call): string {
-  const own = ownGroup(rootId)
+type Meant = { topic: string; queue?: string | undefined; ref?: string | undefined }
+
+/**
+ * The group that a call means. Without `queue` it is that of its invocation; with a `ref` that of the person, so that the
+ * same again is the same subscription. Throws `forbidden` for another's, except to operators, and `topic_reserved`.
+ */
+function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string {
+  refuseInternal(topic)
+  const who = caller.kind === 'route' ? (caller.id ?? '') : 'operator'
+  const own = ref === undefined ? ownGroup(rootId) : `${OF_REF}${ref}:${who}`
   if (queue === undefined || queue === own || !queue.startsWith(OWN)) return queue ?? own
   if (caller.roles?.includes('operator')) return queue
   throw new TriviumError('forbidden', {
     what: `The consumer group ${queue}`,
     reason: 'names with ~ belong to their callers',
   })
+}
+
+function personOf({ caller: { kind, id } }: Call): Subscription['by'] {
+  return { kind, ...defined({ id }) }
+}
+
+function refuseInternal(topic: string): void {
+  if (topic.startsWith(REPLY_TOPICS)) throw new TriviumError('topic_reserved', { topic })
 }
 
 function readRequest({ ack, max, lease }: WaitArgs, group: string): GroupRead {

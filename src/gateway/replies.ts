@@ -1,3 +1,4 @@
+import { REPLY_TOPICS } from '../core/event.ts'
 import { isJsonObject, toJson } from '../core/json.ts'
 import type { Store } from '../core/store.ts'
 import type { ReplyLog } from '../core/transport.ts'
@@ -7,7 +8,7 @@ import type { ReplyLog } from '../core/transport.ts'
  * daemon can append or follow.
  */
 export function createReplyLog(store: Pick<Store, 'topics' | 'onSignal'>, gateway: string): ReplyLog {
-  const topicOf = (conversation: string) => `replies/${gateway}/${conversation}`
+  const topicOf = (conversation: string) => `${REPLY_TOPICS}${gateway}/${conversation}`
   return {
     async append(conversation, { key, text, subject, attachments, inReplyTo, data }) {
       const files = attachments?.length ? attachments : undefined

@@ -9,8 +9,21 @@ import { pause } from '../lib/pause.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { createWorker, failedAttempt, type Worker } from './worker.ts'
 
+const jobSchema = z.object({
+  ref: z.string(),
+  /** Who subscribed: the skill runs with the rights that they have then. */
+  by: z
+    .object({ kind: z.enum(['route', 'cli', 'http', 'mcp', 'code']), id: z.string().exactOptional() })
+    .prefault({ kind: 'route' }),
+  event: z.unknown(),
+})
+const subscriptionSchema = jobSchema.omit({ event: true }).extend({ topic: z.string(), group: z.string() })
+
 /** A consumer group whose events invoke a skill. */
-export type Subscription = { topic: string; group: string; ref: string }
+export type Subscription = z.infer<typeof subscriptionSchema>
+
+/** One event for the skill of a subscription. */
+export type SubscriptionJob = z.infer<typeof jobSchema>
 
 /** The subscriptions with a `ref`, on the store: they go on after a restart and on any daemon. */
 export type Subscriptions = {
@@ -18,9 +31,6 @@ export type Subscriptions = {
   /** Ends it; with `ref` only where it is that one. Tells whether there was one to end. */
   remove(subscription: { topic: string; group: string; ref: string | undefined }): Promise<boolean>
 }
-
-const subscriptionSchema = z.object({ topic: z.string(), group: z.string(), ref: z.string() })
-const jobSchema = z.object({ ref: z.string(), event: z.unknown() })
 
 const QUEUE = 'subscriptions'
 const PREFIX = 'trivium:subscription:'
@@ -58,7 +68,7 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
  */
 export function createSubscriptionRunner(options: {
   store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
-  invoke(ref: string, event: unknown, signal: AbortSignal, rootId: string): Promise<unknown>
+  invoke(job: SubscriptionJob, signal: AbortSignal, rootId: string): Promise<unknown>
   log: Log
   now(): number
 }): Pick<Worker, 'start' | 'stop'> {
@@ -76,15 +86,15 @@ export function createSubscriptionRunner(options: {
     limits: () => new Map(),
     lease: HANDOVER_LEASE,
     async run(job, signal) {
-      const { ref, event } = jobSchema.parse(job.data)
+      const due = jobSchema.parse(job.data)
       try {
-        await options.invoke(ref, event, signal, job.id)
+        await options.invoke(due, signal, job.id)
         return { outcome: 'done' }
       } catch (thrown) {
         if (signal.aborted) throw thrown
         const outcome = failedAttempt(job, thrown, RETRY, now())
         if (outcome.outcome === 'dead') {
-          log.error({ ref, err: thrown }, 'an event of a subscription became a dead letter')
+          log.error({ ref: due.ref, err: thrown }, 'an event of a subscription became a dead letter')
         }
         return outcome
       }
@@ -109,7 +119,7 @@ export function createSubscriptionRunner(options: {
     loops.add(ended)
   }
 
-  const handOver = async ({ topic, group, ref }: Subscription, signal: AbortSignal) => {
+  const handOver = async ({ topic, group, ...skill }: Subscription, signal: AbortSignal) => {
     const events = await waitFor<Event[]>({
       async attempt() {
         const read = { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE } as const
@@ -125,8 +135,8 @@ export function createSubscriptionRunner(options: {
     const jobs = events.map((event) => ({
       id: `${lane}/${event.id}`,
       lane,
-      group: ref,
-      data: toJson({ ref, event }),
+      group: skill.ref,
+      data: toJson({ ...skill, event }),
     }))
     await store.jobs.add(QUEUE, jobs)
     const ids = events.map(({ id }) => id)

@@ -10,10 +10,14 @@ import { defined } from '../lib/defined.ts'
 export type Shared = { services: Services; globals: Record<string, unknown>; log: Log }
 
 /** The call of an outermost invocation. */
-export function createRootCall(skill: string, options: InvokeOptions, signal: AbortSignal): Call {
+export function createRootCall(
+  skill: string,
+  options: InvokeOptions & { rootId: string },
+  signal: AbortSignal,
+): Call {
   const { message, route, model, onText } = options
   return {
-    rootId: options.rootId ?? randomUUID(),
+    rootId: options.rootId,
     trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),
     caller: options.caller ?? { kind: 'code' },
     sends: options.sends ?? createSendCounter(),

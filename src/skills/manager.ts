@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { Call, InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
@@ -29,6 +30,8 @@ export type SkillManagerOptions = {
   skills?: readonly Skill[]
   /** Makes a skill of a `SKILL.md`: `createMarkdownLoader`. */
   loadMarkdown(found: FoundSkill, catalog: Catalog): Promise<Skill>
+  /** Called when an invocation that belongs to no message is over. */
+  ended?(rootId: string): Promise<void>
   /** Shared by all invocations. */
   globals?: Record<string, unknown>
 }
@@ -114,11 +117,12 @@ export async function createSkillManager(options: SkillManagerOptions) {
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
       const { signal: parent, timeout } = invokeOptions
+      const { rootId = `${invokeOptions.caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
       const timedOut = () => new TriviumError('skill_timeout', { name, timeout: `${timeout} ms` })
       try {
         const result = await runBounded({ ...defined({ parent, timeout }), timedOut, live }, (signal) =>
           run(
-            createRootCall(name, invokeOptions, signal),
+            createRootCall(name, { ...invokeOptions, rootId }, signal),
             args,
             invokeOptions.nonlocals ?? {},
             invokeOptions.approval ? withApproval : undefined,
@@ -127,7 +131,18 @@ export async function createSkillManager(options: SkillManagerOptions) {
         return isOutside(invokeOptions) ? asJson(result) : result
       } catch (error) {
         throw asSkillError(name, error)
+      } finally {
+        // Dispatch tries a message again, and says itself when that is over.
+        if (!invokeOptions.message) await options.ended?.(rootId)
       }
+    },
+    /** Throws what the access layer of a skill throws for this call: `forbidden`; also `skill_not_found`, `skill_broken`. */
+    async permit(name: string, call: Call): Promise<void> {
+      const { skill } = find(name).onion
+      const access = registry.middleware().filter((one) => one.name === 'access')
+      const asked = { ...call, skill: name, depth: 0 }
+      const nothing = () => Promise.resolve()
+      await createOnion({ ...skill, run: nothing }, access).run(createContext(shared, asked, {}, {}, nothing))
     },
     /** What `trivium skill list` prints. */
     list: () => registry.names().map((name) => infoOf(find(name))),

@@ -1,3 +1,4 @@
+import { pathGet } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'
 
 export type NameMatcher = ReturnType<typeof createNameMatcher>
@@ -18,6 +19,13 @@ export function createNameMatcher(spec: string | readonly string[]) {
     /** As `matches`, but a bare `*` names nothing. */
     names: (name: string) => patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
   }
+}
+
+/** The skill that a call of `event-subscribe` or `schedule-create` has run later; who may not invoke it may not have it run. */
+export function skillRunLater(name: string, args: unknown): string | undefined {
+  const argument = { 'event-subscribe': 'ref', 'schedule-create': 'skill' }[name]
+  const later = argument && pathGet(args, argument)
+  return typeof later === 'string' ? later : undefined
 }
 
 /** Splits at spaces and commas that stand outside of parentheses. */

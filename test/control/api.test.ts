@@ -149,7 +149,7 @@ describe('the control listener', () => {
     assert.deepEqual(http?.by.caller, { kind: 'http', id: 'control', roles: ['operator'] })
     assert.equal(http?.by.headers['x-own'], 'yes')
     assert.equal(http?.by.headers.authorization ?? http?.by.headers.cookie, undefined)
-    assert.deepEqual([cli?.by.caller.kind, cli?.by.rootId], ['cli', 'control:ann@host'])
+    assert.deepEqual([cli?.by.caller.kind, cli?.by.caller.id], ['cli', 'ann@host'])
   })
 
   test('answers an error with its code and status, and a bug without its stack', async (t) => {

@@ -114,7 +114,7 @@ describe('dispatch', () => {
           outbox: {
             reply: outbox.reply,
             sendTo: () => Promise.reject(new Error('no')),
-            wait: async () => ({ state: 'dead', error }),
+            wait: async () => ({ state: 'dead', reason: 'permanent', error }),
           },
           gateway: (name) => ({ name, open: false }),
           newKey: () => 'random',

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
-import type { Call } from '../../src/core/call.ts'
+import type { Call, Caller } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Store } from '../../src/core/store.ts'
 import { createEvents } from '../../src/gateway/events.ts'
-import { createSubscriptionRunner } from '../../src/gateway/subscriptions.ts'
+import { createSubscriptionRunner, type SubscriptionJob } from '../../src/gateway/subscriptions.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../skills/support/store.ts'
 import { begin, callOf, drained, partsOf } from './kit.ts'
@@ -13,7 +14,7 @@ const LONG = 20_000
 const TOPIC = 'jobs'
 
 function eventsOn(store: Store) {
-  const events = createEvents(store, Date.now)
+  const events = createEvents(store, Date.now, async () => {})
   const wait = (args: object = {}, call: Call = callOf()) =>
     events.wait({ topic: TOPIC, timeout: 0, ack: true, max: 100, ...args }, call)
   const emit = async (data: number, topic = TOPIC) => (await events.emit({ topic, data }, callOf())).id
@@ -28,12 +29,13 @@ const stage = async (t: TestContext) => eventsOn(await openStore(t))
 function runner(t: TestContext, store: Store, invoke: (ref: string, data: unknown) => unknown) {
   const parts = {
     ...partsOf(store),
-    invoke: async (ref: string, event: unknown) => invoke(ref, Object(event).data),
+    invoke: async ({ ref, event }: SubscriptionJob) => invoke(ref, Object(event).data),
   }
   return begin(t, createSubscriptionRunner(parts))
 }
 
 const dataOf = (events: readonly { data: unknown }[]) => events.map(({ data }) => data)
+const operator: Caller = { kind: 'http', roles: ['operator'] }
 const hasCode = (code: string) => (error: unknown) => error instanceof TriviumError && error.code === code
 
 describe('events', () => {
@@ -86,6 +88,21 @@ describe('events', () => {
     await assert.rejects(emit(1, 'gateway-message'), hasCode('topic_reserved'))
   })
 
+  test('of the replies to others are neither read nor written', async (t) => {
+    const { ack, emit, subscribe, unsubscribe, wait } = await stage(t)
+    const topic = 'replies/chat/ada'
+    for (const attempt of [
+      emit(1, topic),
+      subscribe({ topic }),
+      subscribe({ topic, queue: 'q' }),
+      unsubscribe({ topic, queue: 'q' }, callOf()),
+      wait({ topic }),
+      ack({ topic, queue: 'q', ids: ['x'], nack: false, delay: 0 }, callOf({ caller: operator })),
+    ]) {
+      await assert.rejects(attempt, hasCode('topic_reserved'))
+    }
+  })
+
   test('that retention removed are told once, as a gap with their number, also to a group of its own', async (t) => {
     const { subscribe, emit, wait, store } = await stage(t)
     const call = callOf({ rootId: 'behind' })
@@ -114,19 +131,40 @@ describe('events', () => {
     ]) {
       await assert.rejects(attempt, hasCode('forbidden'))
     }
-    const operator = callOf({ rootId: 'control:x', caller: { kind: 'http', roles: ['operator'] } })
-    assert.deepEqual(dataOf(await wait({ queue, ack: false }, operator)), [1])
+    assert.deepEqual(dataOf(await wait({ queue, ack: false }, callOf({ caller: operator }))), [1])
     assert.deepEqual(dataOf(await wait({}, mine)), [1])
     assert.deepEqual(await wait({ queue }, mine), [])
   })
 
   test('of an own group end with the message that it belongs to', async (t) => {
     const { subscribe, releaseOwn, store } = await stage(t)
-    await subscribe({}, callOf({ rootId: 'm1' }))
+    await subscribe({}, callOf({ rootId: 'm1', depth: 1 }))
     await subscribe({ queue: 'named' }, callOf({ rootId: 'm1' }))
     await releaseOwn('m1')
     const left = (await store.topics.groups(TOPIC)).map(({ group }) => group)
     assert.deepEqual(left, ['named'])
+  })
+
+  test('of an own group expire an hour after its last use', async (t) => {
+    const store = await openStore(t)
+    let now = Date.now()
+    const events = createEvents(
+      store,
+      () => now,
+      async () => {},
+    )
+    const caller = callOf({ rootId: `http-${randomUUID()}`, caller: operator })
+    const { queue } = await events.subscribe({ topic: TOPIC, replay: false }, caller)
+    const groups = async () => (await store.topics.groups(TOPIC)).map(({ group }) => group)
+    for (const wait of [true, false]) {
+      now += 3_000_000
+      await events.sweep()
+      assert.deepEqual(await groups(), [queue])
+      if (wait) await events.wait({ topic: TOPIC, queue, timeout: 0, ack: true, max: 1 }, callOf())
+    }
+    now += 3_000_000
+    await events.sweep()
+    assert.deepEqual(await groups(), [])
   })
 
   test('are not consumed for a caller that went away', async (t) => {
@@ -182,10 +220,10 @@ describe('a subscription with a ref', () => {
 
   test('outlives the caller whose own group it is', async (t) => {
     const { subscribe, releaseOwn, store } = await stage(t)
-    await subscribe({ ref: 'work' }, callOf({ rootId: 'm1' }))
+    await subscribe({ ref: 'work' }, callOf({ rootId: 'm1', depth: 1 }))
     await releaseOwn('m1')
     const left = (await store.topics.groups(TOPIC)).map(({ group }) => group)
-    assert.deepEqual(left, ['~m1'])
+    assert.deepEqual(left, ['~ref:work:'])
   })
 
   test('makes a dead letter of an event that its skill can never take', async (t) => {

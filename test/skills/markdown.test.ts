@@ -171,15 +171,21 @@ describe('tools of a model', () => {
     )
   })
 
-  test('read the messages of everybody only where allowed-tools names event-wait', async (t) => {
-    const wait = skillOf(() => ['a message'], { name: 'event-wait', args: z.looseObject({}) })
-    for (const [allowed, answer] of [
-      ['"*"', /forbidden|does not name it/],
-      ['event-*', /a message/],
+  test('reach beyond the conversation, at once or by a subscription, only where allowed-tools names that', async (t) => {
+    const skills = ['event-wait', 'event-subscribe'].map((name) => {
+      return skillOf(() => 'it went through', { name, args: z.looseObject({}) })
+    })
+    const all = { name: 'event-wait', args: { topic: 'gateway-message' } }
+    const later = { name: 'event-subscribe', args: { topic: 'x', ref: 'dead-letter-drop' } }
+    for (const [allowed, call, answer] of [
+      ['"*"', all, /does not name it/],
+      ['event-*', all, /it went through/],
+      ['"*"', later, /dead-letter-drop.*does not name it/],
+      ['event-*', later, /dead-letter-drop.*does not name it/],
+      ['event-* dead-letter-drop', later, /it went through/],
     ] as const) {
-      const calls = [{ name: 'event-wait', args: { topic: 'gateway-message' } }]
-      const script = [{ calls }, { text: 'done' }]
-      const { manager, server } = await start(t, allowing(allowed), script, { skills: [wait] })
+      const script = [{ calls: [call] }, { text: 'done' }]
+      const { manager, server } = await start(t, allowing(allowed), script, { skills })
       await manager.invoke('helper')
       assert.match(JSON.stringify(server.requests[1]?.messages.at(-1)), answer)
     }

@@ -36,7 +36,7 @@ async function make(t: TestContext) {
       state: manager.document(assistantDocument),
       fire,
       record: async (entry) => void events.push(entry),
-      requireSkill: () => {},
+      permit: async () => {},
       owner,
       log: quiet,
       now,
@@ -179,19 +179,21 @@ describe('daylight saving', () => {
   })
 })
 
-test('a run that version 0.1 queued is done, with the rights of who made its schedule', async (t) => {
+test('a run that version 0.1 queued is done, with the rights that who made its schedule has now', async (t) => {
   const dir = memoryDir(t)
   const store = await createEmbeddedStore({ dir, log: quiet, toEvent, now: Date.now })
   const created = '2026-01-01T00:00:00.000Z'
   const about = { schedule: 'schedule-1', created, name: 'hourly', skill: 'digest', args: { n: 1 } }
-  const by = { id: 'ada', roles: ['staff'] }
+  const by = { id: 'ada', roles: ['those of then'] }
   const data = { ...about, channel: 'cli', missed: 0, by, planned: '2026-01-01T01:00:00.000Z' }
   await store.jobs.add('schedules', [{ id: 'old', lane: `schedule-1:${created}`, group: 'digest', data }])
+  const roles = ['those of now']
   const invoked = Promise.withResolvers<{ name: string; args: unknown; options: InvokeOptions }>()
   const { worker } = createScheduleRuns({
     store,
     concurrency: 1,
     invoke: async (name, args, options) => invoked.resolve({ name, args, options }),
+    callerAs: (id) => ({ kind: 'route', id, roles }),
     exists: async (schedule) => schedule.id === 'schedule-1' && schedule.created === created,
     record: async (entry) => {
       if (entry.ok === false) invoked.reject(new Error(String(entry.error)))
@@ -205,5 +207,5 @@ test('a run that version 0.1 queued is done, with the rights of who made its sch
   })
   worker.start()
   const { name, args, options } = await invoked.promise
-  assert.deepEqual([name, args, options.caller], ['digest', { n: 1 }, { kind: 'route', ...by }])
+  assert.deepEqual([name, args, options.caller], ['digest', { n: 1 }, { kind: 'route', id: 'ada', roles }])
 })

@@ -30,7 +30,9 @@ export const roadsSkills: Skill[] = [
       'Buffers the events of a topic for a consumer group, from now or from the start of what is kept.',
     args: z.strictObject({
       topic: name.describe('The topic, for example gateway-message'),
-      queue: name.exactOptional().describe('The consumer group; without it you get one of your own'),
+      queue: name
+        .exactOptional()
+        .describe('The consumer group; without it you get one of your own, with a name to wait with'),
       replay: z.boolean().default(false).describe('Start with the oldest event that is kept'),
       ref: name.exactOptional().describe('A skill to invoke for each event'),
     }),
@@ -42,7 +44,9 @@ export const roadsSkills: Skill[] = [
       'Returns the events of a topic: at once where there are any, else as soon as one comes; [] at the timeout.',
     args: z.strictObject({
       topic: name.describe('The topic, for example gateway-message'),
-      queue: name.exactOptional().describe('The consumer group; without it your own, or what comes next'),
+      queue: name
+        .exactOptional()
+        .describe('The consumer group; without it that of this invocation, or what comes next'),
       timeout,
       ack: z.boolean().default(true).describe('Consume what is returned; false only looks'),
       max: z.number().int().min(1).max(10_000).default(100).describe('The most events to return'),
@@ -67,7 +71,7 @@ export const roadsSkills: Skill[] = [
     description: 'Ends a subscription, and drops what its consumer group has not read.',
     args: z.strictObject({
       topic: name.describe('The topic'),
-      queue: name.exactOptional().describe('The consumer group; without it your own'),
+      queue: name.exactOptional().describe('The consumer group; without it that of this invocation'),
       ref: name.exactOptional().describe('The skill that was invoked for each event'),
     }),
     run: ({ args, services, call }) => services.events.unsubscribe(args, call),

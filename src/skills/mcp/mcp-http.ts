@@ -14,7 +14,7 @@ const MAX_SESSIONS = 1000
 type Session = { transport: StreamableHTTPServerTransport; usedAt: number; running: number }
 
 /** MCP over streamable HTTP. Sessions live in this process: a client that reaches another daemon is told 404 and begins anew. */
-export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () => number }) {
+export function createMcpHttp(options: McpOptions & { now?: () => number }) {
   const { now = Date.now } = options
   const sessions = new Map<string, Session>()
 
@@ -30,7 +30,7 @@ export function createMcpHttp(options: Omit<McpOptions, 'rootId'> & { now?: () =
       },
     })
     const session: Session = { transport, usedAt: now(), running: 0 }
-    const server = createMcpServer({ ...options, rootId: `mcp-${id}` })
+    const server = createMcpServer(options)
     const { onclose } = server
     server.onclose = () => {
       onclose?.()

@@ -19,8 +19,6 @@ export type McpOptions = {
     onChange: SkillManager['onChange']
   }
   version: string
-  /** Names the client's own consumer groups over all of its calls; one per connection. */
-  rootId: string
 }
 
 /** Clients give up on a call after 60 s; a wait must end before. */
@@ -33,7 +31,7 @@ const PROGRESS_EVERY = 10_000
  * a transport. An error of a skill is a result with `isError` and `{code, message}`.
  */
 export function createMcpServer(options: McpOptions): Server {
-  const { manager, rootId } = options
+  const { manager } = options
   const info = { name: 'trivium', version: options.version }
   const server = new Server(info, { capabilities: { tools: { listChanged: true } } })
   let stopTelling: (() => void) | undefined
@@ -63,7 +61,7 @@ export function createMcpServer(options: McpOptions): Server {
     const timer = token === undefined ? undefined : setInterval(beat, PROGRESS_EVERY)
     try {
       const caller = { kind: 'mcp' } as const
-      return asResult(await manager.invoke(name, patient(manager, name, args), { caller, rootId, signal }))
+      return asResult(await manager.invoke(name, patient(manager, name, args), { caller, signal }))
     } catch (error) {
       const { code } = toTriviumError(error)
       return { isError: true, content: [text({ error: { code, message: reasonOf(error) } })] }

@@ -18,10 +18,11 @@ const options = z.strictObject({
 /**
  * `approval: true`, or `{title, approvers, timeout, on-timeout}`: the skill runs only once someone allowed has approved
  * exactly these arguments. Asked once per outermost invocation, skill and arguments, so that a repeated
- * invocation finds the decision that stands.
+ * attempt finds the decision that stands, and the next identical call does not.
  *
  * A dispatched invocation parks: it ends with `approval_pending`, and the daemon dispatches the message
- * again when the decision falls. Every other caller waits in place. `ask` tells people about the request.
+ * again when the decision falls. Every other caller waits in place; when one from outside goes away, its request is
+ * denied, as approving it would do nothing. `ask` tells people about the request.
  */
 export function createApprovalMiddleware(
   ask: (approval: Approval, ctx: SkillContext) => Promise<void> = askInConversation,
@@ -42,6 +43,7 @@ export function createApprovalMiddleware(
           key: requestKey(ctx),
           skill: skill.name,
           args: toJson(ctx.args),
+          by: whoAsks(ctx),
           title: title ?? `Run ${skill.name}: ${skill.description}`,
           approvers,
           timeout,
@@ -54,7 +56,7 @@ export function createApprovalMiddleware(
         if (decided.status === 'approved') return next()
         const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
         // Whoever wrote the message is told; a refusal is an outcome, not a failure to be kept as a dead letter.
-        if (call.caller.kind === 'route' && call.depth === 0) return { text: denied.message }
+        if (message && call.depth === 0) return { text: denied.message }
         throw denied
       }
     },
@@ -70,15 +72,37 @@ async function askInConversation(approval: Approval, ctx: SkillContext): Promise
 
 async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
   const pending = new TriviumError('approval_pending', { name: asked.skill, id: asked.id })
-  if (ctx.call.caller.kind === 'route') throw pending
-  const decided = await ctx.services.approvals.wait(asked.id, asked.timeout, ctx.signal)
-  if (!decided) throw pending
-  return decided
+  if (ctx.message) throw pending
+  try {
+    const decided = await ctx.services.approvals.wait(asked.id, asked.timeout, ctx.signal)
+    if (decided) return decided
+  } catch (error) {
+    // A schedule or a subscription comes back after a drain, under the same id.
+    if (/^(cli|http|mcp)$/.test(ctx.call.caller.kind)) await withdraw(asked, ctx)
+    throw error
+  }
+  throw pending
+}
+
+/** Decided by another at this very moment: then that stands, and nobody is there for it. */
+async function withdraw({ id }: Approval, { services, call, log }: SkillContext): Promise<void> {
+  const reason = 'who asked went away'
+  await services.approvals.decide({ id, approve: false, reason }, call).catch((err: unknown) => {
+    log.debug({ err, approval: id }, 'a request for approval could not be withdrawn')
+  })
 }
 
 function requestKey({ args, call }: SkillContext): string {
   const hash = createHash('sha256').update(JSON.stringify(args) ?? '')
   return `${call.rootId}:${call.skill}:${hash.digest('hex').slice(0, 32)}`
+}
+
+/** Who wrote the message, where the transport can tell; else who called. */
+function whoAsks({ message, call: { caller } }: SkillContext): string {
+  const { id, kind } = caller
+  if (!message) return kind === 'route' && id ? id : [kind, id].filter(Boolean).join(' ')
+  const { name, address, id: given } = message.from
+  return id ?? `${[name, address ?? given].filter(Boolean).join(' ')} (unverified)`
 }
 
 function headOf({ id, gateway, conversation, from }: NonNullable<SkillContext['message']>) {

@@ -3,7 +3,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { defineMiddleware } from '../../core/skill.ts'
 import { formatDuration, timerDuration } from '../../core/units.ts'
 import { runBounded } from '../bounded.ts'
-import { createNameMatcher } from '../names.ts'
+import { createNameMatcher, skillRunLater } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
 /** `timeout: 30s` (or ms): aborts `ctx.signal` after that time and fails with `skill_timeout`. */
@@ -45,10 +45,11 @@ export const allowedToolsMiddleware = defineMiddleware({
       const unrestricted = ctx.manager
       ctx.manager = {
         async invoke(name, args) {
-          if (allowed.matches(name)) return unrestricted.invoke(name, args)
-          ctx.log.warn({ denied: name, allowed: allowed.spec }, 'a skill was denied to another')
+          const denied = [name, skillRunLater(name, args) ?? name].find((one) => !allowed.matches(one))
+          if (denied === undefined) return unrestricted.invoke(name, args)
+          ctx.log.warn({ denied, allowed: allowed.spec }, 'a skill was denied to another')
           throw new TriviumError('forbidden', {
-            what: `Skill ${name}, invoked by ${skill.name},`,
+            what: `Skill ${denied}, invoked by ${skill.name},`,
             reason: `allowed-tools of ${skill.name} does not name it`,
           })
         },

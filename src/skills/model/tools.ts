@@ -3,7 +3,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import type { SkillFiles } from '../markdown/skill-files.ts'
-import { createNameMatcher } from '../names.ts'
+import { createNameMatcher, skillRunLater } from '../names.ts'
 import { toolSchema } from '../tool-schema.ts'
 
 /**
@@ -40,8 +40,12 @@ export async function createTools(
       inputSchema: jsonSchema(schema as JSONSchema7),
       execute: async (input) => {
         try {
+          const reason = `allowed-tools of ${skill.name} does not name it`
+          const later = skillRunLater(name, input)
+          if (later !== undefined && !isOffered(later)) {
+            throw new TriviumError('forbidden', { what: `${name} with the skill ${later}`, reason })
+          }
           if (isForeignTraffic(name, input) && !allowed.names(name)) {
-            const reason = `allowed-tools of ${skill.name} does not name it`
             throw new TriviumError('forbidden', { what: `${name} on everybody's messages`, reason })
           }
           return toJson(await ctx.manager.invoke(name, input))

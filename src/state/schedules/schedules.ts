@@ -1,7 +1,6 @@
 import { channelOf, type Schedule, type ScheduleService } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { isOperator } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
@@ -37,8 +36,8 @@ export type SchedulesDeps = {
   fire(occasion: Occasion): Promise<void>
   /** Notes `schedule_fired`, `schedule_missed`, `schedule_created` and `schedule_deleted`. */
   record(entry: ActivityEntry): Promise<void>
-  /** Throws `skill_not_found` for a skill that there is not. */
-  requireSkill(name: string): void
+  /** Throws `skill_not_found`, and `forbidden` where the call may not have it invoked. */
+  permit(skill: string, call: Call): Promise<void>
   /** Names this process in the lease. */
   owner: string
   log: Log
@@ -63,7 +62,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
 
   return {
     async create({ name, misfire, timezone = 'UTC', args, ...rest }, call) {
-      deps.requireSkill(rest.skill)
+      await deps.permit(rest.skill, call)
       const schedule = {
         ...rest,
         ...defined({ by: makerOf(call) }),
@@ -193,14 +192,11 @@ function misfireOf(text: string): Schedule['misfire'] {
   })
 }
 
-/**
- * For whom a schedule runs its skill. Undefined for operators, as the access rules know them: who holds the control
- * token, the command line, code of the daemon.
- */
-function makerOf({ caller, message }: Call): Schedule['by'] {
+/** For whom a schedule runs its skill. Undefined: who holds the control token, the command line, code of the daemon. */
+function makerOf({ caller }: Call): Schedule['by'] {
   const { id, roles = [] } = caller
-  if (isOperator(caller)) return undefined
-  if (id !== undefined && message?.from.verified) return { id, roles: [...roles] }
+  if (caller.kind !== 'route') return undefined
+  if (id !== undefined) return { id, roles: [...roles] }
   throw new TriviumError('forbidden', {
     what: 'A schedule',
     reason: 'it runs with the rights of who made it, and there is no proof who sent this message',

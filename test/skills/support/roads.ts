@@ -26,11 +26,11 @@ export async function startOnRoads(
   }
   const files = Object.entries(options.files ?? {}).map(([name, source]) => [`${name}/index.ts`, source])
   const folder = await createFolder(t, Object.fromEntries(files))
-  const runtime = await startRuntime(t, {
+  const runtime: Runtime = await startRuntime(t, {
     store,
     skills: options.skills ?? [],
     services: {
-      events: createEvents(store, Date.now),
+      events: createEvents(store, Date.now, (skill, call) => runtime.manager.permit(skill, call)),
       receive: createReceive({ store, taken() {} }),
     },
     manager: { folders: [folder, SHIPPED] },

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { openChat } from '../fixtures/chat.ts'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token" } }
+access:
+  roles:
+    staff: { members: ['chat:ada'], skills: [watch, allowed] }
+routes:
+  - { name: watch, skill: watch }
+`
+const writer = (file: string) => `import { writeFileSync } from 'node:fs'
+export default { description: 'writes ${file}', run: () => writeFileSync('${file}', '') }`
+
+const SKILLS = {
+  guarded: `export default { description: 'asks first', metadata: { approval: true }, run: () => 'done' }`,
+  allowed: writer('allowed'),
+  danger: writer('danger'),
+  watch: `export default { description: 'subscribes', run: ({ args, manager }) =>
+  manager.invoke('event-subscribe', { topic: 'alarms', ref: args.text })
+    .then(({ queue }) => queue, ({ code, message }) => code + ': ' + message) }`,
+  relay: `export default { description: 'subscribes and waits', async run({ manager }) {
+  const { queue } = await manager.invoke('event-subscribe', { topic: 'news' })
+  await manager.invoke('state-set', { key: queue, value: true, store: 'memory' })
+  const events = await manager.invoke('event-wait', { topic: 'news', timeout: 20000 })
+  return { queue, seen: events.map(({ data }) => data) }
+} }`,
+}
+
+describe('what a call may do', { timeout: 90_000 }, () => {
+  let site: Site
+  let daemon: DaemonProcess
+
+  before(async () => {
+    site = createSite({ routes: ROUTES, skills: SKILLS })
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon?.end()
+    site?.remove()
+  })
+
+  const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' }))
+  const asked = () => until(async () => (await pending())[0], 'a request for approval')
+  const groupsOf = async (topic: string): Promise<string[]> =>
+    Object(await daemon.get('/v1/status'))
+      .result.groups.filter((one: { topic: string }) => one.topic === topic)
+      .map(({ group }: { group: string }) => group)
+
+  test('an approval or a denial over HTTP is for that call: the same again asks again', async () => {
+    for (const approve of [true, true, false, true]) {
+      const call = daemon.invoke('guarded', { n: 1 }).catch((error: Error) => error.message)
+      const { id, by } = await asked()
+      assert.equal(by, 'http control')
+      await daemon.invoke('approval-decide', { id, approve })
+      assert.match(String(await call), approve ? /^done$/ : /^approval_denied: /)
+    }
+  })
+
+  test('a call whose caller goes away leaves nothing behind that could be approved', async () => {
+    const caller = new AbortController()
+    const headers = { authorization: `Bearer ${daemon.token}` }
+    const call = fetch(`${daemon.control}/v1/skills/guarded`, {
+      method: 'POST',
+      headers,
+      signal: caller.signal,
+    })
+    await asked()
+    caller.abort()
+    await assert.rejects(call)
+    await until(async () => (await pending()).length === 0, 'no request')
+  })
+
+  test('two callers over HTTP that subscribe without a queue each see every event, and leave no group', async () => {
+    const running = [daemon.invoke('relay'), daemon.invoke('relay')]
+    await until(async () => (await groupsOf('news')).length === 2, 'two groups')
+    await daemon.invoke('event-emit', { topic: 'news', data: 'extra' })
+    const [one, two] = (await Promise.all(running)).map(Object)
+    assert.deepEqual([one.seen, two.seen], [['extra'], ['extra']])
+    assert.notEqual(one.queue, two.queue)
+    await until(async () => (await groupsOf('news')).length === 0, 'no group')
+  })
+
+  test('the queue that a subscription over HTTP returns is read by the next call', async () => {
+    const { queue } = Object(await daemon.invoke('event-subscribe', { topic: 'later' }))
+    await daemon.invoke('event-emit', { topic: 'later', data: 1 })
+    const waited = await site.run(['event-wait', 'later', '--queue', queue, '--json'])
+    assert.equal(JSON.parse(waited.out)[0].data, 1, waited.err)
+    assert.deepEqual(await daemon.invoke('event-unsubscribe', { topic: 'later', queue }), { ok: true })
+  })
+
+  test('a subscription runs its skill with the rights of who subscribed, then and when it runs', async (t) => {
+    const ada = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
+    assert.match(await ada('danger'), /^forbidden: Skill danger for \S*ada is not allowed/)
+    assert.equal(await ada('allowed'), await ada('allowed'), 'the same again is the same')
+    await daemon.invoke('event-emit', { topic: 'alarms' })
+    await until(() => existsSync(join(site.dir, 'allowed')), 'the skill')
+
+    writeFileSync(join(site.dir, 'routes.yaml'), ROUTES.replace('[watch, allowed]', '[watch]'))
+    await daemon.invoke('event-emit', { topic: 'alarms' })
+    const letters = async () => Object(await daemon.invoke('dead-letter-list', { queue: 'subscriptions' }))
+    const [letter] = await until(async () => {
+      await daemon.invoke('event-emit', { topic: 'alarms' })
+      const found = await letters()
+      return found.length > 0 ? found : undefined
+    }, 'the refusal')
+    assert.equal(letter.errors[0].code, 'forbidden')
+    assert.equal(existsSync(join(site.dir, 'danger')), false)
+  })
+})
