@@ -170,7 +170,7 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     assert.equal(refused.again, false)
 
     const unknown = await openChat(t, `${daemon.url}/open`)
-    assert.match(await unknown('plan tick'), /forbidden: .*no proof who sent/)
+    assert.match(await unknown('plan plan'), /forbidden: .*no proof who sent/)
     assert.equal(Object(await daemon.invoke('schedule-list')).length, 1)
 
     await daemon.invoke('schedule-create', { skill: 'secret', every: '1s' })

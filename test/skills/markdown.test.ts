@@ -10,6 +10,7 @@ import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
+import { messageOf } from './support/message.ts'
 import { startRuntime } from './support/runtime.ts'
 
 const skillFile = (body: string, front = 'model: local:small') =>
@@ -279,7 +280,8 @@ describe('tools of a model', () => {
       [{ calls: [{ name: 'guarded', args: {} }] }, { text: 'never' }],
       { skills: [guarded] },
     )
-    await assert.rejects(manager.invoke('helper', {}, { caller: { kind: 'route', id: 'a' } }), {
+    const dispatched = { caller: { kind: 'route', id: 'a' }, message: messageOf() } as const
+    await assert.rejects(manager.invoke('helper', {}, dispatched), {
       code: 'approval_pending',
     })
     assert.equal(server.requests.length, 1)

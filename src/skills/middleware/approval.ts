@@ -25,7 +25,7 @@ const options = z.strictObject({
  * denied, as approving it would do nothing. `ask` tells people about the request.
  */
 export function createApprovalMiddleware(
-  ask: (approval: Approval, ctx: SkillContext) => Promise<void> = askInConversation,
+  ask: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
   halves?: () => readonly string[],
 ): Middleware {
   return defineMiddleware({
@@ -61,13 +61,6 @@ export function createApprovalMiddleware(
       }
     },
   })
-}
-
-/** Sends the request into the conversation, once, where there is one. */
-async function askInConversation(approval: Approval, ctx: SkillContext): Promise<void> {
-  if (!ctx.message) return
-  const text = `${approval.title}\nThis needs an approval: trivium approval-decide --id ${approval.id} --approve`
-  await ctx.services.send.send({ text, key: `approval:${approval.id}` }, ctx.call)
 }
 
 async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {

@@ -7,8 +7,7 @@ import { sessionMiddleware } from './session.ts'
 
 /**
  * The middleware that ships, outermost first: access, approval, timeout, session, allowed-tools. Time that an
- * approval takes does not count against the timeout. `halves`: see `compileMember`. `ask` tells people about a request for approval; the default writes
- * into the conversation.
+ * approval takes does not count against the timeout. `halves`: see `compileMember`. `ask` tells people about a request for approval.
  */
 export function createMiddleware(
   options: {
