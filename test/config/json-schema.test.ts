@@ -10,7 +10,8 @@ describe('the JSON Schema for editors', () => {
   const schema = configJsonSchema(transports)
 
   test('names the sections and refuses others', () => {
-    for (const name of ['gateways', 'daemon', 'routes', 'access']) assert.ok(pathGet(schema, `properties.${name}`), name)
+    for (const name of ['gateways', 'daemon', 'routes', 'access'])
+      assert.ok(pathGet(schema, `properties.${name}`), name)
     assert.equal(schema.additionalProperties, false)
   })
 
