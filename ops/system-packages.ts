@@ -9,6 +9,9 @@ const packages: SystemPackage[] = [
   { file: 'redis-server', apt: 'redis-server', brew: 'redis', dnf: 'redis', why: 'the Redis store' },
   { file: 'dovecot', apt: 'dovecot-imapd', brew: 'dovecot', dnf: 'dovecot', why: 'email in' },
   { file: 'dovecot/lmtp', apt: 'dovecot-lmtpd', dnf: 'dovecot', why: 'email in' },
+  { file: 'python3', apt: 'python3', brew: 'python', dnf: 'python3', why: 'the workers of the README' },
+  { file: 'curl', apt: 'curl', brew: 'curl', dnf: 'curl', why: 'the workers of the README' },
+  { file: 'jq', apt: 'jq', brew: 'jq', dnf: 'jq', why: 'the workers of the README' },
   { file: 'chromium', apt: 'chromium', dnf: 'chromium', why: 'the console' },
 ]
 

@@ -107,7 +107,15 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const running = createRunningGateways()
   const maxBacklog = config.daemon.maxBacklog ?? MAX_BACKLOG
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
-  const roads = createRoads({ store, maxBacklog, gateways: running, metrics, permit, now })
+  const roads = createRoads({
+    store,
+    maxBacklog,
+    gateways: running,
+    unanswerable: (message) => kinds.get(message.transport)?.unanswerable?.(message),
+    metrics,
+    permit,
+    now,
+  })
 
   const buttons = createApprovalButtons(roads.outbox, store.journal)
   const runtime = createRuntimeServices({

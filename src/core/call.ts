@@ -1,3 +1,4 @@
+import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
 
 /** Who made the outermost call. `roles` come from access rules and tokens; `id` of a route's is an identity (`identityOf`). */
@@ -5,6 +6,15 @@ export type Caller = {
   kind: 'route' | 'cli' | 'http' | 'mcp' | 'code'
   id?: string
   roles?: readonly string[]
+  /** The gateways whose messages it may see and answer; absent: all. */
+  gateways?: readonly string[]
+}
+
+/** Throws `forbidden` where the caller may have nothing to do with the messages of a gateway. */
+export function requireGateway({ gateways }: Caller, gateway: string): void {
+  if (!gateways || gateways.includes(gateway)) return
+  const reason = `the token is for ${gateways.join(', ') || 'no gateway'}`
+  throw new TriviumError('forbidden', { what: `Reaching gateway ${gateway}`, reason })
 }
 
 /** One invocation, as services see it. Nested calls share everything but `signal`, `skill` and `depth`. */

@@ -57,7 +57,11 @@ export const catalogue = {
     403,
     'Gateway {gateway} sends only replies; set `open: true` on it to send to other targets.',
   ),
-  no_reply_target: final(422, 'There is no conversation to reply to; give `gateway` and `to`.'),
+  no_reply_target: final(422, 'There is nobody to send to: {reason}.'),
+  receipt_expired: final(
+    410,
+    'The receipt {receipt} holds no message any more: its lease ran out, or it was acknowledged. Nothing was sent. Answer with `messageId`, or receive again.',
+  ),
   send_failed: passing(502, 'Gateway {gateway} could not send: {reason}'),
   send_ambiguous: passing(
     502,

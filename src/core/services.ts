@@ -78,9 +78,11 @@ export type ReceivedMessage = Message & { receipt?: string }
 
 export type SendService = {
   /**
-   * Puts a reply into the outbox; `wait` (ms) waits for the transport's receipt. Without `key` the key is
-   * `message:route:ordinal`, with the ordinal from `call.sends`. `data` is for the transport: blocks in Slack. Throws
-   * `no_reply_target`, `target_not_allowed`, `send_rejected` where `data` asks for what only Trivium itself sends.
+   * Puts a reply into the outbox; `wait` (ms) waits for the transport's receipt. It answers the message of the call, or
+   * from anywhere the one with `messageId` or the one that `receipt` holds. A given `key` is sent once for the message;
+   * without one it is `message:route:ordinal`, with the ordinal from `call.sends`. `data` is for the transport: blocks
+   * in Slack. Throws `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`,
+   * `send_rejected` where `data` asks for what only Trivium itself sends.
    */
   send(
     args: {
@@ -88,6 +90,8 @@ export type SendService = {
       subject?: string
       attachments?: Attachment[]
       data?: JsonObject
+      messageId?: string
+      receipt?: string
       gateway?: string
       to?: string
       key?: string
@@ -98,14 +102,16 @@ export type SendService = {
 }
 
 export type MessageService = {
-  /** Throws `message_not_found`. */
-  show(args: { id: string }, call: Call): Promise<{ message: Message; history: Note[] }>
+  /** `history` begins with how the message was accepted. Throws `message_not_found`. */
+  show(args: { id: string }, call: Call): Promise<{ message: Message; history: HistoryLine[] }>
   /** Newest first. */
   list(
     args: { gateway?: string; conversation?: string; before?: string; limit: number },
     call: Call,
   ): Promise<Message[]>
 }
+
+export type HistoryLine = Note | (Omit<Note, 'road'> & { road: 'accept' })
 
 export type DeadLetterService = {
   list(args: { queue?: string; group?: string; limit: number }, call: Call): Promise<DeadLetter[]>

@@ -87,6 +87,8 @@ export type ReceiveQueue = {
   ack(receipt: string): Promise<boolean>
   /** Gives a leased message back at once. False: as for `ack`. */
   release(receipt: string): Promise<boolean>
+  /** The message that a receipt holds; undefined where its lease has run out or ended. */
+  leased(receipt: string): Promise<Message | undefined>
   /** When the next lease runs out (Unix ms), so that waiters need not poll. */
   nextExpiry(): Promise<number | undefined>
 }

@@ -20,6 +20,8 @@ export type TransportKind<Options = unknown> = {
   create(options: Options, deps: TransportDeps): Promise<Transport>
   /** The flat `data` of the event of a message on `gateway-message`, without `messageId` and `conversation`. */
   eventData(message: Message): JsonObject
+  /** Why no reply can reach whoever sent a message; undefined where one can. Absent: one always can. */
+  unanswerable?(message: Message): string | undefined
 }
 
 /** One gateway: a listener for messages and a sender of replies. */
@@ -83,6 +85,8 @@ export const replySchema = z.object({
   attachments: z.array(attachmentSchema).exactOptional(),
   /** The id of the message that it answers. */
   inReplyTo: z.string().exactOptional(),
+  /** Who says it, for the history: `route rest`, `http control`. */
+  by: z.string().exactOptional(),
   data: jsonObjectSchema.exactOptional(),
 })
 

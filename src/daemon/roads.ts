@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Metrics } from '../control/metrics.ts'
 import type { Call } from '../core/call.ts'
+import type { Message } from '../core/message.ts'
 import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { createAccept } from '../gateway/accept.ts'
@@ -23,6 +24,7 @@ export function createRoads(deps: {
   store: Store
   maxBacklog: number
   gateways: RunningGateways
+  unanswerable(message: Message): string | undefined
   metrics: Metrics
   /** Throws where the call may not have a skill invoked. */
   permit(skill: string, call: Call): Promise<void>
@@ -30,12 +32,12 @@ export function createRoads(deps: {
 }) {
   const { store, gateways, metrics, maxBacklog, now } = deps
   const { journal } = store
-  const outbox = createOutbox(store, now)
+  const outbox = createOutbox(store, now, deps.unanswerable)
   const events = createEvents(store, now, deps.permit)
   const services = {
     events,
     receive: createReceive({ store, taken: metrics.taken }),
-    send: createSend({ outbox, gateway: gateways.spec, newKey: randomUUID }),
+    send: createSend({ outbox, store, gateway: gateways.spec, newKey: randomUUID }),
     messages: createMessages(store),
     deadLetters: createDeadLetters(store),
     gateways: { list: async () => gateways.list() },

@@ -97,7 +97,8 @@ export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' |
     const reply = skillReply(result)
     if (!reply || sends.count > 0 || route.reply === 'none') return
     refuseApproval(message.gateway, reply.data)
-    await options.outbox.reply(message, { ...reply, key: sendKey(message.id, route.name, sends.next()) })
+    const key = sendKey(message.id, route.name, sends.next())
+    await options.outbox.reply(message, { ...reply, key, by: `route ${route.name}` })
   }
 
   /** The message is dispatched again once somebody has decided; see `resumeDispatch`. */

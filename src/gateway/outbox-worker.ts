@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
-import { isJsonObject, toJson } from '../core/json.ts'
+import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { ClaimedJob, DeadReason, Note, Store } from '../core/store.ts'
+import type { ClaimedJob, DeadReason, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
-import { OUTBOX_QUEUE } from './outbox.ts'
+import { answerOf, OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 import {
   attemptError,
   attemptOf,
@@ -70,7 +70,11 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       return failed(job, reply, thrown)
     }
     await options.sent(reply, 'sent')
-    return { outcome: 'done', result: toJson({ receipt }), notes: [note('sent', receipt)] }
+    return {
+      outcome: 'done',
+      result: toJson({ receipt }),
+      notes: [note('sent', { ...answerOf(reply), ...receipt })],
+    }
   }
 
   /** Whoever takes it up next looks first whether it arrived. */
@@ -110,7 +114,12 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
     void options.sent(reply, 'dead')
     log.error(fieldsOf(job, reply, thrown), 'the reply became a dead letter')
     const error = attemptError(thrown, now())
-    return { outcome: 'dead', error, reason, notes: [note('dead', { error: error.message, reason })] }
+    return {
+      outcome: 'dead',
+      error,
+      reason,
+      notes: [note('dead', { ...answerOf(reply), error: error.message, reason })],
+    }
   }
 
   /** The transport cannot find out whether an earlier attempt arrived: an operator decides. */
@@ -122,12 +131,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
     return failed(job, reply, new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' }))
   }
 
-  const note = (what: string, detail: unknown): Note => ({
-    at: now(),
-    road: 'outbox',
-    what,
-    ...(isJsonObject(detail) ? { detail } : {}),
-  })
+  const note = (what: string, detail: object) => outboxNote(now(), what, detail)
 
   return createWorker({
     queue: OUTBOX_QUEUE,

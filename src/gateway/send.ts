@@ -1,36 +1,50 @@
-import type { Call } from '../core/call.ts'
+import { type Call, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
 import type { SendService } from '../core/services.ts'
-import type { JobEnd } from '../core/store.ts'
+import type { JobEnd, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
-import type { Outbox, Sending } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
 import { refuseApproval } from './skill-reply.ts'
 
 /** What sending needs to know of a gateway. */
 export type Openness = { name: string; open: boolean }
 
+type SendArgs = Parameters<SendService['send']>[0]
+
+/** Either the message that is answered, or an explicit target. */
+type Target = { gateway: string; message?: Message; to?: string }
+
 /**
- * The service behind `gateway-send`: a reply into the conversation of the call's message, or, on gateways that
- * are `open`, to another target. The reply target comes from the inbound message alone.
+ * The service behind `gateway-send`: a reply to the call's message, or from anywhere to one that is named by its id or
+ * by a receipt; or, on gateways that are `open`, a send to another target. The reply target comes from the inbound
+ * message alone.
  */
 export function createSend(options: {
   outbox: Pick<Outbox, 'reply' | 'sendTo' | 'wait'>
+  store: { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> }
   gateway(name: string): Openness | undefined
   newKey(): string
 }): SendService {
-  const { outbox } = options
+  const { outbox, store } = options
+  const isOpen = (gateway: string) => options.gateway(gateway)?.open ?? false
 
   return {
     async send(args, call) {
-      const gateway = args.gateway ?? call.message?.gateway ?? ''
+      const { gateway, message, to = '' } = await targetOf(args, call)
       refuseApproval(gateway, args.data)
-      const put = targetOf(args, call)
       const { text, subject, attachments, data } = args
-      const key = keyOf(args.key, call, options.newKey)
+      const key = keyOf(args, message ?? call.message, call, options.newKey)
       try {
-        const { id, queued } = await put({ key, text, ...defined({ subject, attachments, data }) })
+        const sending = { key, text, by: senderOf(call), ...defined({ subject, attachments, data }) }
+        const { id, queued, unsent } = await (message
+          ? outbox.reply(message, sending)
+          : outbox.sendTo(gateway, to, sending))
+        if (unsent !== undefined && isNamed(args))
+          throw new TriviumError('no_reply_target', { reason: unsent })
+        if (unsent !== undefined) return { key, sent: false, duplicate: false }
         const state = args.wait === undefined ? undefined : await outbox.wait(id, args.wait, call.signal)
         if (state?.state === 'dead') {
           throw new TriviumError('send_rejected', { gateway, reason: state.error.message })
@@ -43,31 +57,67 @@ export function createSend(options: {
     },
   }
 
-  /** Where it goes. Throws before anything counts as sent. */
-  function targetOf(args: SendArgs, call: Call): (sending: Sending) => ReturnType<Outbox['reply']> {
-    if (isReply(args, call)) return (sending) => outbox.reply(call.message, sending)
+  /** Throws before anything counts as sent. */
+  async function targetOf(args: SendArgs, call: Call): Promise<Target> {
+    if (isNamed(args)) {
+      const message = await namedMessage(args)
+      requireRight(message, call)
+      return { gateway: message.gateway, message }
+    }
+    if (isReply(args, call)) return { gateway: call.message.gateway, message: call.message }
     const { gateway, to } = args
-    if (gateway === undefined || to === undefined) throw new TriviumError('no_reply_target')
-    const found = options.gateway(gateway)
-    if (!found) throw new TriviumError('gateway_not_found', { name: gateway, hint: '' })
-    if (!found.open) throw new TriviumError('target_not_allowed', { gateway })
-    return (sending) => outbox.sendTo(gateway, to, sending)
+    if (gateway === undefined || to === undefined) {
+      const reason = 'give `messageId` or `receipt` to answer a message, or `gateway` and `to`'
+      throw new TriviumError('no_reply_target', { reason })
+    }
+    if (!options.gateway(gateway)) throw new TriviumError('gateway_not_found', { name: gateway, hint: '' })
+    requireGateway(call.caller, gateway)
+    if (!isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
+    return { gateway, to }
+  }
+
+  async function namedMessage({ messageId: id = '', receipt }: SendArgs): Promise<Message> {
+    const message = await (receipt === undefined ? store.journal.get(id) : store.receive.leased(receipt))
+    if (message) return message
+    throw receipt === undefined
+      ? new TriviumError('message_not_found', { id })
+      : new TriviumError('receipt_expired', { receipt })
+  }
+
+  /** What a message started may answer its own conversation; what comes from outside, whatever its token is for. */
+  function requireRight({ id, gateway, conversation }: Message, { caller, message: own }: Call): void {
+    requireGateway(caller, gateway)
+    if (!own || isOpen(gateway)) return
+    if (own.gateway === gateway && own.conversation === conversation) return
+    const reason = `it belongs to another conversation, and gateway ${gateway} is not \`open\``
+    throw new TriviumError('forbidden', { what: `Answering message ${id}`, reason })
   }
 }
 
-type SendArgs = Parameters<SendService['send']>[0]
+function isNamed({ messageId, receipt }: SendArgs): boolean {
+  return messageId !== undefined || receipt !== undefined
+}
 
 /** Naming the conversation's own gateway is still a reply; naming a target never is. */
-function isReply(args: SendArgs, call: Call): call is Call & { message: NonNullable<Call['message']> } {
+function isReply(args: SendArgs, call: Call): call is Call & { message: Message } {
   if (!call.message || args.to !== undefined) return false
   return args.gateway === undefined || args.gateway === call.message.gateway
 }
 
-function keyOf(given: string | undefined, call: Call, newKey: () => string): string {
+/** A key that is given for a message by name counts for that message, so that a worker may give each the same. */
+function keyOf(args: SendArgs, message: Message | undefined, call: Call, newKey: () => string): string {
   const ordinal = call.sends.next()
-  if (given !== undefined) return call.message ? `${call.message.gateway}:${given}` : given
+  if (args.key !== undefined && message) {
+    return isNamed(args) ? `answer:${message.id}:${args.key}` : `${message.gateway}:${args.key}`
+  }
+  if (args.key !== undefined) return args.key
   if (call.message && call.route !== undefined) return sendKey(call.message.id, call.route, ordinal)
   return newKey()
+}
+
+/** Who answered, for the history. */
+function senderOf({ route, caller }: Call): string {
+  return route === undefined ? [caller.kind, caller.id].filter(Boolean).join(' ') : `route ${route}`
 }
 
 function receiptOf(state: JobEnd | undefined): { receipt?: Json } {

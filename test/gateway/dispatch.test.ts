@@ -62,7 +62,7 @@ describe('dispatch', () => {
     )
     const id = await accept()
     await noted(id, 'done')
-    assert.deepEqual(replies, [{ key: `${id}:first:0`, text: 'first: hello', to: id }])
+    assert.deepEqual(replies, [{ key: `${id}:first:0`, text: 'first: hello', by: 'route first', to: id }])
     assert.equal(attempts.length, 1)
     assert.deepEqual(ended, [id])
   })
@@ -80,7 +80,7 @@ describe('dispatch', () => {
     results.push(...nothing)
     const { accept, noted, replies } = await stage(t, ({ message }) => results[Number(message.text)])
     for (const text of results.keys()) await noted(await accept({ text: String(text) }), 'done')
-    const sent = replies.map(({ key: _key, to: _to, ...rest }) => rest)
+    const sent = replies.map(({ key: _key, by: _by, to: _to, ...rest }) => rest)
     assert.deepEqual(sent, [whole, silent, { text: 'x' }])
   })
 
@@ -110,7 +110,9 @@ describe('dispatch', () => {
     test(what, async (t) => {
       const { accept, noted, replies } = await stage(t, async ({ message, route, sends }, { outbox }) => {
         const error = { at: 0, code: 'send_rejected', message: 'no' }
+        const nothing = async () => undefined
         const send = createSend({
+          store: { journal: { get: nothing }, receive: { leased: nothing } },
           outbox: {
             reply: outbox.reply,
             sendTo: () => Promise.reject(new Error('no')),
@@ -225,7 +227,7 @@ describe('dispatch', () => {
     await noted(id, 'done')
     await drained(store, DISPATCH_QUEUE)
     assert.equal(attempts.length, 2)
-    assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', to: id }])
+    assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', by: 'route all', to: id }])
   })
 })
 

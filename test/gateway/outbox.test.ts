@@ -62,7 +62,7 @@ describe('the outbox', () => {
     const { sent, sender } = recorder()
     const outbox = await atWork(t, () => sender)
     const message = await accepted(outbox.store)
-    const first = await outbox.reply(message, { key: 'k', text: 'hi' })
+    const first = await outbox.reply(message, { key: 'k', text: 'hi', by: 'route r' })
     assert.deepEqual(first, { id: 'outbox:k', queued: true })
     assert.deepEqual(await outbox.reply(message, { key: 'k', text: 'again' }), {
       id: 'outbox:k',
@@ -77,7 +77,8 @@ describe('the outbox', () => {
       [{ thread: 7 }, 'c1', message.id, 'hi'],
     )
     const history = await outbox.store.journal.history(message.id)
-    assert.ok(history.some(({ road, what }) => road === 'outbox' && what === 'sent'))
+    const { detail } = history.find(({ road, what }) => road === 'outbox' && what === 'sent') ?? {}
+    assert.deepEqual(detail, { text: 'hi', by: 'route r', key: 'k', id: 'r1' })
   })
 
   test('calls a postponed send again when its turn comes, and counts no attempt', async (t) => {

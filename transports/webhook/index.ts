@@ -28,6 +28,10 @@ export const webhook: TransportKind<WebhookOptions> = {
     }
   },
   eventData,
+  unanswerable({ data }) {
+    if (data.respond === 'result') return undefined
+    return 'its sender had its answer and waits for no reply; set `respond: result` on the gateway'
+  },
 }
 
 function eventData(message: Message): JsonObject {

@@ -14,8 +14,9 @@ export async function sendToRequest({ gateway, replies }: TransportDeps, reply: 
 }
 
 /**
- * Resolves with the text of the first reply to a message, or undefined where there will be none, within `timeout` ms,
- * or before `gone` aborts. Never rejects: the message is durable whatever happens here.
+ * Resolves with the text of the first reply to a message, or undefined where there is none within `timeout` ms or
+ * before `gone` aborts, and soon after its skill ended without one. A message that no route takes may be answered by a
+ * worker (`gateway-send` with its id or receipt), until the timeout. Never rejects: the message is durable whatever happens here.
  */
 export async function awaitReply(
   deps: TransportDeps,
@@ -27,7 +28,9 @@ export async function awaitReply(
   const tooLate = new AbortController()
   const signal = AbortSignal.any([gone, tooLate.signal])
   const settle = async () => {
-    if ((await deps.settled(messageId, timeout)) === 'done') await pause(OUTBOX_GRACE, signal)
+    const outcome = await deps.settled(messageId, timeout)
+    if (outcome === 'unrouted') return
+    if (outcome === 'done') await pause(OUTBOX_GRACE, signal)
     tooLate.abort()
   }
   const look = () =>

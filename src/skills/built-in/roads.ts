@@ -102,25 +102,33 @@ export const roadsSkills: Skill[] = [
   defineSkill({
     name: 'gateway-send',
     description:
-      'Replies into the current conversation, or sends to another target where the gateway allows that.',
-    args: z.strictObject({
-      text: z.string().describe('What to send'),
-      subject: z.string().exactOptional().describe('The subject, where the transport has one'),
-      attachments: z.array(attachment).exactOptional().describe('Files that Trivium already keeps'),
-      data: z
-        .record(z.string(), z.json())
-        .exactOptional()
-        .describe('What else the transport can do, such as blocks, a modal or an ephemeral reply in Slack'),
-      gateway: name.exactOptional().describe('Another gateway than that of the message'),
-      to: name.exactOptional().describe('Another target than the conversation'),
-      key: name.exactOptional().describe('The same key is sent once'),
-      wait: z
-        .number()
-        .int()
-        .min(0)
-        .exactOptional()
-        .describe('Wait that many ms for the receipt of the transport'),
-    }),
+      'Replies into the current conversation, or from anywhere to the message that messageId or receipt names, or sends to another target where the gateway allows that.',
+    args: z
+      .strictObject({
+        text: z.string().describe('What to send'),
+        subject: z.string().exactOptional().describe('The subject, where the transport has one'),
+        attachments: z.array(attachment).exactOptional().describe('Files that Trivium already keeps'),
+        data: z
+          .record(z.string(), z.json())
+          .exactOptional()
+          .describe('What else the transport can do, such as blocks, a modal or an ephemeral reply in Slack'),
+        messageId: name.exactOptional().describe('Answer this message, from anywhere'),
+        receipt: name
+          .exactOptional()
+          .describe('Answer the message that gateway-receive gave with this receipt'),
+        gateway: name.exactOptional().describe('Another gateway than that of the message; needs `to`'),
+        to: name.exactOptional().describe('Another target than the conversation; needs `gateway`'),
+        key: name
+          .exactOptional()
+          .describe('The same key is sent once; with messageId or receipt, once for that message'),
+        wait: z
+          .number()
+          .int()
+          .min(0)
+          .exactOptional()
+          .describe('Wait that many ms for the receipt of the transport'),
+      })
+      .refine(namesOneTarget, 'give one of messageId, receipt, or gateway with to: each says where it goes'),
     run: ({ args, services, call }) => services.send.send(args, call),
   }),
   defineSkill({
@@ -141,3 +149,13 @@ export const roadsSkills: Skill[] = [
     run: ({ args, services, call }) => services.messages.show(args, call),
   }),
 ]
+
+function namesOneTarget(args: {
+  messageId?: string
+  receipt?: string
+  gateway?: string
+  to?: string
+}): boolean {
+  const { messageId, receipt, gateway, to = gateway } = args
+  return [messageId, receipt, to].filter((each) => each !== undefined).length <= 1
+}

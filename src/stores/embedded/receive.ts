@@ -9,6 +9,8 @@ export const OLDEST = `SELECT r.seq, g.id AS gateway FROM gateway g
   CROSS JOIN receive r ON r.gateway = g.id AND r.seq = (SELECT min(seq) FROM receive WHERE gateway = g.id)
   ORDER BY r.seq LIMIT 1`
 
+const HELD = 'seq = ? AND token = ? AND until > ?'
+
 /** The receive road: `receive` holds what is ready, `leased` what is out with a receipt. */
 export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue {
   const { sql, writer, counters, gateways, signals } = parts
@@ -64,14 +66,14 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     signals.raise('receive')
   }
 
-  /** Ends a lease that still runs, as the receipt says. */
-  function end(receipt: string): Row | undefined {
+  /** Runs a statement on a lease that still runs, as the receipt says. */
+  function onLease(receipt: string, statement: string): Row | undefined {
     const [, seq, token] = /^(\d{1,13})\.(\d{1,11})$/.exec(receipt) ?? []
     if (seq === undefined || token === undefined) return undefined
-    const remove = sql(`DELETE FROM leased WHERE seq = ? AND token = ? AND until > ?
-      RETURNING seq, gateway, conversation`)
-    return remove.get(Number(seq), Number(token), parts.now())
+    return sql(statement).get(Number(seq), Number(token), parts.now())
   }
+  const end = (receipt: string) =>
+    onLease(receipt, `DELETE FROM leased WHERE ${HELD} RETURNING seq, gateway, conversation`)
 
   return {
     take: (filter, lease) => writer.write(() => take(filter, lease)),
@@ -88,6 +90,11 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
         giveBack(row)
         journal.addNotes(int(row.seq), [{ at: parts.now(), road: 'receive', what: 'released' }])
         return true
+      }),
+    leased: (receipt) =>
+      parts.read(() => {
+        const row = onLease(receipt, `SELECT seq FROM leased WHERE ${HELD}`)
+        return row && journal.at(int(row.seq))
       }),
     nextExpiry: () => parts.read(nextExpiry),
   }

@@ -24,6 +24,10 @@ export function createReceive({ run, roots: { main }, now }: Server): ReceiveQue
     },
     ack: (receipt) => end('ack', receipt),
     release: (receipt) => end('release', receipt),
+    leased: async (receipt) => {
+      const entry = await run('receive-lease', main, 'show', receipt)
+      return Array.isArray(entry) ? messageOf(entryOf(entry)) : undefined
+    },
     nextExpiry: async () => {
       const wait = await run('receive-lease', main, 'next')
       return isNothing(wait) ? undefined : now() + Math.max(0, numberOf(wait))

@@ -119,10 +119,22 @@ export function receiveContract(factory: StoreFactory): void {
       await store.receive.release(taken?.receipt ?? '')
       await signal
     },
+    'a receipt shows its message while its lease runs': async ({ store, advance }) => {
+      const [id] = await acceptAll(store, ['a'])
+      const late = await store.receive.take({}, SECOND)
+      assert.equal((await store.receive.leased(late?.receipt ?? ''))?.id, id)
+      advance(SECOND)
+      assert.equal(await store.receive.leased(late?.receipt ?? ''), undefined)
+      const next = await store.receive.take({}, MINUTE)
+      assert.deepEqual(await store.receive.leased(next?.receipt ?? ''), next?.message)
+      await store.receive.ack(next?.receipt ?? '')
+      assert.equal(await store.receive.leased(next?.receipt ?? ''), undefined)
+    },
     'receipts that are none are refused': async ({ store }) => {
       for (const receipt of ['', 'nonsense', '1', '__proto__', '1:2:3']) {
         assert.equal(await store.receive.ack(receipt), false)
         assert.equal(await store.receive.release(receipt), false)
+        assert.equal(await store.receive.leased(receipt), undefined)
       }
     },
     'leases survive a restart, and so do their receipts': async (bench) => {

@@ -3,6 +3,7 @@
 --
 -- ARGV[3]  `ack` or `release`, with a receipt in ARGV[4]: the message is consumed, or given back; 1, or 0 where the
 --          lease has run out or ended before
+--          `show`, with a receipt: the entry of the message that it holds, or 0
 --          `next`: in how many ms the next lease runs out, or false
 if ARGV[3] == 'next' then
   local first = redis.call('ZRANGE', root .. 'receive-leases', 0, 0, 'WITHSCORES')
@@ -11,6 +12,7 @@ end
 local receipt = ARGV[4]
 local expiry = tonumber(redis.call('ZSCORE', root .. 'receive-leases', receipt))
 if not expiry or expiry <= now then return 0 end
+if ARGV[3] == 'show' then return entry_at(string.match(receipt, '^(%d+)%.')) or 0 end
 local position = end_lease(receipt)
 if ARGV[3] == 'ack' then
   add_note(position, '[' .. now .. ',"r","acked"]')

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { pathGet } from '../../src/core/json.ts'
+import { createSite, type DaemonProcess } from '../fixtures/daemon.ts'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  chat: { transport: websocket, path: /ws }
+  jobs: { transport: webhook, path: /hooks/jobs, verify: { scheme: none }, respond: result, timeout: 20s }
+  deaf: { transport: webhook, path: /hooks/deaf, verify: { scheme: none } }
+routes:
+  - { name: deaf, match: { gateway: deaf }, skill: echo }
+`
+const README = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8')
+
+/** Takes the oldest message of a gateway as a worker does. */
+const take = async (daemon: DaemonProcess, gateway: string, lease = 60_000) =>
+  Object(await daemon.invoke('gateway-receive', { gateway, lease, timeout: 10_000 }))
+
+for (const store of ['embedded', 'redis'] as const) {
+  describe(`answering from anywhere, on ${store}`, { timeout: 120_000 }, () => {
+    const suite = suiteWithDaemon({ routes: ROUTES, store })
+
+    test('reaches the sender over HTTP, the command line and MCP, once by key, and stands in the history', async () => {
+      const { daemon, site } = suite
+      const { send, next, all, close } = await daemon.chat()
+      send({ id: 'a1', text: 'hello' })
+      const { messageId } = await next('ack')
+      const args = { messageId, text: 'by HTTP', key: 'k', wait: 10_000 }
+      assert.equal(pathGet(await daemon.invoke('gateway-send', args), 'sent'), true)
+      assert.equal(pathGet(await daemon.invoke('gateway-send', args), 'duplicate'), true)
+      const typed = await site.run(['gateway-send', '--message-id', String(messageId), '--text', 'typed'])
+      assert.equal(typed.code, 0, typed.err)
+      const client = new Client({ name: 'an editor', version: '1' })
+      const headers = { authorization: `Bearer ${daemon.token}` }
+      const transport = new StreamableHTTPClientTransport(new URL(`${daemon.control}/mcp`), {
+        requestInit: { headers },
+      })
+      // Its own types disagree under `exactOptionalPropertyTypes`.
+      await client.connect(transport as Parameters<Client['connect']>[0])
+      const { receipt } = await take(daemon, 'chat')
+      await client.callTool({ name: 'gateway-send', arguments: { receipt, text: 'by MCP' } })
+      await client.close()
+      for (const text of ['by HTTP', 'typed', 'by MCP']) {
+        const reply = await next('message')
+        assert.deepEqual([reply.text, reply.inReplyTo], [text, messageId])
+      }
+      assert.equal(all('message').length, 3)
+      close()
+
+      const { history } = Object(await daemon.invoke('message-show', { id: messageId }))
+      assert.equal(history[0].what, 'accepted')
+      const answers = history.filter((note: object) => pathGet(note, 'what') === 'sent')
+      const told = answers.map(({ at, detail }: Record<string, unknown>) => {
+        assert.equal(typeof at, 'number')
+        return `${pathGet(detail, 'by')}: ${pathGet(detail, 'text')}`
+      })
+      assert.match(told.join('\n'), /^http control: by HTTP\ncli \S+: typed\nmcp.*: by MCP$/)
+    })
+
+    test('tells what to do where the receipt ran out, the message is gone, or it takes no reply', async () => {
+      const { daemon } = suite
+      const answer = (args: object) => daemon.invoke('gateway-send', { text: 'late', ...args })
+      const waiting = daemon.post('/hooks/jobs', 'slow', { 'content-type': 'text/plain' })
+      const { receipt, id } = await take(daemon, 'jobs', 1)
+      const again = await take(daemon, 'jobs')
+      assert.equal(again.id, id, 'nothing is lost')
+      await assert.rejects(answer({ receipt }), /receipt_expired: .*`messageId`/)
+      await answer({ messageId: id })
+      assert.equal(pathGet((await waiting).body, 'reply'), 'late', 'no route took it: a worker answers')
+
+      const { body } = await daemon.post('/hooks/deaf', 'x', { 'content-type': 'text/plain' })
+      await assert.rejects(answer({ messageId: pathGet(body, 'id') }), /no_reply_target: .*respond: result/)
+      await assert.rejects(answer({ messageId: '01a2021e-316f-7000-8000-0006537aed85' }), /message_not_found/)
+      await assert.rejects(answer({}), /no_reply_target: .*`messageId` or `receipt`/)
+      for (const more of [{ receipt: again.receipt }, { to: 'x' }, { gateway: 'chat' }]) {
+        await assert.rejects(answer({ messageId: id, ...more }), /skill_args_invalid: .*give one of/)
+      }
+    })
+
+    test('a webhook that takes no reply says so in its history, and not that one was sent', async () => {
+      const { body } = await suite.daemon.post('/hooks/deaf', 'x', { 'content-type': 'text/plain' })
+      const id = pathGet(body, 'id')
+      await suite.daemon.invoke('gateway-receive', { gateway: 'deaf' })
+      const shown = await until(async () => {
+        const { history } = Object(await suite.daemon.invoke('message-show', { id }))
+        return history.find((note: object) => pathGet(note, 'what') === 'not sent')
+      }, 'word of the reply')
+      assert.equal(pathGet(shown, 'detail.text'), 'You said: x')
+    })
+  })
+}
+
+describe('the workers of the README', { timeout: 120_000 }, () => {
+  for (const [language, command] of [
+    ['python', 'python3'],
+    ['bash', 'bash'],
+  ] as const) {
+    test(`the one in ${language} takes, answers and acknowledges`, async (t) => {
+      const code = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(README)?.[1] ?? ''
+      const site = createSite({ routes: ROUTES })
+      t.after(() => site.remove())
+      const daemon = await site.start()
+      const env = { PATH: process.env.PATH, TRIVIUM: daemon.control }
+      const worker = spawn(command, ['-c', code], { cwd: site.dir, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      const said: string[] = []
+      for (const stream of [worker.stdout, worker.stderr]) stream.on('data', (chunk) => said.push(chunk))
+      const ended = once(worker, 'exit')
+      t.after(async () => {
+        worker.kill('SIGKILL')
+        await ended
+      })
+      for (const text of ['hello', 'again "quoted"']) {
+        const { body } = await daemon.post('/hooks/jobs', text, { 'content-type': 'text/plain' })
+        assert.equal(pathGet(body, 'reply'), text.toUpperCase(), said.join(''))
+      }
+      const queue = async () => Object(pathGet(await daemon.get('/v1/status'), 'result.stats.receive'))
+      await until(async () => (await queue()).leased === 0, 'both to be acknowledged')
+      assert.equal((await queue()).ready, 0)
+      await daemon.end()
+    })
+  }
+})
