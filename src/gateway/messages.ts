@@ -2,7 +2,6 @@ import { TriviumError } from '../core/errors.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { DeadLetterService, HistoryLine, MessageService } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
-import { defined } from '../lib/defined.ts'
 
 /** Looking at messages and their history on the three roads. */
 export function createMessages(store: Pick<Store, 'journal'>): MessageService {
@@ -10,13 +9,7 @@ export function createMessages(store: Pick<Store, 'journal'>): MessageService {
     async show({ id }) {
       const message = await store.journal.get(id)
       if (!message) throw new TriviumError('message_not_found', { id })
-      const { gateway, key } = message
-      const accepted: HistoryLine = {
-        at: timeOf(id),
-        road: 'accept',
-        what: 'accepted',
-        detail: { gateway, ...defined({ key }) },
-      }
+      const accepted: HistoryLine = { at: timeOf(id), road: 'accept', what: 'accepted' }
       return { message, history: [accepted, ...(await store.journal.history(id))] }
     },
     list: (args) => store.journal.list(args),

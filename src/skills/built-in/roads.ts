@@ -1,16 +1,10 @@
 import { z } from 'zod'
+import { attachmentSchema } from '../../core/message.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 
 const name = z.string().min(1)
-const ms = z.number().int().min(1)
-const timeout = z.number().int().min(0).default(60_000).describe('How long to wait, in ms')
-const attachment = z.object({
-  name: z.string(),
-  type: z.string(),
-  size: z.number().int(),
-  sha256: z.string(),
-  path: z.string(),
-})
+const ms = z.int().min(1)
+const timeout = z.int().min(0).default(60_000).describe('How long to wait, in ms')
 
 /** Events, the receive queue, the outbox and the journal of messages as skills. */
 export const roadsSkills: Skill[] = [
@@ -49,7 +43,7 @@ export const roadsSkills: Skill[] = [
         .describe('The consumer group; without it that of this invocation, or what comes next'),
       timeout,
       ack: z.boolean().default(true).describe('Consume what is returned; false only looks'),
-      max: z.number().int().min(1).max(10_000).default(100).describe('The most events to return'),
+      max: z.int().min(1).max(10_000).default(100).describe('The most events to return'),
       lease: ms.exactOptional().describe('Hide what is returned from the group for that many ms'),
     }),
     run: ({ args, services, call }) => services.events.wait(args, call),
@@ -62,7 +56,7 @@ export const roadsSkills: Skill[] = [
       queue: name.describe('The consumer group'),
       ids: z.array(z.string()).min(1).describe('The ids of the events'),
       nack: z.boolean().default(false).describe('Give them back instead of consuming them'),
-      delay: z.number().int().min(0).default(0).describe('With nack: visible again after that many ms'),
+      delay: z.int().min(0).default(0).describe('With nack: visible again after that many ms'),
     }),
     run: ({ args, services, call }) => services.events.ack(args, call),
   }),
@@ -107,28 +101,25 @@ export const roadsSkills: Skill[] = [
       .strictObject({
         text: z.string().describe('What to send'),
         subject: z.string().exactOptional().describe('The subject, where the transport has one'),
-        attachments: z.array(attachment).exactOptional().describe('Files that Trivium already keeps'),
+        attachments: z.array(attachmentSchema).exactOptional().describe('Files that Trivium already keeps'),
         data: z
           .record(z.string(), z.json())
           .exactOptional()
           .describe('What else the transport can do, such as blocks, a modal or an ephemeral reply in Slack'),
         messageId: name.exactOptional().describe('Answer this message, from anywhere'),
-        receipt: name
-          .exactOptional()
-          .describe('Answer the message that gateway-receive gave with this receipt'),
+        receipt: name.exactOptional().describe('Answer the message that has this receipt of gateway-receive'),
         gateway: name.exactOptional().describe('Another gateway than that of the message; needs `to`'),
         to: name.exactOptional().describe('Another target than the conversation; needs `gateway`'),
         key: name
           .exactOptional()
-          .describe('The same key is sent once; with messageId or receipt, once for that message'),
-        wait: z
-          .number()
-          .int()
-          .min(0)
-          .exactOptional()
-          .describe('Wait that many ms for the receipt of the transport'),
+          .describe('The same key is sent once; with messageId or receipt for that message'),
+        wait: z.int().min(0).exactOptional().describe('Wait that many ms for what the transport says'),
       })
-      .refine(namesOneTarget, 'give one of messageId, receipt, or gateway with to: each says where it goes'),
+      .refine(
+        ({ messageId, receipt, gateway, to = gateway }) =>
+          [messageId, receipt, to].filter(Boolean).length <= 1,
+        'give one of messageId, receipt, or gateway with to: each says where it goes',
+      ),
     run: ({ args, services, call }) => services.send.send(args, call),
   }),
   defineSkill({
@@ -138,7 +129,7 @@ export const roadsSkills: Skill[] = [
       gateway: name.exactOptional().describe('Only messages of this gateway'),
       conversation: name.exactOptional().describe('Only messages of this conversation'),
       before: name.exactOptional().describe('Only messages older than the one with this id'),
-      limit: z.number().int().min(1).max(1000).default(20).describe('The most messages to list'),
+      limit: z.int().min(1).max(1000).default(20).describe('The most messages to list'),
     }),
     run: ({ args, services, call }) => services.messages.list(args, call),
   }),
@@ -149,13 +140,3 @@ export const roadsSkills: Skill[] = [
     run: ({ args, services, call }) => services.messages.show(args, call),
   }),
 ]
-
-function namesOneTarget(args: {
-  messageId?: string
-  receipt?: string
-  gateway?: string
-  to?: string
-}): boolean {
-  const { messageId, receipt, gateway, to = gateway } = args
-  return [messageId, receipt, to].filter((each) => each !== undefined).length <= 1
-}
