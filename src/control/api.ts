@@ -4,9 +4,11 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import { z } from 'zod'
 import type { Caller } from '../core/call.ts'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
-import { type Json, jsonObjectSchema } from '../core/json.ts'
+import { type Json, jsonObjectSchema, toJson } from '../core/json.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
+import { docsPage } from './docs-page.ts'
+import { openApi } from './openapi.ts'
 
 /** What the control API offers to those who hold the token. */
 export type ControlDeps = {
@@ -14,6 +16,7 @@ export type ControlDeps = {
   /** Runs a skill for a caller; each call is an invocation of its own. */
   invoke(name: string, args: unknown, by: ControlCaller): Promise<unknown>
   skills(): Json
+  version: string
   /** What a skill takes and the layers around it. Throws `skill_not_found`. */
   describe(name: string): Json
   status(): Promise<Json>
@@ -72,6 +75,18 @@ export function createControlApi(deps: ControlDeps): Express {
   app.get('/metrics', refuseRebinding(isOperator), async (_request, response) => {
     const { type, body } = await deps.metrics()
     response.type(type).send(body)
+  })
+  const description = () =>
+    openApi({
+      ...deps,
+      skills: deps.skills(),
+      submission: toJson(z.toJSONSchema(submissionSchema, { io: 'input' })),
+    })
+  app.get('/openapi.json', refuseRebinding(isOperator), (_request, response) => {
+    response.json(description())
+  })
+  app.get('/docs', refuseRebinding(isOperator), (_request, response) => {
+    response.type('html').send(docsPage(description()))
   })
   app.use(express.static(CONSOLE, { etag: false, lastModified: false }))
 

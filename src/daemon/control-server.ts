@@ -46,6 +46,7 @@ export function createControlServer(deps: {
       const { createControlApi } = await import('../control/api.ts')
       const api = createControlApi({
         ...deps.operator,
+        version,
         async mcp(request, response) {
           mcp ??= loadMcp()
           await (await mcp).handle(request, response, request.body)

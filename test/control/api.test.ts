@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { createServer, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { type ControlCaller, type ControlDeps, createControlApi } from '../../src/control/api.ts'
 import { TriviumError } from '../../src/core/errors.ts'
+import { pathGet, toJson } from '../../src/core/json.ts'
+import { skillJsonSchema } from '../../src/core/skill.ts'
+import { builtInSkills } from '../../src/skills/built-in/index.ts'
 
 const TOKEN = 'open-sesame-please'
 
@@ -14,6 +18,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const calls: { name: string; args: unknown; by: ControlCaller }[] = []
   const deps: ControlDeps = {
     token: TOKEN,
+    version: '1.2.3',
     async invoke(name, args, by) {
       calls.push({ name, args, by })
       if (name === 'nope') throw new TriviumError('skill_not_found', { name, hint: '' })
@@ -34,7 +39,8 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     metrics: async () => ({ type: 'text/plain', body: 'up 1\n' }),
     ...parts,
   }
-  const server = createServer(createControlApi(deps))
+  const app = createControlApi(deps)
+  const server = createServer(app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.closeAllConnections()
@@ -64,10 +70,44 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const get = (path: string) => ask('GET', path, { headers: { authorization } })
   const post = (path: string, body: string, headers: Record<string, string> = {}) =>
     ask('POST', path, { headers: { authorization, 'content-type': 'application/json', ...headers }, body })
-  return { calls, ask, get, post, port }
+  return { app, calls, ask, get, post, port }
 }
 
 const json = ({ body }: Answer) => JSON.parse(body)
+
+describe('the description of the control API', () => {
+  const [name, description] = ['trap', '<script src="https://elsewhere.example/x.js">']
+  const trap = { name, description, args: { type: 'object', properties: { '<b>': { default: '"</td>' } } } }
+  const real = builtInSkills.map((skill) => ({ ...skill, args: skillJsonSchema(skill) }))
+  const skills = () => toJson([...real, trap])
+
+  test('is OpenAPI 3.1 with every call, as an outside validator reads it', async (t) => {
+    const { app, ask } = await stage(t, { skills })
+    const document = json(await ask('GET', '/openapi.json'))
+    const { valid, errors } = await new Validator().validate(document)
+    assert.ok(valid, JSON.stringify(errors))
+    for (const [, path = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+      assert.notEqual(pathGet(document, path.replaceAll('/', '.')), undefined, `nothing is at ${path}`)
+    }
+    const { text, messageId } = document.components.schemas['gateway-send'].properties
+    assert.deepEqual([text.type, messageId.type], ['string', 'string'])
+    for (const { route } of app.router.stack) {
+      if (!route) continue
+      const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+      for (const { method } of route.stack)
+        assert.ok(document.paths[path]?.[method ?? 'post'], `${method} ${path}`)
+    }
+  })
+
+  test('is a page that shows each skill and loads nothing, whatever skills call themselves', async (t) => {
+    const { ask } = await stage(t, { skills })
+    const { status, body, headers } = await ask('GET', '/docs')
+    assert.equal(status, 200)
+    assert.match(String(headers['content-type']), /^text\/html/)
+    for (const { name } of real) assert.ok(body.includes(`POST /v1/skills/${name}<`), name)
+    assert.doesNotMatch(body, /<script|<b>|"<\/td>|(src|href)="http/)
+  })
+})
 
 describe('the control listener', () => {
   test('gives health, readiness and metrics without the token', async (t) => {
