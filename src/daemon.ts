@@ -164,7 +164,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     log,
   })
 
-  const publicHttp = createPublicHttp({ log })
+  const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
   const gateways = createGateways({
     kinds,
     gateways: running,

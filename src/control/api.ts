@@ -1,10 +1,10 @@
-import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express'
 import { z } from 'zod'
 import type { Caller } from '../core/call.ts'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { type Json, jsonObjectSchema, toJson } from '../core/json.ts'
+import { isLocalName, isLoopback } from '../lib/local-name.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
 import { docsPage } from './docs-page.ts'
@@ -188,15 +188,6 @@ function refuseRebinding(isOperator: IsOperator): RequestHandler {
     }
     next()
   }
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || address.replace('::ffff:', '').startsWith('127.')
-}
-
-/** No `Host` at all is no browser. */
-function isLocalName(name: string | undefined): boolean {
-  return !name || /^(.+\.)?localhost$/i.test(name) || isIP(name.replace(/^\[|\]$/g, '')) !== 0
 }
 
 const MAX_DEPTH = 1_000

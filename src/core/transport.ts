@@ -68,7 +68,8 @@ export type Gauges = {
   secondsSinceEvent?: number
 }
 
-export type Check = { name: string; ok: boolean; detail: string }
+/** `warning`: it works, and somebody should know what it means. */
+export type Check = { name: string; ok: boolean; warning?: boolean; detail: string }
 
 /** What the outbox hands to a transport. */
 export const replySchema = z.object({
@@ -146,8 +147,21 @@ export type TransportDeps = {
 
 /** The public listener, shared by all gateways. Bare node:http: nothing stands between socket and handler. */
 export type PublicHttp = {
-  /** Throws `config_invalid` where the path is taken. Returns the function that takes it away. */
-  mount(path: string, handler: (request: IncomingMessage, response: ServerResponse) => void): () => void
+  /**
+   * Throws `config_invalid` where the path is taken. Returns the function that takes it away. What the handler throws, or
+   * rejects with, is the answer, beside the headers that it has set, and is logged at a bounded rate.
+   */
+  mount(
+    path: string,
+    handler: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
+  ): () => void
+  /**
+   * Reads a body whole. Rejects with `body_too_large` over `limit` bytes, and with `overloaded` while the unfinished
+   * bodies of all senders take up too much. Never settles where the sender breaks off.
+   */
+  readBody(request: IncomingMessage, limit: number, gateway: string): Promise<Buffer>
+  /** Whether only this machine reaches it. Then no web page may use what lets in anybody. */
+  isLocal: boolean
   /** What the handler throws, or rejects with, is the answer; then there is no upgrade. */
   upgrade(
     path: string,

@@ -4,6 +4,9 @@ import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { PublicHttp } from '../core/transport.ts'
+import { answerJson } from '../lib/answer-json.ts'
+import { isLoopback } from '../lib/local-name.ts'
+import { createBodyReader, discardBody } from '../lib/read-body.ts'
 import { type Address, listenOn } from './listen.ts'
 
 /** Limits fit for the open internet; times in ms. */
@@ -20,7 +23,11 @@ const LIMITS = {
   maxConnections: 10_000,
 }
 
-export type PublicHttpOptions = { log: Log } & Partial<typeof LIMITS>
+/** One line of each kind of refusal in this time (ms): a flood of requests must not become a flood of log lines. */
+const QUIET = 10_000
+
+/** `host`: where it is going to listen. `bodies`: the most bytes of unfinished bodies. */
+export type PublicHttpOptions = { log: Log; host?: string; bodies?: number } & Partial<typeof LIMITS>
 
 /** The public listener with its life, for the daemon. */
 export type PublicHttpServer = PublicHttp & {
@@ -43,13 +50,16 @@ type UpgradeHandler = Parameters<PublicHttp['upgrade']>[1]
  * before its handler runs. Paths match exactly, without the query. What cannot be served is answered with
  * `{"error":{"code","message"}}`.
  */
-export function createPublicHttp({ log, ...options }: PublicHttpOptions): PublicHttpServer {
+export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
+  const { log, host = '127.0.0.1', bodies, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
+  const readBody = createBodyReader(bodies)
   const mounts = new Map<string, Handler>()
   const upgrades = new Map<string, UpgradeHandler>()
   const open = new Set<Socket>()
+  /** Until when each kind of refusal is not logged, and how often it happened since it last was. */
+  const quiet = new Map<string, { until: number; count: number }>()
   let draining = false
-  let quietUntil = 0
 
   const server = createServer(
     {
@@ -70,11 +80,31 @@ export function createPublicHttp({ log, ...options }: PublicHttpOptions): Public
   server.on('clientError', answerUnreadable)
   server.on('drop', warnOfDrop)
 
-  /** A flood of connections must not become a flood of log lines. */
   function warnOfDrop() {
-    if (performance.now() < quietUntil) return
-    quietUntil = performance.now() + 10_000
-    log.warn({ limit: server.maxConnections }, 'connections are refused: there are too many')
+    logRarely('connections', (times) =>
+      log.warn({ limit: server.maxConnections, times }, 'connections are refused: there are too many'),
+    )
+  }
+
+  function logRarely(kind: string, write: (times: number) => void) {
+    const { until, count } = quiet.get(kind) ?? { until: 0, count: 0 }
+    const isQuiet = performance.now() < until
+    if (!isQuiet) write(count + 1)
+    quiet.set(kind, isQuiet ? { until, count: count + 1 } : { until: performance.now() + QUIET, count: 0 })
+  }
+
+  /** Counted by path and code: of a path that is not ours strangers could make up any number. */
+  function logRefusal(request: IncomingMessage, error: TriviumError) {
+    const path = pathOf(request.url)
+    const { code, message } = error
+    const from = request.socket.remoteAddress
+    log.debug({ path: path.slice(0, 200), err: error, from }, 'a request was refused')
+    if (code === 'internal') log.error({ path, err: error }, 'a request handler failed')
+    else if (mounts.has(path) || upgrades.has(path)) {
+      logRarely(`${path} ${code}`, (times) =>
+        log.info({ path, code, reason: message, from, times }, 'requests are refused'),
+      )
+    }
   }
 
   function serve(request: IncomingMessage, response: ServerResponse) {
@@ -84,11 +114,15 @@ export function createPublicHttp({ log, ...options }: PublicHttpOptions): Public
     const handler = mounts.get(path)
     if (draining) response.setHeader('connection', 'close')
     if (!handler) return void answerError(response, refusal(path))
+    const failed = (thrown: unknown) => {
+      const error = toTriviumError(thrown)
+      logRefusal(request, error)
+      answerError(response, error)
+    }
     try {
-      handler(request, response)
+      handler(request, response)?.catch(failed)
     } catch (error) {
-      log.error({ err: error, path }, 'a request handler failed')
-      answerError(response, toTriviumError(error))
+      failed(error)
     }
   }
 
@@ -108,7 +142,7 @@ export function createPublicHttp({ log, ...options }: PublicHttpOptions): Public
       await handler(request, socket, head)
     } catch (error) {
       const refusal = toTriviumError(error)
-      if (refusal.code === 'internal') log.error({ err: error }, 'an upgrade handler failed')
+      logRefusal(request, refusal)
       answerRaw(socket, refusal)
     }
   }
@@ -116,6 +150,15 @@ export function createPublicHttp({ log, ...options }: PublicHttpOptions): Public
   return {
     mount: (path, handler) => add(mounts, [mounts, upgrades], path, handler),
     upgrade: (path, handler) => add(upgrades, [mounts, upgrades], path, handler),
+    isLocal: isLoopback(host),
+    readBody: (request, limit, gateway) =>
+      new Promise((resolve, reject) =>
+        readBody(request, limit, (body) => {
+          if (body === 'too-large') reject(new TriviumError('body_too_large', { limit, gateway }))
+          else if (body === 'too-many') reject(bodiesError())
+          else resolve(body)
+        }),
+      ),
     listen: (address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
     connections: () => open.size,
     close(grace = 10_000) {
@@ -149,14 +192,19 @@ function isWebSocket(request: IncomingMessage): boolean {
   return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket'
 }
 
+function bodiesError(): TriviumError {
+  return new TriviumError('overloaded', { what: 'The listener', limit: 'unfinished bodies', seconds: 1 })
+}
+
+/** Refuses a request of which the rest may still be on its way. A backlog shrinks soon, a store needs longer. */
 function answerError(response: ServerResponse, error: TriviumError) {
   if (response.headersSent) return void response.destroy()
-  const body = JSON.stringify(errorBody(error))
-  response.statusCode = error.status
+  if (!response.req.complete) discardBody(response.req)
   if (error.status === 426) response.setHeader('upgrade', 'websocket')
-  response.setHeader('content-type', 'application/json')
-  response.setHeader('content-length', Buffer.byteLength(body))
-  response.end(body)
+  if (error.retryable && !response.hasHeader('retry-after')) {
+    response.setHeader('retry-after', error.code === 'overloaded' ? '1' : '5')
+  }
+  answerJson(response, error.status, JSON.stringify(errorBody(error)))
 }
 
 const UNREADABLE: Record<string, [status: number, reason: string]> = {

@@ -1,41 +1,60 @@
 import type { IncomingMessage } from 'node:http'
 
+/** What is held of unfinished bodies in all, over this many bytes each: what most senders need no more than. */
+const TOTAL = 64 * 1024 * 1024
+const UNCOUNTED = 16 * 1024
+
 /**
- * Collects the body of a request and calls `done` once: with the bytes, or with `too-large` as soon as there are more
- * than `limit`. Holds at most `limit` bytes twice, however small the pieces. A request that breaks off calls nothing.
+ * Collects the body of a request and calls `done` once: with the bytes, with `too-large` as soon as there are more than
+ * `limit`, or with `too-many` while the unfinished bodies of all senders take up what there is for them. A request that
+ * breaks off calls nothing.
  */
-export function readBody(
+export type BodyReader = (
   request: IncomingMessage,
   limit: number,
-  done: (body: Buffer | 'too-large') => void,
-): void {
-  if (Number(request.headers['content-length'] ?? 0) > limit) {
-    discardBody(request)
-    done('too-large')
-    return
-  }
-  let body: Buffer = EMPTY
-  let size = 0
-  const collect = (chunk: Buffer) => {
-    const end = size + chunk.length
-    if (end > limit) {
+  done: (body: Buffer | 'too-large' | 'too-many') => void,
+) => void
+
+/** Makes the reader for all listeners of a daemon. One body alone may be as large as its limit. */
+export function createBodyReader(total = TOTAL): BodyReader {
+  let held = 0
+  return (request, limit, done) => {
+    let body: Buffer = EMPTY
+    let size = 0
+    let counted = 0
+    const end = (result: Buffer | 'too-large' | 'too-many') => {
       request.off('data', collect)
       request.off('end', finish)
+      release()
+      done(result)
+    }
+    const release = () => {
+      held -= counted
+      counted = 0
       body = EMPTY
-      discardBody(request)
-      return done('too-large')
     }
-    if (size === 0) body = chunk
-    else {
+    const collect = (chunk: Buffer) => {
+      const length = size + chunk.length
+      if (length > limit) return end('too-large')
       // A list of pieces would cost a hundred bytes for each byte that a hostile sender sends alone.
-      if (end > body.length) body = grown(body, size, end * 2)
-      chunk.copy(body, size)
+      const capacity = length <= body.length ? body.length : size === 0 ? length : Math.min(length * 2, limit)
+      const more = Math.max(0, capacity - UNCOUNTED) - counted
+      if (more > 0 && held > 0 && held + more > total) return end('too-many')
+      if (more > 0 && counted === 0) request.once('close', release)
+      held += more
+      counted += more
+      if (size === 0) body = chunk
+      else {
+        if (capacity > body.length) body = grown(body, size, capacity)
+        chunk.copy(body, size)
+      }
+      size = length
     }
-    size = end
+    const finish = () => end(size === body.length ? body : body.subarray(0, size))
+    if (Number(request.headers['content-length'] ?? 0) > limit) return done('too-large')
+    request.on('data', collect)
+    request.on('end', finish)
   }
-  const finish = () => done(size === body.length ? body : body.subarray(0, size))
-  request.on('data', collect)
-  request.on('end', finish)
 }
 
 const EMPTY = Buffer.alloc(0)

@@ -54,7 +54,7 @@ async function exchange(port: number, bytes: string): Promise<string> {
 describe('the public listener', () => {
   test('serves a mounted path, with and without a query, and nothing once it is taken away', async () => {
     const { http, url } = await start()
-    const unmount = http.mount('/a', (_, response) => response.end('here'))
+    const unmount = http.mount('/a', (_, response) => void response.end('here'))
     assert.equal(await (await fetch(`${url}/a?x=1`)).text(), 'here')
     unmount()
     assert.equal((await fetch(`${url}/a`)).status, 404)

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
-import { readBody } from '../../src/lib/read-body.ts'
-import { createSignatureCheck } from '../../src/lib/signatures.ts'
+import { answerJson } from '../../src/lib/answer-json.ts'
+import { createSignatureCheck, SCHEMES } from '../../src/lib/signatures.ts'
 import { parsed, textAt } from './fields.ts'
 import type { PayloadKind } from './inbound/delivery.ts'
 import type { HttpOptions } from './options.ts'
@@ -17,51 +17,40 @@ const MAX_AGE = 5 * 60_000
 /** HTTP mode: events, interactions and commands on one path, each proved by its signature over the raw body. */
 export function createHttpListener(
   options: HttpOptions,
-  deps: TransportDeps,
+  { gateway, http, now, refused }: TransportDeps,
   { take, connected }: Listening,
 ): Listener {
-  const { gateway } = deps
-  const signature = createSignatureCheck(
-    { scheme: 'slack', secret: options.signingSecret, tolerance: MAX_AGE },
-    deps.now,
-  )
+  const keys = options.signingSecret.map((secret) => Buffer.from(secret))
+  const signature = createSignatureCheck(SCHEMES.slack, keys, MAX_AGE, now)
   let unmount: (() => void) | undefined
-  let lastEvent = deps.now()
+  let lastEvent = now()
 
-  function handle(request: IncomingMessage, response: ServerResponse) {
-    void serve(request)
-      .then((body) => answer(response, 200, body))
-      .catch((thrown: unknown) => {
-        const error = toTriviumError(thrown)
-        deps.log.debug({ err: error }, 'a request of Slack was refused')
-        const { code, message } = error
-        answer(response, error.status, JSON.stringify({ error: { code, message } }), error.retryable)
-      })
-  }
-
-  async function serve(request: IncomingMessage): Promise<string> {
-    const raw = await new Promise<Buffer | 'too-large'>((done) => readBody(request, MAX_BODY, done))
-    if (raw === 'too-large') throw new TriviumError('body_too_large', { limit: MAX_BODY, gateway })
-    const forged = signature.head(request.headers) ?? signature.body(request.headers, raw)
-    if (forged !== undefined) {
-      deps.refused('signature_invalid')
-      throw new TriviumError('signature_invalid', { gateway, reason: forged })
-    }
-    lastEvent = deps.now()
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    requireProof(signature.head(request.headers))
+    const raw = await http.readBody(request, MAX_BODY, gateway)
+    requireProof(signature.body(request.headers, raw))
+    lastEvent = now()
     const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
     // As a socket's envelope says it: what comes for the last time is not refused.
     const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
     if (retry > 0) payload.retry_attempt = retry
     if (payload.type === 'url_verification') {
-      return JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' })
+      return answerJson(response, 200, JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' }))
     }
     const taken = await take(kind, payload)
-    return taken && 'response' in taken ? JSON.stringify(taken.response) : ''
+    if (taken && 'response' in taken) answerJson(response, 200, JSON.stringify(taken.response))
+    else response.end()
+  }
+
+  function requireProof(reason: string | undefined) {
+    if (reason === undefined) return
+    refused('signature_invalid')
+    throw new TriviumError('signature_invalid', { gateway, reason })
   }
 
   return {
     start() {
-      unmount = deps.http.mount(options.path, handle)
+      unmount = http.mount(options.path, handle)
       connected()
     },
     async stop() {
@@ -69,7 +58,7 @@ export function createHttpListener(
       unmount = undefined
     },
     health() {
-      const gauges = { secondsSinceEvent: (deps.now() - lastEvent) / 1000 }
+      const gauges = { secondsSinceEvent: (now() - lastEvent) / 1000 }
       return unmount
         ? { ok: true, detail: `listening at ${options.path}`, gauges }
         : { ok: false, detail: 'not listening', gauges }
@@ -90,11 +79,4 @@ function parse(text: string): JsonObject {
   const value = parsed(text)
   if (isJsonObject(value)) return value
   throw new TriviumError('bad_request', { reason: 'its body is no JSON object' })
-}
-
-function answer(response: ServerResponse, status: number, body: string, retry = false) {
-  if (body !== '') response.setHeader('content-type', 'application/json')
-  if (retry) response.setHeader('retry-after', '5')
-  response.writeHead(status, { 'content-length': Buffer.byteLength(body) })
-  response.end(body)
 }

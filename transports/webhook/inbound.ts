@@ -1,13 +1,17 @@
+import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { errorBody, stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
-import { isJsonObject } from '../../src/core/json.ts'
+import { promisify } from 'node:util'
+import { gunzip, inflate } from 'node:zlib'
+import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
+import { answerJson } from '../../src/lib/answer-json.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
-import { discardBody, readBody } from '../../src/lib/read-body.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
+import { refuseForeign } from '../open-door.ts'
 import type { WebhookOptions } from './config.ts'
 import { type DecodedBody, decodeBody } from './decode-body.ts'
 import { createNormalizer } from './normalize.ts'
@@ -18,69 +22,84 @@ import { createVerifier } from './verify.ts'
 const INLINE_BYTES = 65_536
 
 /**
- * Makes the receiving half of a webhook gateway: method, credentials, body, signature, rate, accept, answer, in this order. Strangers
- * cannot use up the rate of a gateway, as only authentic deliveries count. Nothing is acknowledged before
- * `accept` has resolved.
+ * Makes the receiving half of a webhook gateway: method, credentials, body, signature, rate, accept, answer, in this
+ * order. Strangers cannot use up the rate of a gateway, as only authentic deliveries count. Nothing is acknowledged
+ * before `accept` has resolved.
  */
 export function createInbound(options: WebhookOptions, deps: TransportDeps) {
-  const { gateway } = deps
+  const { gateway, http } = deps
   const verifier = createVerifier(options.verify, deps.now)
-  const normalize = createNormalizer(gateway, options, verifier.carriers)
+  const normalize = createNormalizer(gateway, options, verifier)
   const takeToken = createTokenBucket(options['rate-limit'], deps.now)
   const limit = options['max-body']
   const accepting = createInFlight()
   const closing = new AbortController()
 
-  function handle(request: IncomingMessage, response: ServerResponse) {
-    if (request.method !== 'POST') return refuseMethod(request, response)
-    const stranger = verifier.head(request.headers)
-    if (accepting.isStopping() || stranger !== undefined) {
-      discardBody(request)
-      return stranger === undefined ? refuse(response, stoppingError()) : refuseStranger(response, stranger)
-    }
-    readBody(request, limit, (body) => {
-      if (body === 'too-large')
-        return refuse(response, new TriviumError('body_too_large', { limit, gateway }))
-      receive(request, response, body)
-    })
-  }
-
-  function receive(request: IncomingMessage, response: ServerResponse, raw: Buffer) {
-    const forged = verifier.body(request.headers, raw)
-    if (forged !== undefined) return refuseStranger(response, forged)
-    const wait = takeToken()
-    if (wait > 0) return refuse(response, rateError(), Math.ceil(wait / 1000))
-    if (accepting.isStopping()) return refuse(response, stoppingError())
+  /** Serves one request on the gateway's path. What it throws is the answer. */
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const raw = await counted(readProved(request, response))
+    if (accepting.isStopping()) return counted(Promise.reject(stoppingError()))
+    accepting.enter()
     try {
-      const decoded = decodeRequest(request, raw)
-      const challenge = options.verify.scheme === 'slack' ? slackChallenge(decoded) : undefined
-      if (challenge !== undefined) return answer(response, 200, JSON.stringify({ challenge }))
-      const message = normalize(request, decoded)
-      const isFile = decoded.format === 'binary' || raw.length > INLINE_BYTES
-      const accepted = isFile
-        ? withFile(message, decoded, request, raw).then(deps.accept)
-        : deps.accept(message)
-      accepting.enter()
-      accepted.then(
-        (found) => {
-          acknowledge(response, found)
-          accepting.leave()
-        },
-        (error: unknown) => {
-          answerRefusal(response, toTriviumError(error))
-          accepting.leave()
-        },
-      )
-    } catch (error) {
-      refuse(response, toTriviumError(error))
+      const read = await counted(readMessage(request, raw))
+      // What `accept` refuses, it counts itself.
+      if ('challenge' in read) answerJson(response, 200, JSON.stringify(read.challenge))
+      else acknowledge(response, await deps.accept(read.message))
+    } finally {
+      accepting.leave()
     }
   }
 
-  function acknowledge(response: ServerResponse, { id, duplicate }: Accepted) {
-    if (options.respond === 'result') return void acknowledgeWithReply(response, id, duplicate)
+  async function counted<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work
+    } catch (error) {
+      deps.refused(toTriviumError(error).code)
+      throw error
+    }
+  }
+
+  /** The body of an authentic delivery. */
+  async function readProved(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+    const { method = '', headers } = request
+    if (method !== 'POST') {
+      response.setHeader('Allow', 'POST')
+      const allowed = `POST, for example: curl -d 'hello' http://HOST${options.path}`
+      throw new TriviumError('method_not_allowed', { method, path: options.path, allowed })
+    }
+    if (options.verify.scheme === 'none') refuseForeign(request, http.isLocal, 'verify')
+    requireProof(response, verifier.head(headers))
+    if (accepting.isStopping()) throw stoppingError()
+    const raw = await http.readBody(request, limit, gateway)
+    requireProof(response, verifier.body(headers, raw))
+    const wait = takeToken()
+    if (wait === 0) return raw
+    response.setHeader('Retry-After', Math.ceil(wait / 1000))
+    throw rateError()
+  }
+
+  async function readMessage(request: IncomingMessage, raw: Buffer) {
+    const { 'content-type': type, 'content-encoding': encoding } = request.headers
+    const whole = encoding === undefined ? raw : await uncompressed(encoding, raw)
+    const decoded = decodeBody(type, whole)
+    const challenge = challengeIn(decoded)
+    if (challenge !== undefined) return { challenge }
+    const message = normalize(request, decoded)
+    const isFile = decoded.format === 'binary' || whole.length > INLINE_BYTES
+    return { message: isFile ? await withFile(message, decoded, whole, type) : message }
+  }
+
+  function requireProof(response: ServerResponse, reason: string | undefined) {
+    if (reason === undefined) return
+    if (verifier.challenge) response.setHeader('WWW-Authenticate', verifier.challenge)
+    throw new TriviumError('signature_invalid', { gateway, reason })
+  }
+
+  function acknowledge(response: ServerResponse, { id, duplicate }: Accepted): void {
+    if (options.respond === 'result') void acknowledgeWithReply(response, id, duplicate)
     // The id is ours and needs no escaping.
-    if (duplicate) return answer(response, 200, `{"id":"${id}","duplicate":true}`)
-    answer(response, 202, `{"id":"${id}"}`)
+    else if (duplicate) answerJson(response, 200, `{"id":"${id}","duplicate":true}`)
+    else answerJson(response, 202, `{"id":"${id}"}`)
   }
 
   async function acknowledgeWithReply(response: ServerResponse, id: string, duplicate: boolean) {
@@ -89,51 +108,52 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     const signal = AbortSignal.any([gone.signal, closing.signal])
     const reply = await awaitReply(deps, id, options.timeout, signal)
     const status = duplicate || reply !== undefined ? 200 : 202
-    answer(response, status, JSON.stringify({ id, ...(duplicate ? { duplicate } : {}), reply }))
+    answerJson(response, status, JSON.stringify({ id, ...(duplicate ? { duplicate } : {}), reply }))
   }
 
   async function withFile(
     message: NewMessage,
-    decoded: DecodedBody,
-    request: IncomingMessage,
-    raw: Buffer,
+    { format }: DecodedBody,
+    bytes: Buffer,
+    type = 'application/octet-stream',
   ): Promise<NewMessage> {
-    const type = request.headers['content-type'] ?? 'application/octet-stream'
-    const name = `body.${EXTENSIONS[decoded.format]}`
-    const attachment = await deps.artifacts.save(name, type, Readable.from([raw]), limit)
+    const name = `body.${EXTENSIONS[format]}`
+    const attachment = await deps.artifacts.save(name, type, Readable.from([bytes]), limit)
     const { body: _body, ...data } = message.data
     return { ...message, text: '', data: { ...data, format: 'file' }, attachments: [attachment] }
   }
 
-  function refuseMethod(request: IncomingMessage, response: ServerResponse) {
-    const method = request.method ?? ''
-    const allowed = `POST, for example: curl -d 'hello' http://HOST${options.path}`
-    const error = new TriviumError('method_not_allowed', { method, path: options.path, allowed })
-    discardBody(request)
-    answerError(response, error, ['Allow', 'POST'])
+  /** The body as its sender wrote it. A small one may not become one over the limit. */
+  async function uncompressed(encoding: string, raw: Buffer): Promise<Buffer> {
+    const undo = UNDO[encoding]
+    if (!undo)
+      throw new TriviumError('bad_request', { reason: 'its Content-Encoding is neither gzip nor deflate' })
+    try {
+      return await undo(raw, { maxOutputLength: limit })
+    } catch (cause) {
+      if (cause instanceof RangeError) throw new TriviumError('body_too_large', { limit, gateway }, { cause })
+      throw new TriviumError('bad_request', { reason: `its body is no ${encoding}` }, { cause })
+    }
   }
 
-  function refuseStranger(response: ServerResponse, reason: string) {
-    deps.refused('signature_invalid')
-    const error = new TriviumError('signature_invalid', { gateway, reason })
-    answerError(response, error, verifier.challenge ? ['WWW-Authenticate', verifier.challenge] : [])
-  }
-
-  function refuse(response: ServerResponse, error: TriviumError, seconds?: number) {
-    deps.refused(error.code)
-    answerRefusal(response, error, seconds)
-  }
-
-  /** Without counting: what `accept` refuses, it counts itself. A backlog shrinks soon, a store needs longer. */
-  function answerRefusal(
-    response: ServerResponse,
-    error: TriviumError,
-    seconds = error.code === 'overloaded' ? 1 : 5,
-  ) {
-    // A store that is away refuses thousands of times a second; its own part says so once.
-    const level = error.code === 'internal' ? 'error' : 'debug'
-    deps.log[level]({ err: error }, 'a delivery was refused')
-    answerError(response, error, error.retryable ? ['Retry-After', String(seconds)] : [])
+  /** What proves that we listen, where a provider asks for that; there is nothing to accept. */
+  function challengeIn(decoded: DecodedBody): JsonObject | undefined {
+    if (decoded.format !== 'json') return undefined
+    const said = (path: string) => {
+      const value = pathGet(decoded.body, path)
+      return typeof value === 'string' ? value : undefined
+    }
+    const { verify } = options
+    // https://docs.slack.dev/reference/events/url_verification
+    const challenge = said('type') === 'url_verification' ? said('challenge') : undefined
+    if (verify.scheme === 'slack' && challenge !== undefined) return { challenge }
+    // https://developers.zoom.us/docs/api/webhooks/#validate-your-webhook-endpoint
+    const plainToken = said('event') === 'endpoint.url_validation' ? said('payload.plainToken') : undefined
+    if (verify.scheme !== 'zoom' || plainToken === undefined) return undefined
+    const encryptedToken = createHmac('sha256', verify.secret[0] ?? '')
+      .update(plainToken)
+      .digest('hex')
+    return { plainToken, encryptedToken }
   }
 
   function rateError(): TriviumError {
@@ -143,7 +163,6 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
   }
 
   return {
-    /** Serves one request on the gateway's path. */
     handle,
     /** Refuses from now on; resolves when no delivery is between its body and its answer. */
     stop: accepting.stop,
@@ -159,30 +178,10 @@ const EXTENSIONS: Record<DecodedBody['format'], string> = {
   binary: 'bin',
 }
 
-function decodeRequest(request: IncomingMessage, raw: Buffer): DecodedBody {
-  const encoding = request.headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw new TriviumError('bad_request', {
-      reason: 'its body is compressed (Content-Encoding); send it as it is',
-    })
-  }
-  return decodeBody(request.headers['content-type'], raw)
-}
+type Uncompress = (raw: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
-/** https://docs.slack.dev/reference/events/url_verification: proves that we listen; there is nothing to accept. */
-function slackChallenge(decoded: DecodedBody): string | undefined {
-  if (decoded.format !== 'json' || !isJsonObject(decoded.body)) return undefined
-  const { type, challenge } = decoded.body
-  return type === 'url_verification' && typeof challenge === 'string' ? challenge : undefined
-}
-
-/** Answers with JSON text. Header values are written as they are: numbers and names of ours only. */
-function answer(response: ServerResponse, status: number, json: string, headers: string[] = []) {
-  const length = String(Buffer.byteLength(json))
-  response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', length, ...headers])
-  response.end(json)
-}
-
-function answerError(response: ServerResponse, error: TriviumError, headers: string[]) {
-  answer(response, error.status, JSON.stringify(errorBody(error)), headers)
+const UNDO: Record<string, Uncompress> = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  identity: async (raw) => raw,
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
-import type { Check, TransportKind } from '../../src/core/transport.ts'
+import type { TransportKind } from '../../src/core/transport.ts'
+import { checkOpenDoor } from '../open-door.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { createInbound } from './inbound.ts'
 import { sendToRequest } from './outbound.ts'
@@ -11,9 +12,13 @@ export const webhook: TransportKind<WebhookOptions> = {
   options: webhookOptions,
   async create(options, deps) {
     const inbound = createInbound(options, deps)
+    const { scheme } = options.verify
+    const door =
+      scheme === 'none' ? checkOpenDoor(deps.http, 'verify') : { name: 'verify', ok: true, detail: scheme }
     let unmount: (() => void) | undefined
     return {
       async start() {
+        if (door.warning) deps.log.warn({ path: options.path }, door.detail)
         unmount = deps.http.mount(options.path, inbound.handle)
       },
       send: (reply) => sendToRequest(deps, reply),
@@ -24,7 +29,7 @@ export const webhook: TransportKind<WebhookOptions> = {
         inbound.release()
       },
       health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
-      check: async () => [checkVerification(options)],
+      check: async () => [door],
     }
   },
   eventData,
@@ -43,10 +48,4 @@ function eventData(message: Message): JsonObject {
     body: body === undefined ? message.text : body,
     ...(message.attachments.length > 0 ? { attachments: message.attachments } : {}),
   }
-}
-
-function checkVerification(options: WebhookOptions): Check {
-  const { scheme } = options.verify
-  const open = 'none: whoever reaches the listener can send; set `verify`'
-  return { name: 'verify', ok: true, detail: scheme === 'none' ? open : scheme }
 }

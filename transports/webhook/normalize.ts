@@ -4,6 +4,7 @@ import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
 import type { NewMessage, Sender } from '../../src/core/message.ts'
 import type { WebhookOptions } from './config.ts'
 import type { DecodedBody } from './decode-body.ts'
+import type { Verifier } from './verify.ts'
 
 /**
  * Makes the message of one authentic delivery. `data` holds `event`, `headers` (none that may be secret),
@@ -11,7 +12,11 @@ import type { DecodedBody } from './decode-body.ts'
  */
 export type Normalizer = (request: IncomingMessage, decoded: DecodedBody) => NewMessage
 
-export function createNormalizer(gateway: string, options: WebhookOptions, carriers: string[]): Normalizer {
+export function createNormalizer(
+  gateway: string,
+  options: WebhookOptions,
+  { carriers, signed }: Pick<Verifier, 'carriers' | 'signed'>,
+): Normalizer {
   const respond = options.respond === 'result' ? { respond: 'result' } : undefined
   const verified = options.verify.scheme === 'none' ? undefined : { verified: true }
   return (request, decoded) => {
@@ -23,7 +28,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions, carri
     const lookUp = (pointer: string | undefined) => pointer && resolve(pointer, headers, data)
     const event = lookUp(options.event) || eventOf(headers, body)
     if (event) data.event = event
-    const key = lookUp(options.key) || (options.key ? undefined : keyOf(headers, body))
+    const key = lookUp(options.key) || (options.key ? undefined : keyOf(headers, body, signed(headers)))
     const conversation = lookUp(options.conversation)
     const trace = traceOf(headers)
     return {
@@ -39,7 +44,9 @@ export function createNormalizer(gateway: string, options: WebhookOptions, carri
   }
 }
 
-const SECRET = /auth|cookie|token|secret|signature|passw|credential|session|api-?key|private/
+/** Names of headers and of query parameters. */
+const SECRET =
+  /auth|cookie|token|secret|signature|passw|pwd|credential|session|private|assertion|jwt|hmac|^(code|sig|pass|pin|otp)$|(?<!(event|idempotency|issue|project|object|routing|partition)[-_]?)key$/
 /** Of the connection, not of the delivery. */
 const NOISE = new Set(
   'host connection content-length transfer-encoding accept accept-encoding keep-alive te upgrade expect'.split(
@@ -113,16 +120,34 @@ const KEY_HEADERS = [
   'idempotency-key',
 ]
 
-function keyOf(headers: IncomingHttpHeaders, body: Json | undefined): string | undefined {
-  const inHeader = firstOf(headers, KEY_HEADERS)
-  if (inHeader !== undefined) return inHeader
-  if (headers['ce-id'] !== undefined) return `${headers['ce-source']} ${headers['ce-id']}`
+/**
+ * The id of a delivery. One that was signed comes first: to a delivery that somebody captured, any other header could be
+ * added, and it would be taken again. A body is signed where anything is.
+ */
+function keyOf(
+  headers: IncomingHttpHeaders,
+  body: Json | undefined,
+  signed: readonly string[],
+): string | undefined {
+  const inSigned = firstOf(
+    headers,
+    KEY_HEADERS.filter((name) => signed.includes(name)),
+  )
+  const known = inSigned ?? keyInBody(headers, body) ?? firstOf(headers, KEY_HEADERS)
+  if (known !== undefined) return known
+  return headers['ce-id'] === undefined ? undefined : `${headers['ce-source']} ${headers['ce-id']}`
+}
+
+function keyInBody(headers: IncomingHttpHeaders, body: Json | undefined): string | undefined {
   const said = (path: string) => asText(pathGet(body, path))
+  const id = said('id')
   const eventId = said('event_id')
   if (eventId && isSlack(body)) return `${said('team_id') ?? ''}:${eventId}`
-  const id = said('id')
+  // Commands and clicks of Slack have no other id.
+  if (headers['x-slack-signature'] !== undefined && said('trigger_id')) return said('trigger_id')
   if (id && pathGet(body, 'specversion') !== undefined) return `${said('source')} ${id}`
-  return id && said('object') === 'event' && headers['stripe-signature'] !== undefined ? id : undefined
+  const isStripe = /^(v2\.core\.)?event$/.test(said('object') ?? '')
+  return isStripe && headers['stripe-signature'] !== undefined ? id : undefined
 }
 
 function firstOf(headers: IncomingHttpHeaders, names: readonly string[]): string | undefined {

@@ -2,17 +2,19 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
+import { refuseForeign } from '../open-door.ts'
 import type { WebsocketOptions } from './config.ts'
 
 /** Who is at the other end: the name of the token, or nobody in particular where the gateway has no tokens. */
 export type Peer = { subject?: string; address: string }
 
 /** Tells who asks for an upgrade. Throws `forbidden` for a foreign web page, `signature_invalid` without a token. */
-export function createAuthenticator(gateway: string, options: WebsocketOptions) {
+export function createAuthenticator(gateway: string, options: WebsocketOptions, isLocal: boolean) {
   const known = options.tokens && knownTokens(options.tokens)
   const indexOf = createSecretCheck(known?.map(({ token }) => token) ?? [])
   return (request: IncomingMessage, query: URLSearchParams): Peer => {
-    checkOrigin(request, options.origins)
+    const isListed = checkOrigin(request, options.origins)
+    if (!known && !isListed) refuseForeign(request, isLocal, 'tokens')
     const address = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
     if (!known) return { address }
     const given = givenTokens(request, query)
@@ -44,11 +46,14 @@ function givenTokens(request: IncomingMessage, query: URLSearchParams): string[]
   return [bearer, query.get('token'), ...tokens].flatMap((token) => token || [])
 }
 
-/** Only browsers send `Origin`, and they send it always; other programs are held by tokens alone. */
-function checkOrigin(request: IncomingMessage, allowed: string[]) {
+/**
+ * Only browsers send `Origin`, and they send it always; other programs are held by tokens alone. Returns whether the
+ * options name the page.
+ */
+function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
   const { origin, host } = request.headers
-  if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
-  if (host !== undefined && URL.canParse(origin) && new URL(origin).host === host) return
+  if (origin !== undefined && (allowed.includes('*') || allowed.includes(origin))) return true
+  if (origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)) return false
   const reason = 'add it to `origins` of the gateway, if you trust it'
   throw new TriviumError('forbidden', { what: `The web page ${origin.slice(0, 200)}`, reason })
 }

@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
-import type { Check, Transport, TransportDeps } from '../../src/core/transport.ts'
+import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
+import { checkOpenDoor } from '../open-door.ts'
 import { chooseProtocol, createAuthenticator, type Peer } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Connection, serveConnection } from './connection.ts'
@@ -18,11 +19,14 @@ type Admitted = { peer: Peer; conversation: string; after: number }
 export function createGateway(options: WebsocketOptions, deps: TransportDeps): Transport {
   const { gateway } = deps
   const rate = options['rate-limit']
-  const authenticate = createAuthenticator(gateway, options)
+  const authenticate = createAuthenticator(gateway, options, deps.http.isLocal)
   const inbound = createInbound(
     deps,
     rate === 'off' ? '' : `${rate.count} frames in ${formatDuration(rate.per)}`,
   )
+  const door = options.tokens
+    ? { name: 'tokens', ok: true, detail: 'clients need a token' }
+    : checkOpenDoor(deps.http, 'tokens')
   const connections = new Set<Connection>()
   const server = new WebSocketServer({
     noServer: true,
@@ -92,6 +96,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
 
   return {
     async start() {
+      if (door.warning) deps.log.warn({ path: options.path }, door.detail)
       unmount = deps.http.upgrade(options.path, upgrade)
       heartbeat = setInterval(() => {
         for (const connection of connections) connection.beat()
@@ -121,7 +126,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
       unmount
         ? { ok: true, detail: `connections: ${connections.size}` }
         : { ok: false, detail: 'not started' },
-    check: async () => [checkTokens(options)],
+    check: async () => [door],
   }
 }
 
@@ -135,11 +140,4 @@ function afterOf(query: URLSearchParams): number | undefined {
   if (text === null || text === '') return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new TriviumError('bad_request', { reason: 'after must be the seq of a reply' })
-}
-
-function checkTokens(options: WebsocketOptions): Check {
-  const detail = options.tokens
-    ? 'clients need a token'
-    : 'no tokens: whoever reaches the listener can connect; set `tokens`'
-  return { name: 'tokens', ok: true, detail }
 }

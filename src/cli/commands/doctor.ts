@@ -23,13 +23,19 @@ export const addDoctor: AddCommand = (program, context) => {
         ...(await checkDaemon(environs).catch(failed('daemon'))),
       ]
       const ok = checks.every((check) => check.ok)
-      const rows = checks.map((check) => [check.ok ? '✓' : '✗', check.name, check.detail])
+      const rows = checks.map(({ ok, warning, name, detail }) => [
+        ok ? (warning ? '!' : '✓') : '✗',
+        name,
+        detail,
+      ])
       show(context.terminal(), { ok, checks }, () => table(['', 'check', ''], rows))
       if (!ok) context.exit(1)
     })
 }
 
-const checks = z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string() }))
+const checks = z.array(
+  z.object({ name: z.string(), ok: z.boolean(), warning: z.boolean().exactOptional(), detail: z.string() }),
+)
 const MIN_FREE = 1024 ** 3
 
 async function checkConfig(environs: Environs): Promise<Check[]> {

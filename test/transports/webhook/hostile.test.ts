@@ -107,6 +107,20 @@ describe('a webhook gateway among hostile senders', () => {
     assert.equal(store.messages[0]?.attachments[0]?.size, size)
   })
 
+  test('holds no more unfinished bodies than there is room for, and takes small ones all the while', async () => {
+    const { hook, post, store, http } = await startWebhook({}, { http: { bodies: 300_000 } })
+    const unfinished = await raw(hook, head(250_000) + 'x'.repeat(240_000))
+    await until(() => http.connections() === 1, 'the connection')
+    // It is read before what comes later on another connection.
+    assert.equal((await post('small')).status, 202)
+    const refused = await post('x'.repeat(250_000))
+    assert.deepEqual([refused.status, refused.body.error?.code], [503, 'overloaded'])
+    assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    unfinished.socket.destroy()
+    await until(async () => (await post('x'.repeat(250_000))).status === 202, 'room again')
+    assert.equal(store.messages.length, 2)
+  })
+
   test('reads a bounded part of a body that is too large, and cuts a sender that will not end', async () => {
     const { hook, store } = await startWebhook({ 'max-body': '1kb' })
     const { socket, received } = await raw(hook, head(1_000_000_000))

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { until } from '../../fixtures/until.ts'
 import { type Body, json, post, startWebhook } from './harness.ts'
@@ -76,7 +78,7 @@ describe('a webhook gateway answers', () => {
     assert.equal(store.messages.length, 1)
   })
 
-  test('400 to JSON that is none, to text that is no UTF-8, to JSON too deep, to a compressed body', async () => {
+  test('400 to JSON that is none, to text that is no UTF-8, to JSON too deep, to a packing that we cannot undo', async () => {
     const { post, store } = await startWebhook()
     const bad: [body: Body, headers: Record<string, string>][] = [
       ['{"a":', json],
@@ -88,6 +90,7 @@ describe('a webhook gateway answers', () => {
       ['['.repeat(5_000) + ']'.repeat(5_000), json],
       [`${'{"a":'.repeat(1_001)}1${'}'.repeat(1_001)}`, json],
       ['x', { 'content-encoding': 'gzip' }],
+      ['x', { 'content-encoding': 'br' }],
       ['a=1&'.repeat(1_001), { 'content-type': 'application/x-www-form-urlencoded' }],
     ]
     for (const [body, headers] of bad) {
@@ -96,6 +99,71 @@ describe('a webhook gateway answers', () => {
       assert.equal(answer.body.error?.code, 'bad_request')
     }
     assert.equal(store.calls, 0)
+  })
+
+  test('202 to a packed body, which is read as its sender wrote it, and 413 to one that would become too large', async () => {
+    const { post, last } = await startWebhook({ 'max-body': '1kb' })
+    for (const [encoding, pack] of Object.entries({ gzip: gzipSync, deflate: deflateSync })) {
+      const packed = (text: string) =>
+        post(new Uint8Array(pack(text)), { ...json, 'content-encoding': encoding })
+      assert.equal((await packed('{"a":1}')).status, 202)
+      assert.deepEqual([last().text, last().data.body], ['{"a":1}', { a: 1 }])
+      assert.equal((await packed('"x"'.padEnd(100_000))).status, 413)
+    }
+  })
+
+  test('403 to a web page that reaches the loopback listener, where nothing is signed', async () => {
+    const { hook, store } = await startWebhook()
+    const from = async (headers: Record<string, string>) => {
+      const sent = request(hook, { method: 'POST', headers: { 'content-type': 'text/plain', ...headers } })
+      sent.end('x')
+      const [response] = await once(sent, 'response')
+      response.resume()
+      return response.statusCode
+    }
+    const { port } = new URL(hook)
+    const foreign = [{ origin: 'https://evil.example' }, { origin: 'null' }, { origin: 'http://6.6.6.6' }]
+    const rebound = { host: `evil.example:${port}`, origin: `http://evil.example:${port}` }
+    for (const headers of [...foreign, { host: 'evil.example' }, rebound])
+      assert.equal(await from(headers), 403, JSON.stringify(headers))
+    assert.equal(store.calls, 0)
+    const own = [{ origin: new URL(hook).origin }, { origin: 'http://localhost:3000' }, { host: 'localhost' }]
+    for (const headers of [{ host: '[::1]:8080' }, ...own]) assert.equal(await from(headers), 202)
+    const signed = await startWebhook({ verify: { scheme: 'bearer', secret: 's' } })
+    const proxied = { host: 'hooks.example.com', authorization: 'Bearer s' }
+    const sent = request(signed.hook, { method: 'POST', headers: proxied }).end('x')
+    assert.equal((await once(sent, 'response'))[0].statusCode, 202)
+  })
+
+  test('with a warning at the start, and in doctor, where anybody may send from anywhere', async () => {
+    const warnings = async (host: string, options: object) => {
+      const { logs, transport } = await startWebhook(options, { http: { host } })
+      const [check] = await transport.check()
+      assert.equal(check?.ok, true)
+      return [logs.filter(({ level }) => level === 'warn').length, check?.warning ?? false]
+    }
+    assert.deepEqual(await warnings('0.0.0.0', {}), [1, true])
+    assert.deepEqual(await warnings('127.0.0.1', {}), [0, false])
+    assert.deepEqual(await warnings('0.0.0.0', { verify: { scheme: 'bearer', secret: 's' } }), [0, false])
+  })
+
+  test('so that ops/ publishes no such gateway: compose on this machine alone, the image none', async () => {
+    const read = (name: string) => readFile(new URL(`../../../ops/${name}`, import.meta.url), 'utf8')
+    const ports = (await read('compose.yaml')).match(/".*:\d+:\d+"|"\d+:\d+"/g) ?? []
+    assert.ok(ports.length > 0 && ports.every((port) => port.startsWith('"127.0.0.1:')), String(ports))
+    assert.doesNotMatch(await read('Dockerfile'), /trivium init|COPY.*routes\.yaml/)
+  })
+
+  test('and says who was refused why, in one line for many of a kind', async () => {
+    const { post, logs } = await startWebhook({ verify: { scheme: 'bearer', secret: 's' } })
+    for (let each = 0; each < 20; each++) await post('x', { authorization: 'Bearer no' })
+    const lines = logs.filter(({ level }) => level === 'info').map(({ fields }) => fields)
+    assert.equal(lines.length, 1)
+    assert.partialDeepStrictEqual(lines[0], {
+      path: '/hooks/test',
+      code: 'signature_invalid',
+      from: '127.0.0.1',
+    })
   })
 
   test('503 once it stops, for deliveries whose body was already on its way too', async () => {
@@ -130,15 +198,23 @@ describe('a webhook gateway answers', () => {
     await stopping
   })
 
-  test('a Slack challenge, signed, with the challenge, and accepts nothing', async () => {
-    const { post, store } = await startWebhook({ verify: { scheme: 'slack', secret: 's' } })
-    const body = JSON.stringify({ type: 'url_verification', challenge: '3eZbr' })
-    const time = String(Math.floor(Date.now() / 1000))
-    const signature = `v0=${createHmac('sha256', 's').update(`v0:${time}:${body}`).digest('hex')}`
-    const signed = { ...json, 'x-slack-request-timestamp': time, 'x-slack-signature': signature }
-    const answer = await post(body, signed)
-    assert.deepEqual([answer.status, answer.body], [200, { challenge: '3eZbr' }])
-    assert.equal((await post(body, json)).status, 401)
-    assert.equal(store.calls, 0)
+  test('a challenge of Slack or Zoom, signed, with what they want to hear, and accepts nothing', async () => {
+    const hmac = (text: string) => createHmac('sha256', 's').update(text).digest('hex')
+    const zoom = { plainToken: 'qgg8vlvZRS6UYooatFL8Aw', encryptedToken: hmac('qgg8vlvZRS6UYooatFL8Aw') }
+    const challenges: [scheme: string, header: string, said: object, answer: object][] = [
+      ['slack', 'x-slack', { type: 'url_verification', challenge: '3eZbr' }, { challenge: '3eZbr' }],
+      ['zoom', 'x-zm', { event: 'endpoint.url_validation', payload: { plainToken: zoom.plainToken } }, zoom],
+    ]
+    for (const [scheme, header, said, wanted] of challenges) {
+      const { post, store } = await startWebhook({ verify: { scheme, secret: 's' } })
+      const body = JSON.stringify(said)
+      const time = String(Math.floor(Date.now() / 1000))
+      const signature = `v0=${hmac(`v0:${time}:${body}`)}`
+      const signed = { ...json, [`${header}-request-timestamp`]: time, [`${header}-signature`]: signature }
+      const answer = await post(body, signed)
+      assert.deepEqual([answer.status, answer.body], [200, wanted])
+      assert.equal((await post(body, json)).status, 401)
+      assert.equal(store.calls, 0)
+    }
   })
 })

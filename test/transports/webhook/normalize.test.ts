@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { isJsonObject } from '../../../src/core/json.ts'
 import { webhook } from '../../../transports/webhook/index.ts'
@@ -81,7 +82,6 @@ describe('the message of a webhook delivery', () => {
       verify: { scheme: 'hmac', header: 'x-proof', secret: 's' },
     })
     assert.equal((await post('x')).status, 401)
-    const { createHmac } = await import('node:crypto')
     const secrets = {
       authorization: 'Bearer hidden',
       cookie: 'hidden',
@@ -90,20 +90,22 @@ describe('the message of a webhook delivery', () => {
       'proxy-authorization': 'hidden',
       'x-hub-signature': 'hidden',
       'x-client-secret': 'hidden',
+      'ocp-apim-subscription-key': 'hidden',
+      'x-functions-key': 'hidden',
+      'x-goog-iap-jwt-assertion': 'hidden',
       'x-proof': createHmac('sha256', 's').update('x').digest('hex'),
     }
-    await post(
-      'x',
-      { ...secrets, 'x-github-hook-id': '7', 'content-type': 'text/plain' },
-      '?a=1&token=hidden',
-    )
+    const useful = { 'x-github-hook-id': '7', 'x-event-key': 'repo:push', 'content-type': 'text/plain' }
+    const inQuery = 'token api_key apiKey key code sig pwd password hmac access_token jwt'.split(' ')
+    const query = inQuery.map((name) => `${name}=hidden`).join('&')
+    await post('x', { ...secrets, ...useful }, `?a=1&issue_key=7&${query}`)
     const headers = last().data.headers
     assert.ok(isJsonObject(headers))
-    assert.equal(headers['x-github-hook-id'], '7')
+    for (const [name, value] of Object.entries(useful)) assert.equal(headers[name], value)
     for (const name of [...Object.keys(secrets), 'host', 'content-length', 'connection']) {
       assert.equal(headers[name], undefined, name)
     }
-    assert.deepEqual(last().data.query, { a: '1' })
+    assert.deepEqual(last().data.query, { a: '1', issue_key: '7' })
     assert.doesNotMatch(JSON.stringify(store.messages), /hidden/)
   })
 
@@ -141,6 +143,48 @@ describe('the message of a webhook delivery', () => {
       const { post, last } = await startWebhook()
       assert.equal((await post(JSON.stringify(body), { ...json, ...headers })).status, 202)
       assert.deepEqual([last().data.event, last().key, last().from.id], [event, key, from], name)
+    }
+  })
+
+  test('keeps the key that its provider signed, whatever header a stranger adds to a captured delivery', async () => {
+    const time = Math.floor(Date.now() / 1000)
+    const sign = (text: string) => createHmac('sha256', 'secret').update(text)
+    const slackForm = 'command=%2Fask&trigger_id=1.2.abc'
+    const stripeV2 = '{"id":"evt_2","object":"v2.core.event","type":"x"}'
+    const captured: [scheme: string, body: string, headers: Record<string, string>][] = [
+      ...[JSON.stringify(stripe), stripeV2].map((body): [string, string, Record<string, string>] => [
+        'stripe',
+        body,
+        { 'stripe-signature': `t=${time},v1=${sign(`${time}.${body}`).digest('hex')}` },
+      ]),
+      ...[JSON.stringify(slack), slackForm].map((body): [string, string, Record<string, string>] => [
+        'slack',
+        body,
+        {
+          'x-slack-signature': `v0=${sign(`v0:${time}:${body}`).digest('hex')}`,
+          'x-slack-request-timestamp': String(time),
+        },
+      ]),
+      [
+        'standard-webhooks',
+        '{}',
+        {
+          'svix-id': 'msg_1',
+          'svix-timestamp': String(time),
+          'svix-signature': `v1,${sign(`msg_1.${time}.{}`).digest('base64')}`,
+        },
+      ],
+    ]
+    const added = 'webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery'
+    for (const [scheme, body, headers] of captured) {
+      const secret = scheme === 'standard-webhooks' ? `whsec_${btoa('secret')}` : 'secret'
+      const { post, store } = await startWebhook({ verify: { scheme, secret } })
+      const type = body.startsWith('{') ? json : form
+      for (const name of ['none', 'idempotency-key', ...added.split(' ')]) {
+        const { status } = await post(body, { ...type, [name]: 'another', ...headers })
+        assert.equal(status, name === 'none' ? 202 : 200, `${scheme} with ${name}`)
+      }
+      assert.equal(store.messages.length, 1)
     }
   })
 

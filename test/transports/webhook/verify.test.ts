@@ -4,8 +4,7 @@ import { describe, test } from 'node:test'
 import { Webhooks } from '@octokit/webhooks'
 import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
-import { verify } from '../../../transports/webhook/config.ts'
-import { createVerifier } from '../../../transports/webhook/verify.ts'
+import { createVerifier, verify } from '../../../transports/webhook/verify.ts'
 import fc from '../../fixtures/fast-check.ts'
 
 const NOW = Date.UTC(2026, 10, 21)
@@ -58,6 +57,28 @@ const schemes: Record<string, { options: object; secrets: [string, string]; sign
         const time = String(Math.floor(at / 1000))
         const digest = createHmac('sha256', secret).update(`v0:${time}:${body}`).digest('hex')
         return { 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${digest}` }
+      },
+    },
+    zoom: {
+      options: { scheme: 'zoom' },
+      secrets: ['one', 'two'],
+      timed: true,
+      sign(secret, body, at) {
+        const time = String(Math.floor(at / 1000))
+        const digest = createHmac('sha256', secret).update(`v0:${time}:${body}`).digest('hex')
+        return { 'x-zm-request-timestamp': time, 'x-zm-signature': `v0=${digest}` }
+      },
+    },
+    zendesk: {
+      options: { scheme: 'zendesk' },
+      secrets: ['one', 'two'],
+      timed: true,
+      sign(secret, body, at) {
+        const time = new Date(at).toISOString().replace('.000Z', 'Z')
+        const digest = createHmac('sha256', secret)
+          .update(time + body)
+          .digest('base64')
+        return { 'x-zendesk-webhook-signature-timestamp': time, 'x-zendesk-webhook-signature': digest }
       },
     },
     'hmac, plain': {
@@ -161,6 +182,33 @@ describe('verify: signatures side by side', () => {
   })
 })
 
+describe('verify: providers that sign the body alone', () => {
+  const signed: [scheme: string, header: string, prefix: string, encoding: 'hex' | 'base64'][] = [
+    ['bitbucket', 'x-hub-signature', 'sha256=', 'hex'],
+    ['sentry', 'sentry-hook-signature', '', 'hex'],
+    ['shopify', 'x-shopify-hmac-sha256', '', 'base64'],
+    ['typeform', 'typeform-signature', 'sha256=', 'base64'],
+  ]
+  for (const [scheme, header, prefix, encoding] of signed) {
+    test(`${scheme}`, () => {
+      const headers = { [header]: prefix + createHmac('sha256', 'one').update(BODY).digest(encoding) }
+      assert.equal(judge({ scheme }, 'one', headers, BODY), undefined)
+      assert.ok(judge({ scheme }, 'two', headers, BODY))
+      assert.ok(judge({ scheme }, 'one', headers, `${BODY} `))
+    })
+  }
+
+  test('bitbucket, with the example of its documentation', () => {
+    const headers = {
+      'x-hub-signature': 'sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9',
+    }
+    assert.equal(
+      judge({ scheme: 'bitbucket' }, "It's a Secret to Everybody", headers, 'Hello World!'),
+      undefined,
+    )
+  })
+})
+
 describe('verify: credentials', () => {
   const basicOf = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
@@ -179,6 +227,21 @@ describe('verify: credentials', () => {
     assert.equal(given('jo:a:b'), undefined)
     assert.equal(given('jo:ü'), undefined)
     for (const bad of ['jo:', 'jo:a', ':a:b', 'joa:b', 'Jo:ü', '']) assert.ok(given(bad), bad)
+  })
+
+  test('gitlab, telegram and header take each of their secrets in their header, and nothing else', () => {
+    const headers = {
+      gitlab: 'x-gitlab-token',
+      telegram: 'x-telegram-bot-api-secret-token',
+      header: 'x-mine',
+    }
+    for (const [scheme, header] of Object.entries(headers)) {
+      const options = scheme === 'header' ? { scheme, header: 'X-Mine' } : { scheme }
+      const given = (value: string) => judge(options, ['one', 'two'], { [header]: value }, BODY)
+      assert.deepEqual([given('one'), given('two')], [undefined, undefined])
+      for (const bad of ['', 'on', 'one ', 'three']) assert.ok(given(bad), bad)
+      assert.ok(judge(options, 'one', {}, BODY))
+    }
   })
 
   test('refuses whatever noise stands in the header', () => {

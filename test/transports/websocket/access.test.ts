@@ -62,6 +62,17 @@ describe('who may connect', () => {
     await open.connect('', { origin: 'https://evil.example' })
   })
 
+  test('without tokens, no page that points its own name at this machine', async () => {
+    const { connect, refusal, http, wsUrl } = await startWebsocket()
+    const { port } = new URL(wsUrl)
+    const headers = { host: `evil.example:${port}` }
+    assert.equal((await refusal('', { origin: `http://evil.example:${port}`, headers })).status, 403)
+    await connect('', { origin: `http://127.0.0.1:${port}` })
+    assert.ok(http.connections())
+    const listed = await startWebsocket({ origins: ['https://evil.example'] })
+    await listed.connect('', { origin: 'https://evil.example', headers })
+  })
+
   test('no more connections than the gateway allows, until one ends', async () => {
     const { connect, refusal } = await startWebsocket({ 'max-connections': 2 })
     const [first] = [await connect(), await connect()]
