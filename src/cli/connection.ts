@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { hostname, userInfo } from 'node:os'
@@ -7,6 +8,7 @@ import { readEnvironment } from '../config/environment.ts'
 import { configPath } from '../config/load-config.ts'
 import type { DaemonConfig } from '../config/sections.ts'
 import type { Submission } from '../control/api.ts'
+import { proofOf } from '../control/token.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
@@ -38,11 +40,24 @@ export async function ask(
 
 /** Connects to the running daemon. Throws `not_running`. `client` names who asks. */
 export async function connect(environs: Environs, client?: string): Promise<Connection> {
-  const { dataDir, token } = await placeOf(environs)
+  const { dataDir, token = readToken(dataDir) } = await placeOf(environs)
   const file = readDaemonFile(dataDir)
   if (!file) throw new TriviumError('not_running', { path: dataDir })
-  return remote(file.control, token ?? readToken(dataDir), client)
+  const nonce = randomBytes(16).toString('base64url')
+  const proof = await fetchJson(`http://${file.control}/v1/proof/${nonce}`, {
+    signal: AbortSignal.timeout(LONGEST_PROOF),
+  }).catch(() => undefined)
+  // The daemon was given its token, and this command was not.
+  if (proof !== undefined && token === undefined) throw new TriviumError('unauthorized')
+  // Nobody is there, or somebody else: the file is an old one.
+  if (token === undefined || proof !== proofOf(token, nonce)) {
+    throw new TriviumError('not_running', { path: dataDir })
+  }
+  return remote(file.control, token, client)
 }
+
+/** Ms; a daemon that is busy for longer is as good as none. */
+const LONGEST_PROOF = 5_000
 
 /** Connects to the running daemon, or opens the store in this process; there is one writer in either case. */
 export async function connectOrOpen(environs: Environs): Promise<Connection> {
@@ -70,12 +85,11 @@ async function placeOf(environs: Environs): Promise<Pick<DaemonConfig, 'dataDir'
   }
 }
 
-/** Without the file the daemon was given its token, and this command was not. */
-function readToken(dataDir: string): string {
+function readToken(dataDir: string): string | undefined {
   try {
-    return readFileSync(join(dataDir, 'control-token'), 'utf8').trim()
-  } catch (cause) {
-    throw new TriviumError('unauthorized', {}, { cause })
+    return readFileSync(join(dataDir, 'control-token'), 'utf8').trim() || undefined
+  } catch {
+    return undefined
   }
 }
 

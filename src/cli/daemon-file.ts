@@ -24,23 +24,12 @@ export function removeDaemonFile(dataDir: string): void {
   if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(join(dataDir, 'daemon.json'), { force: true })
 }
 
-/** The file's content where the daemon that wrote it still runs. A file that is no JSON names no daemon. */
+/** The file's content; the daemon that wrote it may be gone. A file that is no JSON names no daemon. */
 export function readDaemonFile(dataDir: string): DaemonFile | undefined {
   try {
-    const { data } = daemonFileSchema.safeParse(
-      JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8')),
-    )
-    return data && isAlive(data.pid) ? data : undefined
+    return daemonFileSchema.safeParse(JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))).data
   } catch (error) {
     if (isMissing(error) || error instanceof SyntaxError) return undefined
     throw error
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

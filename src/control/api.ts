@@ -9,6 +9,7 @@ import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
 import { docsPage } from './docs-page.ts'
 import { openApi } from './openapi.ts'
+import { proofOf } from './token.ts'
 
 /** What the control API offers to those who hold the token. */
 export type ControlDeps = {
@@ -26,7 +27,7 @@ export type ControlDeps = {
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
   explain(messageId: string): Promise<Json>
   reload(): Promise<Json>
-  /** The store answers and the gateways run; the reason where not. */
+  /** The store answers and both listeners listen; the reason where not. */
   ready(): Promise<{ ok: boolean; detail: Json }>
   metrics(): Promise<{ type: string; body: string }>
   /** Model Context Protocol over streamable HTTP. */
@@ -87,6 +88,10 @@ export function createControlApi(deps: ControlDeps): Express {
   })
   app.get('/docs', refuseRebinding(isOperator), (_request, response) => {
     response.type('html').send(docsPage(description()))
+  })
+  app.get('/v1/proof/:nonce', refuseRebinding(isOperator), (request, response) => {
+    if (!isFromHere(request)) throw new TriviumError('unauthorized')
+    response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
   })
   app.use(express.static(CONSOLE, { etag: false, lastModified: false }))
 
@@ -188,6 +193,11 @@ function refuseRebinding(isOperator: IsOperator): RequestHandler {
     }
     next()
   }
+}
+
+/** Proofs are for the command line: from afar one could try out at leisure which token, if a short one, makes them. */
+function isFromHere({ socket: { localAddress, remoteAddress = '' } }: Request): boolean {
+  return isLoopback(remoteAddress) || remoteAddress === localAddress
 }
 
 const MAX_DEPTH = 1_000

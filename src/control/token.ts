@@ -1,45 +1,31 @@
-import { randomBytes } from 'node:crypto'
-import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHmac, randomBytes } from 'node:crypto'
+import { closeSync, constants, fchmodSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The file in the data dir that holds the generated control token. */
-const TOKEN_FILE = 'control-token'
-
 /**
- * The bearer token of the control API: the given one, else the one in `<dir>/control-token`, which is made
- * on first use, readable by its owner only. Two processes that start at once agree on one.
+ * The bearer token of the control API: the given one, else the one in `<dir>/control-token`, which is made on first use,
+ * readable by its owner only. Throws where that is a link: its target would be opened to us and closed to others.
  */
 export function controlToken(dir: string, given: string | undefined): string {
   if (given) return given
-  const path = join(dir, TOKEN_FILE)
-  return readToken(path) ?? makeToken(path)
-}
-
-function readToken(path: string): string | undefined {
+  const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants
+  const fd = openSync(join(dir, 'control-token'), O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
   try {
-    const token = readFileSync(path, 'utf8').trim()
-    if (token === '') return undefined
-    chmodSync(path, 0o600)
+    fchmodSync(fd, 0o600)
+    const found = readFileSync(fd, 'utf8').trim()
+    if (found !== '') return found
+    const token = randomBytes(32).toString('base64url')
+    writeFileSync(fd, `${token}\n`)
     return token
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-/** Links the finished file into place, which fails where another process was faster. */
-function makeToken(path: string): string {
-  const token = randomBytes(32).toString('base64url')
-  const temporary = `${path}.${process.pid}.tmp`
-  writeFileSync(temporary, `${token}\n`, { mode: 0o600 })
-  try {
-    linkSync(temporary, path)
-    return token
-  } catch (error) {
-    const other = readToken(path)
-    if (other) return other
-    throw error
   } finally {
-    rmSync(temporary, { force: true })
+    closeSync(fd)
   }
+}
+
+/**
+ * What only a daemon with this token can answer to a nonce. The command line asks for it before it sends the token: the
+ * port in an old `daemon.json` may belong to another program by now.
+ */
+export function proofOf(token: string, nonce: string): string {
+  return createHmac('sha256', token).update(`trivium daemon ${nonce}`).digest('base64url')
 }

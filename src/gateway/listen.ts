@@ -9,14 +9,14 @@ export function textOf({ host, port }: Address): string {
 }
 
 /**
- * Listens, and resolves with the address in use (port 0 picks one). Throws `config_invalid` where it is taken or not
+ * Listens, and resolves with the address in use (port 0 picks one). Throws `cannot_listen` where it is taken or not
  * ours; `setting` names where another one is chosen.
  */
 export function listenOn(server: Server, wanted: Address, setting: string): Promise<Address> {
   return new Promise((resolve, reject) => {
     const failed = (cause: Error) => {
-      const details = `Cannot listen on ${textOf(wanted)}: ${cause.message}. Free it, or set ${setting}.`
-      reject(new TriviumError('config_invalid', { details }, { cause }))
+      const values = { address: textOf(wanted), reason: cause.message, setting }
+      reject(new TriviumError('cannot_listen', values, { cause }))
     }
     server.once('error', failed)
     server.listen(wanted.port, wanted.host, () => {

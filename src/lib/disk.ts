@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
  * let each single step fail or be the last one before a crash. All calls throw what `node:fs` throws.
  */
 export type Disk = {
-  open(path: string, flags: string): number
+  open(path: string, flags: keyof typeof FLAGS): number
   write(fd: number, bytes: Uint8Array): void
   fsync(fd: number): Promise<void>
   truncate(fd: number, length: number): void
@@ -21,11 +21,20 @@ export type Disk = {
 /** What `open` gives a new file: nobody but its owner reads it. */
 const OWN_MODE = 0o600
 
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = fs.constants
+/** What is written is never behind a link: who can put one into the folder must not reach beyond it. */
+const FLAGS = {
+  r: O_RDONLY,
+  w: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
+  a: O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW,
+  'a+': O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW,
+}
+
 const fsync = promisify(fs.fsync)
 
 /** The real disk. */
 export const disk: Disk = {
-  open: (path, flags) => fs.openSync(path, flags, OWN_MODE),
+  open: (path, flags) => fs.openSync(path, FLAGS[flags], OWN_MODE),
   write(fd, bytes) {
     for (let written = 0; written < bytes.length; ) written += fs.writeSync(fd, bytes, written)
   },

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import { disk } from './disk.ts'
 
 /** The operating system's lock on one file: exclusive between processes, and between callers of one process. */
 export type FileLock = {
@@ -73,6 +74,8 @@ export function createFileLock(path: string, failure: LockFailure): FileLock {
 }
 
 function open(path: string): Handle {
+  // SQLite would go by the umask, and follow a link.
+  disk.close(disk.open(path, 'a'))
   const database = new DatabaseSync(path, { timeout: 0 })
   return { database, begin: database.prepare('BEGIN EXCLUSIVE'), end: database.prepare('COMMIT') }
 }

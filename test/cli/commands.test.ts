@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
@@ -254,6 +255,25 @@ describe('trivium, without a daemon', { timeout: 120_000 }, () => {
       const { code, out } = await site.run(['status', '--json'])
       assert.deepEqual([code, JSON.parse(out).running], [0, false], content)
     }
+  })
+
+  test('gives its token to nobody who has taken the port of a daemon that is gone', async (t) => {
+    const given: unknown[] = []
+    const other = createServer((request, response) => {
+      given.push(request.headers.authorization, request.url?.includes('token'))
+      response.end('{"result":"guessed"}')
+    })
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    t.after(() => other.close())
+    const { port } = Object(other.address())
+    site.write('.trivium/control-token', 'a-token-that-was-made-once')
+    // In a container every daemon has this id.
+    const file = { pid: 1, listen: 'a', control: `127.0.0.1:${port}`, store: 'embedded', startedAt: 1 }
+    site.write('.trivium/daemon.json', JSON.stringify(file))
+    assert.deepEqual((await site.run(['message', 'cli', 'hello'])).out, 'You said: hello\n')
+    assert.deepEqual(given, [undefined, false])
+    const taken = await site.run(['start'], { TRIVIUM_LISTEN: `127.0.0.1:${port}` })
+    assert.deepEqual([taken.code, /EADDRINUSE.*TRIVIUM_LISTEN/.test(taken.err)], [1, true])
   })
 
   test('says what is wrong with routes.yaml and ends, although the store was open by then', async () => {

@@ -212,6 +212,6 @@ describe('the public listener', () => {
   test('says where an address is taken', async () => {
     const { port } = await start()
     const second = createPublicHttp({ log: recordingLog(logs) })
-    await assert.rejects(second.listen({ host: '127.0.0.1', port }), { code: 'config_invalid' })
+    await assert.rejects(second.listen({ host: '127.0.0.1', port }), { code: 'cannot_listen', exit: 1 })
   })
 })

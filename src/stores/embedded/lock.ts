@@ -19,7 +19,9 @@ export function lockDirectory(dir: string): () => void {
     throw new TriviumError('store_locked', { path: dir, holder: holderOf(note) })
   }
   const command = process.argv.slice(1).join(' ')
-  writeFileSync(note, JSON.stringify({ pid: process.pid, command, since: new Date().toISOString() }))
+  writeFileSync(note, JSON.stringify({ pid: process.pid, command, since: new Date().toISOString() }), {
+    mode: 0o600,
+  })
   return () => {
     rmSync(note, { force: true })
     lock.close()
