@@ -5,8 +5,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { transports } from '../transports/registry.ts'
 import type { Config } from './config/load-config.ts'
 import type { RoutedSkill } from './config/skill-routes.ts'
-import { createMetrics } from './control/metrics.ts'
+import { createMetrics, type LastReload } from './control/metrics.ts'
 import type { Call } from './core/call.ts'
+import { reasonOf, TriviumError } from './core/errors.ts'
 import { type Json, toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
 import type { Store } from './core/store.ts'
@@ -54,12 +55,10 @@ export type Daemon = {
   start(): Promise<Addresses | undefined>
   /** Drains within the configured grace; nothing acknowledged is lost. Never throws. */
   stop(): Promise<void>
-  /** Reads the configuration again; throws `config_invalid` and keeps the last good one. */
+  /** Loads the skills and reads the configuration again; throws `config_invalid` and keeps the last good one. */
   reload(): Promise<Json>
-  /** Puts a configuration that was read elsewhere in force. */
-  apply(config: Config): Promise<void>
-  /** The skills as `load` wants them. */
-  skills(): RoutedSkill[]
+  /** As `reload`, for the configuration alone. */
+  reread(): Promise<Json>
   operator: Operator
   manager: SkillManager
   gateways: Pick<RunningGateways, 'list'>
@@ -98,7 +97,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   let draining = false
 
   const kinds = new Map(Object.entries(transports))
-  const metrics = createMetrics()
+  const metrics = createMetrics({ version })
   const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
   const logs = createLogs({ dir: dataDir, now })
   const artifacts = createArtifacts(dataDir)
@@ -216,12 +215,32 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     )
     workers.wake()
   }
-  const reload = async () => {
-    await manager.reload()
-    await apply(await options.load(routedSkills(manager)))
+  let lastReload: LastReload = { ok: true, at: startedAt, goodAt: startedAt }
+  const readAgain = async () => {
+    const at = now()
+    try {
+      const next = await options.load(routedSkills(manager))
+      refuseEmptied(config, next)
+      await apply(next)
+      lastReload = { ok: true, at, goodAt: at }
+    } catch (error) {
+      lastReload = { ok: false, at, goodAt: lastReload.goodAt, error: reasonOf(error) }
+      throw error
+    }
     const counts = { routes: config.routes.length, gateways: running.names().length }
     log.info(counts, 'the configuration is reloaded')
     return toJson({ ok: true, warnings: config.warnings.map((warning) => warning.message) })
+  }
+  /** One at a time, in order. */
+  let reading: Promise<unknown> = Promise.resolve()
+  const reread = () => {
+    const next = reading.then(readAgain, readAgain)
+    reading = next
+    return next
+  }
+  const reload = async () => {
+    await manager.reload()
+    return reread()
   }
 
   const operator = createOperator({
@@ -242,6 +261,8 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
         .filter((gateway) => !gateway.enabled)
         .map(({ name, transport, why }) => ({ name, transport, why: why ?? '' })),
     reload,
+    lastReload: () => lastReload,
+    listening: publicHttp.isListening,
     draining: () => draining,
     assistant: async () => {
       const pending = await approvals.list({ status: 'pending', limit: 1000 })
@@ -255,6 +276,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     store,
     gateways: running,
     metrics,
+    lastReload: () => lastReload,
     version,
     dataDir,
     token,
@@ -277,8 +299,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     gateways: running,
     store,
     reload,
-    apply,
-    skills: () => routedSkills(manager),
+    reread,
     notices: () => [
       ...config.warnings.map((warning) => warning.message),
       ...manager.errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`),
@@ -326,6 +347,18 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
 function routedSkills(manager: SkillManager): RoutedSkill[] {
   const whole = manager.list().flatMap(({ name }) => manager.get(name) ?? [])
   return [...whole, ...manager.errors().map(({ name }) => ({ name }))]
+}
+
+/**
+ * Throws for a file that was emptied or is half saved: every message that is accepted meanwhile would go nowhere for good.
+ */
+function refuseEmptied(old: Config, next: Config): void {
+  const gone = (['gateways', 'routes'] as const).filter(
+    (part) => old.inFile[part] > 0 && next.inFile[part] === 0,
+  )
+  if (gone.length === 0) return
+  const what = `${next.file} has no ${gone.join(' and no ')} any more`
+  throw new TriviumError('config_invalid', { details: `${what}; restart the daemon if that is meant` })
 }
 
 /** What changed of that which is built into the parts when they are made. */

@@ -22,5 +22,5 @@ export async function createOwnDaemon(
     pretty,
   })
   const env = await readEnvironment(environs.cwd, environs.env)
-  return { daemon: await createDaemon({ load, mode, version: environs.version, env, log }), load, log }
+  return { daemon: await createDaemon({ load, mode, version: environs.version, env, log }), log }
 }

@@ -16,29 +16,15 @@ import type { Terminal } from './terminal.ts'
  */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
   const began = performance.now()
-  const { daemon, load, log } = await createOwnDaemon(environs, {
-    mode: 'serve',
-    pretty: terminal.isTerminal,
-  })
+  const { daemon, log } = await createOwnDaemon(environs, { mode: 'serve', pretty: terminal.isTerminal })
   const {
     file,
     daemon: { dataDir },
   } = daemon.config()
   const failed = (error: unknown) =>
     log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
-  /** One at a time, in order. */
-  let reloading = Promise.resolve()
-  const reload = (prepare: () => unknown = () => {}) => {
-    reloading = reloading
-      .then(prepare)
-      .then(async () => {
-        const config = await load(daemon.skills())
-        await daemon.apply(config)
-        log.info({ routes: config.routes.length }, 'the configuration is reloaded')
-      })
-      .catch(failed)
-  }
-  const ended = untilSignalled(daemon, () => reload(daemon.manager.reload), log)
+  const reread = () => void daemon.reread().catch(failed)
+  const ended = untilSignalled(daemon, () => void daemon.reload().catch(failed), log)
   process.on('unhandledRejection', (err) => {
     // Most likely a skill's: one that forgets an await must not take all others with it.
     log.error({ err }, 'a promise was rejected and nobody awaited it; is there an await missing in a skill?')
@@ -46,9 +32,9 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
-    const unwatch = await watchFiles([file, join(environs.cwd, '.env')], () => reload(), failed)
+    const unwatch = await watchFiles([file, join(environs.cwd, '.env')], reread, failed)
     // A skill may bring a route, and a route may wait for its skill.
-    await daemon.manager.watch(() => reload())
+    await daemon.manager.watch(reread)
     const store = daemon.store.kind
     await writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
     setFlagsFromString(HEAP_GROWTH)

@@ -119,6 +119,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     access,
     assistant: assistant ?? assistantSchema.parse({}),
     ...defined({ model }),
+    /** How many the file itself has: skills bring routes, and the gateway of the command line is always there. */
+    inFile: { gateways: sizeOf(sections.gateways), routes: sizeOf(sections.routes) },
     /** Absolute folders. */
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
     /** Texts that must not appear in logs. */
@@ -149,6 +151,10 @@ function whyNoMember(member: string, gateways: readonly string[]): string | unde
   const { gateway } = partsOf(member)
   if (['', '*', ...gateways].includes(gateway)) return undefined
   return `there is no gateway ${quote(gateway)}${hint(gateway, gateways)}`
+}
+
+function sizeOf(section: unknown): number {
+  return Object.keys(Object(section)).length
 }
 
 /** A relative data directory of the file is relative to the file, one of the environment (and the default) to `cwd`. */

@@ -8,13 +8,32 @@ export type Metrics = ReturnType<typeof createMetrics>
 /** What is read from the store when somebody asks for metrics. */
 export type Readings = {
   stats: StoreStats
+  reload: LastReload
   groups: readonly GroupInfo[]
   gateways: readonly ({ name: string } & Health)[]
   now: number
 }
 
+/** What the last reading of the configuration came to; `at` and `goodAt` (the last one that worked) are Unix ms. */
+export type LastReload = { ok: boolean; at: number; goodAt: number; error?: string }
+
+/** What is on each road: what is kept, what dispatch is not done with, what nobody has taken. */
+export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
+  const { waiting = 0, running = 0, oldestAt } = jobs.find(({ queue }) => queue === 'dispatch') ?? {}
+  const oldest = Math.min(dispatch.oldestAt ?? Number.POSITIVE_INFINITY, oldestAt ?? Number.POSITIVE_INFINITY)
+  return [
+    { road: 'journal', messages: journal.messages, oldestAt: journal.oldestAt },
+    {
+      road: 'dispatch',
+      messages: dispatch.unpumped + waiting + running,
+      oldestAt: Number.isFinite(oldest) ? oldest : undefined,
+    },
+    { road: 'receive', messages: receive.ready, oldestAt: receive.oldestAt },
+  ]
+}
+
 /** Makes a registry of its own, so that several daemons can live in one process. */
-export function createMetrics() {
+export function createMetrics(build: { version: string }) {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -42,8 +61,13 @@ export function createMetrics() {
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', ['gateway', 'outcome'])
   const tokens = counter('model_tokens_total', 'Tokens that models used.', ['model', 'direction'])
 
-  const depth = gauge('depth', 'Messages that wait on a road.', ['road'])
-  const oldest = gauge('oldest_age_seconds', 'Age of the oldest message that waits on a road.', ['road'])
+  gauge('build_info', 'Always 1.', ['version', 'node']).set({ ...build, node: process.versions.node }, 1)
+  const depth = gauge('depth', 'Messages that wait or are worked on, on a road.', ['road'])
+  const oldest = gauge('oldest_age_seconds', 'Age of the oldest message that waits or is worked on.', [
+    'road',
+  ])
+  const reloaded = gauge('config_last_reload_successful', '1 where the configuration in force is the file.')
+  const reloadedAt = gauge('config_last_reload_success_timestamp_seconds', 'When it was last read and right.')
   const jobs = gauge('jobs', 'Jobs, by queue and state.', ['queue', 'state'])
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', ['topic', 'group'])
   const healthy = gauge('gateway_healthy', '1 where a gateway does its work.', ['gateway'])
@@ -54,13 +78,13 @@ export function createMetrics() {
     ['gateway'],
   )
 
-  const read = ({ stats, groups, gateways, now }: Readings) => {
-    const age = (at: number | undefined) => (at === undefined ? 0 : Math.max(0, (now - at) / 1000))
-    depth.set({ road: 'journal' }, stats.journal.messages)
-    depth.set({ road: 'receive' }, stats.receive.ready)
-    depth.set({ road: 'dispatch' }, stats.dispatch.unpumped)
-    oldest.set({ road: 'receive' }, age(stats.receive.oldestAt))
-    oldest.set({ road: 'dispatch' }, age(stats.dispatch.oldestAt))
+  const read = ({ stats, reload, groups, gateways, now }: Readings) => {
+    for (const { road, messages, oldestAt = now } of roadsOf(stats)) {
+      depth.set({ road }, messages)
+      if (road !== 'journal') oldest.set({ road }, Math.max(0, (now - oldestAt) / 1000))
+    }
+    reloaded.set(reload.ok ? 1 : 0)
+    reloadedAt.set(reload.goodAt / 1000)
     for (const { queue, waiting, running, dead } of stats.jobs) {
       jobs.set({ queue, state: 'waiting' }, waiting)
       jobs.set({ queue, state: 'running' }, running)

@@ -262,5 +262,6 @@ export type StoreStats = {
   journal: { messages: number; oldestAt?: number }
   receive: { ready: number; leased: number; oldestAt?: number }
   dispatch: { unpumped: number; oldestAt?: number }
-  jobs: { queue: string; waiting: number; running: number; dead: number }[]
+  /** `oldestAt`: when the message came in that names the oldest unfinished job; absent where none names it. */
+  jobs: { queue: string; waiting: number; running: number; dead: number; oldestAt?: number }[]
 }

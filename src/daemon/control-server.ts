@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import type { Metrics } from '../control/metrics.ts'
+import type { LastReload, Metrics } from '../control/metrics.ts'
 import { controlToken } from '../control/token.ts'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
@@ -16,6 +16,7 @@ export function createControlServer(deps: {
   store: Pick<Store, 'stats' | 'topics'>
   gateways: RunningGateways
   metrics: Metrics
+  lastReload(): LastReload
   version: string
   dataDir: string
   token: string | undefined
@@ -34,7 +35,7 @@ export function createControlServer(deps: {
   const readings = async () => {
     try {
       const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
-      return { stats, groups, gateways: gateways.list(), now: now() }
+      return { stats, groups, reload: deps.lastReload(), gateways: gateways.list(), now: now() }
     } catch (err) {
       log.debug({ err }, 'the store gave no readings for the metrics')
       return undefined

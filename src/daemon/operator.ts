@@ -1,4 +1,5 @@
 import type { ControlCaller, ControlDeps, Submission } from '../control/api.ts'
+import { type LastReload, roadsOf } from '../control/metrics.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
@@ -29,6 +30,9 @@ export function createOperator(deps: {
   /** What only this kind of store can check about itself. */
   checkStore(): Promise<Check[]>
   reload(): Promise<Json>
+  lastReload(): LastReload
+  /** Whether the public listener takes connections. */
+  listening(): boolean
   draining(): boolean
   /** Counts of what the assistant keeps. */
   assistant(): Promise<object>
@@ -72,6 +76,8 @@ export function createOperator(deps: {
         skills: manager.list(),
         registry: registryOf(manager),
         broken: manager.errors(),
+        configuration: deps.lastReload(),
+        roads: roadsOf(stats),
         stats,
         groups,
       })
@@ -95,8 +101,14 @@ export function createOperator(deps: {
     async ready() {
       const store = await ping(deps.store)
       const sick = gateways.list().filter((gateway) => !gateway.ok)
-      const ok = store.ok && sick.length === 0 && !deps.draining()
-      return { ok, detail: toJson({ store, gateways: sick, draining: deps.draining() }) }
+      const [listening, draining] = [deps.listening(), deps.draining()]
+      // Why it is not the file may quote the file, and this is open to anybody.
+      const configuration = deps.lastReload().ok
+        ? 'as in the file'
+        : 'the last good one; see `trivium status`'
+      // A gateway that cannot reach its provider must not take the others out of a load balancer.
+      const ok = store.ok && listening && !draining
+      return { ok, detail: toJson({ store, listening, draining, configuration, gateways: sick }) }
     },
   }
 }

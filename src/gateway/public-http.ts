@@ -31,13 +31,14 @@ export type PublicHttpOptions = { log: Log; host?: string; bodies?: number } & P
 
 /** The public listener with its life, for the daemon. */
 export type PublicHttpServer = PublicHttp & {
-  /** Resolves with the address in use. Throws `config_invalid` where it is taken or not ours. */
+  /** Resolves with the address in use. Throws `cannot_listen` where it is taken or not ours. */
   listen(address: Address): Promise<Address>
   /**
    * Stops accepting connections and resolves when the requests in flight are answered, at most `grace` ms
    * (default 10 s) later; what is still open then is cut.
    */
   close(grace?: number): Promise<void>
+  isListening(): boolean
   /** Open connections, WebSockets among them. */
   connections(): number
 }
@@ -160,6 +161,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
         }),
       ),
     listen: (address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
+    isListening: () => server.listening,
     connections: () => open.size,
     close(grace = 10_000) {
       draining = true

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, pathGet } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
 import { age, objectsIn, table } from '../terminal.ts'
@@ -17,60 +17,101 @@ export const addStatus: AddCommand = (program, context) => {
     )
 }
 
+/** Rows of gateways, and names in a line, that a screen of 24 lines has room for. */
+const ROOM = 4
+
+/** What fits a screen; what is wrong comes first. */
 function humanStatus(status: Json): string {
   const at = (path: string) => pathGet(status, path)
-  /** A part with these fields of each object in a list. */
-  const list = (title: string, path: string, fields: string[], head = fields) =>
-    section(
-      title,
-      head,
-      objectsIn(at(path)).map((row) => fields.map((field) => row[field])),
-    )
   const started = new Date(Number(at('startedAt'))).toISOString()
-  const roads = [
-    ['journal', at('stats.journal.messages'), age(at('stats.journal.oldestAt'))],
-    ['dispatch', at('stats.dispatch.unpumped'), age(at('stats.dispatch.oldestAt'))],
-    ['receive', at('stats.receive.ready'), age(at('stats.receive.oldestAt'))],
-  ]
-  const gateways = [
-    ...objectsIn(at('gateways')).map(({ name, transport, ok, detail }) => {
-      return [name, transport, ok ? 'ok' : `FAILING: ${detail ?? ''}`]
-    }),
-    ...objectsIn(at('disabled')).map(({ name, transport, why }) => [name, transport, `off (${why})`]),
-  ]
+  const error = at('configuration.error')
+  const [reason] = String(error).split('\n')
   return [
     at('running')
       ? `Trivium ${at('version')} runs since ${started} (pid ${at('pid')})`
       : `Trivium ${at('version')}: no daemon is running; start one with \`trivium start\``,
-    `store: ${at('store.kind')} at ${at('store.address')}\n`,
-    section('Gateways', ['name', 'transport', 'state'], gateways),
-    section('Roads', ['road', 'waiting', 'oldest'], roads),
-    list('Jobs', 'stats.jobs', ['queue', 'waiting', 'running', 'dead']),
-    list('Consumer groups', 'groups', ['topic', 'group', 'lag', 'pending']),
-    assistantSection(at('assistant')),
-    list(
-      'Skills by prefix',
-      'registry',
-      ['name', 'prefixes', 'approval'],
-      ['name', 'begins with', 'approval'],
-    ),
-    list('Skills', 'skills', ['name', 'description'], ['name', 'what it does']),
-    list('Broken skills', 'broken', ['name', 'path', 'reason']),
+    `store: ${at('store.kind')} at ${at('store.address')}`,
+    ...(error === undefined ? [] : [`CONFIGURATION: the last good one stays in force; ${reason}`]),
+    '',
+    gatewayTable(objectsIn(at('gateways')), objectsIn(at('disabled'))),
+    '',
+    roadTable(objectsIn(at('roads')), objectsIn(at('stats.jobs'))),
+    '',
+    groupLine(objectsIn(at('groups'))),
+    assistantLine(at('assistant')),
+    brokenLine(objectsIn(at('broken'))),
   ]
     .filter((part) => part !== undefined)
     .join('\n')
 }
 
-function section(title: string, head: string[], rows: readonly (readonly unknown[])[]): string | undefined {
-  return rows.length === 0 ? undefined : `${title}\n${table(head, rows).replaceAll(/^/gm, '  ')}\n`
+function gatewayTable(running: JsonObject[], disabled: JsonObject[]): string {
+  const rows = [
+    ...running
+      .toSorted((a, b) => Number(a.ok) - Number(b.ok))
+      .map(({ name, transport, ok, detail }) => [name, transport, ok ? 'ok' : `FAILING: ${detail ?? ''}`]),
+    ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
+  ]
+  const shown = rows.length <= ROOM ? rows : rows.slice(0, ROOM - 1)
+  const more = `… and ${rows.length - shown.length} more: trivium status --json`
+  return table(['Gateways', 'transport', ''], rows.length <= ROOM ? rows : [...shown, [more]])
 }
 
-function assistantSection(assistant: unknown): string | undefined {
+/** What stands in the queues behind the roads is on them, too. */
+function roadTable(roads: JsonObject[], jobs: JsonObject[]): string {
+  const meaning: Record<string, string> = {
+    journal: 'kept',
+    dispatch: 'waiting for a skill, or in one',
+    receive: 'not taken (no fault where nobody takes)',
+  }
+  const dead = (queue: unknown) => jobs.find((each) => each.queue === queue)?.dead
+  const rows = [
+    ...roads.map(({ road, messages, oldestAt }) => [
+      road,
+      messages,
+      age(oldestAt),
+      dead(road),
+      meaning[String(road)],
+    ]),
+    ...jobs
+      .filter(({ queue }) => queue !== 'dispatch')
+      .map(({ queue, waiting, running, dead }) => [
+        queue,
+        waiting,
+        '-',
+        dead,
+        `waiting, and ${running} running`,
+      ]),
+  ]
+  return table(['Roads', 'messages', 'oldest', 'dead', ''], rows)
+}
+
+function groupLine(groups: JsonObject[]): string | undefined {
+  const behind = groups.filter(({ lag }) => Number(lag) > 0).toSorted((a, b) => Number(b.lag) - Number(a.lag))
+  const named = behind.slice(0, ROOM).map(({ topic, group, lag }) => `${topic}/${group} by ${lag}`)
+  const more = behind.length > ROOM ? `, and ${behind.length - ROOM} more` : ''
+  if (groups.length === 0) return undefined
+  return `Consumer groups  ${groups.length}; behind: ${named.join(', ') || 'none'}${more}`
+}
+
+function assistantLine(assistant: unknown): string | undefined {
   if (!isJsonObject(assistant)) return undefined
   const { error, delegations, assistant_name, memory, searches, schedules, approvals } = assistant
-  if (error !== undefined) return `Assistant\n  ${error}\n`
+  if (error !== undefined) return `Assistant  ${error}`
   const work = Object.entries(Object(delegations)).map(([status, count]) => `${count} ${status}`)
-  const head = ['memory', 'searches', 'delegations', 'schedules', 'approvals']
-  const row = [memory, searches, work.join(', ') || 0, schedules, approvals]
-  return section(`Assistant (${assistant_name})`, head, [row])
+  const counts = Object.entries({
+    memory,
+    searches,
+    delegations: work.join(' + ') || 0,
+    schedules,
+    approvals,
+  })
+  return `Assistant (${assistant_name})  ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`
+}
+
+function brokenLine(broken: JsonObject[]): string | undefined {
+  const names = broken.slice(0, ROOM).map(({ name }) => name)
+  return broken.length === 0
+    ? undefined
+    : `BROKEN SKILLS  ${broken.length}: ${names.join(', ')} (trivium skill list)`
 }

@@ -1,4 +1,4 @@
-import { timeOf } from '../../core/message-id.ts'
+import { isId, timeOf } from '../../core/message-id.ts'
 import type { StoreStats } from '../../core/store.ts'
 import type { Parts } from './parts.ts'
 import { OLDEST } from './receive.ts'
@@ -27,7 +27,10 @@ export function createStats({ sql, counters, read }: Parts): () => Promise<Store
               sql('SELECT count(*) AS count FROM job WHERE queue = ? AND state = 2').get(id)?.count,
             )
             const waiting = counters.get(`jobs ${id}`) - running
-            return { queue: text(row.name), waiting, running, dead: counters.get(`dead ${id}`) }
+            // Ids sort by time.
+            const first = sql('SELECT min(id) AS id FROM job WHERE queue = ?').get(id)
+            const figures = { queue: text(row.name), waiting, running, dead: counters.get(`dead ${id}`) }
+            return withAge(figures, isId(String(first?.id)) ? first : undefined)
           }),
       }
     })

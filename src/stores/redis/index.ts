@@ -2,6 +2,7 @@ import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
+import { isId, timeOf } from '../../core/message-id.ts'
 import type { Store, StoreStats } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
 import { checkServers } from './check.ts'
@@ -69,14 +70,20 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
       await server.call('EXISTS', `${main}meta`)
     },
     stats: async () => {
-      const stats: StoreStats = JSON.parse(textOf(await server.run('stats', main)))
+      const stats: Counted = JSON.parse(textOf(await server.run('stats', main)))
       // Lua has one kind of empty table, and Redis writes it as an object.
-      return { ...stats, jobs: Object.values(stats.jobs) }
+      const jobs = Object.values(stats.jobs).map(({ oldest = '', ...counts }) =>
+        isId(oldest) ? { ...counts, oldestAt: timeOf(oldest) } : counts,
+      )
+      return { ...stats, jobs }
     },
     trim: createTrim(server),
     close,
   }
 }
+
+/** What `stats.lua` gives: with the id of the oldest job of each queue. */
+type Counted = StoreStats & { jobs: { oldest?: string }[] }
 
 /** Says at the start what `trivium doctor` would; a server that does not tell is no reason not to start. */
 async function warn({ client, address }: Connection, log: Log): Promise<void> {

@@ -1,7 +1,8 @@
 -- include: log notes available
 -- Counts. Writes nothing; costs a few calls per gateway and queue, whatever the backlog.
 --
--- Returns  `StoreStats` of src/core/store.ts as JSON; an empty list of queues is an empty object there
+-- Returns  `StoreStats` of src/core/store.ts as JSON, with the id of each queue's oldest job; an empty list of queues
+--          is an empty object there
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'cursor')
 local cursor = tonumber(meta[2] or 0)
 
@@ -26,7 +27,8 @@ local function jobs()
     local base = root .. 'jobs:' .. name .. ':'
     local running = redis.call('ZCARD', base .. 'claims')
     local waiting = redis.call('ZCARD', base .. 'all') - running
-    queues[#queues + 1] = { queue = name, waiting = waiting, running = running, dead = redis.call('ZCARD', base .. 'dead') }
+    local dead, oldest = redis.call('ZCARD', base .. 'dead'), redis.call('ZRANGE', base .. 'all', 0, 0)[1]
+    queues[#queues + 1] = { queue = name, waiting = waiting, running = running, dead = dead, oldest = oldest }
   end
   return queues
 end
