@@ -26,6 +26,12 @@ export function openApi({
     '/metrics': { get: call('metrics', 'Counts, for Prometheus.', OPEN) },
     '/openapi.json': { get: call('openapi', 'This description.', OPEN) },
     '/docs': { get: call('docs', 'This description, to read.', OPEN) },
+    '/v1/proof/{nonce}': {
+      get: call('proof', 'Proves to a program on this machine that the daemon knows the control token.', {
+        ...OPEN,
+        parameters: [inPath('nonce', 'Any text; the answer is made of it and the token')],
+      }),
+    },
     '/v1/status': { get: call('status', 'What runs, and how far behind each road is.') },
     '/v1/doctor': { get: call('doctor', 'What could be wrong with the store and the gateways.') },
     '/v1/reload': { post: call('reload', 'Reads configuration and skills again.') },
