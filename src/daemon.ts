@@ -15,6 +15,7 @@ import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalButtons } from './daemon/approval-buttons.ts'
 import { recordApprovals } from './daemon/approval-events.ts'
+import { APPROVAL_PATH, createApprovalPage } from './daemon/approval-page.ts'
 import { createDurableParts } from './daemon/assistant.ts'
 import { createControlServer } from './daemon/control-server.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
@@ -116,7 +117,16 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
   })
 
-  const buttons = createApprovalButtons(roads.outbox, store.journal)
+  const buttons = createApprovalButtons({
+    outbox: roads.outbox,
+    journal: store.journal,
+    access,
+    gateways: running,
+    async linkFor(approval, identity) {
+      const { publicUrl } = config.daemon
+      return publicUrl && new URL(await page.linkFor(approval, identity), publicUrl).href
+    },
+  })
   const runtime = createRuntimeServices({
     store,
     dataDir,
@@ -127,6 +137,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     },
   })
   const approvals = recordApprovals(runtime.approvals, logs, log)
+  const page = createApprovalPage({ kv: store.kv, approvals, callerAs: access.callerAs, log })
   const durable = createDurableParts({
     store,
     dataDir,
@@ -164,6 +175,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   })
 
   const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
+  publicHttp.mount(APPROVAL_PATH, page.handle)
   const gateways = createGateways({
     kinds,
     gateways: running,
@@ -364,7 +376,7 @@ function refuseEmptied(old: Config, next: Config): void {
 /** What changed of that which is built into the parts when they are made. */
 function needRestart(old: Config, next: Config): string[] {
   const built = ({ daemon, skills }: Config) => {
-    const { grace: _grace, retention: _retention, ...fixed } = daemon
+    const { grace: _grace, retention: _retention, publicUrl: _url, ...fixed } = daemon
     return { ...fixed, skills }
   }
   const before: Record<string, unknown> = built(old)

@@ -49,6 +49,10 @@ export const daemonSchema = z
     'data-dir': z.string().min(1).default('.trivium'),
     listen: address.default({ host: '127.0.0.1', port: 8080 }),
     'control-listen': address.default({ host: '127.0.0.1', port: 8787 }),
+    'public-url': z
+      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .exactOptional()
+      .describe('How `listen` is reached from outside: links in mail begin with it.'),
     token: z.string().min(8).exactOptional().describe('The control token; without it the daemon makes one.'),
     'redis-url': z
       .string()
@@ -79,6 +83,7 @@ export const DAEMON_VARIABLES = {
   TRIVIUM_DATA_DIR: 'data-dir',
   TRIVIUM_LISTEN: 'listen',
   TRIVIUM_CONTROL_LISTEN: 'control-listen',
+  TRIVIUM_PUBLIC_URL: 'public-url',
   TRIVIUM_TOKEN: 'token',
   REDIS_URL: 'redis-url',
   TRIVIUM_REDIS_PREFIX: 'redis-prefix',

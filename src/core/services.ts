@@ -208,10 +208,13 @@ export type ApprovalService = {
    */
   request(args: ApprovalRequest): Promise<Approval>
   /** Decides once. Throws `approval_not_found`, `approval_decided`, `forbidden`. */
-  decide(args: { id: string; approve: boolean; reason?: string }, call: Call): Promise<Approval>
+  decide(
+    args: { id: string; approve: boolean; reason?: string },
+    call: Pick<Call, 'caller'>,
+  ): Promise<Approval>
   get(id: string): Promise<Approval | undefined>
-  /** Oldest first. */
-  list(args: { status?: ApprovalStatus; limit: number }): Promise<Approval[]>
+  /** Oldest first; with `id` that one. */
+  list(args: { id?: string; status?: ApprovalStatus; limit: number }): Promise<Approval[]>
   /** Resolves when it is no longer pending, or undefined after `timeout` ms. */
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
 }

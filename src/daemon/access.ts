@@ -2,6 +2,7 @@ import type { Config } from '../config/load-config.ts'
 import type { Caller } from '../core/call.ts'
 import { compileMember, identityOf } from '../core/identity.ts'
 import type { Message } from '../core/message.ts'
+import { compilePattern } from '../core/pattern.ts'
 import type { AccessRule } from '../skills/middleware/access.ts'
 
 /** Who may have which skills invoked, by the roles in force. */
@@ -27,6 +28,12 @@ export function createAccess(initial: Roles) {
     rules: (): readonly AccessRule[] => config.rules,
     /** What may stand before the colon of a member. */
     halves: (): readonly string[] => config.halves,
+    /** A member; in place of `role:NAME` the members of those roles. */
+    expand(member: string): string[] {
+      const [, role] = /^role:(.+)$/s.exec(member) ?? []
+      if (role === undefined) return [member]
+      return config.named.flatMap(([name, { members }]) => (compilePattern(role).test(name) ? members : []))
+    },
     callerAs,
     /** Who asks when a message starts a skill: the sender, where the transport has proof of them. */
     callerOf: (message: Pick<Message, 'gateway' | 'from'>): Caller => callerAs(identityOf(message)),
@@ -37,6 +44,7 @@ function compiled({ access, gateways }: Roles) {
   const roles = Object.entries(access.roles)
   return {
     halves: [...gateways.map(({ name }) => name), '*', 'role'],
+    named: roles,
     rules: roles.map(([, { members, skills }]) => ({ who: members, skills })),
     roles: roles.map(([role, { members }]) => ({ role, members: members.map((one) => compileMember(one)) })),
   }

@@ -1,12 +1,16 @@
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { partsOf } from '../core/identity.ts'
 import type { Message } from '../core/message.ts'
 import { ROUTE_DEFAULTS, type Route } from '../core/route.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import type { Journal } from '../core/store.ts'
+import type { RunningGateways } from '../gateway/gateways.ts'
 import type { Outbox } from '../gateway/outbox.ts'
 import { defined } from '../lib/defined.ts'
+import type { Access } from './access.ts'
+import { askForApproval, briefArguments } from './approval-words.ts'
 
 /** The transport whose clicks are proven: Slack says who clicked, and no client can say it instead. */
 const TRANSPORT = 'slack'
@@ -20,14 +24,44 @@ export const CLICK_ROUTE: Route = {
   ...ROUTE_DEFAULTS,
 }
 
-/** Asks for approvals in the conversations that they are about, with buttons where a transport has them. */
-export function createApprovalButtons(outbox: Pick<Outbox, 'reply'>, journal: Pick<Journal, 'get'>) {
+/**
+ * Asks for approvals: in the conversations that they are about, with buttons where a transport has them and somebody there
+ * may decide; and by mail those approvers of whom the configuration has the address, with a link of their own.
+ */
+export function createApprovalButtons(deps: {
+  outbox: Pick<Outbox, 'reply' | 'sendTo'>
+  journal: Pick<Journal, 'get'>
+  access: Pick<Access, 'expand'>
+  gateways: Pick<RunningGateways, 'spec'>
+  /** The link for one person, where the daemon knows how it is reached. */
+  linkFor(approval: Approval, identity: string): Promise<string | undefined>
+}) {
+  const { outbox, journal, access, gateways } = deps
+
+  const inConversation = async (approval: Approval, message: Message) => {
+    const { id, title, by, skill, approvers } = approval
+    const members = [...approvers, 'role:operator'].flatMap(access.expand)
+    const buttons = members.some((member) => /^\*+$/.test(member) || isAt(member, message.gateway))
+    const args = briefArguments(approval)
+    const data = { approval: { id, title, status: 'pending', by, skill, args, buttons } }
+    await outbox.reply(message, { key: `approval:${id}`, text: askForApproval(approval), data })
+  }
+
+  const byMail = async (approval: Approval) => {
+    const people = new Set(approval.approvers.flatMap(access.expand))
+    for (const identity of people) {
+      const { gateway, name } = partsOf(identity)
+      if (gateways.spec(gateway)?.transport !== 'email' || !ADDRESS.test(name)) continue
+      const text = askForApproval(approval, await deps.linkFor(approval, identity))
+      const subject = `Approval needed: ${approval.title.split('\n')[0]}`
+      await outbox.sendTo(gateway, name, { key: `approval:${approval.id}:${identity}`, subject, text })
+    }
+  }
+
   return {
-    async ask({ id, title }: Approval, { message }: { message?: Message }): Promise<void> {
-      if (!message) return
-      const text = `${title}\nThis needs an approval: trivium approval-decide --id ${id} --approve`
-      const data = { approval: { id, title, status: 'pending' } }
-      await outbox.reply(message, { key: `approval:${id}`, text, data })
+    async ask(approval: Approval, { message }: { message?: Message }): Promise<void> {
+      if (message) await inConversation(approval, message)
+      await byMail(approval)
     },
     /** Shows in the same place who decided, and what; called once an approval is no longer pending. */
     async decided({ id, title, status, decidedBy: by, reason, message: head }: Approval): Promise<void> {
@@ -37,6 +71,13 @@ export function createApprovalButtons(outbox: Pick<Outbox, 'reply'>, journal: Pi
       await outbox.reply(message, { key: `approval:${id}:decided`, text: '', data })
     },
   }
+}
+
+/** An address, and no glob. */
+const ADDRESS = /^[^\s*?[\]{}!]+@[^\s*?[\]{}!]+$/
+
+function isAt(member: string, gateway: string): boolean {
+  return ['*', gateway].includes(partsOf(member).gateway)
 }
 
 const clickSchema = z.object({ id: z.string(), decision: z.enum(['approve', 'deny']) })

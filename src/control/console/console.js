@@ -145,11 +145,12 @@ function approvalTable(approvals) {
   const rows = approvals.map((one) => [
     link(one.id, () => detail(one.title, one)),
     one.skill,
-    one.title,
+    one.by,
+    `${one.title} ${JSON.stringify(one.args)}`.slice(0, 500),
     age(one.requestedAt),
     buttons(['approve', decide(one.id, true)], ['deny', decide(one.id, false)]),
   ])
-  return table(['id', 'skill', { text: 'what', wide: true }, 'age', ''], rows, '')
+  return table(['id', 'skill', 'asked by', { text: 'what', wide: true }, 'age', ''], rows, '')
 }
 
 function groupTable(groups) {

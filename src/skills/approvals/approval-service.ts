@@ -65,8 +65,8 @@ export function createApprovalService(deps: {
       current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
     )
   }
-  const all = async (prefix: string): Promise<Stored[]> => {
-    const keys = await kv.list(prefix, 10_000)
+  const all = async (prefix: string, id = ''): Promise<Stored[]> => {
+    const keys = await kv.list(prefix + id, 10_000)
     const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
     return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
   }
@@ -112,9 +112,11 @@ export function createApprovalService(deps: {
       return found && endIfDue(found)
     },
 
-    async list({ status, limit }) {
-      const found = await Promise.all((await all(status === 'pending' ? OPEN : PREFIX)).map(endIfDue))
-      return found.filter((one) => status === undefined || one.status === status).slice(0, limit)
+    async list({ id = '', status, limit }) {
+      const found = await Promise.all((await all(status === 'pending' ? OPEN : PREFIX, id)).map(endIfDue))
+      return found
+        .filter((one) => (!id || one.id === id) && (!status || one.status === status))
+        .slice(0, limit)
     },
 
     async wait(id, timeout, signal) {
@@ -143,7 +145,7 @@ export function createApprovalService(deps: {
 }
 
 /** A sender may decide only where the request names them; operators always may. */
-function mayDecide(approval: Stored, { caller }: Call): void {
+function mayDecide(approval: Stored, { caller }: Pick<Call, 'caller'>): void {
   if (isOperator(caller) || approval.approvers.some((member) => isMember(member, caller))) return
   throw new TriviumError('forbidden', {
     what: `Deciding approval ${approval.id}`,

@@ -49,8 +49,9 @@ export const operateSkills: Skill[] = [
   }),
   defineSkill({
     name: 'approval-list',
-    description: 'Lists requests for approval, oldest first.',
+    description: 'Lists requests for approval, oldest first, each with its arguments whole.',
     args: z.strictObject({
+      id: z.string().min(1).exactOptional().describe('Only this one'),
       status: z.enum(['pending', 'approved', 'denied', 'expired']).exactOptional().describe('Only those'),
       limit: z.number().int().min(1).max(1000).default(100).describe('The most requests to list'),
     }),

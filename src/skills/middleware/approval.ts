@@ -95,7 +95,8 @@ function whoAsks({ message, call: { caller } }: SkillContext): string {
   const { id, kind } = caller
   if (!message) return kind === 'route' && id ? id : [kind, id].filter(Boolean).join(' ')
   const { name, address, id: given } = message.from
-  return id ?? `${[name, address ?? given].filter(Boolean).join(' ')} (unverified)`
+  const said = [name, address ?? given].filter(Boolean).join(' ').replaceAll(/\s+/g, ' ').slice(0, 200)
+  return id ?? `${said} (unverified)`
 }
 
 function headOf({ id, gateway, conversation, from }: NonNullable<SkillContext['message']>) {

@@ -85,14 +85,20 @@ describe('what Slack refuses', () => {
 })
 
 describe('an approval', () => {
-  const approval = { id: 'abc123', title: 'Deploy <!channel> <prod>' }
+  const what = { by: 'team:U1ANN', skill: 'deploy', args: '{ "to": "<!channel>" }' }
+  const approval = { id: 'abc123', title: 'Deploy <!channel> <prod>', ...what }
 
-  test('is asked with buttons, and calls nobody', async () => {
-    const message = await asked()
-    await transport.send(replyTo(message, '', { key: 'ask', data: { approval } }))
-    const blocks = JSON.stringify(postsOf(message.data.thread).map((post) => post.blocks))
-    assert.match(blocks, /"action_id":"trivium-approve","value":"abc123"/)
-    assert.match(blocks, /Deploy &lt;!channel&gt; &lt;prod&gt;/)
+  test('is asked with what it is about, calls nobody, and has buttons where somebody may decide', async () => {
+    for (const buttons of [true, false]) {
+      const message = await asked()
+      await transport.send(
+        replyTo(message, '', { key: `ask ${buttons}`, data: { approval: { ...approval, buttons } } }),
+      )
+      const blocks = JSON.stringify(postsOf(message.data.thread).map((post) => post.blocks))
+      assert.equal(/"action_id":"trivium-approve","value":"abc123"/.test(blocks), buttons)
+      assert.match(blocks, /Deploy &lt;!channel&gt; &lt;prod&gt;.*<@U1ANN>.*`deploy`/)
+      assert.match(blocks, /preformatted","elements":\[\{"type":"text","text":"\{ \\"to\\": \\"<!channel>/)
+    }
   })
 
   test('has buttons that no skill can make', async () => {

@@ -20,6 +20,10 @@ const approvalSchema = z.object({
   title: z.string(),
   status: z.enum(['pending', 'approved', 'denied', 'expired']).default('pending'),
   by: z.string().exactOptional(),
+  /** Which skill runs with what, where it is still pending; and whether somebody in this workspace may decide. */
+  skill: z.string().default(''),
+  args: z.string().default(''),
+  buttons: z.boolean().default(true),
   reason: z.string().exactOptional(),
 })
 
@@ -96,7 +100,15 @@ function approvalPost(approval: ApprovalView): { text: string; blocks: KnownBloc
   const { id, status, by, reason } = approval
   const cut = escapeText(approval.title)
   const title = cut.length > LONGEST_TITLE ? `${cut.slice(0, LONGEST_TITLE)}…` : cut
+  const who = by === undefined ? '' : ` by ${personOf(by)}`
   if (status === 'pending') {
+    const asked = `*Approval needed*\n${title}\nAsked for${who || ' by somebody'}, to run \`${escapeText(approval.skill)}\` with`
+    const args: KnownBlock = {
+      type: 'rich_text',
+      elements: [
+        { type: 'rich_text_preformatted', elements: [{ type: 'text', text: approval.args || '{}' }] },
+      ],
+    }
     const buttons: KnownBlock = {
       type: 'actions',
       block_id: `trivium-approval:${id}`.slice(0, 255),
@@ -105,14 +117,22 @@ function approvalPost(approval: ApprovalView): { text: string; blocks: KnownBloc
         { ...button('trivium-deny', 'Deny', id), style: 'danger' },
       ],
     }
-    return { text: `Approval needed: ${title}`, blocks: [section(`*Approval needed*\n${title}`), buttons] }
+    const elsewhere = section(
+      `Somebody who may decides: \`trivium approval-decide --id ${escapeText(id)} --approve\``,
+    )
+    const blocks = [section(asked), args, approval.buttons ? buttons : elsewhere]
+    return { text: `Approval needed: ${title}`, blocks }
   }
-  const [, user] = /^[^:]+:(?:external:)?([UW][A-Z0-9]+)$/.exec(by ?? '') ?? []
-  const who = by === undefined ? '' : ` by ${user ? `<@${user}>` : escapeText(by)}`
   const why = reason === undefined ? '' : `: ${escapeText(reason)}`
   const outcome = `${MARKS[status] || ':hourglass: Nobody decided in time'}${who}${why}`
   const context: KnownBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: outcome }] }
   return { text: `${title}: ${status}`, blocks: [section(title), context] }
+}
+
+/** A user of this workspace as a mention; anybody else as they are called. */
+function personOf(by: string): string {
+  const [, user] = /^[^:]+:(?:external:)?([UW][A-Z0-9]+)$/.exec(by) ?? []
+  return user ? `<@${user}>` : escapeText(by)
 }
 
 function section(text: string): KnownBlock {

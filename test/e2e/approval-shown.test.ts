@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import PostalMime from 'postal-mime'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { type SmtpFixture, startSmtpServer } from '../fixtures/smtp-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const routes = (smtp: number, lead: string) => `
+daemon: { public-url: "https://bot.example.com" }
+gateways:
+  chat: { transport: websocket, path: /ws }
+  support: { transport: email, address: bot@example.com, imap: { host: 127.0.0.1, port: 1, tls: none },
+             smtp: { host: 127.0.0.1, port: ${smtp}, tls: none } }
+access: { roles: { lead: { members: [${lead}], skills: [nothing] }, all: { members: ["*"], skills: [deploy] } } }
+routes:
+  - { name: deploys, match: { gateway: chat }, skill: deploy, args: { to: "<prod> \\u202e" } }
+`
+const BOSS = '"support:boss@example.com"'
+const deploy = `export default { description: 'Deploys.', metadata: { approval: { approvers: ['role:lead'] } }, run: () => 'deployed' }`
+
+describe('a request for approval', { timeout: 60_000 }, () => {
+  let smtp: SmtpFixture
+  let site: Site
+  let daemon: DaemonProcess
+
+  before(async () => {
+    smtp = await startSmtpServer()
+    site = createSite({ routes: routes(smtp.port, BOSS), skills: { deploy } })
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon?.end()
+    site?.remove()
+    await smtp?.close()
+  })
+
+  /** Asks in the chat; resolves with the chat, what it shows, and the page behind the link that the boss gets. */
+  const ask = async (text: string) => {
+    const chat = await daemon.chat('/ws')
+    chat.send({ text })
+    const frame = await chat.next('message')
+    const mail = await until(() => smtp.taken.pop(), 'the mail')
+    assert.deepEqual(mail.to, ['boss@example.com'])
+    const said = (await PostalMime.parse(mail.raw)).text ?? ''
+    const [, path = ''] = /https:\/\/bot\.example\.com(\/\S+)/.exec(said) ?? []
+    const page = async (decision?: string, at = path) => {
+      const body = decision ? { method: 'POST', body: new URLSearchParams({ decision }) } : {}
+      const response = await fetch(daemon.url + at, body)
+      return { status: response.status, text: await response.text() }
+    }
+    return { chat, frame, said, path, page }
+  }
+
+  test('shows who asks for which skill with which arguments: in a frame, a mail, its page and on the command line', async () => {
+    const { chat, frame, said, page } = await ask('now')
+    const shows = [
+      /Asked for by: \S+ \(unverified\)|"by": "\S+ \(unverified\)"/,
+      /deploy/,
+      /"to": "(<|&lt;)prod(>|&gt;) \\u202e"/,
+    ]
+    const { id, buttons } = Object(Object(frame.data).approval)
+    const listed = await site.run(['approval-list', '--id', id])
+    const looked = await page()
+    for (const one of shows.slice(0, 2)) assert.match(listed.out, one)
+    for (const one of shows)
+      for (const text of [String(frame.text), said, looked.text]) assert.match(text, one)
+    assert.equal(buttons, false, 'nobody there may decide')
+    await daemon.invoke('approval-decide', { id, approve: true })
+    assert.equal((await chat.next('message')).text, 'deployed')
+  })
+
+  test('is decided by a click on the page, not by looking at it, by the person whose link it is', async () => {
+    const { chat, path, page } = await ask('again')
+    assert.equal(
+      (
+        await page(
+          undefined,
+          path.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+        )
+      ).status,
+      404,
+    )
+    for (const _ of [1, 2]) assert.match((await page()).text, /<button/)
+    assert.equal(Object(await daemon.invoke('approval-list', { status: 'pending' })).length, 1)
+    assert.match((await page('deny')).text, /denied by support:boss@example.com/)
+    assert.match(
+      String((await chat.next('message')).text),
+      /not approved: support:boss@example.com denied it/,
+    )
+    const late = await page('approve')
+    assert.deepEqual([late.status, /already decided/.test(late.text)], [409, true])
+  })
+
+  test('is not decided by a link of somebody who may no longer', async () => {
+    const { page } = await ask('once more')
+    site.write('routes.yaml', routes(smtp.port, ''))
+    await site.run(['reload'])
+    const refused = await page('approve')
+    assert.deepEqual([refused.status, /not among its approvers/.test(refused.text)], [403, true])
+  })
+})
