@@ -15,7 +15,7 @@ import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalButtons } from './daemon/approval-buttons.ts'
 import { recordApprovals } from './daemon/approval-events.ts'
-import { APPROVAL_PATH, createApprovalPage } from './daemon/approval-page.ts'
+import { createApprovalPage } from './daemon/approval-page.ts'
 import { createDurableParts } from './daemon/assistant.ts'
 import { createControlServer } from './daemon/control-server.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
@@ -137,7 +137,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     },
   })
   const approvals = recordApprovals(runtime.approvals, logs, log)
-  const page = createApprovalPage({ kv: store.kv, approvals, callerAs: access.callerAs, log })
+  const page = createApprovalPage({ kv: store.kv, approvals, callerAs: access.callerAs })
   const durable = createDurableParts({
     store,
     dataDir,
@@ -175,7 +175,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   })
 
   const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
-  publicHttp.mount(APPROVAL_PATH, page.handle)
+  page.mountOn(publicHttp)
   const gateways = createGateways({
     kinds,
     gateways: running,

@@ -2,14 +2,12 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
 import type { KeyValues } from '../core/store.ts'
-import { readBody } from '../lib/read-body.ts'
+import type { PublicHttp } from '../core/transport.ts'
 import { describeApproval } from './approval-words.ts'
 
-/** The path of the page on the public listener. */
-export const APPROVAL_PATH = '/trivium/approval'
+const APPROVAL_PATH = '/trivium/approval'
 
 const SECRET_KEY = 'trivium:approval-links'
 const BODY_LIMIT = 1000
@@ -23,9 +21,8 @@ export function createApprovalPage(deps: {
   kv: KeyValues
   approvals: Pick<ApprovalService, 'get' | 'decide'>
   callerAs(identity: string): Caller
-  log: Log
 }) {
-  const { kv, approvals, callerAs, log } = deps
+  const { kv, approvals, callerAs } = deps
 
   /** Made once for all daemons of a store. */
   const secret = async (): Promise<string> => {
@@ -69,15 +66,10 @@ export function createApprovalPage(deps: {
       const what = Buffer.from(`${id} ${identity}`).toString('base64url')
       return `${APPROVAL_PATH}?token=${what}.${await sign(what)}`
     },
-    handle(request: IncomingMessage, response: ServerResponse): void {
-      readBody(request, BODY_LIMIT, (body) => {
-        answer(request, String(body)).then(
-          ([status, html]) => respond(response, status, html),
-          (err: unknown) => {
-            log.warn({ err }, 'the page of an approval could not be shown')
-            respond(response, 503, '<p>It cannot be shown right now. Try again.</p>')
-          },
-        )
+    mountOn(http: PublicHttp) {
+      http.mount(APPROVAL_PATH, async (request, response) => {
+        const body = await http.readBody(request, BODY_LIMIT, '')
+        respond(response, ...(await answer(request, String(body))))
       })
     },
   }
