@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Call, Caller, InvokeOptions } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -9,9 +8,7 @@ import type { ArtifactStore } from '../state/artifacts/artifacts.ts'
 import { createAssistant, type Overview } from '../state/assistant/assistant.ts'
 import { assistantDocument } from '../state/assistant/assistant-state.ts'
 import type { Scope } from '../state/assistant/viewer.ts'
-import { createFileCallJournal } from '../state/ledger/file-journal.ts'
-import { createCallLedger } from '../state/ledger/ledger.ts'
-import { createStoreCallJournal } from '../state/ledger/store-journal.ts'
+import { createCallLedger } from '../state/ledger.ts'
 import type { ActivityEntry, Logs } from '../state/logs/logs.ts'
 import { createSchedules } from '../state/schedules/schedules.ts'
 import { repeat } from './housekeeping.ts'
@@ -63,20 +60,14 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
   const documents = createStateDocuments({ dataDir, store, log, now })
   const state = documents.document(assistantDocument)
   const assistant = createAssistant({ state, logs, scope: deps.scope, now })
-  const ledger = createCallLedger(
-    store.kind === 'redis'
-      ? createStoreCallJournal(store.kv)
-      : createFileCallJournal({ path: join(dataDir, 'pending_calls.jsonl'), now }),
-    owner,
+  const unlessFull = (what: string) => (err: unknown) => log.error({ err }, `${what} could not be written`)
+  const ledger = createCallLedger({
+    kv: store.kv,
+    by: owner,
+    note: (call) => logs.call(call).catch(unlessFull('pending_calls.jsonl')),
     now,
-  )
-  const record = async (entry: ActivityEntry) => {
-    try {
-      await logs.event(entry)
-    } catch (err) {
-      log.error({ err, event: entry.event }, 'the event log could not be written')
-    }
-  }
+  })
+  const record = (entry: ActivityEntry) => logs.event(entry).catch(unlessFull('events.jsonl'))
   const runs = createScheduleRuns({
     store,
     concurrency: deps.concurrency,
@@ -131,6 +122,7 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
     },
     async prepare() {
       try {
+        await ledger.restore(logs.newestCalls())
         await documents.migrate()
         isReadable = true
       } catch (err) {
@@ -154,7 +146,6 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
     },
     async close() {
       await endCopy()
-      await ledger.close()
       await documents.close()
     },
   }

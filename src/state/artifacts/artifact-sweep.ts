@@ -11,8 +11,8 @@ const MARGIN = 86_400_000
 const MOST_KEYS = 100_000
 const MOST_DEAD = 10_000
 const HASH = /\b[0-9a-f]{64}\b/g
-/** Documents, values, sessions, and the calls that are kept with their results; logs tell what was, and keep nothing. */
-const NAMING = '{*.json,pending_calls.jsonl,state/**/*.json,sessions/**/*.json}'
+/** Documents, values and sessions; logs tell what was, and keep nothing. */
+const NAMING = '{*.json,state/**/*.json,sessions/**/*.json}'
 
 /**
  * Makes the sweep that removes large things which nothing names any more. What was saved (or saved again) since a

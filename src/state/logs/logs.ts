@@ -43,6 +43,9 @@ export type Logs = {
   events(query?: LogQuery): AsyncIterable<LogEntry>
   /** Messages newest first. */
   newestMessages(): AsyncIterable<LogEntry>
+  /** Appends to pending_calls.jsonl what became of a call; durable when it resolves. */
+  call(record: LogEntry): Promise<void>
+  newestCalls(): AsyncIterable<LogEntry>
   close(): Promise<void>
 }
 
@@ -57,11 +60,12 @@ type LogsOptions = {
 const BATCH = 1000
 const FULL = 32 * 1024 * 1024
 
-/** The transcript and the trace of a data dir: `messages.jsonl` and `events.jsonl`. Any number of processes may append. */
+/** The logs of a data dir: `messages.jsonl`, `events.jsonl`, `pending_calls.jsonl`. Any number of processes may append. */
 export function createLogs(options: LogsOptions): Logs {
   const now = options.now ?? Date.now
   const messages = createLog('messages.jsonl', options)
   const events = createLog('events.jsonl', options)
+  const calls = createLog('pending_calls.jsonl', options)
   const iso = (time: number | undefined) => new Date(time ?? now()).toISOString()
 
   return {
@@ -72,8 +76,10 @@ export function createLogs(options: LogsOptions): Logs {
     history: (query = {}) => messages.read(query, (entry) => String(entry.content ?? '')),
     events: (query = {}) => events.read(query, (entry) => JSON.stringify(entry)),
     newestMessages: () => newestFirst(messages.path),
+    call: (record) => calls.append(record),
+    newestCalls: () => newestFirst(calls.path),
     async close() {
-      await Promise.all([messages.close(), events.close()])
+      await Promise.all([messages.close(), events.close(), calls.close()])
     },
   }
 }

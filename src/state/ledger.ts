@@ -1,0 +1,149 @@
+import type { CallService } from '../core/assistant-services.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { isJsonObject, type Json } from '../core/json.ts'
+import type { KeyValues } from '../core/store.ts'
+
+/** What is known of one call. `unknown`: it ended in an error that does not tell whether it happened. */
+export type CallRecord = { key: string; time: string; by: string } & (
+  | { state: 'started' }
+  | { state: 'done'; result: Json }
+  | { state: 'unknown' | 'failed'; error: string }
+)
+
+export type CallLedger = CallService & {
+  /** Takes over what was noted (newest first), where the store knows of no call: it is new, or was lost. */
+  restore(noted: AsyncIterable<Json>): Promise<void>
+}
+
+const PREFIX = 'call:'
+const ATTEMPTS = 20
+/** How long (ms) the outcome of a call is remembered. */
+const KEEP_CALLS = 7 * 86_400_000
+
+/**
+ * Makes the ledger on the message store, for all daemons that share it. `once` runs a call once for its key, over
+ * retries and crashes: later calls with the same key get the recorded result; calls at the same time in this process
+ * share one run. Where an earlier one was started and its outcome is not known, it throws `call_unknown` and does not
+ * run. After an error that proves that the call did not happen, the next `once` runs again. `by` names this process in
+ * the records; `note` writes each down for people, and must not throw.
+ */
+export function createCallLedger(deps: {
+  kv: KeyValues
+  by: string
+  note(record: CallRecord): Promise<void>
+  now: () => number
+}): CallLedger {
+  const { kv, by, note, now } = deps
+  const running = new Map<string, Promise<Json>>()
+  const entry = (key: string) => ({ key, time: new Date(now()).toISOString(), by })
+
+  const read = async (key: string): Promise<{ record: CallRecord | undefined; version: number }> => {
+    const found = await kv.get(key)
+    const record = found && isRecord(found.value) ? found.value : undefined
+    return { record, version: found?.version ?? 0 }
+  }
+  /** Undefined: somebody else wrote it meanwhile. What nobody knows the outcome of is never forgotten. */
+  const write = (record: CallRecord, ifVersion: number) => {
+    const ttl = isUnfinished(record) ? {} : { ttl: KEEP_CALLS }
+    return kv.set(PREFIX + record.key, record, { ...ttl, ifVersion })
+  }
+  /** Writes what `work` makes of the record of a call; undefined writes nothing. Returns the record before. */
+  const swap = async (key: string, work: (found: CallRecord | undefined) => CallRecord | undefined) => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const { record, version } = await read(PREFIX + key)
+      const next = work(record)
+      if (!next) return record
+      if ((await write(next, version)) === undefined) continue
+      await note(next)
+      return record
+    }
+    throw new TriviumError('state_conflict', { what: `call ${key}` })
+  }
+
+  const run = async (key: string, call: () => Promise<Json> | Json): Promise<Json> => {
+    const mayRun = (found: CallRecord | undefined) => !found || found.state === 'failed'
+    const earlier = await swap(key, (found) =>
+      mayRun(found) ? { ...entry(key), state: 'started' } : undefined,
+    )
+    if (earlier?.state === 'done') return earlier.result
+    if (earlier && !mayRun(earlier)) throw new TriviumError('call_unknown', { key, time: earlier.time })
+    let result: Json
+    try {
+      result = (await call()) ?? null
+    } catch (error) {
+      const state = didNotHappen(error) ? 'failed' : 'unknown'
+      await swap(key, () => ({ ...entry(key), state, error: reasonOf(error) }))
+      throw error
+    }
+    await swap(key, () => ({ ...entry(key), state: 'done', result }))
+    return result
+  }
+
+  return {
+    once(key, call) {
+      const current = running.get(key)
+      if (current) return current
+      const started = run(key, call).finally(() => running.delete(key))
+      running.set(key, started)
+      return started
+    },
+    async unfinished() {
+      const keys = await kv.list(PREFIX, Number.MAX_SAFE_INTEGER)
+      const calls = (await Promise.all(keys.map(read))).flatMap(({ record }) => record ?? [])
+      return calls.filter(isUnfinished).sort((a, b) => (a.time < b.time ? -1 : 1))
+    },
+    async settle({ key, happened, result }) {
+      if (!happened && result !== null)
+        throw new TriviumError('usage', { details: 'A call that did not happen has no result.' })
+      const isOpen = (found: CallRecord | undefined) => found !== undefined && found.state !== 'done'
+      const settled: CallRecord = happened
+        ? { ...entry(key), state: 'done', result }
+        : { ...entry(key), state: 'failed', error: 'settled: it did not happen' }
+      const found = await swap(key, (record) => (isOpen(record) ? settled : undefined))
+      if (!isOpen(found)) throw new TriviumError('not_found', { path: `call ${key}` })
+      return { ok: true }
+    },
+    async restore(noted) {
+      if ((await kv.list(PREFIX, 1)).length > 0) return
+      const newest = new Set<string>()
+      for await (const record of noted) {
+        if (!isRecord(record) || newest.has(record.key)) continue
+        newest.add(record.key)
+        const isOld = Date.parse(record.time) < now() - KEEP_CALLS
+        if (!isOld || isUnfinished(record)) await write(record, 0)
+      }
+    },
+  }
+}
+
+/** Nobody knows whether it happened, or it runs right now. */
+function isUnfinished({ state }: CallRecord): boolean {
+  return state === 'started' || state === 'unknown'
+}
+
+function isRecord(value: Json): value is Json & CallRecord {
+  return isJsonObject(value) && typeof value.key === 'string' && typeof value.state === 'string'
+}
+
+const BEFORE_ANYTHING_WAS_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+const REFUSALS = new Set([
+  'send_rejected',
+  'forbidden',
+  'skill_args_invalid',
+  'skill_not_found',
+  'rate_limited',
+])
+
+/** True where the error comes from before the outside world could have been touched, or is its refusal. */
+function didNotHappen(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error instanceof TriviumError) return REFUSALS.has(error.code) || didNotHappen(error.cause)
+  if ('code' in error && BEFORE_ANYTHING_WAS_SENT.has(String(error.code))) return true
+  return didNotHappen(error.cause)
+}
