@@ -147,11 +147,24 @@ export type NewWorkbenchTask =
   | { kind: 'build'; title: string; acceptance: string[] }
   | { kind: 'review'; title: string; target: string; reviewer?: string }
 
-export type WorkbenchUpdate = {
-  set?: Partial<WorkbenchState>
-  add?: Partial<Pick<WorkbenchState, 'touched_files' | 'assumptions' | 'risks'>>
-  expect?: number
+const lists = {
+  touched_files: lines.exactOptional(),
+  assumptions: lines.exactOptional(),
+  risks: lines.exactOptional(),
 }
+export const workbenchUpdateSchema = z.object({
+  set: z
+    .strictObject({
+      active_task_id: z.string().nullable().exactOptional(),
+      next_action: z.string().exactOptional(),
+      ...lists,
+    })
+    .default({})
+    .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
+  add: z.strictObject(lists).default({}).describe('What to append to the lists, where it is not in them'),
+  expect: z.int().min(0).exactOptional().describe('Only if the state still has this revision'),
+})
+export type WorkbenchUpdate = z.input<typeof workbenchUpdateSchema>
 
 /** The workbench of the project. Writes throw `state_human_touch` (retryable) within 5 s of a person's edit. */
 export type WorkbenchService = {
