@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Call } from './call.ts'
-import { TriviumError } from './errors.ts'
 import type { Json } from './json.ts'
 
 const time = z.string().meta({ format: 'date-time' })
@@ -194,19 +193,4 @@ export type CallInfo = { key: string; time: string; by: string; state: string; e
 /** Where something was asked for: the gateway of the message that it began with, else `cli`, `http`, `mcp`, `code`. */
 export function channelOf({ message, caller }: Call): string {
   return message?.gateway ?? caller.kind
-}
-
-const SLIPS = new Set(['usage', 'not_found', 'limit_reached'])
-
-/** Runs what somebody asked for. In a chat a slip of theirs gets an answer; a program gets the error. */
-export async function answerSlips<T>(
-  { message }: Pick<Call, 'message'>,
-  work: () => Promise<T>,
-): Promise<T | { text: string }> {
-  try {
-    return await work()
-  } catch (error) {
-    if (message && error instanceof TriviumError && SLIPS.has(error.code)) return { text: error.message }
-    throw error
-  }
 }

@@ -1,4 +1,5 @@
 import type { Skill } from '../../core/skill.ts'
+import { assistantSkills } from './assistant.ts'
 import { operateSkills } from './operate.ts'
 import { roadsSkills } from './roads.ts'
 import { stateSkills } from './state.ts'
@@ -9,5 +10,6 @@ export const builtInSkills: readonly Skill[] = [
   ...roadsSkills,
   ...stateSkills,
   ...operateSkills,
+  ...assistantSkills,
   ...workSkills,
 ]

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { delegationSchema, workbenchUpdateSchema } from '../../core/assistant-services.ts'
+import { workbenchUpdateSchema } from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 import { formatDuration, parseDuration } from '../../core/units.ts'
@@ -8,7 +8,7 @@ const name = z.string().min(1)
 const nothing = z.object({})
 const task = name.describe('The task, such as task-1')
 
-/** Schedules, work for others, and the workbench. */
+/** Schedules and the workbench. */
 export const workSkills: Skill[] = [
   defineSkill({
     name: 'schedule-create',
@@ -40,35 +40,6 @@ export const workSkills: Skill[] = [
     description: 'Ends a schedule.',
     args: z.object({ id: name.describe('The schedule, such as schedule-1') }),
     run: ({ args, services }) => services.schedules.delete(args),
-  }),
-  defineSkill({
-    name: 'delegation-list',
-    description: 'Lists delegated work, oldest first.',
-    args: z.object({
-      status: delegationSchema.shape.status.exactOptional().describe('Only those'),
-      worker: name.exactOptional().describe('Only of this worker'),
-    }),
-    run: ({ args, services }) => services.assistant.delegations(args),
-  }),
-  defineSkill({
-    name: 'delegation-take',
-    description:
-      'Takes the oldest queued work of a worker, so that nobody else gets it; null where there is none.',
-    args: z.object({
-      worker: name.default('worker').describe('Whose work: the name it was delegated to'),
-      by: name.exactOptional().describe('Who takes it; default: the caller'),
-    }),
-    run: ({ args, services, call }) => services.assistant.take(args, call),
-  }),
-  defineSkill({
-    name: 'delegation-accept',
-    description: 'Accepts the result of delegated work, once.',
-    args: z.object({
-      id: name.describe('The delegation, such as delegation-1'),
-      result: z.json().default(null).describe('The result, or why it failed'),
-      failed: z.boolean().default(false).describe('true: it could not be done'),
-    }),
-    run: ({ args, services }) => services.assistant.accept(args),
   }),
   defineSkill({
     name: 'workbench-get',

@@ -1,9 +1,8 @@
-import { fstatSync } from 'node:fs'
 import patches from 'fast-json-patch'
 import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fullFiles } from '../files/line-file.ts'
-import { endOfLines, linesAfter, linesBefore, openIfThere } from '../files/lines.ts'
+import { lastLine, linesAfter, openIfThere } from '../files/lines.ts'
 import type { Change, Snapshot } from './spec.ts'
 
 /** A change as the file back end writes it. `sha`, on the last one of a commit: the fingerprint of the text it leaves. */
@@ -12,10 +11,8 @@ export type LoggedChange = Change & { sha?: string }
 /** The last change of a log, in a full file where the current one has none. Throws `state_corrupt`. */
 export async function lastChange(path: string, name: string): Promise<LoggedChange | undefined> {
   for (const file of [path, ...fullFiles(path).reverse()]) {
-    await using handle = await openIfThere(file)
-    if (!handle) continue
-    const end = endOfLines(handle.fd, fstatSync(handle.fd).size)
-    for await (const line of linesBefore(handle, end)) return parse(line, file, name, 'its end')
+    const line = await lastLine(file)
+    if (line !== undefined) return parse(line, file, name, 'its end')
   }
   return undefined
 }

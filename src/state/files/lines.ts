@@ -14,25 +14,13 @@ export async function linesAfter(handle: FileHandle, place: { offset: number }):
   return bytes.toString('utf8').split('\n').slice(0, -1)
 }
 
-/** The lines of an open file before `end`, newest first. A line ends at `end`; see `endOfLines`. */
-export async function* linesBefore(handle: FileHandle, end: number): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0)
-  for (let left = end; left > 0; ) {
-    const start = Math.max(0, left - CHUNK)
-    const chunk = Buffer.alloc(left - start)
-    await handle.read(chunk, 0, chunk.length, start)
-    const bytes = Buffer.concat([chunk, rest])
-    // The first line of the chunk may begin before it.
-    const first = start === 0 ? 0 : bytes.indexOf(NEWLINE) + 1
-    rest = bytes.subarray(0, first)
-    if (first < bytes.length) {
-      yield* bytes
-        .toString('utf8', first, bytes.length - 1)
-        .split('\n')
-        .reverse()
-    }
-    left = start
-  }
+/** The last whole line of a file; undefined where it has none. */
+export async function lastLine(path: string): Promise<string | undefined> {
+  await using handle = await openIfThere(path)
+  if (!handle) return undefined
+  const end = endOfLines(handle.fd, (await handle.stat()).size)
+  const [line] = await linesAfter(handle, { offset: endOfLines(handle.fd, Math.max(0, end - 1)) })
+  return line
 }
 
 /** Where the last whole line of an open file of that size ends. What stands behind it was cut off by a crash. */

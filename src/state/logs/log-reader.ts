@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { pause } from '../../lib/pause.ts'
 import { fullFiles } from '../files/line-file.ts'
-import { endOfLines, linesAfter, linesBefore, openIfThere } from '../files/lines.ts'
+import { linesAfter, openIfThere } from '../files/lines.ts'
 
 /** One line of a log. `time` is ISO 8601. */
 export type LogEntry = JsonObject & { time: string }
@@ -61,15 +61,15 @@ async function* rest(path: string, place: Place, accept: Accept): AsyncGenerator
   }
 }
 
-/** The entries of a log from its end backwards; sets `place` to the end. */
+/** The entries of a log from its end backwards, with one file in memory; sets `place` to the end. */
 export async function* newestFirst(path: string, place: Place = { offset: 0 }): AsyncGenerator<LogEntry> {
   for (const { file } of filesOf(path).reverse()) {
     await using handle = await openIfThere(file)
     if (!handle) continue
-    const { ino, size } = await handle.stat()
-    const end = endOfLines(handle.fd, size)
-    if (place.inode === undefined) Object.assign(place, { inode: ino, offset: end })
-    for await (const line of linesBefore(handle, end)) {
+    const read = { inode: (await handle.stat()).ino, offset: 0 }
+    const lines = await linesAfter(handle, read)
+    if (place.inode === undefined) Object.assign(place, read)
+    for (const line of lines.reverse()) {
       const entry = parse(line)
       if (entry) yield entry
     }
