@@ -158,7 +158,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     services: { ...roads.services, ...runtime, ...durable.services, approvals },
     globals: runtime.globals,
     skills: [...builtInSkills, approvalClick(approvals)],
-    middleware: createMiddleware({ access: access.rules, halves: access.halves, ask: buttons.ask }),
+    middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
       // Read for each run, as the name of the model is.
       get env() {

@@ -8,7 +8,7 @@ import type { AccessRule } from '../skills/middleware/access.ts'
 /** Who may have which skills invoked, by the roles in force. */
 export type Access = ReturnType<typeof createAccess>
 
-type Roles = Pick<Config, 'access' | 'gateways'>
+type Roles = Pick<Config, 'access'>
 
 export function createAccess(initial: Roles) {
   let config = compiled(initial)
@@ -26,8 +26,6 @@ export function createAccess(initial: Roles) {
     },
     /** The roles as rules: their members may have these skills invoked. */
     rules: (): readonly AccessRule[] => config.rules,
-    /** What may stand before the colon of a member. */
-    halves: (): readonly string[] => config.halves,
     /** A member; in place of `role:NAME` the members of those roles. */
     expand(member: string): string[] {
       const [, role] = /^role:(.+)$/s.exec(member) ?? []
@@ -40,10 +38,9 @@ export function createAccess(initial: Roles) {
   }
 }
 
-function compiled({ access, gateways }: Roles) {
+function compiled({ access }: Roles) {
   const roles = Object.entries(access.roles)
   return {
-    halves: [...gateways.map(({ name }) => name), '*', 'role'],
     named: roles,
     rules: roles.map(([, { members, skills }]) => ({ who: members, skills })),
     roles: roles.map(([role, { members }]) => ({ role, members: members.map((one) => compileMember(one)) })),

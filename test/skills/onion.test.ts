@@ -152,10 +152,10 @@ describe('access', () => {
   })
 
   test('of a member without a gateway is refused with what it may mean, and so is such an approver', () => {
-    const middleware = createMiddleware({ halves: () => ['team', '*', 'role'] })
+    const middleware = createMiddleware()
     for (const metadata of [{ access: ['ada'] }, { approval: { approvers: ['ada'] } }]) {
       const skill = skillOf(() => 'secret', { metadata })
-      const refusal = /"ada" names no gateway; write team:ada or \*:ada or role:ada/
+      const refusal = /"ada" names no gateway; write <gateway>:ada or \*:ada or role:ada/
       assert.throws(() => createOnion(skill, middleware), refusal)
     }
   })

@@ -19,10 +19,7 @@ const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.
  *
  * `rules` is asked at each invocation, so that who is taken out of a role is out at once.
  */
-export function createAccessMiddleware(
-  rules?: () => readonly AccessRule[],
-  halves?: () => readonly string[],
-): Middleware {
+export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Middleware {
   const compiled = createCompiler(rules ?? (() => []))
   return defineMiddleware({
     name: 'access',
@@ -30,8 +27,7 @@ export function createAccessMiddleware(
     description: 'Lets only some senders invoke the skill',
     always: rules !== undefined,
     setup(settings, skill) {
-      const own =
-        settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings), halves?.())
+      const own = settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings))
       return async (ctx, next) => {
         const { call } = ctx
         if (isOperator(call.caller)) return next()
@@ -62,8 +58,8 @@ function createCompiler(rules: () => readonly AccessRule[]): () => CompiledRule[
   }
 }
 
-function createWho(members: readonly string[], halves?: readonly string[]): Who {
-  const compiled = members.map((member) => compileMember(member, halves))
+function createWho(members: readonly string[]): Who {
+  const compiled = members.map((member) => compileMember(member))
   return ({ caller }) => compiled.some((isMeant) => isMeant(caller))
 }
 

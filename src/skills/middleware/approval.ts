@@ -26,7 +26,6 @@ const options = z.strictObject({
  */
 export function createApprovalMiddleware(
   ask: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
-  halves?: () => readonly string[],
 ): Middleware {
   return defineMiddleware({
     name: 'approval',
@@ -36,7 +35,7 @@ export function createApprovalMiddleware(
       if (settings === false) return (_ctx, next) => next()
       const given = parseSettings(options, settings === true ? {} : settings)
       const { title, approvers, timeout, 'on-timeout': onTimeout } = given
-      for (const member of approvers) compileMember(member, halves?.())
+      for (const member of approvers) compileMember(member)
       return async (ctx, next) => {
         const { message, call } = ctx
         const asked = await ctx.services.approvals.request({

@@ -7,18 +7,17 @@ import { sessionMiddleware } from './session.ts'
 
 /**
  * The middleware that ships, outermost first: access, approval, timeout, session, allowed-tools. Time that an
- * approval takes does not count against the timeout. `halves`: see `compileMember`. `ask` tells people about a request for approval.
+ * approval takes does not count against the timeout. `ask` tells people about a request for approval.
  */
 export function createMiddleware(
   options: {
     access?: () => readonly AccessRule[]
-    halves?: () => readonly string[]
     ask?: (approval: Approval, ctx: SkillContext) => Promise<void>
   } = {},
 ): Middleware[] {
   return [
-    createAccessMiddleware(options.access, options.halves),
-    createApprovalMiddleware(options.ask, options.halves),
+    createAccessMiddleware(options.access),
+    createApprovalMiddleware(options.ask),
     timeoutMiddleware,
     sessionMiddleware,
     allowedToolsMiddleware,

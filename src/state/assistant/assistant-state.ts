@@ -69,7 +69,6 @@ function asNote(given: Json, index: number): JsonObject {
     id: String(note.id ?? `memory-${index + 1}`),
     text: String(note.text ?? ''),
     channel: String(note.channel ?? 'cli'),
-    owner: String(note.channel ?? 'cli'),
     time: new Date(time).toISOString(),
   }
 }

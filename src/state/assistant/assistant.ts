@@ -87,11 +87,12 @@ export function createAssistant(deps: {
       return limit === undefined ? found : found.slice(-limit)
     },
     forget({ id }, call) {
-      const { owns } = viewer(call)
+      // Shared notes are seen, and not removed, by others; operators remove any.
+      const { sees } = viewerOf(call, 'person')
       return change(
         (draft) => {
           const note = found(
-            draft.memory.find((one) => one.id === id && owns(one.owner)),
+            draft.memory.find((one) => one.id === id && sees(one.owner)),
             id,
           )
           draft.memory = draft.memory.filter((one) => one !== note)

@@ -11,35 +11,31 @@ export type Scope = 'person' | 'team'
 export type Viewer = {
   /** Whose the notes are that they add. */
   owner: string
-  /** Which notes they see, and which they may remove. */
+  /** Whose notes they see. */
   sees(owner: string): boolean
-  owns(owner: string): boolean
   /** Which lines of the transcript they see. Reads it, to find the conversations in which they wrote. */
   linesOf(transcript: AsyncIterable<LogEntry>): Promise<(line: LogEntry) => boolean>
 }
 
-/** Operators see everything; a person their own or, by the scope, what is of their gateway. */
+/** Operators see everything; a person their own or, with the scope `team`, what is of their gateway. */
 export function viewerOf(call: Call, scope: Scope): Viewer {
   const { caller, message } = call
-  const all = () => true
   if (isOperator(caller) || isCommandLine(call)) {
     const owner = (caller.kind === 'route' && caller.id) || channelOf(call)
-    return { owner, sees: all, owns: all, linesOf: async () => all }
+    return { owner, sees: () => true, linesOf: async () => () => true }
   }
-  const own = caller.id ?? (message ? `${message.gateway}/${message.conversation}` : call.rootId)
-  const owns = (owner: string) => owner === own
+  const owner = caller.id ?? (message ? `${message.gateway}/${message.conversation}` : call.rootId)
   const { gateway, name, external } = partsOf(caller.id ?? '')
-  // Somebody without proof may have written into the conversation of another.
-  if (gateway === '') return { owner: own, sees: owns, owns, linesOf: async () => () => false }
-  if (scope === 'team' && !external) {
-    const sees = (owner: string) => owner === gateway || partsOf(owner).gateway === gateway
-    return { owner: own, sees, owns, linesOf: async () => (line) => line.channel === gateway }
+  if (gateway !== '' && scope === 'team' && !external) {
+    const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
+    return { owner, sees, linesOf: async () => (line) => line.channel === gateway }
   }
   return {
-    owner: own,
-    sees: owns,
-    owns,
+    owner,
+    sees: (other) => other === owner,
     async linesOf(transcript) {
+      // Somebody without proof may have written into the conversation of another.
+      if (gateway === '') return () => false
       const conversations = new Set<unknown>()
       for await (const { channel, role, meta } of transcript) {
         const isOwn = channel === gateway && role === 'user' && pathGet(meta, 'from') === name
