@@ -94,7 +94,7 @@ describe('the assistant on the command line, with no daemon and no configuration
       ],
     })
     const { out } = await site.run(['status'])
-    assert.match(out, /memory +searches +delegations +schedules +approvals\n +1 +1 +2 queued +0 +0/)
+    assert.match(out, /memory 1, searches 1, delegations 2 queued, schedules 0, approvals 0/)
   })
 
   test('what begins with none of the words goes to the route of the file', async () => {
