@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { pathGet } from '../../src/core/json.ts'
@@ -19,7 +20,12 @@ gateways:
 routes:
   - { name: deaf, match: { gateway: deaf }, skill: echo }
 `
-const README = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8')
+
+/** What stands in the code blocks of one language in a document. */
+function blocksOf(document: string, language: string): string[] {
+  const text = readFileSync(join(import.meta.dirname, '..', '..', document), 'utf8')
+  return [...text.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) => code)
+}
 
 /** Takes the oldest message of a gateway as a worker does. */
 const take = async (daemon: DaemonProcess, gateway: string, lease = 60_000) =>
@@ -99,13 +105,33 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
+test('each call of docs/api.md works as it stands there', { timeout: 60_000 }, async (t) => {
+  const site = createSite({ routes: ROUTES })
+  t.after(() => site.remove())
+  const daemon = await site.start()
+  site.write('.curlrc', 'fail-with-body\nsilent\n')
+  const env = { PATH: process.env.PATH, HOME: site.dir, TRIVIUM: daemon.control }
+  const code = ['set -euo pipefail', ...blocksOf('docs/api.md', 'sh')].join('\n')
+  const { stdout } = await promisify(execFile)('bash', ['-c', code], {
+    cwd: site.dir,
+    env,
+    maxBuffer: 10_000_000,
+  })
+  assert.match(stdout, /"text":"On it\.".*"text":"Done\."/)
+  const documented = Object.keys(Object(await daemon.get('/openapi.json')).paths).filter(
+    (path) => !/skills.|mcp/.test(path),
+  )
+  for (const path of documented) assert.ok(code.includes(path.replace('{id}', '$id')), path)
+  await daemon.end()
+})
+
 describe('the workers of the README', { timeout: 120_000 }, () => {
   for (const [language, command] of [
     ['python', 'python3'],
     ['bash', 'bash'],
   ] as const) {
     test(`the one in ${language} takes, answers and acknowledges`, async (t) => {
-      const code = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(README)?.[1] ?? ''
+      const code = blocksOf('README.md', language).join('')
       const site = createSite({ routes: ROUTES })
       t.after(() => site.remove())
       const daemon = await site.start()
