@@ -54,6 +54,8 @@ const submissionSchema = z.strictObject({
 
 export type Submission = z.infer<typeof submissionSchema>
 
+const SUBMISSION = toJson(z.toJSONSchema(submissionSchema, { io: 'input' }))
+
 const BODY_LIMIT = '4mb'
 /** The operator console: static files that ask for the token and then call this API. */
 const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
@@ -77,12 +79,7 @@ export function createControlApi(deps: ControlDeps): Express {
     const { type, body } = await deps.metrics()
     response.type(type).send(body)
   })
-  const description = () =>
-    openApi({
-      ...deps,
-      skills: deps.skills(),
-      submission: toJson(z.toJSONSchema(submissionSchema, { io: 'input' })),
-    })
+  const description = () => openApi(deps.version, deps.skills(), SUBMISSION)
   app.get('/openapi.json', refuseRebinding(isOperator), (_request, response) => {
     response.json(description())
   })

@@ -1,112 +1,71 @@
 import { catalogue } from '../core/errors.ts'
 import { type Json, type JsonObject, pathGet } from '../core/json.ts'
 
-/** What needs no token, and answers with something else than a result. */
-const OPEN = { security: [], responses: { 200: { description: 'OK' }, default: ref('responses', 'Error') } }
+const STRING = { type: 'string' }
+const ERROR = { type: 'object', properties: { code: { enum: Object.keys(catalogue) }, message: STRING } }
+const RESPONSES = {
+  200: answer('The result', { result: {} }),
+  default: answer('What is wrong, and what to do', { error: component('Error') }),
+}
+/** What answers with something else than a result. */
+const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
+/** What needs no token either. */
+const OPEN = { ...RAW, security: [] }
+const SUBMISSION = taking(component('Submission'))
 
-/** The description of the control API: OpenAPI 3.1, made from the skills' own schemas. */
-export function openApi({
-  version,
-  skills,
-  submission,
-}: {
-  version: string
-  skills: Json
-  submission: Json
-}) {
-  const found = Array.isArray(skills) ? skills : []
-  const described = found.map((skill) => {
-    const [name, summary] = [String(pathGet(skill, 'name')), String(pathGet(skill, 'description'))]
-    return { name, summary, schema: asComponent(name, pathGet(skill, 'args')) }
-  })
-  const named = { parameters: [inPath('name', 'The name of a skill, or the ref of a callback')] }
-  const paths = {
-    '/healthz': { get: call('healthz', 'The process is alive.', OPEN) },
-    '/readyz': { get: call('readyz', 'Messages can come in; 503 where not.', OPEN) },
-    '/metrics': { get: call('metrics', 'Counts, for Prometheus.', OPEN) },
-    '/openapi.json': { get: call('openapi', 'This description.', OPEN) },
-    '/docs': { get: call('docs', 'This description, to read.', OPEN) },
-    '/v1/proof/{nonce}': {
-      get: call('proof', 'Proves to a program on this machine that the daemon knows the control token.', {
-        ...OPEN,
-        parameters: [inPath('nonce', 'Any text; the answer is made of it and the token')],
-      }),
-    },
-    '/v1/status': { get: call('status', 'What runs, and how far behind each road is.') },
-    '/v1/doctor': { get: call('doctor', 'What could be wrong with the store and the gateways.') },
-    '/v1/reload': { post: call('reload', 'Reads configuration and skills again.') },
-    '/v1/messages': {
-      post: call(
-        'submit',
-        'Puts a message through a gateway, as if it had come in there.',
-        taking('Submission'),
-      ),
-    },
-    '/v1/messages/{id}/explain': {
-      get: call('explain', 'Why each route did or did not take a message.', {
-        parameters: [inPath('id', 'The id of a message')],
-      }),
-    },
-    '/v1/skills': { get: call('skills', 'All skills, and what they take.') },
-    '/v1/skills/{name}': {
-      get: call('skill', 'What a skill takes, and the layers around it.', named),
-      post: call('invoke', 'Invokes a skill by name, or a callback.', { ...named, ...taking() }),
-    },
-    '/mcp': { post: call('mcp', 'Model Context Protocol over streamable HTTP.', taking()) },
-    ...Object.fromEntries(
-      described.map(({ name, summary }) => [
-        `/v1/skills/${name}`,
-        { post: call(`skill-${name}`, summary, taking(name)) },
-      ]),
-    ),
+/** The calls that are no skills: what they do, and how they differ from most. */
+const CALLS: [call: string, summary: string, more?: JsonObject][] = [
+  ['get /healthz', 'The process is alive.', OPEN],
+  ['get /readyz', 'Messages can come in; 503 where not.', OPEN],
+  ['get /metrics', 'Counts, for Prometheus.', OPEN],
+  ['get /openapi.json', 'This description.', OPEN],
+  ['get /docs', 'This description, to read.', OPEN],
+  ['get /v1/proof/{nonce}', 'Proves to a program here that the daemon knows the token.', OPEN],
+  ['get /v1/status', 'What runs, and how far behind each road is.'],
+  ['get /v1/doctor', 'What could be wrong with the store and the gateways.'],
+  ['post /v1/reload', 'Reads configuration and skills again.'],
+  ['post /v1/messages', 'Puts a message through a gateway, as if it had come in.', SUBMISSION],
+  ['get /v1/messages/{id}/explain', 'Why each route did or did not take a message.'],
+  ['get /v1/skills', 'All skills, and what they take.'],
+  ['get /v1/skills/{name}', 'What a skill takes, and the layers around it.'],
+  ['post /v1/skills/{name}', 'Invokes a skill by name, or a callback by its ref.', taking({})],
+  ['post /mcp', 'Model Context Protocol over streamable HTTP.', { ...taking({}), ...RAW }],
+]
+
+/** The description of the control API: OpenAPI 3.1, made from the schemas of the skills and of a submission. */
+export function openApi(version: string, skills: Json, submission: Json) {
+  const paths: Record<string, JsonObject> = {}
+  const schemas: JsonObject = { Error: ERROR, Submission: asComponent('Submission', submission) }
+  const add = (call: string, summary: string, more: JsonObject = {}) => {
+    const [method = '', path = ''] = call.split(' ')
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+    const parameters = names.map((name) => ({ name, in: 'path', required: true, schema: STRING }))
+    paths[path] = { ...paths[path], [method]: { summary, parameters, responses: RESPONSES, ...more } }
   }
-  return {
-    openapi: '3.1.0',
-    info: { title: 'Trivium', version, description: 'The control API. Every skill is a call.' },
-    security: [{ token: [] }],
-    paths,
-    components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      responses: {
-        Result: answer('The result', { result: {} }),
-        Error: answer('What is wrong, and what to do', {
-          error: {
-            type: 'object',
-            properties: { code: { enum: Object.keys(catalogue) }, message: { type: 'string' } },
-            required: ['code', 'message'],
-          },
-        }),
-      },
-      schemas: Object.fromEntries([
-        ['Submission', asComponent('Submission', submission)],
-        ...described.map(({ name, schema }) => [name, schema]),
-      ]),
-    },
+  for (const call of CALLS) add(...call)
+  for (const skill of [skills].flat()) {
+    const name = String(pathGet(skill, 'name'))
+    schemas[name] = asComponent(name, pathGet(skill, 'args'))
+    const summary = String(pathGet(skill, 'description'))
+    add(`post /v1/skills/${name}`, summary, { operationId: name, ...taking(component(name)) })
   }
+  const token = { type: 'http', scheme: 'bearer' }
+  const info = { title: 'Trivium', version, description: 'The control API. Every skill is a call.' }
+  const components = { securitySchemes: { token }, schemas }
+  return { openapi: '3.1.0', info, security: [{ token: [] }], paths, components }
 }
 
-function call(operationId: string, summary: string, more: JsonObject = {}): JsonObject {
-  const responses = { 200: ref('responses', 'Result'), default: ref('responses', 'Error') }
-  return { operationId, summary, responses, ...more }
+function component(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` }
 }
 
-/** What a body looks like: a schema of the components, or any JSON. */
-function taking(schema?: string): JsonObject {
-  const content = { 'application/json': { schema: schema === undefined ? {} : ref('schemas', schema) } }
-  return { requestBody: { required: true, content } }
-}
-
-function inPath(name: string, description: string): JsonObject {
-  return { name, in: 'path', required: true, description, schema: { type: 'string' } }
+function taking(schema: JsonObject): JsonObject {
+  return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
 function answer(description: string, properties: JsonObject): JsonObject {
   const schema = { type: 'object', properties, required: Object.keys(properties) }
   return { description, content: { 'application/json': { schema } } }
-}
-
-function ref(part: string, name: string): JsonObject {
-  return { $ref: `#/components/${part}/${name}` }
 }
 
 /** A schema's references are relative to itself; inside a document they name the place where it stands. */
