@@ -43,7 +43,15 @@ for (const store of ['embedded', 'redis'] as const) {
       const args = { messageId, text: 'by HTTP', key: 'k', wait: 10_000 }
       assert.equal(pathGet(await daemon.invoke('gateway-send', args), 'sent'), true)
       assert.equal(pathGet(await daemon.invoke('gateway-send', args), 'duplicate'), true)
-      const typed = await site.run(['gateway-send', '--message-id', String(messageId), '--text', 'typed'])
+      const typed = await site.run([
+        'gateway-send',
+        '--message-id',
+        String(messageId),
+        '--text',
+        'typed',
+        '--wait',
+        '10000',
+      ])
       assert.equal(typed.code, 0, typed.err)
       const client = new Client({ name: 'an editor', version: '1' })
       const headers = { authorization: `Bearer ${daemon.token}` }
@@ -53,7 +61,7 @@ for (const store of ['embedded', 'redis'] as const) {
       // Its own types disagree under `exactOptionalPropertyTypes`.
       await client.connect(transport as Parameters<Client['connect']>[0])
       const { receipt } = await take(daemon, 'chat')
-      await client.callTool({ name: 'gateway-send', arguments: { receipt, text: 'by MCP' } })
+      await client.callTool({ name: 'gateway-send', arguments: { receipt, text: 'by MCP', wait: 10_000 } })
       await client.close()
       for (const text of ['by HTTP', 'typed', 'by MCP']) {
         const reply = await next('message')
