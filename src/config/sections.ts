@@ -27,6 +27,9 @@ const retention = z
   .strictObject({
     'max-age': duration.default(7 * 86_400_000),
     'max-count': count.default(1_000_000),
+    'dead-letters': count
+      .default(5_000)
+      .describe('The most that are kept of each queue; the oldest of more go.'),
     gateways: z.record(z.string(), z.strictObject({ 'max-age': duration }).transform(camelKeys)).default({}),
     topics: z
       .record(
@@ -37,7 +40,9 @@ const retention = z
       )
       .default({}),
   })
-  .transform(({ gateways, topics, ...journal }) => ({ journal: camelKeys(journal), gateways, topics }))
+  .transform(({ gateways, topics, 'dead-letters': deadLetters, ...journal }) => {
+    return { journal: camelKeys(journal), gateways, topics, deadLetters }
+  })
 
 /** The section `daemon:`. */
 export const daemonSchema = z

@@ -256,6 +256,8 @@ export type Retention = {
   /** Overrides for single gateways (age only) and for single topics. */
   gateways?: Record<string, { maxAge: number }>
   topics?: Record<string, { maxAge?: number; maxCount?: number }>
+  /** The most dead letters of a queue (default 5,000); the oldest of more go. */
+  deadLetters?: number
 }
 
 export type StoreStats = {

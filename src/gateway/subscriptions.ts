@@ -40,6 +40,8 @@ const RETRY = { attempts: 5, first: 1000, longest: 60_000 }
 /** Ms for which a batch of events is hidden from the group while it becomes jobs. */
 const HANDOVER_LEASE = 30_000
 const BATCH = 100
+/** Ms. A group that is never read from counts as unused, and is removed after days. */
+const READ_AGAIN = 12 * 60 * 60 * 1_000
 /** Pause after the store failed (ms). */
 const STORE_PAUSE = 1_000
 
@@ -128,6 +130,7 @@ export function createSubscriptionRunner(options: {
         return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
       },
       watch: (wake) => store.onSignal(`topic:${topic}`, wake),
+      timeout: READ_AGAIN,
       signal,
     })
     if (!events) return
@@ -170,6 +173,8 @@ export function createSubscriptionRunner(options: {
       const subscription = subscriptionSchema.parse(value)
       const abort = new AbortController()
       running.set(key, { value, abort })
+      // The group is gone where no daemon ran for longer than groups are kept.
+      await store.topics.subscribe(subscription.topic, subscription.group, 'now')
       repeat(() => handOver(subscription, abort.signal), abort.signal)
     }
     seen = change

@@ -20,7 +20,12 @@ describe('the daemon section', () => {
       redisPrefix: 'trivium',
       logLevel: 'info',
       grace: 10_000,
-      retention: { journal: { maxAge: week, maxCount: 1_000_000 }, gateways: {}, topics: {} },
+      retention: {
+        journal: { maxAge: week, maxCount: 1_000_000 },
+        gateways: {},
+        topics: {},
+        deadLetters: 5_000,
+      },
     })
   })
 
@@ -34,7 +39,7 @@ daemon:
   listen: 9000
   grace: 1m
   max-backlog: 5
-  retention: { max-age: 2d, gateways: { g: { max-age: 1h } }, topics: { t: { max-count: 3 } } }
+  retention: { max-age: 2d, gateways: { g: { max-age: 1h } }, topics: { t: { max-count: 3 } }, dead-letters: 9 }
 `,
     )
     assert.deepEqual(told(problems), [])
@@ -49,6 +54,7 @@ daemon:
       journal: { maxAge: 172_800_000, maxCount: 1_000_000 },
       gateways: { g: { maxAge: 3_600_000 } },
       topics: { t: { maxCount: 3 } },
+      deadLetters: 9,
     })
   })
 

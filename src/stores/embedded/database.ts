@@ -5,7 +5,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { int } from './sql.ts'
 
 /** One file per schema version, in order; the first makes version 1. */
-const MIGRATIONS = ['./schema-1.sql']
+const MIGRATIONS = ['./schema-1.sql', './schema-2.sql']
 
 /**
  * Opens `<dir>/trivium.db` and brings its schema up to date, each migration in a transaction of its own.

@@ -25,6 +25,7 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given) {
   const sql = createSql(db)
   const last = sql('SELECT id FROM journal ORDER BY seq DESC LIMIT 1').get()
   let lastTime = last ? timeOf(text(last.id)) : 0
+  followClock(sql, writer, now, lastTime)
   return {
     sql,
     writer,
@@ -49,6 +50,35 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given) {
       }
     },
   }
+}
+
+/** A clock that was set back by more than this many ms; less is waited for. */
+const SET_BACK = 10_000
+
+/**
+ * Where the clock was set back, sets back with it what waits for a time: else lanes, retries and leases would wait until
+ * the clock is again where it was, for days where it had jumped ahead. `latest` is a time that was used before.
+ */
+function followClock(sql: Sql, writer: Writer, now: () => number, latest: number): void {
+  let time = latest
+  writer.follow({
+    begun: () => {
+      time = now()
+      const back = latest - time
+      if (back < SET_BACK) return
+      for (const [table, column] of [
+        ['job', 'due'],
+        ['job', 'until'],
+        ['leased', 'until'],
+        ['pending', 'hidden_until'],
+        ['lease', 'until'],
+      ])
+        sql(`UPDATE ${table} SET ${column} = ${column} - ? WHERE ${column} > ?`).run(back, time)
+    },
+    committed: () => {
+      latest = time
+    },
+  })
 }
 
 /** Durable numbers by name, 0 at first. They are written once per transaction, however often they changed in it. */

@@ -7,7 +7,10 @@ import { int, maybeInt, type Row, text } from './sql.ts'
 import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
 
 /** Positions up to `next` are consumed unless they are in `pending`. */
-type Group = { id: number; next: number; missed: number }
+type Group = { id: number; next: number; missed: number; used: number }
+
+/** Ms after which a read that changes nothing else notes that the group is used. */
+const TOUCH = 60 * 60 * 1_000
 
 const HIDE = `INSERT INTO pending (consumer, position, hidden_until) VALUES (?, ?, ?)
   ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`
@@ -23,9 +26,9 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   const log = createTopicLog(parts, journal)
 
   function find(topic: TopicRow | undefined, name: string): Group | undefined {
-    const select = sql('SELECT id, next, missed FROM consumer WHERE topic = ? AND name = ?')
+    const select = sql('SELECT id, next, missed, used FROM consumer WHERE topic = ? AND name = ?')
     const row = topic && select.get(topic.id, name)
-    return row && { id: int(row.id), next: int(row.next), missed: int(row.missed) }
+    return row && { id: int(row.id), next: int(row.next), missed: int(row.missed), used: int(row.used) }
   }
 
   /** Hides a position until a time; 0: makes it visible. */
@@ -36,7 +39,12 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const topic = log.open(name)
     if (find(topic, group)) return { created: false }
     const next = from === 'now' ? topic.last : from === 'start' ? log.first(topic) - 1 : from
-    sql('INSERT INTO consumer (topic, name, next) VALUES (?, ?, ?)').run(topic.id, group, next)
+    sql('INSERT INTO consumer (topic, name, next, used) VALUES (?, ?, ?, ?)').run(
+      topic.id,
+      group,
+      next,
+      parts.now(),
+    )
     return { created: true }
   }
 
@@ -63,8 +71,8 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const next = mode === 'peek' ? Math.max(group.next, (fresh[0]?.position ?? end + 1) - 1) : end
     missed += next - group.next - (mode === 'peek' ? 0 : fresh.length)
     if (mode === 'lease') for (const { position } of shown) hide(group, position, now + lease)
-    if (next !== group.next || missed > 0)
-      sql('UPDATE consumer SET next = ?, missed = 0 WHERE id = ?').run(next, group.id)
+    if (next !== group.next || missed > 0 || now - group.used > TOUCH)
+      sql('UPDATE consumer SET next = ?, missed = 0, used = ? WHERE id = ?').run(next, now, group.id)
     const nextVisible = sql(
       'SELECT min(hidden_until) AS at FROM pending WHERE consumer = ? AND hidden_until > ?',
     )

@@ -1,6 +1,6 @@
 import { timeOf } from '../../core/message-id.ts'
 import type { Retention } from '../../core/store.ts'
-import { ownOf } from '../shared/values.ts'
+import { groupAge, ownOf } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 import { KEY_AGE } from './remembered-keys.ts'
 import { int, type Row, text } from './sql.ts'
@@ -20,7 +20,7 @@ const OLDEST_OF_GATEWAY = `SELECT seq, id FROM journal WHERE gateway = ? AND ${F
 
 /**
  * Removes what retention no longer covers, in slices. Also clears away expired keys, values and results,
- * which reads already treat as gone.
+ * which reads already treat as gone, unused groups and the oldest of too many dead letters.
  */
 export function createTrim(parts: Parts): (policy: Retention) => Promise<{ removed: number }> {
   const { sql, writer, counters, keys, now } = parts
@@ -107,8 +107,15 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     }
   }
 
-  function clearAway(): void {
+  function clearAway(policy: Retention): void {
     keys.sweep(now())
+    const unused = sql('DELETE FROM consumer WHERE used < ? RETURNING id').all(now() - groupAge(policy))
+    for (const { id } of unused) sql('DELETE FROM pending WHERE consumer = ?').run(int(id))
+    for (const { id } of sql('SELECT id FROM queue').all()) {
+      const excess = Math.min(SLICE, counters.get(`dead ${id}`) - (policy.deadLetters ?? 5_000))
+      const oldest = 'DELETE FROM dead WHERE n IN (SELECT n FROM dead WHERE queue = ? ORDER BY n LIMIT ? + 0)'
+      if (excess > 0) counters.add(`dead ${id}`, -Number(sql(oldest).run(int(id), excess).changes))
+    }
     sql('DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ? LIMIT ? + 0)').run(now(), SLICE)
     sql(`DELETE FROM done WHERE (queue, id) IN (SELECT queue, id FROM done WHERE at <= ? LIMIT ? + 0)`).run(
       now() - KEY_AGE,
@@ -123,7 +130,7 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
       removed += some
       if (some === 0) break
     }
-    await writer.write(clearAway)
+    await writer.write(() => clearAway(policy))
     return { removed }
   }
 }

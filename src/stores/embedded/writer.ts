@@ -6,6 +6,8 @@ const BATCH = 4_096
 
 /** State in memory that mirrors the database and must follow what becomes of a transaction. */
 export type Follower = {
+  /** Called inside the transaction, before the first call. */
+  begun?(): void
   /** Called inside the transaction, after the last call: the last chance to write. */
   beforeCommit?(calls: number): void
   /** `whenSettled` has work done when the calls of this transaction are settled: after the flush, if there is one. */
@@ -112,6 +114,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     let current: Call | undefined
     try {
       begin.run()
+      for (const follower of followers) follower.begun?.()
       for (current of calls) current.run()
       current = undefined
       for (const follower of followers) follower.beforeCommit?.(calls.length)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Retention } from '../../core/store.ts'
-import { ownOf } from '../shared/values.ts'
+import { groupAge, ownOf } from '../shared/values.ts'
 import { listOf, numberOf, textOf } from './reply.ts'
 import type { Server } from './scripts.ts'
 
@@ -54,8 +54,15 @@ export function createTrim({ run, call, roots }: Server) {
     cursor = textOf(next)
     for (const topic of listOf(topics).map(textOf)) {
       if (topic !== MESSAGE_TOPIC) removed += await trimTopic(topic, policy)
+      const groups = await run('topic-groups', roots.topic(topic), 'expire', groupAge(policy))
+      if (groups === 0) await call('SREM', `${roots.main}grouped-topics`, topic)
     }
-    await run('trim-seen', roots.main, ...Array.from({ length: SWEEP }, randomDigest))
+    await run(
+      'trim-rest',
+      roots.main,
+      policy.deadLetters ?? 5_000,
+      ...Array.from({ length: SWEEP }, randomDigest),
+    )
     return { removed }
   }
 }

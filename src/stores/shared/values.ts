@@ -1,4 +1,4 @@
-import type { AttemptError, DeadReason } from '../../core/store.ts'
+import type { AttemptError, DeadReason, Retention } from '../../core/store.ts'
 
 /** Reads back the reason of a dead letter. */
 export function toReason(text: string | undefined): DeadReason {
@@ -8,6 +8,12 @@ export function toReason(text: string | undefined): DeadReason {
 /** The error that a job died of. */
 export function lastOf(errors: readonly AttemptError[]): AttemptError {
   return errors.at(-1) ?? { at: 0, code: 'internal', message: 'unknown' }
+}
+
+/** How long (ms) a consumer group may be unused before trimming removes it: seven days, and while its events are kept. */
+export function groupAge({ journal, topics = {} }: Retention): number {
+  const ages = Object.values(topics).map(({ maxAge = 0 }) => maxAge)
+  return Math.max(7 * 24 * 60 * 60 * 1_000, journal.maxAge, ...ages)
 }
 
 /** The override for a gateway or a topic, where there is one; names may be anything. */

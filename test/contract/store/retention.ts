@@ -219,6 +219,34 @@ export function retentionContract(factory: StoreFactory): void {
       const batch = await readGroup(store, 't', 'g', 'consume')
       assert.deepEqual([dataOf(batch), batch.missed], [['c'], 0])
     },
+    'a group goes that nobody read from for a week, or while its events are kept': async (bench) => {
+      const { store, advance } = bench
+      for (const group of ['idle', 'read']) await store.topics.subscribe('t', group, 'now')
+      await store.topics.subscribe(MESSAGE_TOPIC, 'idle', 'now')
+      const names = async () => (await store.topics.groups()).map(({ group }) => group)
+      advance(6 * DAY)
+      await readGroup(store, 't', 'read', 'lease')
+      advance(2 * DAY)
+      await trimAll(store, { ...AGES, topics: { t: { maxAge: 9 * DAY } } })
+      assert.equal((await names()).length, 3)
+      await trimAll(store, AGES)
+      assert.deepEqual(await names(), ['read'])
+    },
+    'of the dead letters of a queue the newest stay': async ({ store, now, advance }) => {
+      for (const id of ['a', 'b', 'c']) {
+        await store.jobs.add('q', [job(id, 'l')])
+        const { token } = await claimOne(store, 'q')
+        const error = failure('x', now())
+        await store.jobs.settle('q', [{ id, token, outcome: 'dead', error, reason: 'attempts' }])
+        advance(1)
+      }
+      await trimAll(store, { ...AGES, deadLetters: 2 })
+      assert.deepEqual(
+        (await store.jobs.deadLetters.list({ limit: 9 })).map(({ id }) => id),
+        ['c', 'b'],
+      )
+      assert.equal((await store.stats()).jobs[0]?.dead, 2)
+    },
     'jobs and keys are not touched': async ({ store, advance }) => {
       await store.jobs.add('q', [job('a', 'l')])
       await store.kv.set('k', 1)

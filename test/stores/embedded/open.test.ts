@@ -5,7 +5,20 @@ import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { acceptAll, claimIds, claimOne, job, until } from '../../contract/store/kit.ts'
+import {
+  acceptAll,
+  claimIds,
+  claimJobs,
+  claimOne,
+  DAY,
+  dataOf,
+  failure,
+  job,
+  MINUTE,
+  publishAll,
+  readGroup,
+  until,
+} from '../../contract/store/kit.ts'
 import { openStore, withDir, withStore } from './kit.ts'
 
 /** Opens the store in a directory, says so, and stays. */
@@ -73,16 +86,23 @@ describe('opening the embedded store', () => {
 
   test('a database of a newer Trivium is refused and left as it is', async () => {
     await withDir(async (dir) => {
-      await withStore(dir, (store) => acceptAll(store, ['a']).then(() => undefined))
+      await withStore(dir, async (store) => {
+        await acceptAll(store, ['a'])
+        await store.topics.subscribe('t', 'g', 'now')
+      })
       const db = new DatabaseSync(join(dir, 'trivium.db'))
       db.exec('PRAGMA user_version = 99')
       await assert.rejects(openStore(dir), {
         code: 'store_version',
-        message: /version 99; this Trivium knows up to 1/,
+        message: /version 99; this Trivium knows up to 2/,
       })
-      db.exec('PRAGMA user_version = 1')
+      db.exec('PRAGMA user_version = 1; ALTER TABLE consumer DROP COLUMN used')
       db.close()
-      await withStore(dir, async (store) => assert.equal((await store.stats()).journal.messages, 1))
+      await withStore(dir, async (store) => {
+        await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })
+        assert.equal((await store.topics.groups()).length, 1, 'one of an older Trivium is brought up to date')
+        assert.equal((await store.stats()).journal.messages, 1)
+      })
     })
   })
 
@@ -109,6 +129,32 @@ describe('opening the embedded store', () => {
         assert.deepEqual(await claimIds(store, 'q'), [])
         assert.equal((await store.leases.acquire('mailbox', 'new', 60_000))?.token, 2)
       })
+    })
+  })
+
+  test('a clock that had jumped ahead and is set back lets nothing wait until then', async (t) => {
+    await withDir(async (dir) => {
+      let time = Date.now() + 3 * DAY
+      const store = await openStore(dir, () => time)
+      t.after(() => store.close())
+      await store.jobs.add('q', [job('retried', 'l'), job('lost', 'm')])
+      const { jobs } = await claimJobs(store, 'q')
+      const { id = '', token = '' } = jobs.find((one) => one.id === 'retried') ?? {}
+      const error = failure('x', time)
+      await store.jobs.settle('q', [{ id, token, outcome: 'retry', delay: MINUTE, error }])
+      await acceptAll(store, ['a'])
+      await store.receive.take({}, MINUTE)
+      await store.topics.subscribe('t', 'g', 'now')
+      await publishAll(store, 't', ['a'])
+      await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
+      await store.leases.acquire('mailbox', 'old', MINUTE)
+      time -= 3 * DAY
+      assert.deepEqual(await claimIds(store, 'q'), [])
+      time += MINUTE
+      assert.deepEqual((await claimIds(store, 'q')).sort(), ['lost', 'retried'])
+      assert.ok(await store.receive.take({}))
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a'])
+      assert.ok(await store.leases.acquire('mailbox', 'new', MINUTE))
     })
   })
 

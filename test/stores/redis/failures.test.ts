@@ -92,12 +92,21 @@ describe('a Redis that fails', () => {
   test('keys that hold something else are named as that', async () => {
     const foreign = await openStore(server.url, { prefix: 'foreign' })
     const admin = new Redis(server.url)
-    await admin.set('{foreign}:journal', 'text')
-    await admin.set('{foreign}:meta', 'text')
-    await assert.rejects(foreign.journal.accept([saying('x')]), {
-      code: 'store_unreadable',
-      message: /WRONGTYPE/,
-    })
+    const both = [saying('a', { key: 'a' }), saying('b', { conversation: 'c' })]
+    const list = '{foreign}:conversation:Ln0sA6lQeuJl7PW1'
+    for (const name of [
+      list,
+      ...['journal', 'meta', 'gateways', 'receive:demo'].map((key) => `{foreign}:${key}`),
+    ]) {
+      await admin.set(name, 'text')
+      await assert.rejects(foreign.journal.accept(both), { code: 'store_unreadable', message: /WRONGTYPE/ })
+      assert.deepEqual(await admin.keys('{foreign}:*'), [name], 'nothing is left of what was refused')
+      await admin.del(name)
+    }
+    assert.deepEqual(
+      (await foreign.journal.accept(both)).map(({ duplicate }) => duplicate),
+      [false, false],
+    )
     admin.disconnect()
     await foreign.close()
   })

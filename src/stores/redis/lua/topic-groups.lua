@@ -4,6 +4,7 @@
 -- ARGV[3]  `list`: per group {name, events that wait for it, events given out or back}
 --          `subscribe` group, and `now`, `start` or the position after which it begins: 1 where it was made, else 0
 --          `unsubscribe` group: 1, or 0 where there is none
+--          `expire` age in ms: removes the groups that were unused for so long; returns how many there are
 local what, group = ARGV[3], ARGV[4]
 
 local function first_position()
@@ -17,12 +18,26 @@ local function begin(from)
   return tonumber(from) + 1
 end
 
-if what == 'subscribe' then return redis.call('HSETNX', root .. 'groups', group, begin(ARGV[5])) end
-if what == 'unsubscribe' then
-  local keys = keys_of(group)
+local function remove(name)
+  local keys = keys_of(name)
   redis.call('UNLINK', keys.hidden, keys.back, keys.ahead)
-  redis.call('SREM', root .. 'odd', group)
-  return redis.call('HDEL', root .. 'groups', group)
+  redis.call('SREM', root .. 'odd', name)
+  redis.call('ZREM', root .. 'used', name)
+  return redis.call('HDEL', root .. 'groups', name)
+end
+
+if what == 'subscribe' then
+  touch({ group })
+  return redis.call('HSETNX', root .. 'groups', group, begin(ARGV[5]))
+end
+if what == 'unsubscribe' then return remove(group) end
+if what == 'expire' then
+  for _, each in ipairs(redis.call('HKEYS', root .. 'groups')) do
+    -- Where an older Trivium made it, its time begins now.
+    local used = redis.call('ZSCORE', root .. 'used', each)
+    if not used then touch({ each }) elseif now - used > tonumber(group) then remove(each) end
+  end
+  return redis.call('HLEN', root .. 'groups')
 end
 
 local infos = {}

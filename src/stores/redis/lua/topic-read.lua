@@ -24,11 +24,13 @@ for i = 7, #ARGV, 4 do names[#names + 1] = ARGV[i] end
 local nexts = redis.call('HMGET', root .. 'groups', unpack(names))
 local odds = redis.call('SMISMEMBER', root .. 'odd', unpack(names))
 local last = last_position()
-local next_of, odd = {}, {}
+local next_of, odd, there = {}, {}, {}
 for i, name in ipairs(names) do
   next_of[name] = tonumber(nexts[i] or nil)
   odd[name] = odds[i] == 1
+  if next_of[name] then there[#there + 1] = name end
 end
+touch(there)
 
 local entries, included, windows = {}, {}, {}
 

@@ -4,8 +4,17 @@
 --   hidden:<group>  positions by when they become visible again (leased, or given back with a delay)
 --   back:<group>    positions before the next that are visible again
 --   ahead:<group>   positions from the next on that plain reading skips: acknowledged, or hidden
+-- The zset `used` has all groups by when they were last used, to the hour.
 local function keys_of(group)
   return { hidden = root .. 'hidden:' .. group, back = root .. 'back:' .. group, ahead = root .. 'ahead:' .. group }
+end
+
+local function touch(groups)
+  if #groups == 0 then return end
+  local used = redis.call('ZMSCORE', root .. 'used', unpack(groups))
+  for i, group in ipairs(groups) do
+    if now - (used[i] or 0) > 3600000 then redis.call('ZADD', root .. 'used', now, group) end
+  end
 end
 
 local function last_position()

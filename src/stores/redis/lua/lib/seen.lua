@@ -1,6 +1,6 @@
 -- Remembers digests (16 characters of base64url) for seven days, each with a value. They lie in 16,384
 -- hashes that stay small enough for Redis to keep them as listpacks: 40 bytes each instead of 180 for a
--- key of its own; those of a topic in 64, for topics are many and small. `trim-seen.lua` and
+-- key of its own; those of a topic in 64, for topics are many and small. `trim-rest.lua` and
 -- `trim-topic.lua` take the old ones out.
 local SEEN_SECONDS = 7 * 24 * 3600
 
