@@ -292,6 +292,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     version,
     dataDir,
     token,
+    tokens: () => config.tokens,
     log,
     now,
   })

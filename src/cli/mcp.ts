@@ -26,6 +26,7 @@ export async function serveMcp(environs: Environs): Promise<void> {
 
   const server = createMcpServer({
     version: environs.version,
+    caller: { kind: 'mcp' },
     manager: {
       list: () => skills,
       // The ref of a callback is in no list.

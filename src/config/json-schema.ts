@@ -3,12 +3,14 @@ import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { matchSchema, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
 import { accessSchema, assistantSchema, daemonSchema, modelSchema, skillsSchema } from './sections.ts'
+import { tokensSchema } from './tokens.ts'
 
 const sections = z.strictObject({
   daemon: daemonSchema.optional().describe('How the daemon runs. The environment wins over this.'),
   routes: z.array(routeSchema).optional().describe('Who answers. The first match wins.'),
   access: accessSchema.optional().describe('Roles: who may invoke which skills.'),
   assistant: assistantSchema.optional().describe('Whether a gateway shares what the assistant remembers.'),
+  tokens: tokensSchema.optional().describe('Bearer tokens of programs for the control API.'),
   model: z
     .union([z.string(), modelSchema])
     .optional()

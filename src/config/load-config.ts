@@ -21,6 +21,7 @@ import {
   skillsSchema,
 } from './sections.ts'
 import type { RoutedSkill } from './skill-routes.ts'
+import { parseTokens } from './tokens.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
 /** Everything that routes.yaml and the environment say, checked, with defaults, and deeply frozen. */
@@ -108,6 +109,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   checkMembers(access.roles, names, checker)
   const assistant = checker.section(assistantSchema, sections.assistant ?? {}, ['assistant'])
   const model = parseModel(sections.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
+  const { token: control } = daemon
+  const tokens = parseTokens(sections.tokens, { gateways: names, skills, control }, checker)
   const folders = checker.section(skillsSchema, sections.skills ?? {}, ['skills'])?.folders ?? []
   return {
     /** The absolute path of the file. */
@@ -119,6 +122,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     access,
     assistant: assistant ?? assistantSchema.parse({}),
     ...defined({ model }),
+    /** What programs may do on the control API. */
+    tokens,
     /** How many the file itself has: skills bring routes, and the gateway of the command line is always there. */
     inFile: { gateways: sizeOf(sections.gateways), routes: sizeOf(sections.routes) },
     /** Absolute folders. */

@@ -3,7 +3,7 @@ import { duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
 
 /** The sections of the file. */
-export const SECTIONS = ['daemon', 'gateways', 'routes', 'access', 'assistant', 'model', 'skills']
+export const SECTIONS = ['daemon', 'gateways', 'routes', 'access', 'tokens', 'assistant', 'model', 'skills']
 
 /** Where something listens. Port 0 picks a free one. */
 export type Address = { host: string; port: number }

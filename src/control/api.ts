@@ -1,9 +1,16 @@
 import { fileURLToPath } from 'node:url'
-import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express'
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
 import { z } from 'zod'
-import type { Caller } from '../core/call.ts'
+import type { Caller, ProgramToken } from '../core/call.ts'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
-import { type Json, jsonObjectSchema, toJson } from '../core/json.ts'
+import { mayAskFor, requireAskFor } from '../core/identity.ts'
+import { type Json, jsonObjectSchema, pathGet, toJson } from '../core/json.ts'
 import { isLocalName, isLoopback } from '../lib/local-name.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
@@ -14,6 +21,8 @@ import { proofOf } from './token.ts'
 /** What the control API offers to those who hold the token. */
 export type ControlDeps = {
   token: string
+  /** The tokens of programs that are valid now. */
+  tokens(): readonly ProgramToken[]
   /** Runs a skill for a caller; each call is an invocation of its own. */
   invoke(name: string, args: unknown, by: ControlCaller): Promise<unknown>
   skills(): Json
@@ -31,7 +40,7 @@ export type ControlDeps = {
   ready(): Promise<{ ok: boolean; detail: Json }>
   metrics(): Promise<{ type: string; body: string }>
   /** Model Context Protocol over streamable HTTP. */
-  mcp?: RequestHandler
+  mcp?(request: Request, response: Response, caller: Caller): unknown
 }
 
 export type ControlCaller = {
@@ -60,10 +69,14 @@ const BODY_LIMIT = '4mb'
 /** The operator console: static files that ask for the token and then call this API. */
 const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
 
-/** The control listener: API, metrics, health and console. Everything but health and metrics needs the token. */
+/**
+ * The control listener: API, metrics, health and console. Everything but health and metrics needs a token: that of a
+ * program for its skills, and the control token for the rest.
+ */
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()
-  const isOperator = createTokenCheck(deps.token)
+  const bearerOf = createBearerCheck(deps)
+  const fromHere = refuseRebinding(bearerOf)
   app.disable('x-powered-by')
   app.disable('etag')
   app.use(securityHeaders)
@@ -71,47 +84,67 @@ export function createControlApi(deps: ControlDeps): Express {
   app.get('/healthz', (_request, response) => {
     response.json({ ok: true })
   })
-  app.get('/readyz', refuseRebinding(isOperator), async (_request, response) => {
+  app.get('/readyz', fromHere, async (_request, response) => {
     const ready = await deps.ready()
     response.status(ready.ok ? 200 : 503).json(ready)
   })
-  app.get('/metrics', refuseRebinding(isOperator), async (_request, response) => {
+  app.get('/metrics', fromHere, async (_request, response) => {
     const { type, body } = await deps.metrics()
     response.type(type).send(body)
   })
   const description = () => openApi(deps.version, deps.skills(), SUBMISSION)
-  app.get('/openapi.json', refuseRebinding(isOperator), (_request, response) => {
+  app.get('/openapi.json', fromHere, (_request, response) => {
     response.json(description())
   })
-  app.get('/docs', refuseRebinding(isOperator), (_request, response) => {
+  app.get('/docs', fromHere, (_request, response) => {
     response.type('html').send(docsPage(description()))
   })
-  app.get('/v1/proof/:nonce', refuseRebinding(isOperator), (request, response) => {
+  app.get('/v1/proof/:nonce', fromHere, (request, response) => {
     if (!isFromHere(request)) throw new TriviumError('unauthorized')
     response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
   })
   app.use(express.static(CONSOLE, { etag: false, lastModified: false }))
 
-  app.use(requireToken(isOperator))
-  if (deps.mcp) app.all('/mcp', express.json({ limit: BODY_LIMIT }), deps.mcp)
+  app.use(requireToken(bearerOf))
+  const { mcp } = deps
+  if (mcp) {
+    app.all('/mcp', express.json({ limit: BODY_LIMIT }), async (request, response) => {
+      const bearer = bearerIn(response)
+      await mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
+    })
+  }
   app.use(express.json({ limit: BODY_LIMIT, strict: false }), refuseDeep)
-  app.get('/v1/status', answering(deps.status))
-  app.get('/v1/skills', answering(deps.skills))
+  app.get(
+    '/v1/skills',
+    answering((_request, bearer) =>
+      Object.values(Object(deps.skills())).filter((skill) =>
+        mayAskFor(bearer, String(pathGet(skill, 'name'))),
+      ),
+    ),
+  )
   app.get(
     '/v1/skills/:name',
-    answering((request) => deps.describe(String(request.params.name))),
+    answering((request, bearer) => {
+      const name = String(request.params.name)
+      requireAskFor(bearer, name)
+      return deps.describe(name)
+    }),
   )
   app.post(
     '/v1/skills/:name',
-    answering((request) => deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request))),
+    answering((request, bearer) =>
+      deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request, bearer)),
+    ),
   )
+  app.use(requireControlToken)
+  app.get('/v1/status', answering(deps.status))
   app.get('/v1/doctor', answering(deps.doctor))
   app.post(
     '/v1/messages',
     answering((request) => {
       const { data, error } = submissionSchema.safeParse(request.body)
       if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
-      return deps.submit(data, callerOf(request).signal)
+      return deps.submit(data, callerOf(request, OPERATOR).signal)
     }),
   )
   app.get(
@@ -127,21 +160,23 @@ export function createControlApi(deps: ControlDeps): Express {
 }
 
 /** Answers with what `ask` gives as the result. */
-function answering(ask: (request: Request) => unknown): RequestHandler {
+function answering(ask: (request: Request, bearer: Bearer) => unknown): RequestHandler {
   return async (request, response) => {
-    response.json({ result: (await ask(request)) ?? null })
+    response.json({ result: (await ask(request, bearerIn(response))) ?? null })
   }
 }
 
 /** The caller goes away when its connection does, so that a wait does not outlive who waits. */
-function callerOf(request: Request): ControlCaller {
+function callerOf(request: Request, bearer: Bearer): ControlCaller {
   const abort = new AbortController()
   request.res?.on('close', () => {
     abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'the caller went away' }))
   })
   const client = request.get('x-trivium-client')
   return {
-    caller: { kind: client ? 'cli' : 'http', id: client ?? 'control', roles: ['operator'] },
+    caller: bearer.skills
+      ? { kind: 'http', ...bearer }
+      : { kind: client ? 'cli' : 'http', id: client ?? 'control', ...bearer },
     signal: abort.signal,
     headers: publicHeaders(request),
   }
@@ -153,14 +188,28 @@ function publicHeaders(request: Request): Record<string, string> {
   return Object.fromEntries(entries.filter(([name]) => name !== 'authorization' && name !== 'cookie'))
 }
 
-/** Tells whether a request bears the token. */
-type IsOperator = (request: Request) => boolean
+/** Who bears a token, and their rights. */
+type Bearer = Omit<Caller, 'kind'>
+type BearerOf = (request: Request) => Bearer | undefined
 
-function createTokenCheck(token: string): IsOperator {
-  const indexOf = createSecretCheck([token])
+const OPERATOR: Bearer = { roles: ['operator'] }
+
+/** Reads the bearer of a request; undefined where its token is none that is valid now. */
+function createBearerCheck({ token, tokens }: Pick<ControlDeps, 'token' | 'tokens'>): BearerOf {
+  let known: readonly ProgramToken[] = []
+  let indexOf = createSecretCheck([token])
   return (request) => {
+    if (tokens() !== known) {
+      known = tokens()
+      indexOf = createSecretCheck([token, ...known.map((each) => each.token)])
+    }
     const [scheme, given = ''] = (request.get('authorization') ?? '').split(' ')
-    return scheme?.toLowerCase() === 'bearer' && indexOf(given) === 0
+    const index = scheme?.toLowerCase() === 'bearer' ? indexOf(given) : -1
+    if (index === 0) return OPERATOR
+    const program = known[index - 1]
+    if (!program) return undefined
+    const { name, skills, gateways } = program
+    return { id: `token:${name}`, skills, ...(gateways.includes('*') ? {} : { gateways }) }
   }
 }
 
@@ -168,21 +217,34 @@ function createTokenCheck(token: string): IsOperator {
  * Browsers cannot be tricked into sending the token (no cookies), and a page on another origin cannot read answers:
  * there are no CORS headers.
  */
-function requireToken(isOperator: IsOperator): RequestHandler {
-  return (request, _response, next) => {
-    if (!isOperator(request)) throw new TriviumError('unauthorized')
+function requireToken(bearerOf: BearerOf): RequestHandler {
+  return (request, response, next) => {
+    const bearer = bearerOf(request)
+    if (!bearer) throw new TriviumError('unauthorized')
+    response.locals.bearer = bearer
     next()
   }
+}
+
+function bearerIn(response: Response): Bearer {
+  return response.locals.bearer
+}
+
+const requireControlToken: RequestHandler = (request, response, next) => {
+  const { skills, id } = bearerIn(response)
+  if (!skills) return next()
+  const what = `${request.method} ${request.path} for ${id}`
+  throw new TriviumError('forbidden', { what, reason: 'it needs the control token; `tokens` are for skills' })
 }
 
 /**
  * What needs no token is for this machine where the listener is on loopback. A web page can point its own name
  * at 127.0.0.1 (DNS rebinding), but its requests then carry that name.
  */
-function refuseRebinding(isOperator: IsOperator): RequestHandler {
+function refuseRebinding(bearerOf: BearerOf): RequestHandler {
   return (request, _response, next) => {
     const isLocal = isLoopback(request.socket.localAddress ?? '')
-    if (isLocal && !isLocalName(request.hostname) && !isOperator(request)) {
+    if (isLocal && !isLocalName(request.hostname) && !bearerOf(request)) {
       throw new TriviumError('forbidden', {
         what: `Asking for ${request.path} by the name ${request.hostname}`,
         reason: 'use localhost or the address, or give the control token',

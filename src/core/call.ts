@@ -8,12 +8,22 @@ export type Caller = {
   roles?: readonly string[]
   /** The gateways whose messages it may see and answer; absent: all. */
   gateways?: readonly string[]
+  /** The skills, by name or glob, that a program with a token may ask for; absent for everybody else. */
+  skills?: readonly string[]
+}
+
+/** A program's bearer token, and what it may do with it: these skills, on these gateways (`*`: on all). */
+export type ProgramToken = {
+  name: string
+  token: string
+  skills: readonly string[]
+  gateways: readonly string[]
 }
 
 /** Throws `forbidden` where the caller may have nothing to do with the messages of a gateway. */
 export function requireGateway({ gateways }: Caller, gateway: string): void {
   if (!gateways || gateways.includes(gateway)) return
-  const reason = `the token is for ${gateways.join(', ') || 'no gateway'}`
+  const reason = `its \`gateways\` in \`tokens\` are ${gateways.join(', ')}`
   throw new TriviumError('forbidden', { what: `Reaching gateway ${gateway}`, reason })
 }
 

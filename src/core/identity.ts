@@ -1,4 +1,5 @@
 import type { Caller } from './call.ts'
+import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
 import { compilePattern } from './pattern.ts'
 
@@ -21,8 +22,20 @@ const EXTERNAL = 'external:'
 const FORM = /^(\*|\w[\w.-]*):(external:)?(.+)$/s
 
 /** Who holds the control token, the command line, and code of the daemon: they may do everything. */
-export function isOperator({ kind, roles }: Caller): boolean {
-  return kind !== 'route' || (roles?.includes('operator') ?? false)
+export function isOperator({ kind, roles, skills }: Caller): boolean {
+  return (kind !== 'route' && !skills) || (roles?.includes('operator') ?? false)
+}
+
+/** Whether a caller may ask for a skill at all: a program with a token has those that the token names. */
+export function mayAskFor({ skills }: Pick<Caller, 'skills'>, skill: string): boolean {
+  return skills?.some((name) => compilePattern(name).test(skill)) ?? true
+}
+
+/** Throws `forbidden`, with the right that is missing, where `mayAskFor` is false. */
+export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void {
+  if (mayAskFor(caller, skill)) return
+  const reason = `its \`skills\` in \`tokens\` are ${caller.skills?.join(', ')}`
+  throw new TriviumError('forbidden', { what: `Skill ${skill} for ${caller.id}`, reason })
 }
 
 /**

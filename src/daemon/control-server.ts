@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { LastReload, Metrics } from '../control/metrics.ts'
 import { controlToken } from '../control/token.ts'
+import type { ProgramToken } from '../core/call.ts'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
 import type { RunningGateways } from '../gateway/gateways.ts'
@@ -20,6 +21,7 @@ export function createControlServer(deps: {
   version: string
   dataDir: string
   token: string | undefined
+  tokens(): readonly ProgramToken[]
   log: Log
   now(): number
 }) {
@@ -48,11 +50,12 @@ export function createControlServer(deps: {
       const api = createControlApi({
         ...deps.operator,
         version,
-        async mcp(request, response) {
+        async mcp(request, response, caller) {
           mcp ??= loadMcp()
-          await (await mcp).handle(request, response, request.body)
+          await (await mcp).handle(request, response, caller, request.body)
         },
         token: controlToken(deps.dataDir, deps.token),
+        tokens: deps.tokens,
         metrics: async () => metrics.page(await readings()),
       })
       server = createServer(api)

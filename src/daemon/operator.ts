@@ -12,7 +12,7 @@ import type { SkillManager } from '../skills/manager.ts'
 import type { Roads } from './roads.ts'
 
 /** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
-export type Operator = Omit<ControlDeps, 'token' | 'version' | 'metrics' | 'mcp'>
+export type Operator = Omit<ControlDeps, 'token' | 'tokens' | 'version' | 'metrics' | 'mcp'>
 
 export function createOperator(deps: {
   version: string

@@ -40,7 +40,10 @@ export function createRoads(deps: {
     send: createSend({ outbox, store, gateway: gateways.spec, newKey: randomUUID }),
     messages: createMessages(store),
     deadLetters: createDeadLetters(store),
-    gateways: { list: async () => gateways.list() },
+    gateways: {
+      list: async ({ caller }) =>
+        gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),
+    },
   } satisfies Partial<Services>
   return {
     accept: createAccept({ journal, metrics: metrics.accept, maxPending: MAX_PENDING, maxBacklog }),

@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.ts'
+import { type Call, requireGateway } from '../core/call.ts'
 import type { ReceiveService } from '../core/services.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
@@ -14,16 +14,19 @@ export function createReceive(options: {
 }): ReceiveService {
   const { store } = options
 
-  const attempt = async (filter: ReceiveFilter, lease: number | undefined) => {
-    const taken = await store.receive.take(filter, lease)
-    return taken ? { value: taken } : { retryAt: await store.receive.nextExpiry() }
+  const attempt = async (filters: readonly ReceiveFilter[], lease: number | undefined) => {
+    for (const filter of filters) {
+      const taken = await store.receive.take(filter, lease)
+      if (taken) return { value: taken }
+    }
+    return { retryAt: await store.receive.nextExpiry() }
   }
 
   return {
     async receive(args, call) {
-      const filter = filterOf(args, call.message)
+      const filters = filtersOf(args, call)
       const taken = await waitFor<Taken>({
-        attempt: () => attempt(filter, args.lease),
+        attempt: () => attempt(filters, args.lease),
         watch: (wake) => store.onSignal('receive', wake),
         timeout: args.timeout,
         signal: call.signal,
@@ -43,9 +46,18 @@ export function createReceive(options: {
   }
 }
 
-/** Inside a conversation, a call that names nothing means that conversation. */
-function filterOf({ gateway, conversation }: ReceiveFilter, message: Call['message']): ReceiveFilter {
-  if (gateway !== undefined || conversation !== undefined || !message)
-    return defined({ gateway, conversation })
-  return { gateway: message.gateway, conversation: message.conversation }
+/**
+ * What is looked for, in this order. Inside a conversation, a call that names nothing means that conversation. A caller
+ * with some gateways only sees theirs, the oldest message of each, beginning with any of them.
+ */
+function filtersOf({ gateway, conversation }: ReceiveFilter, { caller, message }: Call): ReceiveFilter[] {
+  if (gateway !== undefined) requireGateway(caller, gateway)
+  const filter = defined({ gateway, conversation })
+  if (gateway === undefined && caller.gateways) {
+    const first = Math.floor(Math.random() * caller.gateways.length)
+    const order = [...caller.gateways.slice(first), ...caller.gateways.slice(0, first)]
+    return order.map((one) => ({ ...filter, gateway: one }))
+  }
+  if (gateway !== undefined || conversation !== undefined || !message) return [filter]
+  return [{ gateway: message.gateway, conversation: message.conversation }]
 }

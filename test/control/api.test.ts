@@ -18,6 +18,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const calls: { name: string; args: unknown; by: ControlCaller }[] = []
   const deps: ControlDeps = {
     token: TOKEN,
+    tokens: () => [],
     version: '1.2.3',
     async invoke(name, args, by) {
       calls.push({ name, args, by })

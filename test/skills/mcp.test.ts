@@ -19,7 +19,7 @@ import { startRuntime } from './support/runtime.ts'
 async function serve(t: TestContext, skills: Skill[] = []): Promise<URL> {
   const { manager } = await startRuntime(t, { skills })
   const mcp = createMcpHttp({ manager, version: '1' })
-  const server = createServer((request, response) => void mcp.handle(request, response))
+  const server = createServer((request, response) => void mcp.handle(request, response, { kind: 'mcp' }))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   cleanup(t, async () => {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { Caller } from '../../core/call.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { createMcpServer, type McpOptions } from './mcp-server.ts'
 
@@ -11,14 +13,14 @@ export type McpHttp = ReturnType<typeof createMcpHttp>
 const IDLE = 30 * 60_000
 const MAX_SESSIONS = 1000
 
-type Session = { transport: StreamableHTTPServerTransport; usedAt: number; running: number }
+type Session = { caller: Caller; transport: StreamableHTTPServerTransport; usedAt: number; running: number }
 
 /** MCP over streamable HTTP. Sessions live in this process: a client that reaches another daemon is told 404 and begins anew. */
-export function createMcpHttp(options: McpOptions & { now?: () => number }) {
+export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () => number }) {
   const { now = Date.now } = options
   const sessions = new Map<string, Session>()
 
-  const open = async (): Promise<Session> => {
+  const open = async (caller: Caller): Promise<Session> => {
     const id = randomUUID()
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
@@ -29,8 +31,8 @@ export function createMcpHttp(options: McpOptions & { now?: () => number }) {
         sessions.delete(id)
       },
     })
-    const session: Session = { transport, usedAt: now(), running: 0 }
-    const server = createMcpServer(options)
+    const session: Session = { caller, transport, usedAt: now(), running: 0 }
+    const server = createMcpServer({ ...options, caller })
     const { onclose } = server
     server.onclose = () => {
       onclose?.()
@@ -52,15 +54,16 @@ export function createMcpHttp(options: McpOptions & { now?: () => number }) {
   return {
     /**
      * Answers one request to `/mcp`: POST, GET or DELETE. `body` is the parsed JSON body where a framework has
-     * read it already. The caller has checked the token. Never rejects.
+     * read it already. `caller` is whose token was checked; a session belongs to one with the same rights. Never rejects.
      */
-    async handle(request: IncomingMessage, response: ServerResponse, body?: unknown) {
+    async handle(request: IncomingMessage, response: ServerResponse, caller: Caller, body?: unknown) {
       await dropIdle()
       const id = request.headers['mcp-session-id']
-      const known = typeof id === 'string' ? sessions.get(id) : undefined
+      const named = typeof id === 'string' ? sessions.get(id) : undefined
+      const known = isDeepStrictEqual(named?.caller, caller) ? named : undefined
       if (id !== undefined && !known) return refuse(response, 404, 'Session not found')
       if (!known && request.method !== 'POST') return refuse(response, 400, 'Initialize a session first')
-      const session = known ?? (await open())
+      const session = known ?? (await open(caller))
       session.usedAt = now()
       session.running += 1
       response.once('close', () => {

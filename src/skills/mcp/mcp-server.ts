@@ -5,7 +5,9 @@ import {
   ListToolsRequestSchema,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js'
+import type { Caller } from '../../core/call.ts'
 import { reasonOf, toTriviumError } from '../../core/errors.ts'
+import { mayAskFor } from '../../core/identity.ts'
 import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
 import type { SkillManager } from '../manager.ts'
 import { toolSchema } from '../tool-schema.ts'
@@ -19,6 +21,8 @@ export type McpOptions = {
     onChange: SkillManager['onChange']
   }
   version: string
+  /** Who asks, and which of the skills are there for them. */
+  caller: Caller
 }
 
 /** Clients give up on a call after 60 s; a wait must end before. */
@@ -31,7 +35,7 @@ const PROGRESS_EVERY = 10_000
  * a transport. An error of a skill is a result with `isError` and `{code, message}`.
  */
 export function createMcpServer(options: McpOptions): Server {
-  const { manager } = options
+  const { manager, caller } = options
   const info = { name: 'trivium', version: options.version }
   const server = new Server(info, { capabilities: { tools: { listChanged: true } } })
   let stopTelling: (() => void) | undefined
@@ -42,10 +46,13 @@ export function createMcpServer(options: McpOptions): Server {
   server.onclose = () => stopTelling?.()
 
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: manager.list().map(({ name, description }): Tool => {
-      const schema = toolSchema(manager.describe(name).args)
-      return { name, description, inputSchema: { ...schema, type: 'object' } }
-    }),
+    tools: manager
+      .list()
+      .filter(({ name }) => mayAskFor(caller, name))
+      .map(({ name, description }): Tool => {
+        const schema = toolSchema(manager.describe(name).args)
+        return { name, description, inputSchema: { ...schema, type: 'object' } }
+      }),
   }))
 
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
@@ -60,7 +67,6 @@ export function createMcpServer(options: McpOptions): Server {
     }
     const timer = token === undefined ? undefined : setInterval(beat, PROGRESS_EVERY)
     try {
-      const caller = { kind: 'mcp' } as const
       return asResult(await manager.invoke(name, patient(manager, name, args), { caller, signal }))
     } catch (error) {
       const { code } = toTriviumError(error)

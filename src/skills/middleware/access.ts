@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { compileMember, isOperator } from '../../core/identity.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { compileMember, isOperator, requireAskFor } from '../../core/identity.ts'
+import { pathGet } from '../../core/json.ts'
 import { defineMiddleware, type Middleware } from '../../core/skill.ts'
-import { createNameMatcher, type NameMatcher } from '../names.ts'
+import { createNameMatcher, type NameMatcher, skillRunLater } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
 /** Who may invoke what: members (`compileMember`), and globs over names of skills. */
@@ -15,7 +17,8 @@ const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.
  * Two checks of one kind. The `rules` of the configuration (none: no check) hold for what a message asks
  * for: the skill that a route dispatches, and the tools that a model calls. `access: [role:admin, …]` in a
  * skill's metadata holds wherever the skill is invoked on behalf of a message. Whoever holds the control
- * token, the command line and code of the daemon are operators and may do everything.
+ * token, the command line and code of the daemon are operators and may do everything; programs with a token of their
+ * own have what it names.
  *
  * `rules` is asked at each invocation, so that who is taken out of a role is out at once.
  */
@@ -31,6 +34,10 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
       return async (ctx, next) => {
         const { call } = ctx
         if (isOperator(call.caller)) return next()
+        if (call.caller.skills) {
+          if (isAskedFor(call)) checkToken(call, skill.name)
+          return next()
+        }
         if (own && !own(call)) throw refused(call, skill.name, `its access setting does not name the sender`)
         if (isAskedFor(call) && !isGranted(compiled(), call, skill.name)) {
           throw refused(call, skill.name, 'no access rule grants it to the sender')
@@ -39,6 +46,23 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
       }
     },
   })
+}
+
+/** What sees or decides for all gateways at once. */
+const BEYOND_GATEWAYS = createNameMatcher(['dead-letter-*', 'approval-*', 'session-*', 'call-*'])
+
+/** A program has what its token names, now: nothing runs later for it, when the token may be gone. */
+function checkToken(call: Call, name: string): void {
+  const { caller, given } = call
+  requireAskFor(caller, name)
+  if (name.startsWith('schedule-') || skillRunLater(name, given) !== undefined) {
+    throw refused(call, name, 'what runs later needs the control token')
+  }
+  const isEvent = name.startsWith('event-') && pathGet(given, 'topic') === MESSAGE_TOPIC
+  if (caller.gateways && (isEvent || BEYOND_GATEWAYS.matches(name))) {
+    const instead = isEvent ? '; gateway-receive gives the messages of some' : ''
+    throw refused(call, name, `it reaches all gateways, and needs \`gateways: ["*"]\`${instead}`)
+  }
 }
 
 type Who = (call: Call) => boolean

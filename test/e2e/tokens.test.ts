@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const WORKER = 'worker-secret-1-worker'
+const NEXT = 'worker-secret-2-worker'
+const ALL = 'all-secret-all-secret-all'
+const ROUTES = `
+gateways:
+  orders: { transport: cli }
+  private: { transport: cli }
+routes:
+  - { name: own, match: { text: never }, skill: echo }
+tokens:
+  - name: worker
+    token: "\${WORKER_TOKEN}"
+    skills: [gateway-*, message-*, event-*, dead-letter-list]
+    gateways: [orders]
+  - { name: all, token: ${ALL}, skills: ["*"], gateways: ["*"] }
+`
+
+describe('tokens of programs', { timeout: 90_000 }, () => {
+  let site: Site
+  let daemon: DaemonProcess
+  before(async () => {
+    site = createSite({ routes: ROUTES })
+    site.write('.env', `WORKER_TOKEN=${WORKER}\n`)
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon.end()
+    site.remove()
+  })
+
+  const ask = async (token: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(daemon.control + path, {
+      method: body ? 'POST' : 'GET',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        connection: 'close',
+        ...headers,
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const answer = Object(await response.json().catch(() => ({})))
+    return { status: response.status, headers: response.headers, ...answer }
+  }
+  const call = (skill: string, args: object, token = WORKER) => ask(token, `/v1/skills/${skill}`, args)
+  const submit = async (gateway: string, text: string) =>
+    String((await ask(daemon.token, '/v1/messages', { gateway, text })).result.id)
+  /** The right that a refusal says is missing. */
+  const refusal = ({ status, error }: { status: number; error?: { code: string; message: string } }) => {
+    assert.deepEqual([status, error?.code], [403, 'forbidden'])
+    return error?.message ?? ''
+  }
+
+  test('a worker takes, sees and answers the messages of its gateways and of no other', async () => {
+    const hidden = await submit('private', 'for nobody')
+    const id = await submit('orders', 'an order')
+    const { result: taken } = await call('gateway-receive', { timeout: 5_000, lease: 60_000 })
+    assert.equal(taken.id, id)
+    assert.equal((await call('gateway-send', { receipt: taken.receipt, text: 'done' })).status, 200)
+    assert.equal((await call('gateway-ack', { receipt: taken.receipt })).result.ok, true)
+    const history = async () => JSON.stringify(Object(await daemon.invoke('message-show', { id })).history)
+    await until(async () => /sent.*token:worker/.test(await history()), 'the answer in its history')
+
+    assert.equal((await call('gateway-receive', { timeout: 0 })).result, null)
+    const foreign = [
+      call('gateway-receive', { gateway: 'private', timeout: 0 }),
+      call('message-show', { id: hidden }),
+      call('message-list', { gateway: 'private' }),
+      call('gateway-send', { messageId: hidden, text: 'psst' }),
+    ]
+    for (const answer of await Promise.all(foreign))
+      assert.match(refusal(answer), /private.*`gateways`.*orders/)
+    for (const { gateway } of (await call('message-list', {})).result) assert.equal(gateway, 'orders')
+    const gateways = (await call('gateway-list', {})).result.map(({ name }: { name: string }) => name)
+    assert.deepEqual(gateways, ['orders'])
+  })
+
+  test('what a token does not name is refused, and what reaches beyond its gateways or outlives it', async () => {
+    assert.match(
+      refusal(await call('state-set', { key: 'a', value: 1 })),
+      /state-set.*token:worker.*`skills`/,
+    )
+    assert.match(refusal(await ask(WORKER, '/v1/skills/echo')), /`skills`/)
+    assert.match(refusal(await ask(WORKER, '/v1/status')), /control token/)
+    assert.match(refusal(await ask(ALL, '/v1/reload', {})), /control token/)
+    assert.match(refusal(await call('dead-letter-list', {})), /gateways: \["\*"\]/)
+    assert.match(
+      refusal(await call('event-wait', { topic: 'gateway-message', timeout: 0 })),
+      /gateway-receive/,
+    )
+    assert.match(refusal(await call('event-subscribe', { topic: 'x', ref: 'gateway-list' })), /later/)
+    assert.deepEqual((await call('event-wait', { topic: 'jobs', timeout: 0 })).result, [])
+    assert.equal((await call('dead-letter-list', {}, ALL)).status, 200)
+    assert.equal((await call('event-wait', { topic: 'gateway-message', timeout: 0 }, ALL)).status, 200)
+    const { result: skills } = await ask(WORKER, '/v1/skills')
+    assert.ok(skills.some(({ name }: { name: string }) => name === 'gateway-receive'))
+    assert.ok(
+      skills.every(({ name }: { name: string }) => /^(gateway|message|event|dead-letter)-/.test(name)),
+    )
+  })
+
+  test('MCP offers the same, and a session is for one token', async () => {
+    const mcp = async (token: string, method: string, params: object, session?: string) => {
+      const headers = {
+        accept: 'application/json, text/event-stream',
+        ...(session && { 'mcp-session-id': session }),
+      }
+      const response = await fetch(`${daemon.control}/mcp`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      })
+      return {
+        status: response.status,
+        session: response.headers.get('mcp-session-id') ?? '',
+        text: await response.text(),
+      }
+    }
+    const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } }
+    const { session } = await mcp(WORKER, 'initialize', hello)
+    const { text } = await mcp(WORKER, 'tools/list', {}, session)
+    assert.match(text, /gateway-receive/)
+    assert.doesNotMatch(text, /state-set/)
+    const refused = await mcp(
+      WORKER,
+      'tools/call',
+      { name: 'state-set', arguments: { key: 'a', value: 1 } },
+      session,
+    )
+    assert.match(refused.text, /forbidden/)
+    assert.equal((await mcp(ALL, 'tools/list', {}, session)).status, 404)
+  })
+
+  test('a new token is valid at once and the old one no longer, and none is in the log', async () => {
+    assert.equal((await call('gateway-list', {}, NEXT)).status, 401)
+    site.write('.env', `WORKER_TOKEN=${NEXT}\n`)
+    await until(async () => (await call('gateway-list', {}, NEXT)).status === 200, 'the new token')
+    assert.equal((await call('gateway-list', {})).status, 401)
+    assert.equal((await ask('none', `/v1/skills?access_token=${NEXT}`)).status, 401)
+    const { out } = await site.run(['status', '--json'])
+    for (const secret of [WORKER, NEXT, ALL]) assert.ok(!(daemon.output() + out).includes(secret))
+  })
+})
