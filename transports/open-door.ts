@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../src/core/errors.ts'
 import type { Check, PublicHttp } from '../src/core/transport.ts'
-import { isLocalName, isLoopback } from '../src/lib/local-name.ts'
+import { isLocalName, isLoopback } from '../src/lib/http.ts'
 
 /**
  * What lets in whoever comes is for this machine where only that reaches it, and for no web page that is open here: one

@@ -4,9 +4,7 @@ import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { PublicHttp } from '../core/transport.ts'
-import { answerJson } from '../lib/answer-json.ts'
-import { isLoopback } from '../lib/local-name.ts'
-import { createBodyReader, discardBody } from '../lib/read-body.ts'
+import { answerJson, createBodyReader, discardBody, isLoopback } from '../lib/http.ts'
 import { type Address, listenOn } from './listen.ts'
 
 /** Limits fit for the open internet; times in ms. */
@@ -65,8 +63,6 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   const server = createServer(
     {
       ...limits,
-      // Checked below, where the answer says what is wrong.
-      requireHostHeader: false,
       // Some clients offer `Upgrade: h2c` with every POST; only a WebSocket that we serve may leave HTTP.
       shouldUpgradeCallback: (request) => isWebSocket(request) && upgrades.has(pathOf(request.url)),
     },
@@ -109,8 +105,6 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   }
 
   function serve(request: IncomingMessage, response: ServerResponse) {
-    if (request.headers.host === undefined && request.httpVersion === '1.1')
-      return refuseWithoutHost(response)
     const path = pathOf(request.url)
     const handler = mounts.get(path)
     if (draining) response.setHeader('connection', 'close')
@@ -213,12 +207,6 @@ const UNREADABLE: Record<string, [status: number, reason: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'its header is too large'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'its chunk extensions are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'it did not arrive in time'],
-}
-
-/** RFC 9112, 3.2: nobody knows what such a request means, nor what stands behind it. */
-function refuseWithoutHost(response: ServerResponse) {
-  response.setHeader('connection', 'close')
-  answerError(response, new TriviumError('bad_request', { reason: 'it has no Host header' }))
 }
 
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex) {

@@ -6,26 +6,11 @@ import { slackFailure, tokenFault } from './failure.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
-/** What the bot needs for what; `ops/slack-manifest.yaml` asks for all of them. */
-const SCOPES: Record<string, string> = {
-  'chat:write': 'replies',
-  'app_mentions:read': 'mentions',
-  'channels:history': 'messages in public channels, and what was missed there',
-  'groups:history': 'messages in private channels, and what was missed there',
-  'im:history': 'direct messages',
-  'mpim:history': 'direct messages among several',
-  'users:read': 'names of people',
-  'channels:read': 'names of channels',
-  'groups:read': 'names of private channels',
-  'im:read': 'who a direct message is with',
-  'mpim:read': 'who is among several',
-  'im:write': 'direct messages that the bot begins',
-  commands: 'slash commands and shortcuts',
-  'reactions:read': 'reactions as events',
-  'reactions:write': 'progress reactions',
-  'files:read': 'files that people send',
-  'files:write': 'files in replies',
-}
+/** What the bot uses; `ops/slack-manifest.yaml` asks for all of them, and says what for. */
+const SCOPES = (
+  'app_mentions:read channels:history channels:read chat:write commands files:read files:write groups:history ' +
+  'groups:read im:history im:read im:write mpim:history mpim:read reactions:read reactions:write users:read'
+).split(' ')
 
 /** By one of these an app hears something. */
 const HEARING = /^(app_mentions:read|commands|\w+:history)$/
@@ -85,11 +70,10 @@ export async function checkSlack(
   return checks
 }
 
-/** The scopes that the options need and a token lacks, each with what it is for. */
+/** The scopes that the options need and a token lacks. */
 function missingScopes(options: SlackOptions, scopes: readonly string[]): string {
   const held = new Set(scopes)
   if (options.progress === 'off') held.add('reactions:write')
   if (options['max-files'] === 0) held.add('files:read')
-  const missing = Object.entries(SCOPES).filter(([scope]) => !held.has(scope))
-  return missing.map(([scope, what]) => `${scope} (${what})`).join(', ')
+  return SCOPES.filter((scope) => !held.has(scope)).join(', ')
 }

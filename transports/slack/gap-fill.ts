@@ -11,7 +11,7 @@ import { objectAt, textAt } from './fields.ts'
 import { type Channel, createGapMemory, KEPT, lastActive, type Written } from './gap-memory.ts'
 import { readBack, TICK } from './gap-read.ts'
 import type { Taken } from './inbound/answers.ts'
-import { isIncomplete, LAST_RETRY, type PayloadKind, SLACK_IS_DONE, workspaceOf } from './inbound/delivery.ts'
+import { type PayloadKind, workspaceOf } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces.ts'
@@ -42,7 +42,7 @@ const BACKOFF = { first: 500, longest: 60_000 }
 const TOKEN = 60_000
 /** How soon is looked whether there is something to read (ms). */
 const LOOK = 500
-/** How many messages are taken at once: one of which something is missing takes 2 s. */
+/** How many messages of a channel are taken at once. */
 const AT_ONCE = 50
 /** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
 const STUCK = 300_000
@@ -57,8 +57,6 @@ type Gap = {
   /** Not read again before (Unix ms), after so many attempts. */
   due: number
   attempts: number
-  /** When Slack first told what was written. */
-  readAt?: number
   failing?: { since: number; reason: string }
 }
 
@@ -150,22 +148,29 @@ export function createGapFill(
     const isHopeless = gap.opened < now() - LONGEST
     if (isHopeless) log.error({ channel: id }, 'what was missed in Slack is too long ago to be read')
     if (!workspace || isHopeless) return void gaps.delete(channel)
+    const taken = () => {
+      delete gap.failing
+      if (gaps.get(channel) === gap) gaps.delete(channel)
+      memory.saveSoon()
+    }
+    const end = (error: unknown) => {
+      if (!stopping.signal.aborted) failed(channel, gap, error)
+    }
     try {
       const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
       const events = await readBack(channel, from, workspace, { pace, log })
-      gap.readAt ??= now()
-      const isWhole = await takeAll(channel, gap.readAt, events)
-      delete gap.failing
-      if (!isWhole) again(gap)
-      else if (gaps.get(channel) === gap) gaps.delete(channel)
+      // One that waits for a name or a file holds up no other channel.
+      gap.due = Number.POSITIVE_INFINITY
+      takeAll(channel, events).then(taken, end)
     } catch (error) {
-      if (!stopping.signal.aborted) failed(channel, gap, error)
+      end(error)
     }
   }
 
   function failed(channel: Channel, gap: Gap, error: unknown) {
     const { team, id } = channel
     const { kind, reason, seconds } = slackFailure(error)
+    gap.due = now()
     const pausing = tokenFault(error) === undefined ? seconds * 1000 : TOKEN
     if (pausing > 0) return void barredUntil.set(team, now() + pausing)
     if (kind === 'rejected') {
@@ -174,10 +179,6 @@ export function createGapFill(
     }
     if (!gap.failing) log.warn({ channel: id, reason }, 'what was missed in Slack could not be read yet')
     gap.failing = { since: gap.failing?.since ?? now(), reason }
-    again(gap)
-  }
-
-  function again(gap: Gap) {
     gap.due = now() + backoff(++gap.attempts, BACKOFF)
   }
 
@@ -186,29 +187,22 @@ export function createGapFill(
     stopping.signal.throwIfAborted()
   }
 
-  /** False: of some something is missing that may come yet. Rejects with what kept one from being taken. */
-  async function takeAll(channel: Channel, readAt: number, events: JsonObject[]): Promise<boolean> {
-    const takeOne = async (event: JsonObject): Promise<boolean> => {
+  /** Rejects with what kept one from being taken. */
+  async function takeAll(channel: Channel, events: JsonObject[]): Promise<void> {
+    const takeOne = async (event: JsonObject): Promise<void> => {
       const payload = { type: 'event_callback', team_id: channel.team, event }
-      const isLast = now() - Math.max(readAt, Number(event.ts) * 1000) > SLACK_IS_DONE
       try {
-        const again = isLast ? { ...payload, retry_attempt: LAST_RETRY } : payload
-        const taken = await inbound.take('event', again)
+        const taken = await inbound.take('event', payload)
         const written = writtenIn(payload, workspaces)
         if (taken && written) memory.note({ ...written, all: channel.all })
       } catch (error) {
-        if (isIncomplete(error)) return false
         if (!(error instanceof TriviumError) || error.retryable) throw error
         log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
       }
-      return true
     }
-    let isWhole = true
     for (let from = 0; from < events.length; from += AT_ONCE) {
-      const taken = await Promise.all(events.slice(from, from + AT_ONCE).map(takeOne))
-      isWhole &&= taken.every(Boolean)
+      await Promise.all(events.slice(from, from + AT_ONCE).map(takeOne))
     }
-    return isWhole
   }
 
   return {

@@ -1,22 +1,13 @@
 import { z } from 'zod'
 import { patternText } from '../../src/core/pattern.ts'
 import { duration, size, timerDuration } from '../../src/core/units.ts'
-
-const secret = z.string().min(1)
-const oneOrMore = z
-  .union([secret, z.array(secret).min(1)])
-  .transform((value) => (typeof value === 'string' ? [value] : value))
-
-const emoji = z
-  .string()
-  .regex(/^:?[\w+'-]+:?$/, 'expected the name of an emoji, such as eyes')
-  .transform((name) => name.replaceAll(':', ''))
+import { publicPath, secrets } from '../options.ts'
 
 // YAML 1.1 editors turn `off` into false, which means the same.
 const off = z.enum(['off']).or(z.literal(false).transform((): 'off' => 'off'))
 
 const shared = {
-  botToken: oneOrMore.describe(
+  botToken: secrets.describe(
     'The bot token (xoxb-…); a list where one app is installed in several workspaces.',
   ),
   apiUrl: z.url().default('https://slack.com/api/').describe("Slack's Web API; another one for tests."),
@@ -34,15 +25,10 @@ const shared = {
     .default('ephemeral')
     .describe('Who sees the answer to a slash command: only who typed it, or the channel.'),
   progress: z
-    .union([
-      off,
-      z.strictObject({
-        working: emoji.default('eyes'),
-        done: emoji.default('white_check_mark'),
-        failed: emoji.default('warning'),
-      }),
-    ])
-    .prefault({})
+    .enum(['on'])
+    .or(z.literal(true).transform((): 'on' => 'on'))
+    .or(off)
+    .default('on')
     .describe('Reactions on a message that is being answered, or off.'),
   answers: z
     .record(patternText, z.string().min(1))
@@ -62,7 +48,7 @@ const shared = {
 
 const socket = z.strictObject({
   mode: z.literal('socket'),
-  appToken: secret.describe('The app-level token (xapp-…) with connections:write.'),
+  appToken: z.string().min(1).describe('The app-level token (xapp-…) with connections:write.'),
   ping: timerDuration
     .refine((ms) => ms >= 50, 'a ping takes at least 50ms')
     .default(10_000)
@@ -75,10 +61,8 @@ const socket = z.strictObject({
 
 const http = z.strictObject({
   mode: z.literal('http'),
-  signingSecret: oneOrMore.describe("The app's signing secret; several while it is rotated."),
-  path: z
-    .string()
-    .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
+  signingSecret: secrets.describe("The app's signing secret; several while it is rotated."),
+  path: publicPath
     .default('/slack/events')
     .describe('The request URL of events, interactivity and slash commands on the public listener.'),
   ...shared,

@@ -14,6 +14,7 @@ export type Progress = {
   stop(): void
 }
 
+const EMOJI = { working: 'eyes', done: 'white_check_mark', failed: 'warning' }
 /** What is done this fast needs no "working", and what no route wants gets no reaction at all. */
 const SOON = 400
 const LONGEST = 15 * 60_000
@@ -28,7 +29,6 @@ type Place = z.infer<typeof placeSchema>
 
 export function createProgress({ progress }: SlackOptions, deps: TransportDeps): Progress {
   if (progress === 'off') return { follow() {}, async resume() {}, stop() {} }
-  const { working } = progress
   const prefix = `slack/${deps.gateway}/working/`
   let followed = 0
   let ended = false
@@ -49,10 +49,10 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps):
   const show = async (messageId: string, place: Place, workspace: Workspace) => {
     const early = await deps.settled(messageId, SOON)
     if (early === 'unrouted' || ended) return
-    if (early !== undefined) return react(workspace, 'add', progress[early], place)
+    if (early !== undefined) return react(workspace, 'add', EMOJI[early], place)
     // Kept first: a daemon that is killed would leave the reaction for good.
     await deps.kv.set(prefix + messageId, place, { ttl: KEPT })
-    await react(workspace, 'add', working, place)
+    await react(workspace, 'add', EMOJI.working, place)
     await showEnd(messageId, place, workspace)
   }
 
@@ -60,8 +60,8 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps):
     const outcome = await deps.settled(messageId, LONGEST)
     // Of several daemons that wait for it, one shows it.
     if (ended || !(await deps.kv.delete(prefix + messageId))) return
-    await react(workspace, 'remove', working, place)
-    if (outcome === 'done' || outcome === 'failed') await react(workspace, 'add', progress[outcome], place)
+    await react(workspace, 'remove', EMOJI.working, place)
+    if (outcome === 'done' || outcome === 'failed') await react(workspace, 'add', EMOJI[outcome], place)
   }
 
   /** Runs beside all else, for as many as anybody looks at. Never rejects. */

@@ -15,8 +15,6 @@ import { createProgress } from './progress.ts'
 import { createSocketMode } from './socket.ts'
 import { createWorkspaces } from './workspaces.ts'
 
-/** How long a start may take before health calls it a fault. */
-const LONG_START = 10_000
 const BACKOFF = { first: 1000, longest: 30_000 }
 
 /** Wires one Slack gateway. Does no I/O before `start`, or the first `send`. */
@@ -29,7 +27,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const gaps = createGapFill(options, deps, workspaces, inbound)
   const sender = createSender(deps, workspaces)
   const stopping = new AbortController()
-  let startedAt: number | undefined
+  let isStarted = false
   let fault = ''
   let isIdentified = false
 
@@ -62,8 +60,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   /** A gateway that hears only some of its workspaces is not well. */
   const health = (): Health => {
     if (!isIdentified) {
-      const isEarly = fault === '' && now() - (startedAt ?? 0) < LONG_START
-      return { ok: isEarly, detail: fault || 'asking Slack who the bot is' }
+      return { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
     }
     const { ok, detail, gauges } = listener.health()
     const filling = gaps?.status() ?? { ok: true, detail: [] }
@@ -78,7 +75,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   return {
     // A daemon is not held up by a Slack that is away.
     async start() {
-      startedAt = now()
+      isStarted = true
       void begin()
     },
     send: sender.send,
@@ -96,6 +93,6 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       workspaces.close()
     },
     health,
-    check: () => checkSlack(options, workspaces, startedAt === undefined ? undefined : health, log),
+    check: () => checkSlack(options, workspaces, isStarted ? health : undefined, log),
   }
 }

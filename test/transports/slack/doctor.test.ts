@@ -16,14 +16,14 @@ const about = (checks: Check[], name: string) => checks.find((check) => check.na
 
 describe('the doctor', () => {
   test('is content with the scopes of the manifest, and names each of them that is missing', async () => {
-    world = await startWorld({ progress: {} })
+    world = await startWorld({ progress: 'on' })
     const { server, transport } = world
     server.scopes = [...asked]
     assert.match(about(await transport.check(), 'Slack scopes')?.detail ?? '', /^all/)
     for (const scope of asked) {
       server.scopes = asked.filter((each) => each !== scope)
       const { ok, detail } = about(await transport.check(), 'Slack scopes') ?? {}
-      assert.match(detail ?? '', new RegExp(`^missing ${scope} \\([^,]+(, [^:]+)?\\); add`))
+      assert.match(detail ?? '', new RegExp(`^missing ${scope}; add`))
       assert.equal(ok, scope !== 'chat:write')
     }
   })

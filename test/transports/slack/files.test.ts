@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { deliveryOf } from '../../../transports/slack/inbound/delivery.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback, startWorld, type World } from './harness.ts'
 
@@ -36,28 +35,22 @@ const files = ({ fixture }: Pick<World, 'fixture'>) =>
 const kept = { id: 'F1', name: 'notes.txt', type: 'text/plain' }
 
 describe('a file that takes long', { concurrency: true }, () => {
-  for (const isReadBack of [false, true]) {
-    test(`leaves its message ${isReadBack ? 'that is read back' : ''} to come again, is found then, and holds up nothing else`, async (t) => {
-      const world = await withSlowFiles(t)
-      const { sockets, nextTs } = world.server
-      const { event_id, ...readBack } = shared(world)
-      // Only what Slack delivers has an id.
-      const event = isReadBack ? readBack : { ...readBack, event_id: event_id ?? '' }
-      const first = sockets.deliver('events_api', event, { within: SLACK })
-      await until(() => world.saves() === 1, 'the download to begin')
-      const second = await sockets.deliver(
-        'events_api',
-        callback({ text: 'and?', ts: nextTs(), thread_ts: '5.1' }),
-      )
-      assert.ok(second.acked && second.ms < SLACK)
-      assert.equal((await first).acked, false)
-      assert.deepEqual(files(world), [['and?', 0, undefined]])
-      world.release()
-      const again = await sockets.deliver('events_api', event, { retry: 1 })
-      assert.ok(again.acked && again.ms < 1000)
-      assert.deepEqual([files(world)[1], world.saves()], [['see', 1, [kept]], 1])
-    })
-  }
+  test('leaves its message to come again, is found then, and holds up nothing else', async (t) => {
+    const world = await withSlowFiles(t)
+    const { sockets, nextTs } = world.server
+    const event = shared(world)
+    const first = sockets.deliver('events_api', event, { within: SLACK })
+    await until(() => world.saves() === 1, 'the download to begin')
+    const other = callback({ text: 'and?', ts: nextTs(), thread_ts: '5.1' })
+    const second = await sockets.deliver('events_api', other)
+    assert.ok(second.acked && second.ms < SLACK)
+    assert.equal((await first).acked, false)
+    assert.deepEqual(files(world), [['and?', 0, undefined]])
+    world.release()
+    const again = await sockets.deliver('events_api', event, { retry: 1 })
+    assert.ok(again.acked && again.ms < 1000)
+    assert.deepEqual([files(world)[1], world.saves()], [['see', 1, [kept]], 1])
+  })
 
   test('is named as missing when Slack delivers its message for the last time', async (t) => {
     const world = await withSlowFiles(t)
@@ -92,15 +85,4 @@ test('a file that cannot be had is named with the reason, and holds up nothing',
   const errors = world.fixture.store.messages.map(({ data }) => JSON.stringify(data.files))
   assert.match(errors[0] ?? '', /it is not kept at Slack/)
   assert.match(errors[1] ?? '', /403; the token may lack the scope files:read/)
-})
-
-test('an event comes again while it is fresh, or read back, and was not delivered for the last time', () => {
-  const now = 1_800_000_000_000
-  const comesAgain = (age: number, more: JsonObject = { event_id: 'E' }) =>
-    deliveryOf('event', { event: { event_ts: String((now - age) / 1000) }, ...more }, now).comesAgain
-  assert.deepEqual([comesAgain(1000), comesAgain(300_000)], [true, false])
-  assert.equal(comesAgain(70_000, { event_id: 'E', retry_attempt: 2 }), true)
-  assert.equal(comesAgain(5000, { event_id: 'E', retry_attempt: 3 }), false)
-  assert.deepEqual([comesAgain(now, {}), comesAgain(now, { retry_attempt: 3 })], [true, false])
-  assert.equal(deliveryOf('event', { event_id: 'E', event: {} }, now).comesAgain, false)
 })

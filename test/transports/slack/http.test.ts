@@ -61,17 +61,6 @@ describe('requests of Slack', () => {
     assert.equal((await post(event, { secret: 'next' })).status, 200)
   })
 
-  test('are answered with 503 while the store is away, and taken once when they come again', async () => {
-    const event = JSON.stringify(message({ text: 'again', ts: '3.1' }))
-    fixture.store.fail()
-    assert.equal((await post(event)).status, 503)
-    fixture.store.recover()
-    const before = fixture.store.messages.length
-    assert.equal((await post(event)).status, 200)
-    assert.equal((await post(event)).status, 200)
-    assert.equal(fixture.store.messages.length, before + 1)
-  })
-
   test('are taken without a file that is still not there when Slack repeats them for the last time', async () => {
     const { artifacts } = fixture.deps
     const { save } = artifacts

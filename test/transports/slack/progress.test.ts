@@ -7,7 +7,7 @@ let world: World
 afterEach(() => world.close())
 
 test('progress is shown with reactions on what a route wants, and on nothing else', async () => {
-  world = await startWorld({ progress: {} })
+  world = await startWorld({ progress: 'on' })
   const { store } = world.fixture
   const wanted = await deliverEvent(world, { text: 'please' })
   const unwanted = await deliverEvent(world, { text: 'chatter' })
@@ -23,7 +23,7 @@ test('progress is shown with reactions on what a route wants, and on nothing els
 })
 
 test('progress that a daemon left behind when it ended is brought to its end by the next, and by one only', async () => {
-  world = await startWorld({ progress: {} })
+  world = await startWorld({ progress: 'on' })
   const { server, fixture, transport } = world
   const message = await deliverEvent(world, { text: 'please' })
   await until(() => server.reactions.length === 1, 'eyes')

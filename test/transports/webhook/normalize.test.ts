@@ -147,44 +147,34 @@ describe('the message of a webhook delivery', () => {
   })
 
   test('keeps the key that its provider signed, whatever header a stranger adds to a captured delivery', async () => {
-    const time = Math.floor(Date.now() / 1000)
-    const sign = (text: string) => createHmac('sha256', 'secret').update(text)
-    const slackForm = 'command=%2Fask&trigger_id=1.2.abc'
-    const stripeV2 = '{"id":"evt_2","object":"v2.core.event","type":"x"}'
-    const captured: [scheme: string, body: string, headers: Record<string, string>][] = [
-      ...[JSON.stringify(stripe), stripeV2].map((body): [string, string, Record<string, string>] => [
-        'stripe',
-        body,
-        { 'stripe-signature': `t=${time},v1=${sign(`${time}.${body}`).digest('hex')}` },
-      ]),
-      ...[JSON.stringify(slack), slackForm].map((body): [string, string, Record<string, string>] => [
-        'slack',
-        body,
-        {
-          'x-slack-signature': `v0=${sign(`v0:${time}:${body}`).digest('hex')}`,
-          'x-slack-request-timestamp': String(time),
-        },
-      ]),
-      [
-        'standard-webhooks',
-        '{}',
-        {
-          'svix-id': 'msg_1',
-          'svix-timestamp': String(time),
-          'svix-signature': `v1,${sign(`msg_1.${time}.{}`).digest('base64')}`,
-        },
-      ],
+    const time = String(Math.floor(Date.now() / 1000))
+    const sign = (text: string, encoding: 'hex' | 'base64' = 'hex') =>
+      createHmac('sha256', 'secret').update(text).digest(encoding)
+    const proofs: Record<string, (body: string) => Record<string, string>> = {
+      stripe: (body) => ({ 'stripe-signature': `t=${time},v1=${sign(`${time}.${body}`)}` }),
+      slack: (body) => ({
+        'x-slack-signature': `v0=${sign(`v0:${time}:${body}`)}`,
+        'x-slack-request-timestamp': time,
+      }),
+      'standard-webhooks': (body) => ({
+        ...{ 'svix-id': 'msg_1', 'svix-timestamp': time },
+        'svix-signature': `v1,${sign(`msg_1.${time}.${body}`, 'base64')}`,
+      }),
+    }
+    const captured = [
+      ...[stripe, { ...stripe, object: 'v2.core.event' }].map((body) => ['stripe', JSON.stringify(body)]),
+      ...[JSON.stringify(slack), 'command=%2Fask&trigger_id=1.2.abc'].map((body) => ['slack', body]),
+      ['standard-webhooks', '{}'],
     ]
-    const added = 'webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery'
-    for (const [scheme, body, headers] of captured) {
+    const added = 'idempotency-key webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id'
+    for (const [scheme = '', body = ''] of captured) {
       const secret = scheme === 'standard-webhooks' ? `whsec_${btoa('secret')}` : 'secret'
-      const { post, store } = await startWebhook({ verify: { scheme, secret } })
-      const type = body.startsWith('{') ? json : form
-      for (const name of ['none', 'idempotency-key', ...added.split(' ')]) {
-        const { status } = await post(body, { ...type, [name]: 'another', ...headers })
-        assert.equal(status, name === 'none' ? 202 : 200, `${scheme} with ${name}`)
+      const { post } = await startWebhook({ verify: { scheme, secret } })
+      const headers = { ...(body.startsWith('{') ? json : form), ...proofs[scheme]?.(body) }
+      assert.equal((await post(body, headers)).status, 202)
+      for (const name of [...added.split(' '), 'linear-delivery', 'ce-id']) {
+        assert.equal((await post(body, { [name]: 'another', ...headers })).status, 200, `${scheme}, ${name}`)
       }
-      assert.equal(store.messages.length, 1)
     }
   })
 

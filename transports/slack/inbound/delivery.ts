@@ -17,20 +17,20 @@ const PERSON = 1000
  * https://docs.slack.dev/apis/events-api#retries: at once, after 1 min and after 5 min. Whatever comes later than this
  * comes for the last time, on whichever daemon and whichever road the others arrived.
  */
-export const LAST_RETRY = 3
+const LAST_RETRY = 3
 const LAST_CHANCE = 180_000
-/** Slack has delivered for the last time what is as old as this (ms). */
-export const SLACK_IS_DONE = 420_000
+/** Nobody waits for what is read back from history, and it does not come again. */
+const READ_BACK = 120_000
 
 /** What is known of the delivery of a payload; `now` in Unix ms. */
 export function deliveryOf(kind: PayloadKind, payload: JsonObject, now: number): Delivery {
   if (kind !== 'event') return { patience: PERSON, comesAgain: false }
+  // Only what Slack delivers has an id.
+  if (payload.event_id === undefined) return { patience: READ_BACK, comesAgain: false }
   const event = objectAt(payload, 'event')
   const age = now - Number(event.event_ts ?? event.ts) * 1000
   const isLast = Number(payload.retry_attempt ?? 0) >= LAST_RETRY
-  // Only what Slack delivers has an id; who reads back says what comes for the last time.
-  const isReadBack = payload.event_id === undefined
-  return { patience: EVENT, comesAgain: !isLast && (isReadBack || age < LAST_CHANCE) }
+  return { patience: EVENT, comesAgain: !isLast && age < LAST_CHANCE }
 }
 
 /** Whose payload it is: the installation that it is delivered to. Undefined where there is no bot token for it. */
@@ -62,14 +62,8 @@ export function isExternal(payload: JsonObject, { team }: Pick<Workspace, 'team'
   return home === undefined ? isShared === true : home !== team
 }
 
-const MISSING = new Error('a name or a file was not there in time')
-
 /** With this a payload is refused that would have come in without something of which more may be known later. */
 export function incomplete(): TriviumError {
   const reason = 'not all that the event needs could be read in time'
-  return new TriviumError('store_unavailable', { store: 'Slack', reason }, { cause: MISSING })
-}
-
-export function isIncomplete(error: unknown): boolean {
-  return error instanceof TriviumError && error.cause === MISSING
+  return new TriviumError('store_unavailable', { store: 'Slack', reason })
 }

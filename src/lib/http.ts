@@ -1,4 +1,26 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
+
+/** Answers with JSON text, beside the headers that are set already. */
+export function answerJson(response: ServerResponse, status: number, json: string): void {
+  const length = String(Buffer.byteLength(json))
+  response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', length])
+  response.end(json)
+}
+
+/** Whether an address is of this machine alone. */
+export function isLoopback(address: string): boolean {
+  return address === 'localhost' || address === '::1' || address.replace('::ffff:', '').startsWith('127.')
+}
+
+/**
+ * Whether a name, as in the header `Host`, is one that no stranger can point at this machine (DNS rebinding): an address,
+ * localhost or any name without a dot, with a port or without. No name at all is no browser.
+ */
+export function isLocalName(host: string | undefined): boolean {
+  const name = host?.replace(/^(\[.*\]|[^:]*):\d*$/, '$1').replace(/^\[|\]$/g, '')
+  return !name?.includes('.') || /\.localhost$/i.test(name) || isIP(name) !== 0
+}
 
 /** What is held of unfinished bodies in all, over this many bytes each: what most senders need no more than. */
 const TOTAL = 64 * 1024 * 1024
