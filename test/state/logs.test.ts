@@ -99,16 +99,4 @@ describe('messages.jsonl and events.jsonl', () => {
     await Promise.all(Array.from({ length: 200 }, (_, i) => say(i % 2 ? logs : other, `line ${i}`)))
     assert.equal(new Set(await contents(logs.history())).size, 200)
   })
-
-  test('a line longer than any chunk is read, forwards and backwards', async (t) => {
-    const { logs } = make(t)
-    for (const text of ['first', 'x'.repeat(700_000), 'last']) await say(logs, text)
-    for (const query of [{}, { limit: 3 }]) {
-      const found = await contents(logs.history(query))
-      assert.deepEqual(
-        found.map((text) => String(text).length),
-        [5, 700_000, 4],
-      )
-    }
-  })
 })

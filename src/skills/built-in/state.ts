@@ -1,13 +1,15 @@
 import { z } from 'zod'
+import type { StateStoreName } from '../../core/services.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 
-const ms = z.number().int().min(1)
 const STORES = ['file', 'memory', 'shared'] as const
 const key = z.string().min(1).describe('The key')
 const store = z
   .enum(STORES)
   .default('file')
   .describe('file: this data directory; memory: this process; shared: all daemons of the same store')
+const sessionStore = z.enum(STORES).exactOptional().describe('Only those that are kept there; default: all')
+const storesOf = (one?: StateStoreName) => (one === undefined ? STORES : [one])
 
 /** Keys and values, and the sessions of skills. */
 export const stateSkills: Skill[] = [
@@ -23,13 +25,12 @@ export const stateSkills: Skill[] = [
     args: z.strictObject({
       key,
       value: z.json().describe('The value, as JSON'),
-      ttl: ms.exactOptional().describe('Forget it after that many ms'),
+      ttl: z.int().min(1).exactOptional().describe('Forget it after that many ms'),
       ifVersion: z
-        .number()
         .int()
         .min(0)
         .exactOptional()
-        .describe('Write only where the key has this version (0: is absent)'),
+        .describe('Write only at this version (0: where it is absent)'),
       store,
     }),
     run: ({ args, services }) => services.state.set(args),
@@ -63,12 +64,9 @@ export const stateSkills: Skill[] = [
   defineSkill({
     name: 'session-list',
     description: 'Lists the conversations that skills remember.',
-    args: z.strictObject({
-      store: z.enum(STORES).exactOptional().describe('Only those that are kept there; default: all'),
-    }),
+    args: z.strictObject({ store: sessionStore }),
     async run({ args, services }) {
-      const stores = args.store === undefined ? STORES : [args.store]
-      const lists = stores.map(async (store) => {
+      const lists = storesOf(args.store).map(async (store) => {
         return (await services.sessions.list(store)).map((session) => ({ ...session, store }))
       })
       return (await Promise.all(lists)).flat()
@@ -80,12 +78,11 @@ export const stateSkills: Skill[] = [
     args: z.strictObject({
       name: z.string().min(1).describe('The skill, or the name of the session in its settings'),
       key: z.string().min(1).describe('What the key of the session resolved to, as session-list shows it'),
-      store: z.enum(STORES).exactOptional().describe('Only those that are kept there; default: all'),
+      store: sessionStore,
     }),
     async run({ args: { name, key, store }, services }) {
-      const stores = store === undefined ? STORES : [store]
       const deleted = await Promise.all(
-        stores.map((one) => services.sessions.delete({ name, key, store: one })),
+        storesOf(store).map((one) => services.sessions.delete({ name, key, store: one })),
       )
       return { ok: true, existed: deleted.some(({ existed }) => existed) }
     },

@@ -26,9 +26,7 @@ export async function* readChanges(path: string, name: string, after: number): A
     for (const [index, line] of (await linesAfter(handle, { offset: 0 })).entries()) {
       const where = `line ${index + 1}`
       const change = parse(line, file, name, where)
-      // A log that an older version began repeats the last event of the one before.
-      if (last !== undefined && change.seq <= last) continue
-      if (last !== undefined && change.seq > last + 1) {
+      if (last !== undefined && change.seq !== last + 1) {
         throw corrupt(file, name, `${where} is event ${change.seq}, not ${last + 1}`)
       }
       last = change.seq

@@ -71,12 +71,10 @@ export async function rotate(
 export function fullFiles(path: string): string[] {
   const dir = dirname(path)
   const stem = basename(path, 'jsonl')
-  // Older versions wrote a number behind the time.
   const isFull = (name: string) =>
-    name.startsWith(stem) && /^\d{8}T\d{9}Z(-\d+)?\.jsonl$/.test(name.slice(stem.length))
-  const byTime = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true })
+    name.startsWith(stem) && /^\d{8}T\d{9}Z\.jsonl$/.test(name.slice(stem.length))
   return (existsSync(dir) ? readdirSync(dir) : [])
     .filter(isFull)
-    .sort(byTime)
+    .sort()
     .map((name) => join(dir, name))
 }
