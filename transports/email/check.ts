@@ -41,7 +41,7 @@ export async function checkMailbox(
       ...(logins[1]?.ok ? [await check('mail to itself', () => roundTrip(client, options, smtp))] : []),
     ]
   } finally {
-    await end()
+    end()
   }
 }
 

@@ -12,7 +12,7 @@ import { createSender } from './outbound/sender.ts'
 import { createSentFolder } from './outbound/sent-folder.ts'
 import { createSmtp } from './outbound/smtp.ts'
 import { createResolver } from './proof/dns.ts'
-import { createIdentityCheck } from './proof/identity.ts'
+import { createIdentityCheck } from './proof/verify.ts'
 import { createSentLog } from './sent-log.ts'
 
 /** What a test may put in place of the world. */
@@ -51,7 +51,6 @@ export function createEmailTransport(
     verify: createIdentityCheck({
       authentication: options.authentication,
       trust: options.trust,
-      sealers: options['trust-arc'] ?? [],
       resolver: world.resolver ?? createResolver(),
     }),
     patience,

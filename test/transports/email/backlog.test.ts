@@ -53,7 +53,7 @@ describe('a backlog', () => {
     const more = { start: 'later', world: { patience: 50 } } as const
     const first = await world.daemon({ address, since: 'all' }, more)
     await first.transport.start()
-    await until(() => first.transport.health().detail?.includes('fetched: 2'), 'both set aside', 30_000)
+    await until(() => first.transport.health().detail?.includes('set aside: 2'), 'both set aside', 30_000)
     await first.stop()
     assert.equal(await world.dovecot.spoil(address, 'Subject: mouldy', 'mend'), 1)
     // Both have waited for so long that they are due at the same times.

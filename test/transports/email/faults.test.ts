@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
 import { startRelay } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { cursorOf, mail, startWorld } from './harness.ts'
 
 const world = await startWorld()
-
-/** The keys and values of a store, and nothing of its messages, as after the seven days that it knows them. */
-async function forgetful(from: MemoryStore): Promise<MemoryStore> {
-  const store = createMemoryStore()
-  for (const key of await from.kv.list('email/', 1000)) {
-    const entry = await from.kv.get(key)
-    if (entry) await store.kv.set(key, entry.value)
-  }
-  return store
-}
 
 describe('reading a mailbox while things break', () => {
   test('mail that comes while the server is down is read once it is back, and nothing twice', async () => {
@@ -146,33 +135,6 @@ describe('reading a mailbox while things break', () => {
     assert.deepEqual(second.texts(), ['one', 'two', 'three'])
   })
 
-  test('what version 0.1 noted of a folder is read: mails that were set aside, and the keys of those that were not', async () => {
-    const address = 'older@example.com'
-    const first = await world.daemon({ address })
-    const ids = ['aside', 'taken']
-    for (const id of ids) await world.deliver(mail({ id: `${id}@example.net`, text: id }), address)
-    await first.message(1)
-    await first.stop()
-    const { kv } = await forgetful(first.store)
-    const { aside: _aside, ...cursor } = (await cursorOf(first.store)) ?? {}
-    const keys = (await kv.get('email/support/recent/INBOX'))?.value
-    assert.ok(Array.isArray(keys) && keys.length === 2)
-    const store = createMemoryStore()
-    const undecided = [{ uid: 1, since: Date.now() }]
-    await store.kv.set('email/support/cursor/INBOX', { ...cursor, index: 3, undecided })
-    await store.kv.set('email/support/recent/INBOX/3', keys.slice(1))
-    const second = await world.daemon({ address }, { store })
-    await second.message()
-    assert.deepEqual(second.texts(), ['aside'])
-    await second.stop()
-
-    await store.kv.set('email/support/cursor/INBOX', { ...cursor, index: 3, uidValidity: '1' })
-    await store.kv.delete('email/support/recent/INBOX')
-    const third = await world.daemon({ address }, { store: await forgetful(store) })
-    await third.message()
-    assert.deepEqual(third.texts(), ['aside'])
-  })
-
   test('a daemon that lost the mailbox without knowing cannot move the cursor any more', async () => {
     const address = 'fenced@example.com'
     const { store, logs } = await world.daemon({ address })
@@ -200,12 +162,29 @@ describe('a folder with a new UIDVALIDITY', () => {
     await world.deliver(mail({ text: 'meanwhile' }), address)
     await world.deliver(device(12), address)
 
-    const second = await world.daemon({ address }, { store: await forgetful(first.store) })
-    await second.message(1)
+    const second = await world.daemon({ address }, { store: first.store })
+    await second.message(5)
     await world.deliver(mail({ text: 'later' }), address)
-    await second.message(2)
-    assert.deepEqual(second.texts().sort(), ['at 12', 'later', 'meanwhile'])
+    await second.message(6)
+    const before = ['one', 'nameless', 'at 10', 'at 11']
+    assert.deepEqual(second.texts().sort(), [...before, 'at 12', 'later', 'meanwhile'].sort())
   })
+})
+
+test('a folder that is deleted and made anew while nothing comes is read again', async () => {
+  const address = 'anew@example.com'
+  await world.as(address, (client) => client.mailboxCreate('Orders'))
+  const daemon = await world.daemon({ address, folders: ['INBOX', 'Orders'], sweep: 100 })
+  await until(() => cursorOf(daemon.store, 'support', 'Orders'), 'the folder')
+  await world.as(address, async (client) => {
+    await client.append('Orders', mail({ text: 'old' }))
+    await daemon.message()
+    await client.mailboxDelete('Orders')
+    await client.mailboxCreate('Orders')
+    await client.append('Orders', mail({ text: 'new' }))
+  })
+  await daemon.message(1)
+  assert.deepEqual(daemon.texts(), ['old', 'new'])
 })
 
 describe('mails with the same Message-ID', () => {

@@ -34,6 +34,20 @@ describe('a mailbox', () => {
     }
   })
 
+  test('takes what comes between its start and the first look as new', async () => {
+    const address = 'early@example.com'
+    const daemon = await world.daemon({ address }, { start: 'later' })
+    const { leases } = daemon.store
+    const delivered = Promise.withResolvers<void>()
+    const acquire = (...args: Parameters<typeof leases.acquire>) =>
+      delivered.promise.then(() => leases.acquire(...args))
+    daemon.deps.leases = { ...leases, acquire }
+    await daemon.transport.start()
+    await world.deliver(mail({ text: 'early' }), address)
+    delivered.resolve()
+    assert.equal((await daemon.message()).text, 'early')
+  })
+
   test('is left as it is, marked, emptied, or moved from, only after a mail is accepted', async () => {
     const count = (query: object) => async (user: string) =>
       ((await world.as(user, (client) => client.search(query))) || []).length === 1
@@ -183,7 +197,7 @@ describe('on a server that cannot expunge single mails (no UIDPLUS)', async () =
     test(`${JSON.stringify(after)} only marks, and leaves what the user has marked`, async () => {
       const address = `marks-${typeof after}@example.com`
       const own = mail({ subject: 'of the user' })
-      await plain.as(address, (client) => client.append('INBOX', own, ['\\Deleted']))
+      await plain.as(address, (client) => client.append('INBOX', own, ['\\Deleted'], new Date(0)))
       await plain.daemon({ address, after })
       for (const subject of ['one', 'two']) {
         await plain.deliver(mail({ subject }), address)

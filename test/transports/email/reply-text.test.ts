@@ -20,7 +20,6 @@ const ATTRIBUTIONS: Record<string, string> = {
   'Gmail sv': 'Den fre 20 nov. 2026 kl 12:00 skrev Support <support@example.com>:',
   'Gmail da': 'Den fre. 20. nov. 2026 kl. 12.00 skrev Support <support@example.com>:',
   'Gmail no': 'fre. 20. nov. 2026 kl. 12:00 skrev Support <support@example.com>:',
-  'Gmail fi': 'ma 23. marrask. 2026 klo 12.00 Support (support@example.com) kirjoitti:',
   'Gmail pl': 'pt., 20 lis 2026 o 12:00 Support <support@example.com> napisał(a):',
   'Gmail cs': 'pá 20. 11. 2026 v 12:00 odesílatel Support <support@example.com> napsal:',
   'Gmail sk': 'pi 20. 11. 2026 o 12:00 Support <support@example.com> napísal(a):',
@@ -52,6 +51,7 @@ const BARE = {
   'Thunderbird de': 'Am 20.11.26 um 12:00 schrieb Support:',
   'Thunderbird ru': '20.11.2026 12:00, Support пишет:',
   'a language that nobody listed': 'Vr 20 Nov 2026 12:00 het Support <support@example.com> geskryf:',
+  'Gmail fi': 'ma 23. marrask. 2026 klo 12.00 Support (support@example.com) kirjoitti:',
   'mutt en': 'On Fri, Nov 20, 2026 at 12:00:00PM +0100, Support wrote:',
 }
 
@@ -136,7 +136,9 @@ describe('the new part of a reply', () => {
     const trip = 'Please book this:\n\nFrom: Berlin\nTo: London\nDate: 3 May 2027\n\nA window seat, please.'
     const plan = 'The trip:\n\nFrom: Berlin\nDate: 3 May 2027\nTo: London\n\nA window seat, please.'
     const move = 'Forward all mail:\n\nFrom: a@example.net\nTo: b@example.net\nDate: 3 May\n\nThank you.'
-    for (const text of [trip, plan, move]) assert.equal(newPart(text, 'reply'), text)
+    const list =
+      'Book this:\n\nFrom: Berlin\nDate: 3 May 2027 10:00\nTo: London\nSubject: a window seat\n\nAs soon as you can.'
+    for (const text of [trip, plan, move, list]) assert.equal(newPart(text, 'reply'), text)
   })
 
   test('loses a signature, and not what stands between two lines of dashes', () => {
@@ -146,6 +148,17 @@ describe('the new part of a reply', () => {
     assert.equal(newPart(list, 'reply'), list)
     const long = `See below.\n--\n${'A line of a text that goes on.\n'.repeat(20)}`
     assert.equal(newPart(long, 'reply'), long.trim())
+  })
+
+  test('holds what is written where others quote, sign or introduce', () => {
+    const above = '> 5 of them, please.\n\nAs I said:'
+    const said = 'Hello,\n\nOn 3 March bob@example.org wrote:\n\nCancel it.'
+    const told = 'He (bob@example.org) wrote on 20.11.2026 at 14:30:\n\nCancel it.'
+    const within = `See my answers below, in red.\n\n${BLOCKS.en}\n\nWhen?\nOn Monday.`
+    for (const text of [above, said, told, within]) assert.equal(newPart(text, 'reply'), text)
+    const quoted = `${above}\n\n${ATTRIBUTIONS['Gmail en']}\n${QUOTED}`
+    assert.equal(newPart(quoted, 'reply'), above)
+    assert.equal(newPart('Yes.\n\n--\nAnna\nPS: cancel 4711.', 'reply'), 'Yes.\n\nPS: cancel 4711.')
   })
 
   test('loses what a device signs, and not a sentence that begins so', () => {

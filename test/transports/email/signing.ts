@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { type DNSResolver, dkimSign } from 'mailauth'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import type { Identity } from '../../../transports/email/proof/claim.ts'
-import { createIdentityCheck } from '../../../transports/email/proof/identity.ts'
+import { createIdentityCheck } from '../../../transports/email/proof/verify.ts'
 
 const pair = generateKeyPairSync('rsa', {
   modulusLength: 2048,
@@ -10,7 +10,7 @@ const pair = generateKeyPairSync('rsa', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
 export const { privateKey } = pair
-export const KEY = `v=DKIM1; k=rsa; p=${pair.publicKey.toString('base64')}`
+const KEY = `v=DKIM1; k=rsa; p=${pair.publicKey.toString('base64')}`
 
 /** example.net signs and asks to reject the rest, evil.example signs anything, loose.example asks for nothing. */
 export const RECORDS: Readonly<Record<string, string>> = {
@@ -69,12 +69,11 @@ export async function signed(
 /** What is found out about a mail, and who is shown as its sender. */
 export async function judge(
   raw: string | Buffer,
-  options: { trust?: string; sealers?: string[]; resolver?: DNSResolver } = {},
+  options: { trust?: string; resolver?: DNSResolver } = {},
 ): Promise<Identity & { from: string }> {
   const verify = createIdentityCheck({
     authentication: 'prefer',
     trust: options.trust,
-    sealers: options.sealers ?? [],
     resolver: options.resolver ?? dnsOf(),
   })
   const source = Buffer.from(raw)

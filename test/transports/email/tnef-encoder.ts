@@ -44,7 +44,6 @@ export const ID = {
   data: 0x3701,
   longName: 0x3707,
   contentId: 0x3712,
-  flags: 0x3714,
   codePage: 0x3fde,
 }
 

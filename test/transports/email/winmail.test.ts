@@ -31,7 +31,7 @@ describe('a mail with a winmail.dat', () => {
   })
 
   test('has images that its HTML shows by their content id', async () => {
-    const shown = [property.string(ID.contentId, '<logo@x>'), property.int32(ID.flags, 4)]
+    const shown = [property.string(ID.contentId, '<logo@x>')]
     const image = { ...file('logo.png', 'PNG'), properties: shown }
     const html = property.binary(ID.html, Buffer.from('<p>Hi <img src="cid:logo@x"></p>'))
     const mail = await parseMail(mailWith(encodeTnef({ properties: [html], attachments: [image] })))
@@ -84,11 +84,12 @@ describe('a mail with a winmail.dat', () => {
     assert.deepEqual(other, ['other.dat application/octet-stream'])
   })
 
-  const inner = encodeTnef({ properties: [property.string(ID.body, 'Forwarded')], attachments: [offer] })
-  const forwarded = { title: 'Fw', properties: [property.object(ID.data, inner)] }
+  const forwarded = {
+    title: 'Fw',
+    properties: [property.object(ID.data, encodeTnef({ attachments: [offer] }))],
+  }
   const link = { properties: [property.string(ID.longName, 'far.doc')] }
   const lying = property.fixed(ID.body, 0x0777, Buffer.alloc(4))
-  const tooMany = Array.from({ length: 1001 }, (_, at) => file(`${at}.txt`, ''))
   const kept: [what: string, bytes: Buffer, names: string[]][] = [
     ['is no TNEF at all', Buffer.from('not TNEF'), []],
     ['is empty', Buffer.alloc(0), []],
@@ -96,12 +97,7 @@ describe('a mail with a winmail.dat', () => {
     ['has properties that nobody knows', encodeTnef({ properties: [lying], attachments: [offer] }), [OFFER]],
     ['is a meeting', encodeTnef({ messageClass: 'IPM.Schedule.Meeting', attachments: [offer] }), [OFFER]],
     ['links to a file elsewhere', encodeTnef({ attachments: [offer, link] }), [OFFER]],
-    ['holds a message', encodeTnef({ attachments: [forwarded] }), ['Fw.txt text/plain', OFFER]],
-    [
-      'holds over a thousand',
-      encodeTnef({ attachments: tooMany }),
-      tooMany.slice(1).map((_, at) => `${at}.txt text/plain`),
-    ],
+    ['holds a message or an OLE object', encodeTnef({ attachments: [forwarded, offer] }), [OFFER]],
   ]
   for (const [what, bytes, names] of kept) {
     test(`that ${what} keeps it beside what could be read`, async () => {
@@ -119,14 +115,6 @@ describe('a mail with a winmail.dat', () => {
     assert.match(mail.unreadable ?? '', /winmail\.dat.*RTF/)
     const other = await parseMail(mailWith(bytes, 'My own'))
     assert.deepEqual([namesOf(other), other.unreadable], [[OFFER], undefined])
-  })
-
-  test('gives an OLE object as the storage that it is', async () => {
-    const storage = property.object(ID.data, Buffer.from('d0cf11e0a1b11ae1', 'hex'))
-    const mail = await parseMail(
-      mailWith(encodeTnef({ attachments: [{ title: 'Sheet', properties: [storage] }] })),
-    )
-    assert.equal(Buffer.from(mail.parts[0]?.content ?? []).toString('hex'), 'd0cf11e0a1b11ae1')
   })
 })
 
@@ -161,16 +149,13 @@ describe('bytes that nobody meant for winmail.dat', () => {
     )
   })
 
-  test('that claim four billion values, or nest for ever, take no time', async () => {
-    let nested = encodeTnef({ attachments: [offer] })
-    for (let depth = 0; depth < 100; depth++) {
-      nested = encodeTnef({ attachments: [{ properties: [property.object(ID.data, nested)] }] })
-    }
+  test('that claim four billion values, or hold a hundred thousand attachments, take no time', async () => {
+    const many = encodeTnef({ attachments: Array.from({ length: 100_000 }, () => file('x.txt', '')) })
     const liars = [0x1002, 0x1003, 0x101f, 0x1102, 0x001f, 0x0102].map((type) => {
       const start = property.fixed(ID.body, type).subarray(0, 4)
       return encodeTnef({ properties: [Buffer.concat([start, Buffer.alloc(8, 0xff)])] })
     })
-    for (const bytes of [nested, ...liars, Buffer.concat([good, Buffer.alloc(1_000_000, 2)])]) {
+    for (const bytes of [many, ...liars, Buffer.concat([good, Buffer.alloc(1_000_000, 2)])]) {
       const mail = await inTime('winmail.dat', 1000, () => parseMail(mailWith(bytes, 'x')))
       assert.ok(namesOf(mail).includes(WINMAIL))
     }

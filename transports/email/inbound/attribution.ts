@@ -1,8 +1,8 @@
 import { ATTRIBUTION_STARTS, ATTRIBUTION_VERBS } from './quote-words.ts'
 
 /**
- * A line by which a client says who wrote what follows: "On … wrote:". One that is `sure` has an address and a date,
- * as machines write them. A person may write the others: they count only where a quote follows.
+ * A line by which a client says who wrote what follows: "On … wrote:". One that is `sure` has an address in brackets and
+ * the time, as machines write them. A person may write the others: they count only where a quote follows.
  */
 export type Attribution = { lines: number; sure: boolean }
 
@@ -49,6 +49,7 @@ function kindOf(text: string): 'sure' | 'likely' | undefined {
   if (!/\d/.test(text) && !ATTRIBUTION_STARTS.some((start) => text.startsWith(start))) return undefined
   const hasVerb = ATTRIBUTION_VERBS.some((verb) => text.includes(verb))
   const hasAddressAndDate = text.indexOf('@') > 0 && /\d{4}|\d{1,2}[:.]\d{2}/.test(text)
-  if (hasAddressAndDate && (hasVerb || /@[^<>]{1,254}>\s?[:：]$/.test(text))) return 'sure'
+  const isMachines = /<\s?[^\s<>]{1,254}@[^\s<>]{1,254}>/.test(text) && /\d{1,2}[:.]\d{2}/.test(text)
+  if (isMachines && (hasVerb || /@[^<>]{1,254}>\s?[:：]$/.test(text))) return 'sure'
   return hasVerb || hasAddressAndDate ? 'likely' : undefined
 }

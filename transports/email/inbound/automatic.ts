@@ -31,7 +31,7 @@ export function automaticReason(mail: Mail, own: OwnAddresses): string | undefin
 }
 
 /** True for a null return path (RFC 5321, section 4.5.5): what bounces come with. */
-export function hasNullReturnPath(mail: Mail): boolean {
+function hasNullReturnPath(mail: Mail): boolean {
   return /^<\s*>$/.test(header(mail, 'return-path') ?? '')
 }
 

@@ -6,20 +6,19 @@ const MAX_NAME = 25
 
 /**
  * True for the block of headers that Outlook and others put above what they quote: From, Sent, To and Subject, with an
- * address in it, or the date near its beginning. A person who writes "From: Berlin, To: London" means that.
+ * address in it, or with when it was sent near its beginning. A person who writes "From: Berlin, To: London" means that.
  */
 export function isHeaderBlock(lines: readonly string[], start: number): boolean {
-  const first = fieldOf(lines[start])
-  if (first?.role !== 'from' && first?.role !== 'date') return false
-  const fields = fieldsFrom(lines, start)
-  const roles = [...fields.keys()].filter((role) => role !== 'cc')
-  if (roles.length < 4) return false
+  const role = fieldOf(lines[start])?.role
+  if (role === undefined || role === 'to' || role === 'subject') return false
+  const fields = headerFields(lines, start)
+  if (fields.size < 4) return false
   const hasAddress = [...fields.values()].some((value) => value.includes('@'))
-  return hasAddress || (roles[1] !== 'to' && /\d/.test(fields.get('date') ?? ''))
+  return hasAddress || ([...fields.keys()][1] !== 'to' && /\d/.test(fields.get('sent') ?? ''))
 }
 
-/** The first value of each, in the order in which they stand there. */
-function fieldsFrom(lines: readonly string[], start: number): Map<BlockRole, string> {
+/** The headers in the lines from `start` on: the first value of each, in the order in which they stand there. */
+export function headerFields(lines: readonly string[], start: number): Map<BlockRole, string> {
   const fields = new Map<BlockRole, string>()
   let last: BlockRole | undefined
   let gap = 0
@@ -31,7 +30,7 @@ function fieldsFrom(lines: readonly string[], start: number): Map<BlockRole, str
       gap = 0
     } else if (line.trim() === '') {
       if (++gap > 1) break
-    } else if (gap > 0 || (last !== 'to' && last !== 'cc' && last !== 'from')) break
+    } else if (gap > 0 || (last !== 'to' && last !== 'from')) break
     else if (last === 'from') fields.set('from', `${fields.get('from')} ${line}`)
   }
   return fields

@@ -7,14 +7,14 @@ import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import type { EmailOptions } from '../options.ts'
 import type { Identity } from '../proof/claim.ts'
-import type { VerifyIdentity } from '../proof/identity.ts'
+import type { VerifyIdentity } from '../proof/verify.ts'
 import { replyTarget } from '../reply-target.ts'
 import { marksIn, type SentLog } from '../sent-log.ts'
 import { isAddressed } from './addressed.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
-import { createSentReports } from './bounce.ts'
+import { createBounces } from './bounce.ts'
 import type { Conversations } from './conversation.ts'
-import { createMailKeys, keyHash } from './mail-keys.ts'
+import { createMailKeys } from './mail-keys.ts'
 import type { Mail } from './parse.ts'
 import { toMessage } from './to-message.ts'
 
@@ -30,14 +30,12 @@ export type Incoming = {
 }
 
 /**
- * What became of a mail. `own`: a copy of what this gateway sent. `bounce`, `receipt`: tied to their send; `foreign`:
- * a bounce of a send by others. None of these is a message. `undecided`: nobody can tell yet who wrote it, and it must
- * be offered again. `key` is what it is deduplicated by; empty where it must not be. `unreadable`: why it was taken
- * only in part, where it was.
+ * What became of a mail. `own`: a copy of what this gateway sent. `bounce`: tied to its send; `foreign`: a bounce of a
+ * send by others. None of these is a message. `undecided`: nobody can tell yet who wrote it, and it must be offered
+ * again. `unreadable`: why it was taken only in part, where it was.
  */
 export type Ingested = {
-  outcome: 'accepted' | 'known' | 'refused' | 'own' | 'bounce' | 'receipt' | 'foreign' | 'undecided'
-  key: string
+  outcome: 'accepted' | 'refused' | 'own' | 'bounce' | 'foreign' | 'undecided'
   unreadable?: string
 }
 
@@ -48,15 +46,13 @@ export type Ingested = {
 export type Ingest = (batch: readonly Incoming[], work: Work) => Promise<Ingested[]>
 
 export type Work = {
-  /** Hashes of keys that were dealt with before. */
-  known: ReadonlySet<string>
   /** For how long a mail has been undecided (ms); 0 for one that was not offered before. */
   waited(uid: number): number
   signal: AbortSignal
 }
 
 /** A mail that is ready to be accepted. */
-type Ready = { mail: Mail; identity: Identity; draft: NewMessage; key: string }
+type Ready = { mail: Mail; identity: Identity; draft: NewMessage }
 
 const RETRY = { first: 500, longest: 30_000 }
 
@@ -75,31 +71,27 @@ export function createIngest(parts: {
   const { log, gateway } = deps
   const senders = globs?.map(compilePattern)
   const isAllowed = (address: string) => !senders || senders.some((each) => each.test(address))
-  const reportOf = createSentReports({ deps, sent })
+  const bounceOf = createBounces({ deps, sent })
   const keyOf = createMailKeys(deps)
 
-  const read = async (incoming: Incoming, { known, waited }: Work): Promise<Ingested | Ready> => {
+  const read = async (incoming: Incoming, { waited }: Work): Promise<Ingested | Ready> => {
     const mail = await incoming.parse()
-    const { unreadable } = mail
-    const key = await keyOf(mail, incoming.raw)
-    const end = (outcome: Ingested['outcome']) => ({ outcome, key, ...defined({ unreadable }) })
-    if (known.has(keyHash(key))) return end('known')
-    if (await isOwn(mail)) return end('own')
-    const report = await reportOf(mail)
-    if (report) return end(report)
+    if (await isOwn(mail)) return { outcome: 'own' }
+    const bounce = await bounceOf(mail)
+    if (bounce) return { outcome: bounce, ...defined({ unreadable: mail.unreadable }) }
 
-    const refuse = (reason: string, identity?: Identity) => {
+    const refuse = (reason: string, identity?: Identity): Ingested => {
       deps.refused(reason)
       const from = mail.from[0]?.address ?? ''
       log.warn({ from, reason, mailId: mail.messageId, ...(identity && { identity }) }, 'a mail was refused')
-      return end('refused')
+      return { outcome: 'refused' }
     }
     if (!isAllowed(mail.from[0]?.address ?? '')) return refuse('sender')
     const { identity, undecided } = await verify(mail, incoming.raw)
     const { folder, uid, size } = incoming
     if (undecided && waited(uid) < patience) {
       if (waited(uid) === 0) log.warn({ folder, uid, reason: identity.detail }, 'a mail was set aside')
-      return { outcome: 'undecided', key: '' }
+      return { outcome: 'undecided' }
     }
     const unproven = authentication === 'require' && identity.result !== 'pass'
     // Without a list nobody is let in by name, so a forged name opens nothing; it gets no answer, though.
@@ -117,8 +109,9 @@ export function createIngest(parts: {
       now: deps.now(),
       maxAge,
     })
+    const key = await keyOf(mail, incoming.raw)
     const facts = { gateway, key, folder, uid, size, identity, auto, target, own }
-    return { mail, identity, key, draft: await toMessage(mail, facts, deps.artifacts) }
+    return { mail, identity, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 
   const isOwn = async (mail: Mail) => {
@@ -128,14 +121,14 @@ export function createIngest(parts: {
     return mark !== undefined && (await sent.get(mark)) !== undefined
   }
 
-  const accept = async ({ mail, identity, draft, key }: Ready): Promise<Ingested> => {
+  const accept = async ({ mail, identity, draft }: Ready): Promise<Ingested> => {
     const conversation = await conversations.find(mail, identity)
     const [{ id, duplicate }] = await Promise.all([
       deps.accept({ ...draft, conversation }),
       conversations.remember(mail, conversation),
     ])
     log.debug({ messageId: id, conversation, duplicate }, 'a mail was accepted')
-    return { outcome: 'accepted', key, ...defined({ unreadable: mail.unreadable }) }
+    return { outcome: 'accepted', ...defined({ unreadable: mail.unreadable }) }
   }
 
   /** Tries again until it succeeds or `signal` aborts. What can never be accepted is told of, and left where it is. */
@@ -150,7 +143,7 @@ export function createIngest(parts: {
         if (error instanceof TriviumError && !error.retryable) {
           deps.refused(error.code)
           log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
-          return { outcome: 'refused' as const, key: '' }
+          return { outcome: 'refused' as const }
         }
         log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail could not be accepted yet; trying again')
         await pause(backoff(failures, RETRY), signal)

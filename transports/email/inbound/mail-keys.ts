@@ -27,8 +27,3 @@ export function createMailKeys({ kv, gateway }: { kv: KeyValues; gateway: string
     return first && first[0] !== date && first[1] !== text ? `${key}#${date}` : key
   }
 }
-
-/** Keys are remembered by this, so that the memory stays small whatever senders put into a Message-ID. */
-export function keyHash(key: string): string {
-  return hash('sha256', key, 'base64url').slice(0, 12)
-}

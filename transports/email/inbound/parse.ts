@@ -7,9 +7,8 @@ import PostalMime, {
 } from 'postal-mime'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { bareContentId, oneLine, type Part, partName } from './part.ts'
 import { htmlToText, plain } from './readable-text.ts'
-import { isWinmail, readWinmail } from './winmail.ts'
+import { bareContentId, isWinmail, oneLine, type Part, partName, readWinmail } from './winmail.ts'
 
 /** A mail taken apart. Nothing in it is trusted; everything may be missing. */
 export type Mail = {

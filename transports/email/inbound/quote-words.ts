@@ -25,27 +25,6 @@ původní zpráva|pôvodná správa|eredeti üzenet|mesaj original|исходн�
 оригінальне повідомлення|özgün ileti|orijinal mesaj|αρχικό μήνυμα|thư gốc|原始邮件|邮件原件|原始郵件|原始訊息|元のメッセージ|
 オリジナルメッセージ|원본 메시지|원본 메일|reply above this line`)
 
-/** Between dashes, above what was forwarded. */
-export const FORWARDED_MESSAGE = words(`
-forwarded message|weitergeleitete nachricht|mensaje reenviado|message transféré|message transmis|
-messaggio inoltrato|doorgestuurd bericht|mensagem encaminhada|mensagem reencaminhada|
-videresendt meddelelse|videresendt melding|vidarebefordrat meddelande|välitetty viesti|
-edelleenlähetetty viesti|přeposlaná zpráva|preposlaná správa|przekazana wiadomość|
-treść przekazanej wiadomości|továbbított üzenet|mesaj redirecționat|proslijeđena poruka|
-пересылаемое сообщение|перенаправленное сообщение|пересланное сообщение|переслане повідомлення|
-перенаправлене повідомлення|iletilmiş mesaj|iletilen ileti|προωθημένο μήνυμα|转发的邮件|轉寄的郵件|転送メッセージ|전달된 메시지`)
-
-/** How Apple Mail puts it, with a colon and without dashes. */
-export const FORWARDED_BELOW = words(`
-begin forwarded message|anfang der weitergeleiteten nachricht|inicio del mensaje reenviado|
-début du message réexpédié|début du message transféré|inizio messaggio inoltrato|
-begin doorgestuurd bericht|início da mensagem reencaminhada|início da mensagem encaminhada|
-start på videresendt besked|videresendt melding|vidarebefordrat mejl|välitetty viesti alkaa|
-začátek přeposílané zprávy|začiatok preposlanej správy|początek przekazywanej wiadomości|
-továbbított levél kezdete|începe mesajul redirecționat|započni proslijeđenu poruku|
-начало переадресованного сообщения|початок листа, що пересилається|i̇leti başlangıcı|
-αρχή προωθημένου μηνύματος|下面是被转发的邮件|以下是轉寄的郵件|転送されたメッセージ|전달된 메시지의 시작`)
-
 /** How a device or an app signs by itself: the line starts with the one and names the other. */
 export const DEVICE_STARTS = words(`
 sent from |sent with |sent via |get outlook for |von meinem |von meiner |gesendet von |gesendet mit |
@@ -61,34 +40,33 @@ puhelime|телефон|outlook|yahoo|gmail|proton|mail for|mail.ru|yandex|gmx|w
 thunderbird`)
 
 /** What a line of the header block says that Outlook and others put above a quote. */
-export type BlockRole = 'from' | 'date' | 'to' | 'cc' | 'subject'
+export type BlockRole = 'from' | 'sent' | 'date' | 'to' | 'subject'
 
 /** The names of those lines. */
-const CC = words(`
-cc|kopie|kopie (cc)|copie à|kopio|kopi|kopia|dw|másolatot kap|másolat|kópia|копия|копія|bilgi|κοιν.|抄送|副本|
-참조|bcc|reply-to|importance`)
 const SUBJECT = words(`
 subject|betreff|objet|sujet|oggetto|asunto|assunto|onderwerp|ämne|emne|aihe|temat|předmět|predmet|tárgy|
 subiect|subiectul|naslov|efni|teema|θέμα|тема|konu|chủ đề|tiêu đề|perihal|主题|主題|主旨|件名|제목|נושא|الموضوع`)
 const TO = words(`
 to|an|à|pour|a|para|aan|till|til|vastaanottaja|do|komu|pre|címzett|către|destinatarul|prima|adresat|προς|
 кому|kime|alıcı|đến|tới|kepada|收件人|收件者|宛先|받는 사람|받는사람|אל|إلى`)
+/** What Outlook says; a person who lists a trip says the others. */
+const SENT = words(`
+sent|sent on|gesendet|envoyé|inviato|enviado|enviada|enviado el|enviada em|verzonden|skickat|sendt|lähetetty|
+wysłano|odesláno|odoslané|elküldve|trimis|poslano|στάλθηκε|отправлено|надіслано|відправлено|gönderildi|
+gönderilen|đã gửi|dikirim|发送时间|寄件日期|傳送日期|送信日時|보낸 날짜|보낸날짜|נשלח`)
 const DATE = words(`
-sent|date|sent on|gesendet|datum|envoyé|date d’envoi|inviato|data|enviado|enviada|enviado el|enviada em|
-fecha|verzonden|skickat|sendt|dato|lähetetty|päivämäärä|päiväys|wysłano|odesláno|odoslané|dátum|elküldve|
-trimis|dată|poslano|στάλθηκε|ημερομηνία|отправлено|дата|надіслано|відправлено|gönderildi|gönderilen|
-gönderme tarihi|tarih|đã gửi|ngày|dikirim|发送时间|发送日期|日期|时间|寄件日期|傳送日期|送信日時|日時|日付|보낸 날짜|보낸날짜|날짜|נשלח|תאריך|
-تاريخ`)
+date|datum|date d’envoi|data|fecha|dato|päivämäärä|päiväys|dátum|dată|ημερομηνία|дата|gönderme tarihi|tarih|
+ngày|发送日期|日期|时间|日時|日付|날짜|תאריך|تاريخ`)
 const FROM = words(`
 from|von|de|da|van|från|fra|od|lähettäjä|feladó|expeditorul|de la|mittente|remitente|nadawca|šalje|saatja|
 από|от|отправитель|від|від кого|kimden|gönderen|từ|dari|frá|发件人|寄件者|寄件人|差出人|보낸 사람|보낸사람|מאת|من`)
 
 /** What each name in a header block means. */
 export const BLOCK_ROLES: ReadonlyMap<string, BlockRole> = new Map([
-  ...CC.map((name) => [name, 'cc'] as const),
   ...SUBJECT.map((name) => [name, 'subject'] as const),
   ...TO.map((name) => [name, 'to'] as const),
   ...DATE.map((name) => [name, 'date'] as const),
+  ...SENT.map((name) => [name, 'sent'] as const),
   ...FROM.map((name) => [name, 'from'] as const),
 ])
 

@@ -11,8 +11,12 @@ const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
 const BLOCKS =
   'body table caption tr dl dt dd option legend fieldset summary details center address figure figcaption hr'
 
-/** Where something begins that nobody sees. */
-const START = /<!--|<(style|script|title)(?=[\s>/])|\ssrc\s{0,5}=\s{0,5}(["'])data:/gi
+/**
+ * What nobody sees: styles, scripts, comments, and images in attributes. What is left open hides the rest, as in a
+ * browser; so this takes linear time.
+ */
+const HIDDEN =
+  /<!--.*?(?:-->|$)|<(style|script|title)(?=[\s>/]).*?(?:<\/\1[^>]{0,50}>?|$)|\ssrc\s{0,5}=\s{0,5}(["'])data:.*?(?:\2|$)/gis
 
 const OPTIONS: HtmlToTextOptions = {
   wordwrap: false,
@@ -49,33 +53,13 @@ const convert = compile(OPTIONS)
 export function htmlToText(html: string): string {
   try {
     // Newsletters carry far more style than text.
-    const shown = html.length > MAX_HTML ? withoutHidden(html) : html
+    const shown = html.length > MAX_HTML ? html.replaceAll(HIDDEN, '') : html
     const text = cellsApart(convert(shown.slice(0, MAX_HTML)))
     const isCut = shown.length > MAX_HTML || text.includes(STOPPED)
     return isCut ? `${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}` : text
   } catch (error) {
     return `(This HTML could not be read: ${reasonOf(error)})`
   }
-}
-
-/**
- * HTML without its styles, scripts and comments, and without images in its attributes: what stands in them is not
- * shown, and most of it is longer than the text. What is left open hides the rest, as in a browser. Takes linear time.
- */
-function withoutHidden(html: string): string {
-  const shown: string[] = []
-  const ascii = html.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
-  let from = 0
-  for (const { index, 0: start, 1: element, 2: quote } of ascii.matchAll(START)) {
-    if (index < from) continue
-    shown.push(html.slice(from, index))
-    const mark = quote ?? (element ? `</${element}` : '-->')
-    const found = ascii.indexOf(mark, index + start.length)
-    const end = element && found !== -1 ? ascii.indexOf('>', found) : found + mark.length - 1
-    if (found === -1 || end === -1) return shown.join('')
-    from = end + 1
-  }
-  return shown.join('') + html.slice(from)
 }
 
 /** Layouts are made of tables too, so most cells are empty or alone. */

@@ -1,18 +1,13 @@
 import { attributions } from './attribution.ts'
-import { isHeaderBlock } from './header-block.ts'
-import {
-  DEVICE_NAMES,
-  DEVICE_STARTS,
-  FORWARDED_BELOW,
-  FORWARDED_MESSAGE,
-  ORIGINAL_MESSAGE,
-} from './quote-words.ts'
+import { headerFields, isHeaderBlock } from './header-block.ts'
+import { DEVICE_NAMES, DEVICE_STARTS, ORIGINAL_MESSAGE } from './quote-words.ts'
 import type { MailKind } from './subject.ts'
 
 /**
  * The new part of a mail's text: without quoted text and without the signature, as a person would read it out. Where
  * it is not plain what is quoted, nothing is cut: what a person wrote must not be lost.
  * - A mail that answers nothing, or quotes nobody, keeps its `>` lines: they are its own.
+ * - Who says that the answers are below, or in red, wrote into the quote: then it stays.
  * - What is forwarded stays: it is what the mail is about.
  * - Where nothing would be left, it is the whole text.
  *
@@ -23,25 +18,30 @@ export function newPart(text: string, kind: MailKind): string {
   if (kind === 'forward') return text.trim()
   // The space is what makes two dashes a signature's (RFC 3676, section 4.3).
   const lines = text.split('\n').map((line) => (line === SIGNATURE ? line : line.trimEnd()))
-  const end = kind === 'reply' ? endOfNew(lines) : lines.findIndex(isForwardMark)
-  const [own, rest] = end === -1 ? [lines, []] : [lines.slice(0, end), lines.slice(end)]
-  const kept = withoutSignature(kind === 'reply' ? withoutQuotes(own) : own, kind)
-  const forwarded = isForwardMark(rest[0] ?? '') ? rest : []
-  return [...kept, ...forwarded].join('\n').trim() || text.trim()
+  const end = kind === 'reply' ? endOfNew(lines) : lines.findIndex((_, at) => isForwardMark(lines, at))
+  const own = end === -1 ? lines : lines.slice(0, end)
+  const kept = withoutSignature(kind === 'reply' ? withoutQuotes(own) : own, kind).join('\n')
+  if (end === -1) return kept.trim() || text.trim()
+  if (isForwardMark(lines, end)) return `${kept}\n${lines.slice(end).join('\n')}`.trim()
+  return (ANSWERED_BELOW.test(kept) ? '' : kept.trim()) || text.trim()
 }
+
+/** As people say it whose client marks no quotes. */
+const ANSWERED_BELOW =
+  /\b(?:below|in-?line|in (?:red|blue|green|colou?r)|unten|in rot|ci-dessous|abajo|abaixo|qui sotto|hieronder)\b/i
 
 const SIGNATURE = '-- '
 /** A signature whose mark lost its space on the way is no longer than signatures are. */
 const MAX_SIGNATURE = { lines: 6, length: 80 }
 const MAX_DEVICE = 100
+const MAX_BLOCK = 14
 
 /** Where what was written anew ends: at a quote that goes to the end, or at what is forwarded; -1 where nothing follows. */
 function endOfNew(lines: readonly string[]): number {
   const introductions = attributions(lines)
   return lines.findIndex((line, at) => {
-    if (isForwardMark(line) || isOriginalMark(line) || isHeaderBlock(lines, at)) return true
     const introduction = introductions.get(at)
-    if (!introduction) return false
+    if (!introduction) return isOriginalMark(line) || isHeaderBlock(lines, at) || isForwardMark(lines, at)
     const next = firstFilled(lines, at + introduction.lines)
     // Some clients do not mark what they quote; only what a machine wrote says that the rest is a quote.
     return next === undefined || (introduction.sure && !next.startsWith('>'))
@@ -50,20 +50,25 @@ function endOfNew(lines: readonly string[]): number {
 
 /** Without the lines that are marked, and those that say whose they are. */
 function withoutQuotes(lines: readonly string[]): string[] {
+  const isQuoted = (at: number) => firstFilled(lines, at)?.startsWith('>')
   // Some clients say within the quote whose it is.
-  if (attributions(lines.map((line) => line.replace(/^>+ ?/, ''))).size === 0) return [...lines]
+  const all = [...attributions(lines.map((line) => line.replace(/^>+ ?/, '')))]
+  const [start = lines.length] = all.find(([at, { lines: count }]) => isQuoted(at + count)) ?? []
   const kept = [...lines]
   for (const [at, { lines: count }] of attributions(lines)) {
-    if (firstFilled(lines, at + count)?.startsWith('>')) kept.fill('>', at, at + count)
+    if (isQuoted(at + count)) kept.fill('>', at, at + count)
   }
-  return kept.filter((line) => !line.startsWith('>'))
+  return kept.filter((line, at) => at < start || !line.startsWith('>'))
 }
 
-function isForwardMark(line: string): boolean {
-  const words = betweenDashes(line)
-  if (words) return FORWARDED_MESSAGE.some((each) => words.startsWith(each))
-  const colon = line.length < 80 && (line.endsWith(':') || line.endsWith('：'))
-  return colon && FORWARDED_BELOW.includes(line.slice(0, -1).trim().toLowerCase())
+/** The line that clients put above the headers of what they forward, between dashes or with a colon, in any language. */
+function isForwardMark(lines: readonly string[], at: number): boolean {
+  const line = lines[at] ?? ''
+  const isMark = betweenDashes(line) || (line.length < 80 && /[^:：\s]\s?[:：]$/.test(line))
+  if (!isMark || isOriginalMark(line)) return false
+  const next = indexOfFilled(lines, at + 1)
+  const below = lines.slice(next, next + MAX_BLOCK).map((each) => each.replace(/^>+ ?/, ''))
+  return headerFields(below, 0).size >= 3
 }
 
 function isOriginalMark(line: string): boolean {
@@ -84,7 +89,9 @@ function betweenDashes(line: string): string | undefined {
 
 function withoutSignature(lines: string[], kind: 'reply' | 'first'): string[] {
   const start = signatureStart(lines, kind)
-  const body = (start === -1 ? lines : lines.slice(0, start)).map((line) => line.trimEnd())
+  const postscript = lines.findIndex((line, at) => at > start && /^p\.? ?s\b/i.test(line))
+  const rest = postscript === -1 ? [] : lines.slice(postscript)
+  const body = (start === -1 ? lines : [...lines.slice(0, start), ...rest]).map((line) => line.trimEnd())
   const last = body.findLastIndex((line) => line !== '')
   if (isDeviceSignature(body[last] ?? '')) return body.slice(0, isRule(body[last - 1]) ? last - 1 : last)
   // Outlook draws a line of underscores between a reply and what it quotes.
@@ -116,6 +123,11 @@ function isRule(line: string | undefined): boolean {
 }
 
 function firstFilled(lines: readonly string[], from: number): string | undefined {
-  for (let at = from; at < lines.length; at++) if (lines[at]?.trim()) return lines[at]
-  return undefined
+  return lines[indexOfFilled(lines, from)]
+}
+
+function indexOfFilled(lines: readonly string[], from: number): number {
+  let at = from
+  while (at < lines.length && !lines[at]?.trim()) at++
+  return at
 }

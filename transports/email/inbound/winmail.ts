@@ -1,7 +1,14 @@
 import { detectMimeType } from 'nodemailer/lib/mime-funcs'
 import { defined } from '../../../src/lib/defined.ts'
-import { bareContentId, oneLine, type Part, partName } from './part.ts'
-import { ID, readTnef, type Tnef, TYPE, type Values } from './tnef.ts'
+
+/** An attachment or an inline image. */
+export type Part = {
+  name: string
+  type: string
+  contentId?: string
+  inline: boolean
+  content: Uint8Array
+}
 
 /** What a winmail.dat holds. Nothing in it is trusted. */
 export type Winmail = {
@@ -19,70 +26,240 @@ const UNKNOWN_TYPE = 'application/octet-stream'
 const MIME_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/
 /** Meetings, tasks and contacts say in properties of their own what no attachment holds. */
 const MAIL_CLASS = /^(IPM\.(Microsoft Mail\.)?Note\b|$)/i
-const MAX_PARTS = 1000
 const MAX_NAME = 1000
-/** Messages within messages. */
-const MAX_DEPTH = 8
-/** An embedded object begins with the id of its interface. */
-const INTERFACE_ID = 16
-/** The flag of an image that the HTML body shows ([MS-OXCMSG], section 2.2.2.18). */
-const RENDERED_IN_BODY = 4
 
 /** True for what Outlook wraps rich text and its attachments in. */
 export function isWinmail({ name, type }: Part): boolean {
   return TNEF_TYPE.test(type) || (type.toLowerCase() === UNKNOWN_TYPE && /^winmail\.dat$/i.test(name))
 }
 
-/** Reads what is in a winmail.dat. Undefined for anything else. Never throws. */
-export function readWinmail(bytes: Uint8Array, depth = 0): Winmail | undefined {
+/**
+ * Reads what is in a winmail.dat. Undefined for anything else. Never throws. The one package that reads TNEF has not been
+ * maintained since 2022, and those for RTF take minutes for hostile input.
+ */
+export function readWinmail(bytes: Uint8Array): Winmail | undefined {
   const tnef = readTnef(bytes)
   if (!tnef) return undefined
   const { message, attachments } = tnef
   const text = tnef.text(message, ID.body, ID.bodyText)
   const html = tnef.text(message, ID.html)
-  const messageClass = tnef.text(message, ID.messageClass, ID.class)
-  const read = attachments.map((values) => partsOf(tnef, values, depth))
-  const parts = read.flatMap((each) => each.parts)
+  const isMail = MAIL_CLASS.test(tnef.text(message, ID.messageClass, ID.class))
+  const parts = attachments.flatMap((values, index) => partOf(tnef, values, index) ?? [])
   return {
     text,
     html,
     isRtf: !text && !html && message.has(ID.rtf),
-    parts: parts.slice(0, MAX_PARTS).map((part, index) => ({ ...part, name: partName(part.name, index) })),
-    whole:
-      tnef.whole &&
-      MAIL_CLASS.test(messageClass) &&
-      parts.length <= MAX_PARTS &&
-      read.every(({ whole }) => whole),
+    parts,
+    whole: tnef.whole && isMail && parts.length === attachments.length,
   }
 }
 
-/** Nothing for a link to a file elsewhere. For a message its text and its attachments, without its headers. */
-function partsOf(tnef: Tnef, values: Values, depth: number): Pick<Winmail, 'parts' | 'whole'> {
-  const text = (...ids: number[]) => oneLine(tnef.text(values, ...ids).slice(0, MAX_NAME))
-  const name =
-    text(ID.attachLongFilename, ID.attachTransportFilename, ID.attachTitle) ||
-    text(ID.attachFilename, ID.displayName)
+/** Undefined for a link to a file elsewhere, for an object of another program, and for a message within the message. */
+function partOf(tnef: Tnef, values: Values, index: number): Part | undefined {
   const { type, bytes } = values.get(ID.attachData) ?? values.get(ID.attachContent) ?? {}
-  if (!bytes) return { parts: [], whole: false }
-  const content = type === TYPE.object ? bytes.subarray(INTERFACE_ID) : bytes
-  const inner = depth < MAX_DEPTH ? readWinmail(content, depth + 1) : undefined
-  if (inner) return { parts: [...bodyOf(inner, name), ...inner.parts], whole: false }
+  if (!bytes || type === TYPE.object) return undefined
+  const text = (...ids: number[]) => oneLine(tnef.text(values, ...ids).slice(0, MAX_NAME))
+  const names = [ID.attachLongFilename, ID.attachTransportFilename, ID.attachTitle, ID.attachFilename]
+  const name = partName(text(...names, ID.displayName), index)
   const mimeType = text(ID.attachMimeTag)
   const contentId = bareContentId(text(ID.attachContentId))
-  const flags = values.get(ID.attachFlags)?.bytes[0] ?? 0
-  const isHidden = Boolean(flags & RENDERED_IN_BODY) || values.get(ID.attachmentHidden)?.bytes[0] === 1
-  const part = {
+  return {
     name,
     type: MIME_TYPE.test(mimeType) ? mimeType.toLowerCase() : detectMimeType(name),
     ...defined({ contentId: contentId || undefined }),
-    inline: contentId !== '' && isHidden,
-    content,
+    inline: contentId !== '',
+    content: bytes,
   }
-  return { parts: [part], whole: true }
 }
 
-function bodyOf({ text, html }: Winmail, name: string): Part[] {
-  const [body, suffix, type] = html ? [html, 'html', 'text/html'] : [text, 'txt', 'text/plain']
-  if (!body) return []
-  return [{ name: `${name || 'message'}.${suffix}`, type, inline: false, content: Buffer.from(body) }]
+/** What a TNEF stream holds, as far as it can be read. Nothing in it is trusted. */
+type Tnef = {
+  message: Values
+  attachments: Values[]
+  /** False where bytes are missing or wrong: then this is what stood before that. */
+  whole: boolean
+  /** The first of these values that is a text with anything in it, else ''. */
+  text(values: Values, ...ids: number[]): string
+}
+
+/** Attributes and properties by their ids. */
+type Values = Map<number, { type: number; bytes: Buffer }>
+
+/** Attributes ([MS-OXTNEF], section 2.1.3.3), whose ids are longer than 16 bits, and properties ([MS-OXPROPS]). */
+const ID = {
+  messageClass: 0x00078008,
+  bodyText: 0x0002800c,
+  oemCodePage: 0x00069007,
+  messageProperties: 0x00069003,
+  attachRenderData: 0x00069002,
+  attachTitle: 0x00018010,
+  attachTransportFilename: 0x00069001,
+  attachContent: 0x0006800f,
+  attachProperties: 0x00069005,
+  class: 0x001a,
+  body: 0x1000,
+  rtf: 0x1009,
+  html: 0x1013,
+  displayName: 0x3001,
+  attachData: 0x3701,
+  attachFilename: 0x3704,
+  attachLongFilename: 0x3707,
+  attachMimeTag: 0x370e,
+  attachContentId: 0x3712,
+  internetCodePage: 0x3fde,
+}
+
+/** Types of properties ([MS-OXCDATA], section 2.11.1) whose values have a length of their own. */
+const TYPE = { object: 0x000d, string8: 0x001e, string: 0x001f, binary: 0x0102 }
+
+const SIGNATURE = 0x223e9f78
+const MAX_ATTACHMENTS = 1000
+const WANTED = new Set(Object.values(ID))
+const SIZED = new Set(Object.values(TYPE))
+/** Bytes that a value of each other type takes, padding included. */
+const SIZES = new Map([
+  ...[0x0002, 0x0003, 0x0004, 0x000a, 0x000b].map((type) => [type, 4] as const),
+  ...[0x0005, 0x0006, 0x0007, 0x0014, 0x0040].map((type) => [type, 8] as const),
+  [0x0048, 16],
+])
+const MULTIPLE = 0x1000
+const FIRST_NAMED = 0x8000
+
+/**
+ * Reads the Transport Neutral Encapsulation Format ([MS-OXTNEF]). Undefined for anything else. Never throws; takes time
+ * and memory in proportion to the input, whatever lengths and counts stand in it.
+ */
+function readTnef(input: Uint8Array): Tnef | undefined {
+  const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength)
+  if (bytes.length < 6 || bytes.readUInt32LE() !== SIGNATURE) return undefined
+  const message: Values = new Map()
+  const attachments: Values[] = []
+  const whole = readAttributes(bytes.subarray(6), message, attachments)
+  const oem = decoderOf(message.get(ID.oemCodePage)?.bytes) ?? new TextDecoder('windows-1252')
+  const ofHtml = decoderOf(message.get(ID.internetCodePage)?.bytes) ?? oem
+  const utf16 = new TextDecoder('utf-16le')
+  const decoded = (values: Values, id: number) => {
+    const { type, bytes } = values.get(id) ?? {}
+    const decoder = type === TYPE.string ? utf16 : id === ID.html ? ofHtml : oem
+    // Texts end with a NUL, or not.
+    return decoder.decode(bytes).split('\0', 1)[0] ?? ''
+  }
+  const text: Tnef['text'] = (values, ...ids) => ids.map((id) => decoded(values, id)).find(Boolean) ?? ''
+  return { message, attachments, whole, text }
+}
+
+/** Reads attribute by attribute; true where nothing was broken. */
+function readAttributes(bytes: Buffer, message: Values, attachments: Values[]): boolean {
+  const cursor = cursorOver(bytes)
+  let areSound = true
+  const isRead = isSound(() => {
+    while (!cursor.isAtEnd()) {
+      const isOfAttachment = cursor.take(1).readUInt8() === 2
+      const id = cursor.u32()
+      const data = cursor.take(cursor.u32())
+      // A checksum.
+      cursor.take(2)
+      if (isOfAttachment && (id === ID.attachRenderData || attachments.length === 0)) {
+        if (attachments.length === MAX_ATTACHMENTS) throw new RangeError('there are too many attachments')
+        attachments.push(new Map())
+      }
+      const values = (isOfAttachment && attachments.at(-1)) || message
+      if (id === ID.messageProperties || id === ID.attachProperties) {
+        areSound = isSound(() => readProperties(cursorOver(data), values)) && areSound
+      } else if (WANTED.has(id)) values.set(id, { type: TYPE.string8, bytes: data })
+    }
+  })
+  return isRead && areSound
+}
+
+/** A list of properties ([MS-OXTNEF], section 2.1.3.4). Each takes bytes or throws, so a count that lies does no harm. */
+function readProperties(cursor: Cursor, values: Values): void {
+  for (let left = cursor.u32(); left > 0; left--) readProperty(cursor, values)
+}
+
+function readProperty(cursor: Cursor, values: Values): void {
+  const type = cursor.u16()
+  const id = cursor.u16()
+  if (id >= FIRST_NAMED) {
+    // The GUID of its namespace, and a number or a name there.
+    cursor.take(16)
+    const isNumber = cursor.u32() === 0
+    const length = cursor.u32()
+    if (!isNumber) cursor.takePadded(length)
+  }
+  const base = type & ~MULTIPLE
+  const size = SIZES.get(base)
+  if (size === undefined && !SIZED.has(base)) throw new RangeError(`a property has the unknown type ${type}`)
+  const count = size === undefined || base !== type ? cursor.u32() : 1
+  for (let index = 0; index < count; index++) {
+    const bytes = size === undefined ? cursor.takePadded(cursor.u32()) : cursor.take(size)
+    if (WANTED.has(id) && base === type) values.set(id, { type, bytes })
+  }
+}
+
+type Cursor = ReturnType<typeof cursorOver>
+
+/** Reads little-endian data from the front. Every read throws a RangeError where fewer bytes are left. */
+function cursorOver(bytes: Buffer) {
+  let at = 0
+  const take = (length: number) => {
+    if (length > bytes.length - at) throw new RangeError(`${length} bytes at ${at} are more than there are`)
+    at += length
+    return bytes.subarray(at - length, at)
+  }
+  return {
+    isAtEnd: () => at >= bytes.length,
+    u16: () => take(2).readUInt16LE(),
+    u32: () => take(4).readUInt32LE(),
+    take,
+    /** Values end at a multiple of four bytes; the last one of a list may lack its padding. */
+    takePadded(length: number) {
+      const value = take(length)
+      at = Math.min(at + (-length & 3), bytes.length)
+      return value
+    },
+  }
+}
+
+/** False where `read` ran out of bytes, or into what it does not know. */
+function isSound(read: () => void): boolean {
+  try {
+    read()
+    return true
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
+/** Code pages whose charset has a name without their number. */
+const CHARSETS: Record<number, string> = {
+  ...{ 932: 'shift_jis', 936: 'gbk', 949: 'euc-kr', 950: 'big5', 20866: 'koi8-r', 65001: 'utf-8' },
+}
+
+/** Undefined where the code page is not known. */
+function decoderOf(codePage: Buffer | undefined): TextDecoder | undefined {
+  const number = codePage && codePage.length >= 4 ? codePage.readUInt32LE() : 0
+  // Code pages from 28591 on are the parts of ISO 8859.
+  const charset = number > 28590 ? `iso-8859-${number - 28590}` : `windows-${number}`
+  try {
+    return new TextDecoder(CHARSETS[number] ?? charset)
+  } catch {
+    return undefined
+  }
+}
+
+/** The name of the part at `index`, from what the mail says. A name is a label; a path in it is somebody's attempt. */
+export function partName(name: string, index: number): string {
+  return oneLine(name).replace(/^.*[\\/]/, '') || `part-${index + 1}`
+}
+
+/** Control characters in names and subjects must not reach a log line or a header of ours. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
+}
+
+/** A content id without its angle brackets. */
+export function bareContentId(id: string): string {
+  return id.replace(/^<|>$/g, '')
 }

@@ -22,22 +22,18 @@ const BYTES = 4 * 1024 * 1024
 type Listed = { uid: number; size: number; internalDate: number }
 
 /**
- * Fetches mails in order of UID, some at a time. Those that are gone and those before `floor` (Unix ms) are left out.
+ * Fetches mails in order of UID, some at a time. Those that are gone are left out.
  * Nothing on the server changes: the mails stay unseen.
  */
 export async function* fetchAll(
   connection: ImapConnection,
   uids: readonly number[],
-  floor: number,
   parts: FetchParts,
 ): AsyncGenerator<Incoming[]> {
   const { failures, maxSize } = parts
   for (const group of groupsOf(uids, failures)) {
     const listed = await blaming(parts, group, () => list(connection, group))
-    for (const batch of batchesOf(
-      listed.filter(({ internalDate }) => internalDate >= floor),
-      maxSize,
-    )) {
+    for (const batch of batchesOf(listed, maxSize)) {
       const mails = batch.map(({ uid }) => uid)
       const incoming = await blaming(parts, mails, () => fetchBatch(connection, batch, parts))
       for (const uid of mails) failures.delete(uid)

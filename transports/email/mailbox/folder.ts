@@ -19,6 +19,8 @@ export type FolderParts = {
   ingest: Ingest
   /** How long a mail may be undecided (ms). */
   patience: number
+  /** From when on mail is new (Unix ms). */
+  startedAt: number
   /** Called whenever mails were dealt with, and when the server answered that there are no more. */
   onProgress(aside: readonly Aside[]): void
 }
@@ -26,8 +28,9 @@ export type FolderParts = {
 /** What outlives a connection: failed fetches, and when mails that were set aside were tried last (Unix ms). */
 export type FolderMemory = { uidValidity: string; failures: Failures; tried: Map<number, number> }
 
+const DAY = 86_400_000
 /** A mail that was delivered late carries an earlier date than one read before it. */
-const OVERLAP = 2 * 86_400_000
+const OVERLAP = 2 * DAY
 /** Clocks differ, and the server's dates are whole seconds. */
 const SKEW = 300_000
 /** Without IDLE, looks come this often at least. */
@@ -46,7 +49,7 @@ export async function readFolder(
   stopped: AbortSignal,
 ): Promise<void> {
   const { client, closed, run } = connection
-  const { folder, options, deps, cursors, memory, patience } = parts
+  const { folder, options, deps, cursors, memory, patience, startedAt } = parts
   const { log, now } = deps
   const { since, after, quarantine, 'max-size': maxSize } = options
   const putAway = createPutAway({ folder, after, quarantine, log })
@@ -73,39 +76,32 @@ export async function readFolder(
       const aside = stored.aside.map((each) => ({ ...each, since: Math.min(each.since, now()) }))
       return { ...stored, aside }
     }
-    if (stored) return reconcile(stored)
-    const first = { uidValidity, ...(await startOf()), aside: [] }
+    if (stored) {
+      log.warn(
+        { folder, was: stored.uidValidity, is: uidValidity },
+        'the folder was renumbered; reading anew',
+      )
+    }
+    // The server's dates are whole seconds.
+    const started =
+      since === 'now' ? Math.floor(startedAt / 1000) * 1000 : since === 'all' ? 0 : Date.parse(since)
+    const { newest, floor } = stored ?? { newest: started, floor: started }
+    const from = stored ? Math.max(floor - SKEW, newest - OVERLAP) : started
+    const first = { uidValidity, uid: await uidBefore(from), newest, floor, aside: [] }
     await cursors.save(first)
     return first
   }
 
-  const startOf = async () => {
-    if (since === 'all') return { uid: 0, newest: 0, floor: 0 }
-    if (since === 'now') return { uid: uidNext - 1, newest: now(), floor: now() }
-    const floor = Date.parse(since)
-    const [oldest = uidNext] = await search({ since: new Date(floor) })
-    return { uid: oldest - 1, newest: floor, floor }
-  }
-
-  /**
-   * Takes what came lately and is not known by its key, then stands at the folder's end. What was set aside is among
-   * it, as its key was not noted. Until it is through, the old cursor stands: interrupted, it begins again.
-   */
-  const reconcile = async (stored: Cursor): Promise<Cursor> => {
-    const was = stored.uidValidity
-    log.warn({ folder, was, is: uidValidity }, 'the folder was renumbered; reconciling by Message-ID')
-    const floor = Math.max(stored.floor - SKEW, stored.newest - OVERLAP)
-    // SEARCH knows days only, in the server's time zone; the exact time is compared below.
-    const uids = await search({ since: new Date(Math.max(0, floor - 86_400_000)) })
-    let cursor: Cursor = { ...stored, uidValidity, uid: 0, aside: [] }
-    const keys: string[] = []
-    for await (const [batch, results] of takeAll(uids, cursor, { floor, known: cursors.recent() })) {
-      cursor = behind(cursor, batch, results, now())
-      keys.push(...keysOf(results))
-    }
-    cursor = { ...cursor, uid: Math.max(uidNext - 1, uids.at(-1) ?? 0) }
-    await cursors.save(cursor, keys)
-    return cursor
+  /** The last UID before the first mail that came at this time or later (Unix ms). What is known by its key is taken once. */
+  const uidBefore = async (time: number): Promise<number> => {
+    if (time <= 0) return 0
+    // SEARCH knows days only, in the server's time zone.
+    const [oldest] = await search({ since: new Date(Math.max(0, time - DAY)) })
+    if (oldest === undefined) return uidNext - 1
+    const query = { uid: true, internalDate: true }
+    const dated = await run(() => client.fetchAll(`${oldest}:*`, query, { uid: true }))
+    const first = dated.find(({ internalDate = 0 }) => +new Date(internalDate) >= time)
+    return (first?.uid ?? uidNext) - 1
   }
 
   /** Sets aside what failed alone too often, so that what stands behind it is read. It is named, and tried again. */
@@ -146,9 +142,9 @@ export async function readFolder(
     for (const uid of [...waiting, ...last]) memory.tried.set(uid, now())
     const gone = new Set([...waiting, ...last])
     const uids = [...waiting, ...(isFull(cursor) ? [] : await newUids(cursor)), ...last]
-    for await (const [batch, results] of takeAll(uids, cursor, { floor: 0, known: new Set() })) {
+    for await (const [batch, results] of takeAll(uids, cursor)) {
       cursor = behind(cursor, batch, results, now())
-      await cursors.save(cursor, keysOf(results))
+      await cursors.save(cursor)
       for (const { uid } of batch) gone.delete(uid)
       if (!isFull(cursor)) continue
       log.warn({ folder, uid: cursor.uid }, 'too many mails are set aside; those after this UID wait')
@@ -178,19 +174,15 @@ export async function readFolder(
    * Deals with mails batch by batch, in order. Yields a batch when every mail of it is durable and moved away as
    * configured. Rejects when `signal` aborts.
    */
-  async function* takeAll(
-    uids: number[],
-    { aside }: Cursor,
-    { floor, known }: { floor: number; known: ReadonlySet<string> },
-  ): AsyncGenerator<[Incoming[], Ingested[]]> {
+  async function* takeAll(uids: number[], { aside }: Cursor): AsyncGenerator<[Incoming[], Ingested[]]> {
     const undecided = aside.filter(({ unfetchable }) => !unfetchable)
     const begun = new Map(undecided.map((each) => [each.uid, each.since]))
     const waited = (uid: number) => now() - (begun.get(uid) ?? now())
     const fetching = { folder, maxSize, failures: memory.failures }
-    for await (const batch of fetchAll(connection, uids, floor, fetching)) {
+    for await (const batch of fetchAll(connection, uids, fetching)) {
       // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
       signal.throwIfAborted()
-      const results = await parts.ingest(batch, { known, waited, signal })
+      const results = await parts.ingest(batch, { waited, signal })
       await putAway(connection, batch, results)
       parts.onProgress(aside)
       yield [batch, results]
@@ -210,6 +202,10 @@ export async function readFolder(
     client.idle().catch((error) => log.debug({ folder, err: error }, 'IDLE ended'))
     const due = Math.min(...cursor.aside.map(dueAt)) - now()
     await pause(Math.min(sweep, Math.max(0, due)), AbortSignal.any([signal, nap.signal]))
+    if (nap.signal.aborted || signal.aborted) continue
+    // Of a folder that was deleted and made anew the old one is still open, and silent; STATUS tells of that one too.
+    const seen = await run(() => client.mailboxOpen(folder, { readOnly }))
+    if (String(seen.uidValidity) !== uidValidity) throw new Error(`${folder} was made anew`)
   }
   if (!stopped.aborted) throw closed.reason
 }
@@ -236,8 +232,4 @@ function behind(cursor: Cursor, batch: Incoming[], results: readonly Ingested[],
 
 function inOrder(aside: Aside[]): Aside[] {
   return aside.toSorted((a, b) => a.uid - b.uid)
-}
-
-function keysOf(results: readonly Ingested[]): string[] {
-  return results.flatMap(({ key }) => key || [])
 }

@@ -14,7 +14,7 @@ export type ImapConnection = {
    * long while they run; imapflow itself waits for ever on a connection that died just as it began to IDLE.
    */
   run<T>(commands: (client: ImapFlow) => Promise<T>): Promise<T>
-  end(): Promise<void>
+  end(): void
 }
 
 /** Opens one more connection to the mailbox's server. Rejects where it cannot log in. */
@@ -25,9 +25,11 @@ const ANSWER_TIMEOUT = 60_000
 /** A connection that nobody uses may be silent for this long: a batch of mails waits for the DNS or the store. */
 const SILENCE = 600_000
 const CONNECT_TIMEOUT = 30_000
-const LOGOUT_TIMEOUT = 2000
 
-/** Makes the function that connects and logs in. It does no I/O itself. */
+/**
+ * Makes the function that connects and logs in. It does no I/O itself. `imapflow` is pinned at 2.1.2, as newer ones depend
+ * on versions that the registry does not have.
+ */
 export function imapConnector(
   server: ServerOptions,
   tokens: TokenSource | undefined,
@@ -100,7 +102,7 @@ async function open(
         clearInterval(watchdog)
       }
     },
-    end: () => end(client),
+    end: () => client.close(),
   }
 }
 
@@ -121,18 +123,6 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController): NodeJS
 /** The TLS settings of a server, for IMAP and SMTP alike. */
 export async function tlsOptions(server: ServerOptions): Promise<ConnectionOptions> {
   return { minVersion: 'TLSv1.2', ...(server.ca ? { ca: await readFile(server.ca) } : {}) }
-}
-
-async function end(client: ImapFlow): Promise<void> {
-  const late = setTimeout(() => client.close(), LOGOUT_TIMEOUT)
-  try {
-    await client.logout()
-  } catch {
-    // The connection is already gone; there is nothing left to say goodbye to.
-  } finally {
-    clearTimeout(late)
-    client.close()
-  }
 }
 
 /** imapflow says "Command failed"; what the server said stands beside it. */

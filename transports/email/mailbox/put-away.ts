@@ -12,7 +12,7 @@ export type PutAway = (
   results: readonly Ingested[],
 ) => Promise<void>
 
-const DONE = new Set<Ingested['outcome']>(['accepted', 'known', 'bounce', 'receipt'])
+const DONE = new Set<Ingested['outcome']>(['accepted', 'bounce'])
 
 /**
  * A folder to move to that is missing is made. What the server refuses (a quota, a right) is logged, and the mail

@@ -46,6 +46,7 @@ export function createReader(parts: {
   const stopping = new AbortController()
   const states = new Map<string, FolderState>()
   let running: Promise<void> | undefined
+  let startedAt = 0
 
   const run = async () => {
     const { leases } = deps
@@ -78,7 +79,7 @@ export function createReader(parts: {
       try {
         // The cursor is read again for each connection: it says how far the last one came.
         const cursors = createCursorStore(deps.kv, gateway, folder, lease.token)
-        const parts = { folder, options, deps, cursors, memory, ingest, patience, onProgress }
+        const parts = { folder, options, deps, cursors, memory, ingest, patience, startedAt, onProgress }
         await readOnce(parts, signal)
       } catch (error) {
         if (signal.aborted) return
@@ -97,12 +98,13 @@ export function createReader(parts: {
     try {
       await readFolder(connection, folder, signal)
     } finally {
-      await connection.end()
+      connection.end()
     }
   }
 
   return {
     start() {
+      startedAt ||= now()
       running ??= run()
     },
     async stop() {
@@ -125,16 +127,12 @@ export function createReader(parts: {
   }
 }
 
-/** What was set aside, for people: each mail that cannot be fetched, and how many are undecided. */
+/** The mails that were set aside, for people. */
 function asideIn(states: ReadonlyMap<string, FolderState>): string[] {
-  const all = [...states].flatMap(([folder, { aside }]) => aside.map((each) => ({ ...each, folder })))
-  const unfetchable = all.filter((each) => each.unfetchable)
-  const named = unfetchable.slice(0, 10).map(({ folder, uid }) => `mail ${uid} of ${folder}`)
-  const undecided = all.length - unfetchable.length
-  return [
-    ...(unfetchable.length > 0
-      ? [`set aside, cannot be fetched: ${unfetchable.length} (${named.join(', ')})`]
-      : []),
-    ...(undecided > 0 ? [`set aside while their sender cannot be told: ${undecided}`] : []),
-  ]
+  const why = ({ unfetchable }: Aside) =>
+    unfetchable ? 'cannot be fetched' : 'its sender cannot be told yet'
+  const all = [...states].flatMap(([folder, { aside }]) =>
+    aside.map((each) => `mail ${each.uid} of ${folder} (${why(each)})`),
+  )
+  return all.length > 0 ? [`set aside: ${all.length}: ${all.slice(0, 10).join(', ')}`] : []
 }

@@ -19,7 +19,7 @@ export function createSentFolder(
     try {
       return await work(run)
     } finally {
-      await end()
+      end()
     }
   }
   return {

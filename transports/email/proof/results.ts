@@ -1,5 +1,4 @@
 import { domainToASCII } from 'node:url'
-import type { ARCChainEntry } from 'mailauth'
 
 /** One statement of an Authentication-Results header: `dkim=pass (good) header.d=example.net`. */
 export type MethodResult = {
@@ -36,28 +35,6 @@ export function parseAuthenticationResults(value: string): AuthenticationResults
     results.push({ method: method.replace(/\/\d+$/, ''), result: result.toLowerCase(), properties, comments })
   }
   return { host: host.toLowerCase(), results }
-}
-
-/**
- * Whether forwarders that are trusted saw proof that the mail came from `domain`, before they changed it: mailing
- * lists and forwarding break DKIM and SPF of honest mail, and ARC (RFC 8617) is how they say so. `chain` is a chain
- * that was verified as a whole. Every one of its sealers must be in `trusted`, since each could have made up what
- * stands below it.
- */
-export function provenBeforeForwarding(
-  chain: readonly ARCChainEntry[],
-  trusted: ReadonlySet<string>,
-  domain: string,
-): boolean {
-  const sealers = chain.map((entry) => String(entry['arc-seal']?.parsed?.d?.value ?? '').toLowerCase())
-  if (sealers.length === 0 || !sealers.every((sealer) => trusted.has(sealer))) return false
-  // The first of them saw the mail as it was sent. A From that was written anew after it is not what it vouched for.
-  const original = String(chain[0]?.['arc-authentication-results']?.original ?? '')
-  const value = /^[^:;]*:\s*i\s*=\s*1\s*;(.*)$/is.exec(original)?.[1] ?? ''
-  const found = parseAuthenticationResults(value)?.results.filter(({ method }) => method === 'dmarc') ?? []
-  const isProof = ({ result, properties }: MethodResult) =>
-    result === 'pass' && domainOf(properties.get('header.from') ?? '') === domain
-  return found.length > 0 && found.every(isProof)
 }
 
 /** The domain of an address, or a domain, in the one form in which domains are compared; '' where it is none. */
@@ -114,32 +91,11 @@ function statementsIn(text: string): Statement[] | undefined {
   return pieces && all
 }
 
+/** A comment (one may stand within another), a quoted string, or a character by itself. */
+const PIECE = /\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)|"(?:[^"\\]|\\.)*"|[^()"]/gs
+
 /** Comments and quoted strings as they are, and every other character by itself. Undefined where one is not closed. */
 function piecesOf(text: string): string[] | undefined {
-  const pieces: string[] = []
-  for (let at = 0; at < text.length; ) {
-    const end = text[at] === '(' ? endOfComment(text, at) : text[at] === '"' ? endOfQuote(text, at) : at + 1
-    if (end === undefined || text[at] === ')') return undefined
-    pieces.push(text.slice(at, end))
-    at = end
-  }
-  return pieces
-}
-
-function endOfQuote(text: string, start: number): number | undefined {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === '"') return at + 1
-  }
-  return undefined
-}
-
-function endOfComment(text: string, start: number): number | undefined {
-  let depth = 0
-  for (let at = start; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === '(') depth++
-    else if (text[at] === ')' && --depth === 0) return at + 1
-  }
-  return undefined
+  const pieces = text.match(PIECE) ?? []
+  return pieces.join('').length === text.length ? pieces : undefined
 }

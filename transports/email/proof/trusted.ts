@@ -73,25 +73,18 @@ function openIn(claim: Claim, own: Claim['signatures']): string | undefined {
   return own.map(({ covered }) => leftOpen(claim, covered)).find(Boolean)
 }
 
-/** The headers of `host`. Undefined where one of them does not follow the grammar. */
+/** The headers of `host`. Undefined where one of them, or what stands in their place, does not follow the grammar. */
 function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undefined {
   const found: AuthenticationResults[] = []
   for (const { key, value } of mail.headers) {
     if (key === 'received' && found.length > 0) break
     if (key !== 'authentication-results') continue
     const parsed = parseAuthenticationResults(value)
-    if (!parsed && startsWith(value, host)) return undefined
-    if (parsed?.host !== host) break
+    if (!parsed) return undefined
+    if (parsed.host !== host) break
     found.push(parsed)
   }
   return found
-}
-
-function startsWith(value: string, host: string): boolean {
-  return value
-    .replaceAll(/^(?:\s|"|\([^()]*\))+/g, '')
-    .toLowerCase()
-    .startsWith(host)
 }
 
 function illegible({ headers }: Claim, host: string): Identity {

@@ -1,23 +1,48 @@
 import { hostname } from 'node:os'
-import type { ARCResult, DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
+import type { DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
+import { reasonOf } from '../../../src/core/errors.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { lowerCase } from '../inbound/parse.ts'
-import { type Claim, type Covered, leftOpen, unsignedHeaders, type Verdict } from './claim.ts'
+import { lowerCase, type Mail } from '../inbound/parse.ts'
+import { type Claim, type Covered, leftOpen, readClaim, unsignedHeaders, type Verdict } from './claim.ts'
 import { isTemporary, oneTimeResolver } from './dns.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
-import { domainOf, provenBeforeForwarding } from './results.ts'
+import { domainOf } from './results.ts'
+import { trustedResult } from './trusted.ts'
+
+/** Tells who wrote a mail; `raw` is the mail as it came. Never throws. */
+export type VerifyIdentity = (mail: Mail, raw: Buffer) => Promise<Verdict>
 
 /**
- * Verifies DKIM, SPF, DMARC and ARC of a mail with one author. It passes only where its whole body is proven, and the
- * address that is shown is the one that was verified. Of a claim in doubt nothing is proven, and the policy of the
- * domain decides.
+ * `off`: no mail is verified. With `trust` the Authentication-Results (RFC 8601) of that host are believed.
+ * Else DKIM, SPF and DMARC are verified here, with what the Received headers of own servers say of the sender.
+ * A mail passes only where its whole body is proven, where the address that is shown is the one that was verified, and
+ * where its headers are read here as they are read by whoever verifies them. Of a claim in doubt nothing is proven, and
+ * the policy of the domain decides.
+ *
+ * The parts of mailauth are called one by one. Its `authenticate` lets signatures count for DMARC that leave the end of
+ * the body open, believes a Received header further down where the topmost has no address, and takes the envelope's
+ * sender from the last Return-Path, which may be the sender's own.
  */
-export async function verifySender(claim: Claim, options: Asking): Promise<Verdict> {
-  return decide(await gather(claim, options), oneTimeResolver(options.resolver))
+export function createIdentityCheck(options: {
+  authentication: 'require' | 'prefer' | 'off'
+  trust: string | undefined
+  resolver: DNSResolver
+}): VerifyIdentity {
+  const { authentication, trust, resolver } = options
+  return async (mail, raw) => {
+    if (authentication === 'off') return { identity: { result: 'none', by: 'off', detail: 'not verified' } }
+    try {
+      const claim = readClaim(mail, raw)
+      if (!claim)
+        return { identity: { result: 'fail', by: 'from', detail: 'there is not exactly one sender' } }
+      if (trust) return { identity: trustedResult(claim, trust) }
+      return await decide(await gather(claim, resolver), oneTimeResolver(resolver))
+    } catch (error) {
+      // It may pass, or be the mail's own fault, by which it is not let in.
+      return { identity: { result: 'fail', by: 'error', detail: reasonOf(error) }, undecided: true }
+    }
+  }
 }
-
-/** `sealers`: the domains whose ARC seals are believed. */
-type Asking = { resolver: DNSResolver; sealers: ReadonlySet<string> }
 
 /** What was found out about a mail. */
 type Evidence = {
@@ -31,15 +56,13 @@ type Evidence = {
   /** Undefined where it could not be evaluated. */
   sent: SPFResult | undefined
   hop: LastHop
-  /** The seals of trusted forwarders who say that they saw proof; of others they are not looked at. */
-  sealed: ARCResult | undefined
   policy: DMARCResult | undefined
 }
 
-async function gather(claim: Claim, { resolver, sealers }: Asking): Promise<Evidence> {
+async function gather(claim: Claim, resolver: DNSResolver): Promise<Evidence> {
   // Loaded by the first mail that needs it: a quarter of a second and 30 MB that `trust` and `off` do without.
-  const { arc, dkimVerify, dmarc, spf } = await import('mailauth')
-  const { address, domain, mail, raw } = claim
+  const { dkimVerify, dmarc, spf } = await import('mailauth')
+  const { address, mail, raw } = claim
   // Each question has time of its own: slow keys must not keep from view that the domain has such mail refused.
   const asked = () => oneTimeResolver(resolver)
   // What proves nothing is not verified: its signatures may be many, and long to compute.
@@ -53,26 +76,22 @@ async function gather(claim: Claim, { resolver, sealers }: Asking): Promise<Evid
   const { client, sender } = hop
   const isKnown = client && sender !== undefined
   const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver: asked() }) : undefined
-  const chain = believed?.arc?.chain || undefined
-  const isVouched = chain && provenBeforeForwarding(chain, sealers, domain)
-  const sealed = isVouched ? await arc({ ...believed?.arc, chain }, { resolver: asked() }) : undefined
   const policy = await dmarc({
     headerFrom: [address],
     spfDomains: sent?.status.result === 'pass' ? [sent.domain] : [],
     dkimDomains: signatures.filter(hasPassed).map(({ id = '', signingDomain = '', status }) => ({
       ...{ id, domain: signingDomain, aligned: status.aligned ?? false },
     })),
-    ...defined({ arcResult: sealed }),
     resolver: asked(),
   })
-  return { claim, doubt, signatures, open, sent, hop, sealed, policy: policy || undefined }
+  return { claim, doubt, signatures, open, sent, hop, policy: policy || undefined }
 }
 
 async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdict> {
   const { doubt, policy, sent } = evidence
   const detail = detailOf(evidence)
   const proof = proofIn(evidence)
-  const unsigned = proof ? unsignedIn(evidence, proof) : undefined
+  const unsigned = proof ? unsignedIn(evidence) : undefined
   if (proof) return { identity: { result: 'pass', by: proof, detail, ...defined({ unsigned }) } }
   // Mail whose domain cannot be named is nobody's (RFC 9989, section 11.5).
   if (!policy) {
@@ -118,11 +137,9 @@ function isAuthors(signature: DKIMResult): boolean {
   return hasPassed(signature) && Boolean(signature.status.aligned)
 }
 
-function proofIn({ claim, signatures, sent, sealed, policy }: Evidence): string | undefined {
+function proofIn({ claim, signatures, sent, policy }: Evidence): string | undefined {
   const found = policy?.status.result
   if (found === 'pass') return 'dmarc'
-  const isSealed = sealed?.status.result === 'pass' && sealed.signature && isWhole(sealed.signature, claim)
-  if (isSealed) return 'arc'
   if (!policy || found === 'fail') return undefined
   // Without a record of the domain, or without its answer: then only what the strictest record would let pass.
   const passed = signatures.filter(hasPassed)
@@ -134,30 +151,22 @@ function proofIn({ claim, signatures, sent, sealed, policy }: Evidence): string 
 }
 
 /** What a signature leaves out, where nothing else vouches for the whole mail, as the server does that SPF allows to send it. */
-function unsignedIn({ claim, signatures, sent, sealed, policy }: Evidence, proof: string) {
+function unsignedIn({ claim, signatures, sent, policy }: Evidence): string[] | undefined {
   const isSent = sent && hasPassed(sent)
   if (isSent && (policy?.alignment?.spf.result || domainOf(sent.domain) === claim.domain)) return undefined
-  const seal = proof === 'arc' && sealed?.signature ? [sealed.signature] : signatures.filter(isAuthors)
-  const unsigned = unsignedHeaders(claim, seal.map(namesCovered))
+  const unsigned = unsignedHeaders(claim, signatures.filter(isAuthors).map(namesCovered))
   return unsigned.length > 0 ? unsigned : undefined
 }
 
 /** True where a look-up failed that might have proven the sender. Others are of no account: anybody can make one fail. */
-function isUndecided({ claim, signatures, sent, sealed, policy }: Evidence): boolean {
+function isUndecided({ claim, signatures, sent, policy }: Evidence): boolean {
   if (policy?.status.result === 'temperror') return true
   const failed = (status: { result: string }) => status.result === 'temperror'
   const domain = policy?.domain ?? claim.domain
   return (
     signatures.some(({ status }) => failed(status) && status.aligned) ||
-    (sealed !== undefined && couldNotTell(sealed)) ||
     (sent !== undefined && failed(sent.status) && isWithin(sent.domain, domain))
   )
-}
-
-/** The library has a comment for each failure that lasts. */
-function couldNotTell({ status, signature }: ARCResult): boolean {
-  const isMissing = status.result === 'fail' && status.comment === undefined
-  return isMissing || Boolean(signature && signature.status.result === 'temperror')
 }
 
 /**
@@ -192,14 +201,7 @@ function isWithin(domain: string, parent: string): boolean {
   return name === parent || name.endsWith(`.${parent}`)
 }
 
-function detailOf({ policy, sent, sealed, doubt, open }: Evidence): string {
-  return [
-    policy?.info ?? 'dmarc=none',
-    sent && `spf=${sent.status.result}`,
-    sealed && hasPassed(sealed) && 'arc=pass',
-    doubt,
-    open,
-  ]
-    .filter(Boolean)
-    .join('; ')
+function detailOf({ policy, sent, doubt, open }: Evidence): string {
+  const spf = sent && `spf=${sent.status.result}`
+  return [policy?.info ?? 'dmarc=none', spf, doubt, open].filter(Boolean).join('; ')
 }
