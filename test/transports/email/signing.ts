@@ -9,7 +9,7 @@ const pair = generateKeyPairSync('rsa', {
   publicKeyEncoding: { type: 'spki', format: 'der' },
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
-export const { privateKey } = pair
+const { privateKey } = pair
 const KEY = `v=DKIM1; k=rsa; p=${pair.publicKey.toString('base64')}`
 
 /** example.net signs and asks to reject the rest, evil.example signs anything, loose.example asks for nothing. */
