@@ -75,7 +75,7 @@ export function createGapFill(
   const { now, log } = deps
   if (options['fill-gaps'] === 'off') return undefined
   const reach = Math.min(options['fill-gaps'], KEPT)
-  const memory = createGapMemory(deps, wholeUntil)
+  const memory = createGapMemory(deps, wholeUntil, reach)
   const gaps = new Map<Channel, Gap>()
   const underWay = new Set<Written>()
   const nextCall = createTokenBucket(CALLS, now)

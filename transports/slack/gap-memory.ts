@@ -54,19 +54,17 @@ const channelSchema = z.object({
   active: z.record(z.string(), z.number()).default({}),
 })
 
-/** `whole`: until when everything was taken; undefined until that is known. */
+/** `whole`: until when everything was taken; undefined until that is known. `reach`: how far back is read (ms). */
 export function createGapMemory(
   { kv, gateway, log }: Pick<TransportDeps, 'kv' | 'gateway' | 'log'>,
   whole: () => number | undefined,
+  reach: number,
 ): GapMemory {
   const seen = `slack/${gateway}/seen/`
   const wholes = `slack/${gateway}/whole/`
   const own = wholes + randomUUID()
   const channels = new Map<string, Channel>()
   const dirty = new Set<Channel>()
-  /** What other daemons noted, perhaps before they died: forgotten once all of that has been read. */
-  let others: string[] = []
-  let since = 0
   let saved: number | undefined
 
   const find = (team: string, id: string, { all, first }: Pick<Channel, 'all' | 'first'>): Channel => {
@@ -103,13 +101,12 @@ export function createGapMemory(
     const changed = [...dirty]
     dirty.clear()
     const until = whole()
-    const settled = until !== undefined && until > since ? others.splice(0) : []
     try {
       await Promise.all(changed.map(write))
       if (until === undefined) return
-      if (until !== saved) await kv.set(own, until, { ttl: KEPT })
+      // That of a daemon that is gone says nothing more once it is out of reach.
+      if (until !== saved) await kv.set(own, until, { ttl: reach })
       saved = until
-      for (const key of settled) await kv.delete(key)
     } catch (error) {
       for (const channel of changed) dirty.add(channel)
       saveIn(SAVE)
@@ -139,9 +136,7 @@ export function createGapMemory(
       await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
       const keys = (await kv.list(wholes, 100)).filter((key) => key !== own)
       const untils = await Promise.all(keys.map((key) => kv.get(key)))
-      others = keys
-      since = Math.min(...untils.map((each) => z.number().catch(0).parse(each?.value)))
-      return since
+      return Math.min(...untils.map((each) => z.number().catch(0).parse(each?.value)))
     },
     saveSoon: () => saveIn(SAVE_NEW),
     stop: save,

@@ -56,27 +56,21 @@ export type ViewPlace = z.infer<typeof placeSchema>
 /** Who has the modal open, and the installation that it is of. */
 export type Viewer = { user: string; workspace: Pick<Workspace, 'team' | 'token'> }
 
-/** https://docs.slack.dev/reference/views/modal-views */
-const LONGEST = 3000
-
 /**
  * The `private_metadata` of a modal: the skill's own, and where the modal was opened, which Slack does not say. What is
  * sent from the modal is answered there and sees the conversation there, so the place is sealed for this user with the
- * bot token: a skill could name any. Without a place it is the skill's own alone. Throws `send_rejected` where it is
- * longer than Slack takes.
+ * bot token: a skill could name any. Without a place it is the skill's own alone. Throws `send_rejected` where that is
+ * no text.
  */
 export function sealMetadata(
   own: unknown,
   place: ViewPlace | undefined,
   { gateway, ...viewer }: Viewer & { gateway: string },
 ): string {
-  const reject = (reason: string) =>
-    new TriviumError('send_rejected', { gateway, reason: `private_metadata of the view: ${reason}` })
-  if (own !== undefined && typeof own !== 'string') throw reject('expected a text')
-  const text = place === undefined ? (own ?? '') : sealed(own, place, viewer)
-  if (text.length <= LONGEST) return text
-  const taken = text.length - (own?.length ?? 0)
-  throw reject(`it has ${own?.length} characters, and there is room for ${LONGEST - taken}`)
+  if (own !== undefined && typeof own !== 'string') {
+    throw new TriviumError('send_rejected', { gateway, reason: 'private_metadata of the view is no text' })
+  }
+  return place === undefined ? (own ?? '') : sealed(own, place, viewer)
 }
 
 /**

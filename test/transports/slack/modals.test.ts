@@ -68,14 +68,6 @@ test('a modal whose skill names another place is answered to who submits it, in 
   assert.equal(genuine.conversation, 'slack:T0TEAM:D9BOSS:1600000000.000001')
 })
 
-test('a modal with more of its own than Slack takes is refused, with how much there is room for', async () => {
-  const long = { data: { view: { ...view, private_metadata: 'x'.repeat(2990) } } }
-  await assert.rejects(
-    transport.send(replyTo(await clicked(), '', long)),
-    /2990 characters, and there is room for 28\d\d/,
-  )
-})
-
 test('a modal has no button that decides an approval', async () => {
   const { data } = await clicked({
     ...{ channel: {}, message: {}, container: { type: 'view', view_id: 'V1' } },
