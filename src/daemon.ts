@@ -14,7 +14,6 @@ import type { Store } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalButtons } from './daemon/approval-buttons.ts'
-import { recordApprovals } from './daemon/approval-events.ts'
 import { createApprovalPage } from './daemon/approval-page.ts'
 import { createDurableParts } from './daemon/assistant.ts'
 import { createControlServer } from './daemon/control-server.ts'
@@ -25,7 +24,7 @@ import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator, type Operator } from './daemon/operator.ts'
 import { createRoadWorkers } from './daemon/road-workers.ts'
 import { createRoads } from './daemon/roads.ts'
-import { createTranscript, skillOfReply } from './daemon/transcript.ts'
+import { createTranscript, recordApprovals, skillOfReply } from './daemon/transcript.ts'
 import { workbenchDirOf } from './daemon/workbench-service.ts'
 import { resumeDispatch } from './gateway/dispatch.ts'
 import {
@@ -131,12 +130,13 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     store,
     dataDir,
     now,
+    noted: recordApprovals(logs, log),
     async resume(approval) {
       await buttons.decided(approval)
       if (approval.message) await resumeDispatch(store, approval.message, approval.id)
     },
   })
-  const approvals = recordApprovals(runtime.approvals, logs, log)
+  const { approvals } = runtime
   const page = createApprovalPage({ kv: store.kv, approvals, callerAs: access.callerAs })
   const durable = createDurableParts({
     store,
@@ -155,7 +155,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   })
   const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
-    services: { ...roads.services, ...runtime, ...durable.services, approvals },
+    services: { ...roads.services, ...runtime, ...durable.services },
     globals: runtime.globals,
     skills: [...builtInSkills, approvalClick(approvals)],
     middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),

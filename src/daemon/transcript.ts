@@ -1,8 +1,10 @@
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
+import type { Approval } from '../core/services.ts'
 import type { Reply } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
+import type { ApprovalEvent } from '../skills/approvals/approval-service.ts'
 import type { Logs } from '../state/logs/logs.ts'
 
 /** Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) for every chat-like gateway. */
@@ -64,4 +66,16 @@ export function skillOfReply(
   if (inReplyTo === undefined || !key.startsWith(`${inReplyTo}:`)) return undefined
   const name = key.slice(inReplyTo.length + 1, key.lastIndexOf(':'))
   return routes.find((route) => route.name === name)?.skill
+}
+
+/** Notes in events.jsonl what becomes of approvals. Never throws. */
+export function recordApprovals(logs: Pick<Logs, 'event'>, log: Log) {
+  return async (event: ApprovalEvent, { id: approval, message, ...rest }: Approval): Promise<void> => {
+    const { skill, title, status, decidedBy: by } = rest
+    const about = defined({ channel: message?.gateway, messageId: message?.id, by })
+    const what = status === 'pending' ? { title } : { status }
+    await logs.event({ event, ...about, approval, skill, ...what }).catch((err: unknown) => {
+      log.error({ err, event }, 'the event log could not be written')
+    })
+  }
 }

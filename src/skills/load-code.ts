@@ -21,10 +21,10 @@ const skillShape = z.object({
   run: z.custom<Skill['run']>((value) => typeof value === 'function', 'must be a function'),
 })
 
-/** Imports a code skill: the default export of its module, or the export `skill`. Throws where it is not one. */
+/** Imports a code skill: the default export of its module. Throws where it is not one. */
 export async function loadCodeSkill(found: FoundSkill, importer: FreshImporter): Promise<Skill> {
   const module = await importer.load(found.path).catch((error) => throwWithPlace(error, found.path))
-  const exported = module.default ?? module.skill
+  const exported = module.default
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Approval } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
-import { createApprovalService } from './approvals/approval-service.ts'
+import { type ApprovalEvent, createApprovalService } from './approvals/approval-service.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/session-service.ts'
 import { createMemoryBackend, createSharedBackend, type MemoryEntry } from './state/backends.ts'
@@ -23,11 +23,13 @@ export type RuntimeServiceOptions = {
    * approval. Without it, dispatched invocations that need an approval stay parked.
    */
   resume?: (approval: Approval) => Promise<void>
+  /** Notes what becomes of approvals; must not throw. */
+  noted?: (event: ApprovalEvent, approval: Approval) => Promise<void>
 }
 
 /** Makes state, callbacks, approvals and sessions for one daemon, or for one command. Does no I/O yet. */
 export function createRuntimeServices(options: RuntimeServiceOptions) {
-  const { store, dataDir, now = Date.now, resume = async () => {} } = options
+  const { store, dataDir, now = Date.now, resume = async () => {}, noted = async () => {} } = options
   const globals = { sessions: new Map<string, MemoryEntry>(), state: new Map<string, MemoryEntry>() }
   const backendsOf = (folder: string, prefix: string, entries: Map<string, MemoryEntry>) => ({
     file: createFileBackend(join(dataDir, folder), now),
@@ -37,7 +39,7 @@ export function createRuntimeServices(options: RuntimeServiceOptions) {
   const ofState = backendsOf('state', 'state:', globals.state)
   const ofSessions = backendsOf('sessions', 'session:', globals.sessions)
   const backends = [...Object.values(ofState), ...Object.values(ofSessions)]
-  const approvals = createApprovalService({ store, resume, now })
+  const approvals = createApprovalService({ store, resume, noted, now })
   let sweptAt = Number.NEGATIVE_INFINITY
   return {
     state: createStateService(ofState),

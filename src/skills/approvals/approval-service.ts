@@ -22,6 +22,9 @@ const OPEN = 'approval-open:'
 /** How long a decision is remembered after the request would have ended. */
 const KEPT = 7 * 86_400_000
 
+/** What becomes of a request: asked, decided by somebody, or ended by its time. */
+export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
+
 /** `resumed`: the parked invocation was put back to work. */
 const approvalRecord = approvalSchema.extend({ resumed: z.boolean() })
 
@@ -30,11 +33,12 @@ type Stored = z.infer<typeof approvalRecord>
 /**
  * Requests for approval on the message store: decided once, wherever, and there after a restart.
  * `resume` puts a parked invocation back to work after its decision: it dispatches the message once more.
- * It may be called twice for one approval and must do it once.
+ * It may be called twice for one approval and must do it once. `noted` is told once of each step; it must not throw.
  */
 export function createApprovalService(deps: {
   store: Pick<Store, 'kv' | 'onSignal'>
   resume(approval: Approval): Promise<void>
+  noted(event: ApprovalEvent, approval: Approval): Promise<void>
   now: () => number
 }) {
   const { now } = deps
@@ -45,12 +49,17 @@ export function createApprovalService(deps: {
     return entry && approvalRecord.parse(entry.value)
   }
   const change = async (id: string, next: (current: Stored) => Stored | undefined): Promise<Stored> => {
+    let ends = false
     const value = await updateKv(kv, PREFIX + id, (current) => {
       if (current === undefined) throw new TriviumError('approval_not_found', { id })
-      const changed = next(approvalRecord.parse(current))
+      const before = approvalRecord.parse(current)
+      const changed = next(before)
+      ends = changed !== undefined && changed.status !== before.status
       return changed && { value: asJson(changed), ttl: changed.expiresAt + KEPT - now() }
     })
-    return approvalRecord.parse(value)
+    const stands = approvalRecord.parse(value)
+    if (ends) await deps.noted(stands.decidedBy ? 'approval_decided' : 'approval_expired', stands)
+    return stands
   }
   const resumeOnce = async (approval: Stored): Promise<void> => {
     if (approval.resumed || approval.status === 'pending') return
@@ -84,7 +93,8 @@ export function createApprovalService(deps: {
         resumed: false,
       }
       if (!(await load(id))) await kv.set(OPEN + id, id, { ttl: request.timeout + KEPT })
-      await kv.set(PREFIX + id, asJson(fresh), { ifVersion: 0, ttl: request.timeout + KEPT })
+      const made = await kv.set(PREFIX + id, asJson(fresh), { ifVersion: 0, ttl: request.timeout + KEPT })
+      if (made !== undefined) await deps.noted('approval_required', fresh)
       const standing = await load(id)
       return endIfDue(standing ?? fresh)
     },
