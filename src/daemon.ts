@@ -301,7 +301,6 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     retention: () => config.daemon.retention,
     backlog: roads.accept.setBacklog,
     maintain: runtime.maintain,
-    expire: roads.events.sweep,
     log,
   })
 

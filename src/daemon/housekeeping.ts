@@ -15,8 +15,6 @@ export function createHousekeeping(options: {
   backlog(unpumped: number): void
   /** Whatever else wants to be done every few seconds. */
   maintain(): Promise<void>
-  /** Ends what callers left behind. */
-  expire(): Promise<void>
   log: Log
 }): Housekeeping {
   const { store, log } = options
@@ -38,7 +36,6 @@ export function createHousekeeping(options: {
     repeat(trim, TRIM_EVERY, 'retention', log),
     repeat(watchBacklog, BACKLOG_EVERY, 'backlog', log),
     repeat(options.maintain, MAINTAIN_EVERY, 'skills', log),
-    repeat(options.expire, TRIM_EVERY, 'groups', log),
   ]
 
   return {

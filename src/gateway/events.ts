@@ -1,25 +1,19 @@
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
+import { isOperator } from '../core/identity.ts'
 import type { EventService } from '../core/services.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
 import { type Batcher, createBatcher } from '../lib/batch.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { createSubscriptions, type Subscription, withGap } from './subscriptions.ts'
+import { createSubscriptions, withGap } from './subscriptions.ts'
 
 /** The events road, with the clean-up that only the daemon calls. */
 export type Events = EventService & {
-  /** Ends the groups of an outermost invocation that is over. Never rejects: what it cannot end now expires. */
+  /** Ends the groups of an outermost invocation that is over. Never rejects: what stays behind expires with disuse. */
   releaseOwn(rootId: string): Promise<void>
-  /** Ends the groups of callers that did not come back. */
-  sweep(): Promise<void>
 }
-
-/** Ms for which a group without a name of its own is kept after its last use. */
-const OWN_KEPT = 3_600_000
-/** Names such a group on the store, with the time at which it ends. */
-const OWN_PREFIX = 'trivium:own-group:'
 
 /** Groups of one topic that are read in one store call at most. */
 const MAX_READS = 256
@@ -34,7 +28,7 @@ export function createEvents(
   permit: (skill: string, call: Call) => Promise<void>,
 ): Events {
   const subscriptions = createSubscriptions(store, now)
-  const { topics, kv } = store
+  const { topics } = store
   const readers = new Map<string, Batcher<GroupRead, GroupBatch | undefined>>()
   /** The topics of which an invocation that runs here has groups of its own. */
   const own = new Map<string, Set<string>>()
@@ -51,15 +45,6 @@ export function createEvents(
     } finally {
       if (reader.pending() === 0) readers.delete(topic)
     }
-  }
-
-  const keep = (topic: string, group: string, timeout = 0) =>
-    kv.set(`${OWN_PREFIX}${topic}\n${group}`, now() + timeout + OWN_KEPT)
-
-  const drop = async (topic: string, group: string) => {
-    const ok = await topics.unsubscribe(topic, group)
-    if (isOwn(group)) await kv.delete(`${OWN_PREFIX}${topic}\n${group}`)
-    return ok
   }
 
   const watch = (topic: string) => (wake: () => void) => store.onSignal(`topic:${topic}`, wake)
@@ -109,8 +94,8 @@ export function createEvents(
       const group = groupOf({ topic, queue, ref }, call)
       if (ref !== undefined) await permit(ref, call)
       const { created } = await topics.subscribe(topic, group, replay ? 'start' : 'now')
-      if (ref !== undefined) await subscriptions.add({ topic, group, ref, by: personOf(call) })
-      else if (isOwn(group)) await keep(topic, group)
+      const { kind, id } = call.caller
+      if (ref !== undefined) await subscriptions.add({ topic, group, ref, by: { kind, ...defined({ id }) } })
       // Whose call was nothing but this one comes back with the name of the group.
       if (queue === undefined && ref === undefined && call.depth > 0) {
         own.set(call.rootId, (own.get(call.rootId) ?? new Set()).add(topic))
@@ -122,12 +107,11 @@ export function createEvents(
       const removed = await subscriptions.remove({ topic, group, ref })
       // The group serves another ref, or none: what was asked for is not there.
       if (ref !== undefined && !removed) return { ok: false }
-      return { ok: await drop(topic, group) }
+      return { ok: await topics.unsubscribe(topic, group) }
     },
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
-      if (grouped && isOwn(group)) await keep(args.topic, group, args.timeout)
       const events = grouped ? await waitInGroup(args, group, call) : await waitForNext(args, call)
       return events ?? []
     },
@@ -142,14 +126,7 @@ export function createEvents(
     async releaseOwn(rootId) {
       const known = own.get(rootId) ?? []
       own.delete(rootId)
-      await Promise.allSettled([...known].map((topic) => drop(topic, ownGroup(rootId))))
-    },
-    async sweep() {
-      for (const key of await kv.list(OWN_PREFIX, 10_000)) {
-        const ends = (await kv.get(key))?.value
-        const [topic = '', group = ''] = key.slice(OWN_PREFIX.length).split('\n')
-        if (typeof ends === 'number' && ends < now()) await drop(topic, group)
-      }
+      await Promise.allSettled([...known].map((topic) => topics.unsubscribe(topic, ownGroup(rootId))))
     },
   }
 }
@@ -158,17 +135,11 @@ type WaitArgs = Parameters<EventService['wait']>[0]
 
 /** How the groups begin that a named queue must not look like. */
 const OWN = '~'
-const OF_REF = '~ref:'
 /** The roots of calls from outside. Nobody else knows them, so that the name of such a group is the right to it. */
 const OUTSIDE = /^(http|cli|mcp)-[0-9a-f]{8}-[0-9a-f-]{27}$/
 
 function ownGroup(rootId: string): string {
   return OUTSIDE.test(rootId) ? rootId : `${OWN}${rootId}`
-}
-
-/** True for a group of an invocation. One that serves a `ref` stays until somebody ends it. */
-function isOwn(group: string): boolean {
-  return OUTSIDE.test(group) || (group.startsWith(OWN) && !group.startsWith(OF_REF))
 }
 
 type Meant = { topic: string; queue?: string | undefined; ref?: string | undefined }
@@ -179,18 +150,14 @@ type Meant = { topic: string; queue?: string | undefined; ref?: string | undefin
  */
 function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string {
   refuseInternal(topic)
-  const who = caller.kind === 'route' ? (caller.id ?? '') : 'operator'
-  const own = ref === undefined ? ownGroup(rootId) : `${OF_REF}${ref}:${who}`
+  const who = isOperator(caller) ? 'operator' : (caller.id ?? '')
+  const own = ref === undefined ? ownGroup(rootId) : `${OWN}ref:${ref}:${who}`
   if (queue === undefined || queue === own || !queue.startsWith(OWN)) return queue ?? own
   if (caller.roles?.includes('operator')) return queue
   throw new TriviumError('forbidden', {
     what: `The consumer group ${queue}`,
     reason: 'names with ~ belong to their callers',
   })
-}
-
-function personOf({ caller: { kind, id } }: Call): Subscription['by'] {
-  return { kind, ...defined({ id }) }
 }
 
 function refuseInternal(topic: string): void {

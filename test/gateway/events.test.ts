@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 import type { Call, Caller } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
@@ -143,28 +142,6 @@ describe('events', () => {
     await releaseOwn('m1')
     const left = (await store.topics.groups(TOPIC)).map(({ group }) => group)
     assert.deepEqual(left, ['named'])
-  })
-
-  test('of an own group expire an hour after its last use', async (t) => {
-    const store = await openStore(t)
-    let now = Date.now()
-    const events = createEvents(
-      store,
-      () => now,
-      async () => {},
-    )
-    const caller = callOf({ rootId: `http-${randomUUID()}`, caller: operator })
-    const { queue } = await events.subscribe({ topic: TOPIC, replay: false }, caller)
-    const groups = async () => (await store.topics.groups(TOPIC)).map(({ group }) => group)
-    for (const wait of [true, false]) {
-      now += 3_000_000
-      await events.sweep()
-      assert.deepEqual(await groups(), [queue])
-      if (wait) await events.wait({ topic: TOPIC, queue, timeout: 0, ack: true, max: 1 }, callOf())
-    }
-    now += 3_000_000
-    await events.sweep()
-    assert.deepEqual(await groups(), [])
   })
 
   test('are not consumed for a caller that went away', async (t) => {
