@@ -77,9 +77,9 @@ async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
 }
 
 /** Decided by another at this very moment: then that stands, and nobody is there for it. */
-async function withdraw({ id }: Approval, { services, call, log }: SkillContext): Promise<void> {
-  const reason = 'who asked went away'
-  await services.approvals.decide({ id, approve: false, reason }, call).catch((err: unknown) => {
+async function withdraw({ id, by }: Approval, { services, log }: SkillContext): Promise<void> {
+  const denial = { id, approve: false, reason: 'who asked went away' }
+  await services.approvals.decide(denial, { caller: { kind: 'code', id: by } }).catch((err: unknown) => {
     log.debug({ err, approval: id }, 'a request for approval could not be withdrawn')
   })
 }
