@@ -10,7 +10,8 @@ import { z } from 'zod'
 import type { Caller, ProgramToken } from '../core/call.ts'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { mayAskFor, requireAskFor } from '../core/identity.ts'
-import { type Json, jsonObjectSchema, pathGet, toJson } from '../core/json.ts'
+import { type Json, pathGet, toJson } from '../core/json.ts'
+import { type Submission, submissionSchema } from '../core/submission.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
@@ -49,20 +50,6 @@ export type ControlCaller = {
   headers: Record<string, string>
 }
 
-const submissionSchema = z.strictObject({
-  gateway: z.string().min(1),
-  text: z.string(),
-  conversation: z.string().min(1).max(500).exactOptional(),
-  from: z.string().min(1).max(500).exactOptional(),
-  key: z.string().min(1).max(500).exactOptional(),
-  subject: z.string().exactOptional(),
-  data: jsonObjectSchema.exactOptional(),
-  /** Milliseconds to wait for the reply. */
-  wait: z.number().min(0).max(600_000).default(0),
-})
-
-export type Submission = z.infer<typeof submissionSchema>
-
 const SUBMISSION = toJson(z.toJSONSchema(submissionSchema, { io: 'input' }))
 
 const BODY_LIMIT = '4mb'
@@ -70,8 +57,8 @@ const BODY_LIMIT = '4mb'
 const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
 
 /**
- * The control listener: API, metrics, health and console. Everything but health and metrics needs a token: that of a
- * program for its skills, and the control token for the rest.
+ * The control listener: API, metrics, health and console. All but health, metrics and its own description needs a
+ * token: that of a program for its skills, and the control token for the rest.
  */
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, pathGet } from '../core/json.ts'
+import { isJsonObject, pathGet } from '../core/json.ts'
 
 /** The description of the API as a page: one heading a call, one row an argument. Nothing is loaded from elsewhere. */
 export function docsPage(document: { info: { version: string }; paths: object; components: object }): string {
@@ -29,13 +29,9 @@ function argumentsOf(schema: unknown): string {
     const { type, enum: values, default: otherwise, description } = Object(property)
     const need = required.has(name) ? 'required' : otherwise === undefined ? '' : JSON.stringify(otherwise)
     const kind = type ?? (values ? JSON.stringify(values) : 'any')
-    return `<tr><td><code>${escapeHtml(name)}</code></td>${[kind, need, description].map(cell).join('')}</tr>`
+    return `<tr><td><code>${escapeHtml(name)}</code></td>${[kind, need, description].map((text) => `<td>${escapeHtml(text)}</td>`).join('')}</tr>`
   })
   return `<table><tr><th>argument</th><th>type</th><th>default</th><th></th></tr>${rows.join('')}</table>`
-}
-
-function cell(value: Json | undefined): string {
-  return `<td>${escapeHtml(value)}</td>`
 }
 
 function escapeHtml(value: unknown): string {

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { GatewayInfo } from '../core/services.ts'
@@ -153,15 +152,8 @@ export function createToEvent(kinds: ReadonlyMap<string, TransportKind>) {
     data: {
       messageId: message.id,
       conversation: message.conversation,
-      ...flatData(kinds.get(message.transport), message),
+      ...kinds.get(message.transport)?.eventData(message),
     },
     timestamp: message.receivedAt,
   })
-}
-
-/** Messages of a kind that this build does not have (another daemon took them in) are shown plainly. */
-function flatData(kind: TransportKind | undefined, message: Message): JsonObject {
-  if (kind) return kind.eventData(message)
-  const { from, subject, text } = message
-  return { from: from.address ?? from.id, body: text, ...(subject === undefined ? {} : { subject }) }
 }

@@ -32,18 +32,14 @@ export function createMessages(store: Pick<Store, 'journal'>): MessageService {
 /** Operating on dead letters of every queue. */
 export function createDeadLetters(store: Pick<Store, 'jobs'>): DeadLetterService {
   const { deadLetters } = store.jobs
-  const orThrow = (id: string, ok: boolean) => {
-    if (!ok) throw new TriviumError('dead_letter_not_found', { id })
-    return { ok }
+  const orThrow = <Found>(id: string, found: Found | undefined): Found => {
+    if (!found) throw new TriviumError('dead_letter_not_found', { id })
+    return found
   }
   return {
     list: (args) => deadLetters.list(args),
-    async show({ id }) {
-      const found = await deadLetters.get(id)
-      if (!found) throw new TriviumError('dead_letter_not_found', { id })
-      return found
-    },
-    retry: async ({ id }) => orThrow(id, await deadLetters.retry(id)),
-    drop: async ({ id }) => orThrow(id, await deadLetters.drop(id)),
+    show: async ({ id }) => orThrow(id, await deadLetters.get(id)),
+    retry: async ({ id }) => ({ ok: orThrow(id, await deadLetters.retry(id)) }),
+    drop: async ({ id }) => ({ ok: orThrow(id, await deadLetters.drop(id)) }),
   }
 }

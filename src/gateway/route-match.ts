@@ -46,31 +46,24 @@ const NO_NOTICE: Condition = {
   implied: true,
 }
 
+const FIELDS = new Map<string, (message: Message) => unknown>([
+  ['gateway', (message) => message.gateway],
+  ['transport', (message) => message.transport],
+  ['from', ({ from }) => [from.id, from.address, from.name]],
+  ['verified', ({ from }) => from.verified],
+  ['to', (message) => message.to],
+  ['subject', (message) => message.subject],
+  ['text', (message) => message.text],
+  ['prefix', (message) => message.text],
+])
+
 function reader(key: string): (message: Message) => unknown {
   if (key.startsWith('header.')) return headerReader(key.slice('header.'.length))
   if (key.startsWith('data.')) {
     const path = key.slice('data.'.length)
     return (message) => pathGet(message.data, path)
   }
-  switch (key) {
-    case 'gateway':
-      return (message) => message.gateway
-    case 'transport':
-      return (message) => message.transport
-    case 'from':
-      return ({ from }) => [from.id, from.address, from.name]
-    case 'verified':
-      return ({ from }) => from.verified
-    case 'to':
-      return (message) => message.to
-    case 'subject':
-      return (message) => message.subject
-    case 'text':
-    case 'prefix':
-      return (message) => message.text
-    default:
-      return (message) => own(message.data, key)
-  }
+  return FIELDS.get(key) ?? ((message) => own(message.data, key))
 }
 
 /** Headers may be kept in any case, with one value or several. */

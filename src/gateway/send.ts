@@ -9,9 +9,6 @@ import { sendKey } from './dispatch.ts'
 import type { Outbox } from './outbox.ts'
 import { refuseApproval } from './skill-reply.ts'
 
-/** What sending needs to know of a gateway. */
-export type Openness = { name: string; open: boolean }
-
 type SendArgs = Parameters<SendService['send']>[0]
 
 /** Either the message that is answered, or an explicit target. */
@@ -25,7 +22,7 @@ type Target = { gateway: string; message?: Message; to?: string }
 export function createSend(options: {
   outbox: Pick<Outbox, 'reply' | 'sendTo' | 'wait'>
   store: { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> }
-  gateway(name: string): Openness | undefined
+  gateway(name: string): { open: boolean } | undefined
   newKey(): string
 }): SendService {
   const { outbox, store } = options

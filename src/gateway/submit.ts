@@ -2,23 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
+import type { Submission } from '../core/submission.ts'
 import type { Reply, ReplyLog } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { waitUntilSettled } from './settled.ts'
-
-/** A message that an operator or a program puts through a gateway with the control token. */
-export type Submitted = {
-  gateway: string
-  text: string
-  conversation?: string
-  from?: string
-  key?: string
-  subject?: string
-  data?: JsonObject
-  /** Milliseconds to wait for the replies. */
-  wait: number
-}
 
 /** `outcome` is absent where nothing was waited for, or the time was up. */
 export type SubmitResult = {
@@ -42,7 +30,7 @@ export function isLogTarget(reply: Reply): boolean {
  * they come back here and not to whom the gateway usually talks.
  */
 export async function submit(
-  submitted: Submitted,
+  submitted: Submission,
   deps: {
     accept(message: NewMessage): Promise<Accepted>
     /** The kind of transport of a running gateway; throws `gateway_not_found`. */

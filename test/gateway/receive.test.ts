@@ -30,14 +30,6 @@ describe('gateway-receive', () => {
     assert.deepEqual(counted, ['demo', 'demo', 'demo'])
   })
 
-  test('waits until a message comes, and returns null at the timeout', async (t) => {
-    const { accept, take } = await stage(t)
-    const waiting = take({ timeout: LONG })
-    await accept('late')
-    assert.equal((await waiting)?.text, 'late')
-    assert.equal(await take({ timeout: 20 }), null)
-  })
-
   test('inside a conversation takes the messages of that conversation, unless it names another', async (t) => {
     const { accept, take } = await stage(t)
     await accept('theirs', 'c1')

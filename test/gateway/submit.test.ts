@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import type { Submission } from '../../src/core/submission.ts'
 import type { Reply } from '../../src/core/transport.ts'
 import { createDispatch, type Dispatch } from '../../src/gateway/dispatch.ts'
 import { createOutbox } from '../../src/gateway/outbox.ts'
@@ -7,7 +8,7 @@ import { createOutboxWorker } from '../../src/gateway/outbox-worker.ts'
 import { createReplyLog } from '../../src/gateway/replies.ts'
 import { createRouter } from '../../src/gateway/router.ts'
 import { waitUntilSettled } from '../../src/gateway/settled.ts'
-import { isLogTarget, type Submitted, submit } from '../../src/gateway/submit.ts'
+import { isLogTarget, submit } from '../../src/gateway/submit.ts'
 import { openStore } from '../skills/support/store.ts'
 import { begin, newMessage, partsOf, routeOf } from './kit.ts'
 
@@ -37,7 +38,7 @@ async function stage(
       metrics: { dispatched() {}, latency() {} },
     }),
   )
-  const put = (parts: Partial<Submitted> = {}) =>
+  const put = (parts: Partial<Submission> = {}) =>
     submit(
       { gateway: 'demo', text: 'hello', wait: LONG, ...parts },
       {
