@@ -36,7 +36,9 @@ export function secretsOf(
   file: unknown,
   { token = '', redisUrl = '' }: { token?: string; redisUrl?: string },
 ): string[] {
-  const passwords = [...redisUrl.matchAll(/\/\/[^/@\s]*:([^/@\s]+)@/g)].map(([, password = '']) => password)
+  const passwords = [...redisUrl.matchAll(/\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)/g)].map(
+    ([, password, sentinel = '']) => password ?? sentinel,
+  )
   const found = new Set([...fromVariables, token, ...passwords])
   const collect = (value: unknown, isSecret: boolean) => {
     if (typeof value === 'string' && isSecret) found.add(value)

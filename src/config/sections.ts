@@ -61,7 +61,10 @@ export const daemonSchema = z
     token: z.string().min(8).exactOptional().describe('The control token; without it the daemon makes one.'),
     'redis-url': z
       .string()
-      .regex(/^(rediss?|redis-sentinel):\/\/\S+$/, 'expected redis://…, rediss://… or redis-sentinel://…')
+      .regex(
+        /^rediss?(-sentinel)?:\/\/\S+$/,
+        'expected redis://…, rediss://…, redis-sentinel://… or rediss-sentinel://…',
+      )
       .exactOptional()
       .describe('Set: the Redis store. Else the embedded one.'),
     'redis-prefix': z

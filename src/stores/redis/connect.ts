@@ -1,12 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { Cluster, Redis } from 'ioredis'
-import { TriviumError } from '../../core/errors.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { backoff } from '../../lib/backoff.ts'
+import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
 import { toStoreError } from './failure.ts'
 
 export type ConnectOptions = {
-  /** `redis://`, `rediss://`, `redis-sentinel://[:password@]host:port,host:port/master[/db]`, or a comma list: Cluster. */
+  /** One of `FORMS`. */
   url: string
   log: Log
   /** How long a command may take, in ms, before it counts as failed with its outcome unknown. */
@@ -56,17 +59,21 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 }
 
 const FORMS =
-  'redis://, rediss://, a comma list of these, or redis-sentinel://[:password@]host:port,host:port/master[/db]'
+  'redis://, rediss://, a comma list of these (Cluster), or redis-sentinel:// or rediss-sentinel://[:password@]host:port,host:port/master[/db]'
+/** What may follow the `?`: the files of TLS as PEM, and the login of the Sentinels. */
+const FILES = ['ca', 'cert', 'key'] as const
+const LOGIN = ['sentinel-username', 'sentinel-password'] as const
 
 /**
  * What of a URL goes to ioredis, with `nodes` where it is a cluster, and its address without user and password.
  * Throws `config_invalid` where it has none of the forms that `ConnectOptions` names.
  */
 export function parseUrl(url: string) {
-  const isSentinel = url.startsWith('redis-sentinel://')
+  const [, scheme = ''] = /^(rediss?-sentinel:\/\/)/.exec(url) ?? []
+  const isSentinel = scheme !== ''
   const urls = url.split(',').map((part, index) => {
-    const text = isSentinel && index > 0 ? `redis-sentinel://${part}` : part.trim()
-    if (!/^redis(s|-sentinel)?:\/\//.test(text) || !URL.canParse(text)) throw badUrl(url)
+    const text = index > 0 ? `${scheme}${part.trim()}` : part.trim()
+    if (!/^rediss?(-sentinel)?:\/\//.test(text) || !URL.canParse(text)) throw badUrl(url)
     return new URL(text)
   })
   const nodes = urls.map(({ hostname, port }) => ({
@@ -79,19 +86,46 @@ export function parseUrl(url: string) {
   if (isSentinel && !name) throw badUrl(url)
   const isCluster = nodes.length > 1 && !isSentinel
   const db = Number(path[0])
+  const query = new Map(urls.flatMap(({ searchParams }) => [...searchParams]))
+  for (const name of query.keys())
+    if (![...FILES, ...LOGIN].some((known) => known === name)) throw badUrl(url)
+  const [sentinelUsername, sentinelPassword] = LOGIN.map((name) => query.get(name))
+  const host = nodes[0]?.host ?? ''
+  // An address is no name that TLS could ask for; which server a Sentinel will name is not known yet.
+  const tls = { ...filesOf(query), ...(!isSentinel && !isIP(host) && { servername: host }) }
   const options = {
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' && { tls: { servername: nodes[0]?.host } }),
+    ...(protocol?.startsWith('rediss') && { tls }),
     ...(db > 0 && !isCluster && { db }),
-    ...(name ? { name, sentinels: nodes } : !isCluster && nodes[0]),
+    ...(name && protocol === 'rediss-sentinel:' && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+    ...(name && defined({ sentinelUsername, sentinelPassword })),
+    // Else it stays with a master that was deposed until that one closes the connection.
+    ...(name ? { name, sentinels: nodes, failoverDetector: true } : !isCluster && nodes[0]),
   }
-  for (const each of urls) each.username = each.password = ''
+  for (const each of urls) each.username = each.password = each.search = ''
   return { address: urls.join(','), options, nodes: isCluster ? nodes : undefined }
 }
 
+function filesOf(query: Map<string, string>) {
+  const files = FILES.flatMap((name) => {
+    const path = query.get(name)
+    if (path === undefined) return []
+    try {
+      return [[name, readFileSync(path, 'utf8')]]
+    } catch (error) {
+      throw new TriviumError(
+        'config_invalid',
+        { details: `REDIS_URL: ${name}: ${reasonOf(error)}` },
+        { cause: error },
+      )
+    }
+  })
+  return Object.fromEntries(files)
+}
+
 function badUrl(text: string): TriviumError {
-  const shown = text.replace(/^(\w[\w-]*:)?.*@/, '$1…@')
+  const shown = text.replace(/^(\w[\w-]*:)?.*@/, '$1…@').replace(/\?.*/, '?…')
   return new TriviumError('config_invalid', { details: `REDIS_URL is ${FORMS}; this is not: "${shown}"` })
 }
 

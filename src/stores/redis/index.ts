@@ -1,4 +1,4 @@
-import { reasonOf } from '../../core/errors.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
@@ -13,12 +13,15 @@ import { createJournal } from './journal.ts'
 import { createKeyValues, createLeases } from './key-values.ts'
 import { createRoots } from './keys.ts'
 import { createReceive } from './receive.ts'
-import { textOf } from './reply.ts'
-import { createServer } from './scripts.ts'
+import { isNothing, numberOf, textOf } from './reply.ts'
+import { createServer, type Server } from './scripts.ts'
 import { createSignals } from './signals.ts'
 import { createTopics } from './topics.ts'
 import { watchTornLogs } from './torn-log.ts'
 import { createTrim } from './trim.ts'
+
+/** What the keys look like; one higher with each change that an older Trivium cannot read. */
+const FORMAT = 1
 
 export { checkRedis } from './check.ts'
 
@@ -49,9 +52,13 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     signals.close()
     client.disconnect()
   }
-  if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout)))) {
+  try {
+    if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout))))
+      throw new Error(`no subscription to ${channel}: timed out`)
+    await checkFormat(server, address)
+  } catch (error) {
     await close()
-    throw toStoreError(new Error(`no subscription to ${channel}: timed out`), address)
+    throw toStoreError(error, address)
   }
   await watchTornLogs(client, log)
   await warn(connection, log)
@@ -84,6 +91,15 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
 
 /** What `stats.lua` gives: with the id of the oldest job of each queue. */
 type Counted = StoreStats & { jobs: { oldest?: string }[] }
+
+/** Marks new data with their format, and refuses those of a newer Trivium. */
+async function checkFormat({ call, roots }: Server, address: string): Promise<void> {
+  const key = `${roots.main}format`
+  const found = await call('GET', key)
+  if (isNothing(found)) await call('SETNX', key, FORMAT)
+  else if (numberOf(found) > FORMAT)
+    throw new TriviumError('store_version', { path: address, found: textOf(found), known: FORMAT })
+}
 
 /** Says at the start what `trivium doctor` would; a server that does not tell is no reason not to start. */
 async function warn({ client, address }: Connection, log: Log): Promise<void> {

@@ -43,11 +43,22 @@ export function createServer(
         return await client.evalsha(script.hash, 1, ...given)
       } catch (error) {
         // Not loaded, as after a restart or a failover.
-        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) return rethrow(error)
-        return client.eval(script.text, 1, ...given).catch(rethrow)
+        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT')))
+          return rethrow(named(error, script.text))
+        return client.eval(script.text, 1, ...given).catch((error) => rethrow(named(error, script.text)))
       }
     },
   }
+}
+
+/** Redis tells of a right that a script lacks only the line: which command is there? */
+function named(error: unknown, script: string): unknown {
+  const message = error instanceof Error ? error.message : ''
+  const [, line] = /user executing the script.*user_script:\s*(\d+)/.exec(message) ?? []
+  const [, command] = /'([A-Z]+)'/.exec(script.split('\n')[Number(line) - 1] ?? '') ?? []
+  return command
+    ? new Error(`${message} (${command}; docs/stores.md has the rights)`, { cause: error })
+    : error
 }
 
 function loadScripts(): Map<string, { text: string; hash: string }> {

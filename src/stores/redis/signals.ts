@@ -9,7 +9,7 @@ const PROBE_MS = 15_000
 
 export type Signals = {
   on: Listeners['on']
-  /** Resolves when the first subscription stands. */
+  /** Resolves when the first subscription stands; rejects where the user may not subscribe. */
   ready: Promise<true>
   close(): void
 }
@@ -21,7 +21,7 @@ export type Signals = {
  */
 export function createSignals(subscriber: () => Redis, channel: string, log: Log): Signals {
   const listeners = createListeners(log)
-  const { promise: ready, resolve } = Promise.withResolvers<true>()
+  const { promise: ready, resolve, reject } = Promise.withResolvers<true>()
   let current: Redis | undefined
   let retry: NodeJS.Timeout | undefined
   let attempts = 0
@@ -47,6 +47,7 @@ export function createSignals(subscriber: () => Redis, channel: string, log: Log
     })
     connection.subscribe(channel).then(onSubscribed, (error: Error) => {
       log.debug({ channel, reason: error.message }, 'there is no subscription')
+      if (error.message.startsWith('NOPERM')) reject(error)
       connection.disconnect()
     })
   }

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { serverChecks } from '../../../src/stores/redis/check.ts'
 import { parseUrl } from '../../../src/stores/redis/connect.ts'
 import { checkRedis, createRedisStore } from '../../../src/stores/redis/index.ts'
 import { quiet, toEvent } from '../../contract/store/kit.ts'
-import { startRedisServer } from '../../fixtures/redis-server.ts'
+import { startRedisServer, tryPort } from '../../fixtures/redis-server.ts'
 
 describe('REDIS_URL', () => {
   const b = { host: 'b', port: 26379 }
@@ -27,7 +31,28 @@ describe('REDIS_URL', () => {
     },
     'redis-sentinel://:secret@a:26380,b/primary/1': {
       address: 'redis-sentinel://a:26380,redis-sentinel://b/primary/1',
-      options: { password: 'secret', db: 1, name: 'primary', sentinels: [{ host: 'a', port: 26380 }, b] },
+      options: {
+        password: 'secret',
+        db: 1,
+        name: 'primary',
+        sentinels: [{ host: 'a', port: 26380 }, b],
+        failoverDetector: true,
+      },
+      nodes: undefined,
+    },
+    'rediss-sentinel://:p@b/primary?sentinel-username=u&sentinel-password=s%26': {
+      address: 'rediss-sentinel://b/primary',
+      options: {
+        password: 'p',
+        tls: {},
+        sentinelTLS: {},
+        enableTLSForSentinelMode: true,
+        sentinelUsername: 'u',
+        sentinelPassword: 's&',
+        name: 'primary',
+        sentinels: [b],
+        failoverDetector: true,
+      },
       nodes: undefined,
     },
     'redis://[::1]': {
@@ -39,7 +64,14 @@ describe('REDIS_URL', () => {
   for (const [url, target] of Object.entries(cases)) test(url, () => assert.deepEqual(parseUrl(url), target))
 
   test('what is none is refused without showing the password', () => {
-    for (const url of ['', 'http://u:secret@a', 'redis-sentinel://:secret@a', 'u:secret@a:b:c,']) {
+    for (const url of [
+      '',
+      'http://u:secret@a',
+      'redis-sentinel://:secret@a',
+      'u:secret@a:b:c,',
+      'redis://a?pass=secret',
+      'rediss://:secret@a?ca=/none.pem',
+    ]) {
       assert.throws(
         () => parseUrl(url),
         (error) =>
@@ -49,6 +81,42 @@ describe('REDIS_URL', () => {
         url,
       )
     }
+  })
+})
+
+describe('a Redis behind TLS', () => {
+  test('is reached at an address, with an own CA and the client certificate that it asks for', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'trivium-tls-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2', '-nodes']
+    const made = [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+    ]
+    execFileSync('openssl', [...made, ...subject], { stdio: 'pipe' })
+    const tlsPort = `${await tryPort(0)}`
+    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert]
+    const server = await startRedisServer({ args: ['--tls-port', tlsPort, ...files] })
+    t.after(() => server.stop())
+    const url = `rediss://127.0.0.1:${tlsPort}`
+    await assert.rejects(createRedisStore({ url, toEvent, log: quiet, connectTimeout: 1_000 }), {
+      code: 'store_unavailable',
+      message: /self.signed/,
+    })
+    const known = `${url}?ca=${cert}&cert=${cert}&key=${key}`
+    const store = await createRedisStore({ url: known, toEvent, log: quiet })
+    t.after(() => store.close())
+    await store.ping()
+    assert.equal(store.address, url)
   })
 })
 

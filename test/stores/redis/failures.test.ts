@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { TriviumError } from '../../../src/core/errors.ts'
@@ -89,10 +90,12 @@ describe('a Redis that fails', () => {
     assert.equal((await store.journal.get(kept?.id ?? ''))?.text, 'kept')
   })
 
-  test('keys that hold something else are named as that', async () => {
+  test('keys that hold something else are named as that, and leave nothing half', async (t) => {
     const foreign = await openStore(server.url, { prefix: 'foreign' })
+    t.after(() => foreign.close())
     const admin = new Redis(server.url)
     const both = [saying('a', { key: 'a' }), saying('b', { conversation: 'c' })]
+    await admin.del('{foreign}:format')
     const list = '{foreign}:conversation:Ln0sA6lQeuJl7PW1'
     for (const name of [
       list,
@@ -108,7 +111,6 @@ describe('a Redis that fails', () => {
       [false, false],
     )
     admin.disconnect()
-    await foreign.close()
   })
 
   test('a Redis that is not there fails the start within its time', async () => {
@@ -143,11 +145,48 @@ describe('a Redis that fails', () => {
     const as = (name: string) => server.url.replace('//', `//${name}:pw@`)
     await assert.rejects(openStore(as('deaf'), { connectTimeout: 500 }), {
       code: 'store_unavailable',
-      message: /^(?!.*pw@)/,
+      message: /^(?!.*pw@).*subscribe/,
     })
     const blind = await openStore(as('blind'))
     await blind.ping()
     await blind.close()
+  })
+
+  test('the rights in docs/stores.md are enough, and one that is missing is named', async () => {
+    const [, rules = ''] = /ACL SETUSER trivium on (.*)/.exec(readFileSync('docs/stores.md', 'utf8')) ?? []
+    const admin = new Redis(server.url)
+    await admin.call('ACL', 'SETUSER', 'trivium', 'on', ...rules.split(' '))
+    const store = await openStore(server.url.replace('//', '//trivium:secret@'), { prefix: 'trivium' })
+    const [first] = await store.journal.accept([saying('a', { key: 'a', conversation: 'c' })])
+    await store.jobs.add('q', [{ id: 'a', lane: 'l', group: 'g', messageId: first?.id ?? '' }])
+    const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1_000 })
+    await store.jobs.settle(
+      'q',
+      jobs.map(({ id, token }) => ({ id, token, outcome: 'done' })),
+    )
+    await store.topics.subscribe('t', 'g', 'now')
+    await store.topics.read('t', [{ group: 'g', max: 1, mode: 'consume' }])
+    await store.kv.set('k', 1, { ttl: 1_000 })
+    await store.leases.acquire('l', 'me', 1_000)
+    await store.receive.take({ conversation: 'c' })
+    await store.trim({ journal: { maxAge: 1, maxCount: 1 } })
+    await store.stats()
+    await admin.call('ACL', 'SETUSER', 'trivium', '-xadd')
+    await assert.rejects(store.journal.accept([saying('b')]), { code: 'store_unavailable', message: /XADD/ })
+    await store.close()
+    admin.disconnect()
+  })
+
+  test('data of a newer Trivium are refused and left as they are', async () => {
+    const admin = new Redis(server.url)
+    await (await openStore(server.url, { prefix: 'newer' })).close()
+    assert.equal(await admin.get('{newer}:format'), '1')
+    await admin.set('{newer}:format', '2')
+    await assert.rejects(openStore(server.url, { prefix: 'newer' }), {
+      code: 'store_version',
+      message: /version 2/,
+    })
+    admin.disconnect()
   })
 
   test('a claim whose answer was lost is given back, and is neither failed nor lost', async () => {
