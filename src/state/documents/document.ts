@@ -167,20 +167,21 @@ export function createDocument<T extends JsonObject>(
   async function repair(): Promise<Repaired> {
     const label = `broken-${stampOf(now())}`
     const kept: string[] = []
-    const past = await rescue(backend.changes(name, 0), (document) => check(document).ok)
+    const past = await rescue(backend.changes(name, 0))
     if (!past.isWhole) kept.push(await backend.putEventsAside(name, label))
     const stored = await backend.read(name)
     // One of a newer version is not broken: this refuses it.
     if ((statedVersion(stored) ?? 0) > spec.version) await ready()
     const text = usable(stored)
+    const told = past.document && check(past.document).ok ? past.document : undefined
     if (!text) kept.push(...[await backend.keep(name, label)].filter((path) => path !== undefined))
     let revision = 0
     await backend.transact(name, (current) => {
       revision = current.revision + 1
-      return whole(current.revision, 'repair', text ?? past.document ?? spec.initial())
+      return whole(current.revision, 'repair', text ?? told ?? spec.initial())
     })
     log?.warn({ document: name, revision, kept }, 'a document was repaired')
-    return { revision, from: text ? 'text' : past.document ? 'events' : 'initial', kept }
+    return { revision, from: text ? 'text' : told ? 'events' : 'initial', kept }
   }
 
   function usable(stored: Stored): JsonObject | undefined {

@@ -64,25 +64,17 @@ export async function replay(
   return snapshot
 }
 
-/** The last right document that the events tell of, up to the first broken one. */
+/** The last document that the events tell of, up to the first broken one. Each was checked when it was written. */
 export async function rescue(
   changes: AsyncIterable<Change>,
-  isRight: (document: JsonObject) => boolean,
-): Promise<{ document?: JsonObject; isWhole: boolean }> {
+): Promise<{ document?: JsonObject | undefined; isWhole: boolean }> {
   let document: JsonObject | undefined
-  let right: JsonObject | undefined
-  let isWhole = true
   try {
-    for await (const change of changes) {
-      // An update is checked before it is written; what takes its place as a whole may be wrong.
-      if (change.document && document && isRight(document)) right = structuredClone(document)
-      document = after(document, change)
-    }
+    for await (const change of changes) document = after(document, change)
+    return { document, isWhole: true }
   } catch {
-    isWhole = false
+    return { document, isWhole: false }
   }
-  if (document && isRight(document)) right = document
-  return { ...(right ? { document: right } : {}), isWhole }
 }
 
 /** Undefined until the first event that has the whole document: what was before it is not known. */
