@@ -12,6 +12,7 @@ const packages: SystemPackage[] = [
   { file: 'python3', apt: 'python3', brew: 'python', dnf: 'python3', why: 'the workers of the README' },
   { file: 'curl', apt: 'curl', brew: 'curl', dnf: 'curl', why: 'the workers of the README' },
   { file: 'jq', apt: 'jq', brew: 'jq', dnf: 'jq', why: 'the workers of the README' },
+  { file: 'openssl', apt: 'openssl', brew: 'openssl', dnf: 'openssl', why: 'Redis behind TLS' },
   { file: 'chromium', apt: 'chromium', dnf: 'chromium', why: 'the console' },
 ]
 

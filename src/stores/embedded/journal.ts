@@ -17,6 +17,11 @@ const AT = `${MESSAGE} WHERE j.seq = ?`
 const AFTER = `${MESSAGE} WHERE j.seq > ? ORDER BY j.seq LIMIT ? + 0`
 const NEWEST = `${MESSAGE} WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ? + 0`
 
+/** A message that is its own conversation has no index entry: its position is in the id. */
+const OF_CONVERSATION = `SELECT seq FROM (SELECT seq, gateway FROM journal WHERE conversation = ?1
+    UNION ALL SELECT seq, gateway FROM journal WHERE seq = ?2 AND id = ?1)
+  WHERE seq < ?3 AND (?4 = 0 OR gateway = ?4) ORDER BY seq DESC LIMIT ?5 + 0`
+
 /** The journal, and what other parts of the store need of it, all synchronous. */
 export type JournalTable = Journal & {
   /** The message at a position. */
@@ -89,24 +94,16 @@ export function createJournal(parts: Parts): JournalTable {
     const end = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0)
     const number = gateway === undefined ? 0 : gateways.find(gateway)
     if (number === undefined) return []
-    if (conversation !== undefined) return ofConversation(conversation, number, end, limit)
-    if (number === 0) return sql(NEWEST).all(end, limit).map(toMessage)
-    return sql('SELECT seq FROM journal WHERE gateway = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0')
-      .all(number, end, limit)
-      .flatMap((row) => at(int(row.seq)) ?? [])
-  }
-
-  function ofConversation(conversation: string, gateway: number, end: number, limit: number): Message[] {
-    const found = sql(`SELECT seq FROM journal WHERE conversation = ?1 AND seq < ?2
-      AND (?3 = 0 OR gateway = ?3) ORDER BY seq DESC LIMIT ?4 + 0`).all(conversation, end, gateway, limit)
-    const messages = found.flatMap((row) => at(int(row.seq)) ?? [])
-    // A message that is its own conversation has no index entry: its position is in the id.
-    const own = find(conversation)
-    const alone = own === undefined || own >= end ? undefined : at(own)
-    const fits =
-      alone?.conversation === conversation && (gateway === 0 || gateways.find(alone.gateway) === gateway)
-    if (alone && fits && messages.every(({ id }) => id !== alone.id)) messages.push(alone)
-    return messages.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
+    if (number === 0 && conversation === undefined) return sql(NEWEST).all(end, limit).map(toMessage)
+    const found =
+      conversation === undefined
+        ? sql('SELECT seq FROM journal WHERE gateway = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0').all(
+            number,
+            end,
+            limit,
+          )
+        : sql(OF_CONVERSATION).all(conversation, positionOf(conversation) ?? 0, end, number, limit)
+    return found.flatMap((row) => at(int(row.seq)) ?? [])
   }
 
   return {

@@ -47,16 +47,13 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
       const ofGateway = 'SELECT seq, gateway FROM receive WHERE gateway = ? ORDER BY seq LIMIT 1'
       return toPlace(number === 0 ? sql(OLDEST).get() : sql(ofGateway).get(number))
     }
+    // A message that is its own conversation is found by its position, which is in the id.
     const inConversation = sql(`SELECT seq, gateway FROM receive
-      WHERE conversation = ?1 AND (?2 = 0 OR gateway = ?2) ORDER BY seq LIMIT 1`)
-    const named = toPlace(inConversation.get(conversation, number))
-    // A message that is its own conversation.
-    const alone =
-      sql(`SELECT r.seq, r.gateway FROM journal j JOIN receive r ON r.gateway = j.gateway AND r.seq = j.seq
-      WHERE j.seq = ?1 AND j.id = ?2 AND (?3 = 0 OR j.gateway = ?3)`)
-    const own = toPlace(alone.get(positionOf(conversation) ?? 0, conversation, number))
-    if (!named || !own) return named ?? own
-    return named.seq < own.seq ? named : own
+        WHERE conversation = ?1 AND (?2 = 0 OR gateway = ?2)
+      UNION ALL SELECT r.seq, r.gateway FROM journal j JOIN receive r ON r.gateway = j.gateway AND r.seq = j.seq
+        WHERE j.seq = ?3 AND j.id = ?1 AND (?2 = 0 OR j.gateway = ?2)
+      ORDER BY seq LIMIT 1`)
+    return toPlace(inConversation.get(conversation, number, positionOf(conversation) ?? 0))
   }
 
   function giveBack(row: Row): void {

@@ -52,9 +52,9 @@ export function serverChecks(info: Map<string, string>, where = ''): Check[] {
   const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
   const evicts = `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`
   const persists = info.get('aof_enabled') === '1'
-  const failed = info.get('aof_last_write_status') === 'err'
+  const failed = [info.get('aof_last_write_status'), info.get('aof_last_bgrewrite_status')].includes('err')
   const lost = persists
-    ? failed && 'the last write to the append-only file failed; look at the disk'
+    ? failed && 'the append-only file could not be written; look at the disk'
     : 'appendonly is off: a restart loses messages; set `appendonly yes`'
   return [
     check('version', version, isOld && `${version} is too old; install Redis ${OLDEST.join('.')} or newer`),

@@ -3,8 +3,8 @@ import type { Json } from '../../core/json.ts'
 import { decodeMessage, type Message } from '../../core/message.ts'
 import { makeId, positionOf, timeOf } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
-import type { Args } from './batches.ts'
 import { listOf, numberOf, textOf } from './reply.ts'
+import type { Args } from './scripts.ts'
 
 /**
  * An entry of a log: a stream entry with the ID `<position>-0`. The head is as `lua/lib/log.lua` says:

@@ -1,11 +1,10 @@
 import { positionOf } from '../../core/message-id.ts'
 import type { DeadLetters, Jobs, NewJob, Settled } from '../../core/store.ts'
-import { type Args, inBatches } from './batches.ts'
 import { encodeNotes } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf } from './reply.ts'
-import type { Server } from './scripts.ts'
+import { type Args, inBatches, type Server } from './scripts.ts'
 import { claimedJob, deadLetter, endOf } from './stored-job.ts'
 
 /** How many jobs one call claims at most; a message comes with each. */

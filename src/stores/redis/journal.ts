@@ -1,17 +1,23 @@
 import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { Journal, MessageFilter } from '../../core/store.ts'
-import { type Args, inBatches } from './batches.ts'
 import { decodeNote, encodeNotes, entryOf, idParts, idsFrom, messageOf } from './codec.ts'
 import { jobArgs } from './jobs.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
-import type { Server } from './scripts.ts'
+import { type Args, inBatches, type Server } from './scripts.ts'
 
 /** How many entries one call looks at while it searches the journal for a filter. */
 const SLICE = 500
 
-export function createJournal({ run, roots: { main }, now }: Server): Journal {
+export function createJournal({ run, call, roots: { main }, now }: Server): Journal {
+  async function get(id: string): Promise<Message | undefined> {
+    const place = `${positionOf(id) ?? 0}-0`
+    const [found] = listOf(await call('XRANGE', `${main}journal`, place, place))
+    const message = found === undefined ? undefined : messageOf(entryOf(found))
+    return message?.id === id ? message : undefined
+  }
+
   async function search(filter: MessageFilter): Promise<Message[]> {
     const { gateway = '', conversation, before, limit } = filter
     const wanted = conversation === undefined ? '' : digest(conversation)
@@ -36,23 +42,26 @@ export function createJournal({ run, roots: { main }, now }: Server): Journal {
         async (batch) => idsFrom(await run('append', main, '', ...batch.flat()), batch),
       ),
 
-    get: async (id) => {
-      const parts = idParts(id)
-      const found = parts && (await run('journal-one', main, ...parts, 'get'))
-      return isNothing(found) ? undefined : messageOf(entryOf(found))
-    },
+    get,
 
     list: search,
 
     note: async (id, notes) => {
       const parts = idParts(id)
-      if (parts && notes.length > 0) await run('journal-one', main, ...parts, 'note', encodeNotes(notes))
+      if (parts && notes.length > 0) await run('journal-note', main, ...parts, encodeNotes(notes))
     },
 
     history: async (id) => {
-      const parts = idParts(id)
-      const lines = parts ? listOf(await run('journal-one', main, ...parts, 'history')) : []
-      return lines.map((line) => decodeNote(textOf(line)))
+      const position = positionOf(id) ?? 0
+      const mark = `${position} `
+      const [message, lines] = await Promise.all([
+        get(id),
+        call('LRANGE', `${main}notes:${Math.floor(position / 32)}`, 0, -1),
+      ])
+      const own = listOf(lines)
+        .map(textOf)
+        .filter((line) => message && line.startsWith(mark))
+      return own.map((line) => decodeNote(line.slice(mark.length)))
     },
 
     unpumped: async (max) => {

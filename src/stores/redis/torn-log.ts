@@ -21,7 +21,7 @@ export async function watchTornLogs(client: Redis | Cluster, log: Log): Promise<
     try {
       // Where the connection is gone by then, the next one looks.
       const again = () => server.status === 'ready' && look(server)
-      if (await heal(server, log)) setTimeout(again, AGAIN).unref()
+      if (await heal(server)) setTimeout(again, AGAIN).unref()
     } catch (error) {
       log.warn(
         { server: `${server.options.host}:${server.options.port}`, reason: reasonOf(error) },
@@ -37,14 +37,12 @@ export async function watchTornLogs(client: Redis | Cluster, log: Log): Promise<
 }
 
 /** Orders a rewrite where none has succeeded since the server was started. True: look again later. */
-async function heal(server: Redis, log: Log): Promise<boolean> {
+async function heal(server: Redis): Promise<boolean> {
   const info = parseInfo(await server.info())
   if (info.get('role') !== 'master' || info.get('aof_enabled') !== '1') return false
   if (info.get('aof_rewrite_in_progress') !== '0' || info.get('aof_rewrite_scheduled') !== '0') return true
-  const failed = info.get('aof_last_bgrewrite_status') !== 'ok'
-  if (info.get('aof_last_rewrite_time_sec') !== '-1' && !failed) return false
-  if (failed)
-    log.error({}, 'Redis could not write its append-only file anew; is its disk full? It is told again')
+  const isWhole = info.get('aof_last_rewrite_time_sec') !== '-1'
+  if (isWhole && info.get('aof_last_bgrewrite_status') === 'ok') return false
   await server.bgrewriteaof().catch((error: unknown) => {
     // Another daemon was first.
     if (!reasonOf(error).includes('already in progress')) throw error
