@@ -204,14 +204,6 @@ describe('people', () => {
     const partner = { ...bob, caller: { kind: 'route' as const, id: 'team:external:U9' } }
     assert.deepEqual([await recalled(partner), await found(partner)], [[], []])
   })
-
-  test('do not find the message that asks', async (t) => {
-    const { assistant, logs } = await told(t)
-    const { id: messageId, conversation } = bob.message ?? assert.fail()
-    const meta = { conversation, messageId, from: 'bob' }
-    await logs.message({ channel: 'team', role: 'user', content: 'search pemba', meta })
-    assert.deepEqual((await assistant.search(search('pemba'), bob)).results, [])
-  })
 })
 
 describe('the assistant', () => {
