@@ -24,7 +24,7 @@ import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator, type Operator } from './daemon/operator.ts'
 import { createRoadWorkers } from './daemon/road-workers.ts'
 import { createRoads } from './daemon/roads.ts'
-import { createTranscript, recordApprovals, skillOfReply } from './daemon/transcript.ts'
+import { createTranscript, recordApprovals } from './daemon/transcript.ts'
 import { workbenchDirOf } from './daemon/workbench-service.ts'
 import { resumeDispatch } from './gateway/dispatch.ts'
 import {
@@ -210,7 +210,11 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
     roads,
     manager,
     access,
-    transcript: createTranscript(logs, log, (reply) => skillOfReply(reply, router.routes())),
+    transcript: createTranscript(
+      logs,
+      log,
+      ({ by }) => router.routes().find(({ name }) => by === `route ${name}`)?.skill,
+    ),
     metrics,
     log,
     now,
@@ -267,11 +271,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       router.explain(message).filter(({ route, matched }) => matched || route !== CLICK_ROUTE.name),
     checkGateway: gateways.check,
     checkStore: () => checkStore(config.daemon, log),
-    enabled: () => config.gateways.filter((gateway) => gateway.enabled),
-    disabled: () =>
-      config.gateways
-        .filter((gateway) => !gateway.enabled)
-        .map(({ name, transport, why }) => ({ name, transport, why: why ?? '' })),
+    config: () => config,
     reload,
     lastReload: () => lastReload,
     listening: publicHttp.isListening,
@@ -281,21 +281,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       return { ...(await durable.overview()), approvals: pending.length }
     },
   })
-  const { token } = config.daemon
-  const control = createControlServer({
-    operator,
-    manager,
-    store,
-    gateways: running,
-    metrics,
-    lastReload: () => lastReload,
-    version,
-    dataDir,
-    token,
-    tokens: () => config.tokens,
-    log,
-    now,
-  })
+  const control = createControlServer({ operator, manager, metrics, config: () => config, log, now })
   const housekeeping = createHousekeeping({
     store,
     retention: () => config.daemon.retention,

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isMissing, writeWhole } from '../lib/disk.ts'
+import { writeWhole } from '../lib/disk.ts'
 
 const daemonFileSchema = z.object({
   pid: z.int(),
@@ -24,12 +24,11 @@ export function removeDaemonFile(dataDir: string): void {
   if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(join(dataDir, 'daemon.json'), { force: true })
 }
 
-/** The file's content; the daemon that wrote it may be gone. A file that is no JSON names no daemon. */
+/** The file's content; the daemon that wrote it may be gone. A file that cannot be read names no daemon. */
 export function readDaemonFile(dataDir: string): DaemonFile | undefined {
   try {
     return daemonFileSchema.safeParse(JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))).data
-  } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return undefined
-    throw error
+  } catch {
+    return undefined
   }
 }

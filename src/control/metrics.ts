@@ -11,24 +11,28 @@ export type Readings = {
   reload: LastReload
   groups: readonly GroupInfo[]
   gateways: readonly ({ name: string } & Health)[]
-  now: number
 }
 
 /** What the last reading of the configuration came to; `at` and `goodAt` (the last one that worked) are Unix ms. */
 export type LastReload = { ok: boolean; at: number; goodAt: number; error?: string }
 
-/** What is on each road: what is kept, what dispatch is not done with, what nobody has taken. */
+/** What is on each road: what is kept, what dispatch is not done with, what nobody has taken, and the other queues. */
 export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
-  const { waiting = 0, running = 0, oldestAt } = jobs.find(({ queue }) => queue === 'dispatch') ?? {}
-  const oldest = Math.min(dispatch.oldestAt ?? Number.POSITIVE_INFINITY, oldestAt ?? Number.POSITIVE_INFINITY)
+  const queues = jobs.map(({ queue: road, waiting, running, dead, oldestAt }) => {
+    return { road, messages: waiting + running, dead, oldestAt }
+  })
+  const own = queues.find(({ road }) => road === 'dispatch') ?? { messages: 0, oldestAt: undefined }
   return [
-    { road: 'journal', messages: journal.messages, oldestAt: journal.oldestAt },
+    { road: 'journal', ...journal },
+    // What is in the queue came before what is not yet.
     {
+      ...own,
       road: 'dispatch',
-      messages: dispatch.unpumped + waiting + running,
-      oldestAt: Number.isFinite(oldest) ? oldest : undefined,
+      messages: own.messages + dispatch.unpumped,
+      oldestAt: own.oldestAt ?? dispatch.oldestAt,
     },
     { road: 'receive', messages: receive.ready, oldestAt: receive.oldestAt },
+    ...queues.filter(({ road }) => road !== 'dispatch'),
   ]
 }
 
@@ -78,7 +82,7 @@ export function createMetrics(build: { version: string }) {
     ['gateway'],
   )
 
-  const read = ({ stats, reload, groups, gateways, now }: Readings) => {
+  const read = ({ stats, reload, groups, gateways }: Readings, now: number) => {
     for (const { road, messages, oldestAt = now } of roadsOf(stats)) {
       depth.set({ road }, messages)
       if (road !== 'journal') oldest.set({ road }, Math.max(0, (now - oldestAt) / 1000))
@@ -121,8 +125,8 @@ export function createMetrics(build: { version: string }) {
       tokens.inc({ model, direction: 'output' }, output)
     },
     /** The page of `/metrics`; without readings (the store is away) only what this process counted. */
-    async page(readings: Readings | undefined): Promise<{ type: string; body: string }> {
-      if (readings) read(readings)
+    async page(readings: Readings | undefined, now: number): Promise<{ type: string; body: string }> {
+      if (readings) read(readings, now)
       return { type: registry.contentType, body: await registry.metrics() }
     },
   }

@@ -1,10 +1,8 @@
 import { createServer, type Server } from 'node:http'
-import type { LastReload, Metrics } from '../control/metrics.ts'
+import type { Config } from '../config/load-config.ts'
+import type { Metrics } from '../control/metrics.ts'
 import { controlToken } from '../control/token.ts'
-import type { ProgramToken } from '../core/call.ts'
 import type { Log } from '../core/log.ts'
-import type { Store } from '../core/store.ts'
-import type { RunningGateways } from '../gateway/gateways.ts'
 import { type Address, closeServer, listenOn } from '../gateway/listen.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { McpHttp } from '../skills/mcp/mcp-http.ts'
@@ -14,49 +12,37 @@ import type { Operator } from './operator.ts'
 export function createControlServer(deps: {
   operator: Operator
   manager: SkillManager
-  store: Pick<Store, 'stats' | 'topics'>
-  gateways: RunningGateways
   metrics: Metrics
-  lastReload(): LastReload
-  version: string
-  dataDir: string
-  token: string | undefined
-  tokens(): readonly ProgramToken[]
+  config(): Config
   log: Log
   now(): number
 }) {
-  const { manager, store, gateways, metrics, version, log, now } = deps
+  const { operator, manager, metrics, config, log, now } = deps
   let mcp: Promise<McpHttp> | undefined
   let server: Server | undefined
 
   /** Most daemons never get a request for it. */
   const loadMcp = async () => {
     const { createMcpHttp } = await import('../skills/mcp/mcp-http.ts')
-    return createMcpHttp({ manager, version, now })
+    return createMcpHttp({ manager, version: operator.version, now })
   }
-  const readings = async () => {
-    try {
-      const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
-      return { stats, groups, reload: deps.lastReload(), gateways: gateways.list(), now: now() }
-    } catch (err) {
-      log.debug({ err }, 'the store gave no readings for the metrics')
-      return undefined
-    }
-  }
+  const readings = () =>
+    operator
+      .readings()
+      .catch((err: unknown) => log.debug({ err }, 'the store gave no readings for the metrics'))
 
   return {
     async listen(address: Address): Promise<Address> {
       const { createControlApi } = await import('../control/api.ts')
       const api = createControlApi({
-        ...deps.operator,
-        version,
+        ...operator,
         async mcp(request, response, caller) {
           mcp ??= loadMcp()
           await (await mcp).handle(request, response, caller, request.body)
         },
-        token: controlToken(deps.dataDir, deps.token),
-        tokens: deps.tokens,
-        metrics: async () => metrics.page(await readings()),
+        token: controlToken(config().daemon.dataDir, config().daemon.token),
+        tokens: () => config().tokens,
+        metrics: async () => metrics.page((await readings()) ?? undefined, now()),
       })
       server = createServer(api)
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')

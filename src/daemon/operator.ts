@@ -1,19 +1,23 @@
+import type { Config } from '../config/load-config.ts'
 import type { ControlCaller, ControlDeps } from '../control/api.ts'
-import { type LastReload, roadsOf } from '../control/metrics.ts'
+import { type LastReload, type Readings, roadsOf } from '../control/metrics.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Submission } from '../core/submission.ts'
 import type { Check } from '../core/transport.ts'
-import type { GatewaySpec, Gateways, RunningGateways } from '../gateway/gateways.ts'
+import type { Gateways, RunningGateways } from '../gateway/gateways.ts'
 import type { Router } from '../gateway/router.ts'
 import { submit } from '../gateway/submit.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { Roads } from './roads.ts'
 
 /** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
-export type Operator = Omit<ControlDeps, 'token' | 'tokens' | 'version' | 'metrics' | 'mcp'>
+export type Operator = Omit<ControlDeps, 'token' | 'tokens' | 'metrics' | 'mcp'> & {
+  /** What metrics are made of. Throws `store_unavailable`. */
+  readings(): Promise<Readings>
+}
 
 export function createOperator(deps: {
   version: string
@@ -23,10 +27,7 @@ export function createOperator(deps: {
   gateways: RunningGateways
   roads: Roads
   explain: Router['explain']
-  /** Gateways that are to run, here or in the daemon that is not there yet. */
-  enabled(): readonly GatewaySpec[]
-  /** Gateways that are configured but do not run, and why. */
-  disabled(): { name: string; transport: string; why: string }[]
+  config(): Config
   checkGateway: Gateways['check']
   /** What only this kind of store can check about itself. */
   checkStore(): Promise<Check[]>
@@ -47,7 +48,14 @@ export function createOperator(deps: {
     throw new TriviumError('gateway_not_found', { name, hint: ` Running are: ${names.join(', ')}.` })
   }
 
+  const readings = async () => {
+    const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
+    return { stats, groups, reload: deps.lastReload(), gateways: gateways.list() }
+  }
+
   return {
+    version: deps.version,
+    readings,
     invoke: (name: string, args: unknown, by: ControlCaller) =>
       manager.invoke(name, args, {
         caller: by.caller,
@@ -61,32 +69,31 @@ export function createOperator(deps: {
       }),
     describe: (name) => toJson(manager.describe(name)),
     async status() {
-      const [stats, groups, assistant] = await Promise.all([
-        store.stats(),
-        store.topics.groups(),
-        deps.assistant(),
-      ])
+      const [{ stats, groups, reload }, assistant] = await Promise.all([readings(), deps.assistant()])
+      const disabled = deps.config().gateways.filter((gateway) => !gateway.enabled)
       return toJson({
         version: deps.version,
         pid: process.pid,
         startedAt: deps.startedAt,
         store: { kind: store.kind, address: store.address },
         gateways: gateways.list(),
-        disabled: deps.disabled(),
+        disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
         assistant,
         skills: manager.list(),
         registry: registryOf(manager),
         broken: manager.errors(),
-        configuration: deps.lastReload(),
+        configuration: reload,
         roads: roadsOf(stats),
         stats,
         groups,
       })
     },
     async doctor() {
+      // Also those that run in the daemon that is not there yet.
+      const enabled = deps.config().gateways.filter((gateway) => gateway.enabled)
       const { ok, reason } = await ping(store)
       const first: Check = { name: `store (${store.kind})`, ok, detail: ok ? store.address : String(reason) }
-      const checks = await Promise.all([deps.checkStore(), ...deps.enabled().map(deps.checkGateway)])
+      const checks = await Promise.all([deps.checkStore(), ...enabled.map(deps.checkGateway)])
       return toJson([first, ...checks.flat()])
     },
     async submit(submission: Submission, signal: AbortSignal) {

@@ -5,7 +5,7 @@ import { TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
-import { attemptError, createWorker, type RunOutcome, type Worker } from '../gateway/worker.ts'
+import { attemptOf, createWorker, failedAttempt, type RunOutcome, type Worker } from '../gateway/worker.ts'
 import { defined } from '../lib/defined.ts'
 import type { ActivityEntry } from '../state/logs/logs.ts'
 import type { Occasion } from '../state/schedules/schedules.ts'
@@ -20,9 +20,8 @@ export type ScheduleRuns = {
   worker: Worker
 }
 
-const ATTEMPTS = 5
-const FIRST_DELAY = 1_000
-const LONGEST_DELAY = 60_000
+/** Tries for a minute, about. */
+const RETRY = { attempts: 5, first: 4_000, longest: 60_000 }
 const CLAIM_LEASE = 10_000
 const LONGEST_RESULT = 2_000
 
@@ -47,22 +46,14 @@ export function createScheduleRuns(deps: {
   const { store, record, log, now } = deps
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const {
-      schedule: id,
-      created,
-      name,
-      skill,
-      args,
-      channel,
-      by,
-      planned,
-      missed,
-    } = runSchema.parse(job.data)
+    const { schedule: id, name, skill, args, by, ...rest } = runSchema.parse(job.data)
+    const { created, channel, planned, missed } = rest
     if (!(await deps.exists({ id, created }))) return { outcome: 'done' }
-    const attempt = job.failures + job.lost + 1
+    const attempt = attemptOf(job)
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
-      if (attempt > ATTEMPTS) throw new TriviumError('skill_failed', { name: skill, reason: lastReason(job) })
+      if (attempt > RETRY.attempts)
+        throw new TriviumError('skill_failed', { name: skill, reason: lastReason(job) })
       const result = await deps.invoke(skill, args, {
         signal,
         // The same over attempts, so that sends and approvals of a repeated run are recognised.
@@ -75,18 +66,14 @@ export function createScheduleRuns(deps: {
       return { outcome: 'done' }
     } catch (thrown) {
       if (signal.aborted) throw thrown
-      const error = attemptError(thrown, now())
-      const permanent = thrown instanceof TriviumError && !thrown.retryable
-      const isLast = permanent || attempt >= ATTEMPTS
-      await record({ event: 'schedule_failed', ...about, ok: false, error: error.message, again: !isLast })
-      if (isLast) {
-        log.error(
-          { schedule: id, skill, err: thrown },
-          'a scheduled skill failed for good and is a dead letter',
-        )
-        return { outcome: 'dead', error, reason: permanent ? 'permanent' : 'attempts' }
+      const failed = failedAttempt(job, thrown, RETRY, now())
+      const [again, error] = [failed.outcome === 'retry', failed.error.message]
+      await record({ event: 'schedule_failed', ...about, ok: false, error, again })
+      if (!again) {
+        const fields = { schedule: id, skill, err: thrown }
+        log.error(fields, 'a scheduled skill failed for good and is a dead letter')
       }
-      return { outcome: 'retry', delay: Math.min(LONGEST_DELAY, FIRST_DELAY * 4 ** (attempt - 1)), error }
+      return failed
     }
   }
 

@@ -1,6 +1,5 @@
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
-import type { Route } from '../core/route.ts'
 import type { Approval } from '../core/services.ts'
 import type { Reply } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
@@ -56,16 +55,6 @@ export function createTranscript(
       return attempt(() => logs.message({ channel, role: 'assistant', content, meta }))
     },
   }
-}
-
-/** The skill whose reply it is: automatic replies name message and route in their key (see `sendKey`). */
-export function skillOfReply(
-  { key, inReplyTo }: Pick<Reply, 'key' | 'inReplyTo'>,
-  routes: readonly Pick<Route, 'name' | 'skill'>[],
-): string | undefined {
-  if (inReplyTo === undefined || !key.startsWith(`${inReplyTo}:`)) return undefined
-  const name = key.slice(inReplyTo.length + 1, key.lastIndexOf(':'))
-  return routes.find((route) => route.name === name)?.skill
 }
 
 /** Notes in events.jsonl what becomes of approvals. Never throws. */

@@ -35,7 +35,7 @@ function humanStatus(status: Json): string {
     '',
     gatewayTable(objectsIn(at('gateways')), objectsIn(at('disabled'))),
     '',
-    roadTable(objectsIn(at('roads')), objectsIn(at('stats.jobs'))),
+    roadTable(objectsIn(at('roads'))),
     '',
     groupLine(objectsIn(at('groups'))),
     assistantLine(at('assistant')),
@@ -52,46 +52,32 @@ function gatewayTable(running: JsonObject[], disabled: JsonObject[]): string {
       .map(({ name, transport, ok, detail }) => [name, transport, ok ? 'ok' : `FAILING: ${detail ?? ''}`]),
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
-  const shown = rows.length <= ROOM ? rows : rows.slice(0, ROOM - 1)
-  const more = `… and ${rows.length - shown.length} more: trivium status --json`
-  return table(['Gateways', 'transport', ''], rows.length <= ROOM ? rows : [...shown, [more]])
+  const more = [`… and ${rows.length - ROOM + 1} more: trivium status --json`]
+  return table(
+    ['Gateways', 'transport', ''],
+    rows.length > ROOM ? rows.toSpliced(ROOM - 1, rows.length, more) : rows,
+  )
 }
 
-/** What stands in the queues behind the roads is on them, too. */
-function roadTable(roads: JsonObject[], jobs: JsonObject[]): string {
-  const meaning: Record<string, string> = {
-    journal: 'kept',
-    dispatch: 'waiting for a skill, or in one',
-    receive: 'not taken (no fault where nobody takes)',
-  }
-  const dead = (queue: unknown) => jobs.find((each) => each.queue === queue)?.dead
-  const rows = [
-    ...roads.map(({ road, messages, oldestAt }) => [
-      road,
-      messages,
-      age(oldestAt),
-      dead(road),
-      meaning[String(road)],
-    ]),
-    ...jobs
-      .filter(({ queue }) => queue !== 'dispatch')
-      .map(({ queue, waiting, running, dead }) => [
-        queue,
-        waiting,
-        '-',
-        dead,
-        `waiting, and ${running} running`,
-      ]),
-  ]
+const MEANING: Record<string, string> = {
+  journal: 'kept',
+  receive: 'not taken; no fault where nobody takes',
+}
+
+function roadTable(roads: JsonObject[]): string {
+  const rows = roads.map(({ road, messages, oldestAt, dead }) => {
+    return [road, messages, age(oldestAt), dead, MEANING[String(road)] ?? 'waiting or running']
+  })
   return table(['Roads', 'messages', 'oldest', 'dead', ''], rows)
 }
 
 function groupLine(groups: JsonObject[]): string | undefined {
   const behind = groups.filter(({ lag }) => Number(lag) > 0).toSorted((a, b) => Number(b.lag) - Number(a.lag))
   const named = behind.slice(0, ROOM).map(({ topic, group, lag }) => `${topic}/${group} by ${lag}`)
-  const more = behind.length > ROOM ? `, and ${behind.length - ROOM} more` : ''
-  if (groups.length === 0) return undefined
-  return `Consumer groups  ${groups.length}; behind: ${named.join(', ') || 'none'}${more}`
+  if (behind.length > ROOM) named.push(`${behind.length - ROOM} more`)
+  return groups.length === 0
+    ? undefined
+    : `Consumer groups  ${groups.length}; behind: ${named.join(', ') || 'none'}`
 }
 
 function assistantLine(assistant: unknown): string | undefined {
