@@ -80,7 +80,6 @@ export type DaemonOptions = {
 
 /** Invocations and sends at once in this process; routes bound theirs further. */
 const CONCURRENCY = 64
-const MAX_BACKLOG = 1_000_000
 /** Ms that replies and answers get to go out, when a drain has used up its grace. */
 const LAST_MOMENT = 1_000
 
@@ -104,11 +103,9 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const router = createRouter([CLICK_ROUTE, ...config.routes])
   const access = createAccess(config)
   const running = createRunningGateways()
-  const maxBacklog = config.daemon.maxBacklog ?? MAX_BACKLOG
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
     store,
-    maxBacklog,
     gateways: running,
     unanswerable: (message) => kinds.get(message.transport)?.unanswerable?.(message),
     metrics,

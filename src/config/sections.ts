@@ -75,11 +75,6 @@ export const daemonSchema = z
     'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     grace: timerDuration.default(10_000).describe('How long a drain waits for what runs.'),
     retention: retention.prefault({}),
-    'max-backlog': count
-      .exactOptional()
-      .describe(
-        "Messages that dispatch may be behind before new ones are refused; else the store's own bound.",
-      ),
   })
   .transform(camelKeys)
 
@@ -115,10 +110,6 @@ export const modelSchema = z
     name: z.string().regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5'),
     'base-url': z.url().exactOptional(),
     'api-key': z.string().min(1).exactOptional(),
-    temperature: z.number().min(0).max(2).exactOptional(),
-    'max-steps': z.int().min(1).max(1000).exactOptional(),
-    'max-output-tokens': z.int().min(1).exactOptional(),
-    timeout: timerDuration.exactOptional(),
   })
   .transform(camelKeys)
 

@@ -18,11 +18,12 @@ export type Roads = ReturnType<typeof createRoads>
 
 /** Messages in memory between a transport and the store, at most. */
 const MAX_PENDING = 20_000
+/** Messages that dispatch may be behind before new ones are refused. */
+const MAX_BACKLOG = 1_000_000
 
 /** Makes the entrances of the roads on a store. They need nothing that runs. */
 export function createRoads(deps: {
   store: Store
-  maxBacklog: number
   gateways: RunningGateways
   unanswerable(message: Message): string | undefined
   metrics: Metrics
@@ -30,7 +31,7 @@ export function createRoads(deps: {
   permit(skill: string, call: Call): Promise<void>
   now(): number
 }) {
-  const { store, gateways, metrics, maxBacklog, now } = deps
+  const { store, gateways, metrics, now } = deps
   const { journal } = store
   const outbox = createOutbox(store, now, deps.unanswerable)
   const events = createEvents(store, now, deps.permit)
@@ -46,7 +47,12 @@ export function createRoads(deps: {
     },
   } satisfies Partial<Services>
   return {
-    accept: createAccept({ journal, metrics: metrics.accept, maxPending: MAX_PENDING, maxBacklog }),
+    accept: createAccept({
+      journal,
+      metrics: metrics.accept,
+      maxPending: MAX_PENDING,
+      maxBacklog: MAX_BACKLOG,
+    }),
     replies: (gateway: string) => createReplyLog(store, gateway),
     outbox,
     events,

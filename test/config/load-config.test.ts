@@ -38,7 +38,6 @@ daemon:
   control-listen: "[::1]:0"
   listen: 9000
   grace: 1m
-  max-backlog: 5
   retention: { max-age: 2d, gateways: { g: { max-age: 1h } }, topics: { t: { max-count: 3 } }, dead-letters: 9 }
 `,
     )
@@ -48,7 +47,6 @@ daemon:
       listen: { host: '127.0.0.1', port: 9000 },
       controlListen: { host: '::1', port: 0 },
       grace: 60_000,
-      maxBacklog: 5,
     })
     assert.deepEqual(config?.daemon.retention, {
       journal: { maxAge: 172_800_000, maxCount: 1_000_000 },
@@ -233,13 +231,13 @@ describe('routes', () => {
 
 test('access, model and skills are read with their defaults, and the environment may name the model', async (t) => {
   const text =
-    'access:\n  roles:\n    admin: { members: ["*:*@example.com"], skills: ["*"] }\n  default: none\nmodel: { name: "openai:x", base-url: "http://localhost:1/v1", max-steps: 3, timeout: 1m }\nskills: { folders: [a, /b] }\n'
+    'access:\n  roles:\n    admin: { members: ["*:*@example.com"], skills: ["*"] }\n  default: none\nmodel: { name: "openai:x", base-url: "http://localhost:1/v1" }\nskills: { folders: [a, /b] }\n'
   const { config, cwd, problems } = await read(t, text)
   assert.deepEqual(told(problems), [])
   const roles = { admin: { members: ['*:*@example.com'], skills: ['*'] } }
   assert.deepEqual(config?.access, { roles, default: 'none' })
   assert.deepEqual(config?.assistant, { scope: 'person' })
-  const model = { name: 'openai:x', baseUrl: 'http://localhost:1/v1', maxSteps: 3, timeout: 60_000 }
+  const model = { name: 'openai:x', baseUrl: 'http://localhost:1/v1' }
   assert.deepEqual(config?.model, model)
   assert.deepEqual(config?.skills.folders, [join(cwd, 'a'), '/b'])
   const env = { TRIVIUM_MODEL: 'c:d' }
