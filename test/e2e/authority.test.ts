@@ -8,9 +8,11 @@ import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
+  open: { transport: websocket, path: /open }
   chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token" } }
 access:
   roles:
+    all: { members: ["*"], skills: [watch, decide] }
     staff: { members: ['chat:ada'], skills: [watch, allowed] }
 routes:
   - { name: watch, skill: watch }
@@ -22,6 +24,7 @@ const SKILLS = {
   guarded: `export default { description: 'asks first', metadata: { approval: true }, run: () => 'done' }`,
   allowed: writer('allowed'),
   danger: writer('danger'),
+  decide: `export default { description: 'decides', run: ({ args, manager }) => manager.invoke('approval-decide', args.data) }`,
   watch: `export default { description: 'subscribes', run: ({ args, manager }) =>
   manager.invoke('event-subscribe', { topic: 'alarms', ref: args.text })
     .then(({ queue }) => queue, ({ code, message }) => code + ': ' + message) }`,
@@ -95,6 +98,20 @@ describe('what a call may do', { timeout: 90_000 }, () => {
     assert.deepEqual(await daemon.invoke('event-unsubscribe', { topic: 'later', queue }), { ok: true })
   })
 
+  test('a stranger decides no approval by a subscription, even where a rule grants the skill', async (t) => {
+    const call = daemon.invoke('guarded', { n: 2 }).catch((error: Error) => error.message)
+    const { id } = await asked()
+    const stranger = await openChat(t, `${daemon.url}/open`)
+    assert.equal(await stranger('decide'), '~ref:decide:')
+    await daemon.invoke('event-emit', { topic: 'alarms', data: { id, approve: true } })
+    const letters = async () => Object(await daemon.invoke('dead-letter-list', { group: 'decide' }))
+    const [letter] = await until(async () => (await letters()).length > 0 && (await letters()), 'the refusal')
+    assert.equal(letter.errors[0].code, 'forbidden')
+    await daemon.invoke('approval-decide', { id, approve: false })
+    assert.match(String(await call), /^approval_denied/)
+    await daemon.invoke('event-unsubscribe', { topic: 'alarms', queue: '~ref:decide:' })
+  })
+
   test('a subscription runs its skill with the rights of who subscribed, then and when it runs', async (t) => {
     const ada = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
     assert.match(await ada('danger'), /^forbidden: Skill danger for \S*ada is not allowed/)
@@ -104,7 +121,7 @@ describe('what a call may do', { timeout: 90_000 }, () => {
 
     writeFileSync(join(site.dir, 'routes.yaml'), ROUTES.replace('[watch, allowed]', '[watch]'))
     await daemon.invoke('event-emit', { topic: 'alarms' })
-    const letters = async () => Object(await daemon.invoke('dead-letter-list', { queue: 'subscriptions' }))
+    const letters = async () => Object(await daemon.invoke('dead-letter-list', { group: 'allowed' }))
     const [letter] = await until(async () => {
       await daemon.invoke('event-emit', { topic: 'alarms' })
       const found = await letters()

@@ -28,30 +28,6 @@ async function pendingId(manager: Manager): Promise<string> {
 
 for (const kind of storeKinds()) {
   describe(`approvals on the ${kind.kind} store`, () => {
-    test('a caller that is no route waits for the decision in place', async (t) => {
-      const { runs, skill } = guarded()
-      const store = await kind.open(t, await kind.place(t))
-      const { manager } = await startRuntime(t, { skills: [skill], store })
-      const running = manager.invoke('subject', { n: 1 }, operator)
-      const id = await pendingId(manager)
-      assert.deepEqual(runs, [])
-      await manager.invoke('approval-decide', { id, approve: true }, operator)
-      assert.equal(await running, 1)
-      assert.deepEqual(runs, [{ n: 1 }])
-      assert.deepEqual(await manager.invoke('approval-list', { status: 'pending' }), [])
-      assert.equal(pathGet(await manager.invoke('approval-list'), '0.status'), 'approved')
-    })
-
-    test('a caller that is no route gets approval_denied', async (t) => {
-      const { runs, skill } = guarded()
-      const store = await kind.open(t, await kind.place(t))
-      const { manager } = await startRuntime(t, { skills: [skill], store })
-      const refused = assert.rejects(manager.invoke('subject', {}, operator), { code: 'approval_denied' })
-      await manager.invoke('approval-decide', { id: await pendingId(manager), approve: false }, operator)
-      await refused
-      assert.deepEqual(runs, [])
-    })
-
     test('of two who decide at once in opposite ways, one is told that it was decided', async (t) => {
       const { skill } = guarded()
       const store = await kind.open(t, await kind.place(t))
