@@ -101,22 +101,26 @@ function isPlain(text: string): boolean {
 /** The inverse of `encodeMessage`. */
 export function decodeMessage(head: MessageHead, payload: string): Message {
   const end = payload.indexOf('\n')
-  const stored = JSON.parse(end < 0 ? payload : payload.slice(0, end)) as Omit<
-    NewMessage,
-    'gateway' | 'receivedAt'
-  >
+  const stored = JSON.parse(end < 0 ? payload : payload.slice(0, end)) as Stored
   if (end >= 0) stored.text = payload.slice(end + 1)
   if (stored.data.format === 'json' && stored.data.body === undefined) {
     stored.data.body = bodyOf(stored.text)
   }
+  return completeMessage(head, stored)
+}
+
+type Stored = Omit<NewMessage, 'gateway' | 'receivedAt'>
+
+/** A message as it is once it is accepted. */
+export function completeMessage({ id, gateway, receivedAt }: MessageHead, message: Stored): Message {
   return {
-    ...stored,
-    id: head.id,
-    gateway: head.gateway,
-    receivedAt: head.receivedAt,
-    conversation: stored.conversation ?? head.id,
-    attachments: stored.attachments ?? [],
-    trace: stored.trace ?? head.id.replaceAll('-', ''),
+    ...message,
+    id,
+    gateway,
+    receivedAt,
+    conversation: message.conversation ?? id,
+    attachments: message.attachments ?? [],
+    trace: message.trace ?? id.replaceAll('-', ''),
   }
 }
 

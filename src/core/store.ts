@@ -64,12 +64,12 @@ export type Journal = {
    * The pump: messages after the dispatch cursor, oldest first, with the cursor to commit from.
    * Reading moves nothing.
    */
-  unpumped(max: number): Promise<{ cursor: number; messages: { position: number; message: Message }[] }>
+  unpumped(max: number): Promise<{ cursor: number; messages: Message[] }>
   /**
-   * Moves the dispatch cursor from `from` to `to` and adds the jobs, in one atomic step. Returns false,
-   * and does nothing, where another daemon moved the cursor first.
+   * Moves the dispatch cursor from `cursor` to the message `last` and adds the jobs, in one atomic step. Returns false,
+   * and does nothing, where another daemon moved the cursor first or the journal has lost that message.
    */
-  pumped(from: number, to: number, jobs: readonly NewJob[]): Promise<boolean>
+  pumped(cursor: number, last: string, jobs: readonly NewJob[]): Promise<boolean>
 }
 
 export type MessageFilter = { gateway?: string; conversation?: string; before?: string; limit: number }

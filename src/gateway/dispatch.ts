@@ -158,7 +158,7 @@ export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' |
       metrics.dispatched('', 'unrouted', 0)
       log.debug({ messageId: message.id, gateway: message.gateway }, 'no route matches the message')
     },
-    isWanted: worker.isIdle,
+    added: worker.wake,
     log,
     now,
   })

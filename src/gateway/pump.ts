@@ -12,7 +12,7 @@ type Routed = { name: string }
  */
 export type Pump = {
   start(): void
-  /** For when the workers have nothing to do again. */
+  /** For when the workers have nothing to do: it then adds one batch of jobs. */
   wake(): void
   stop(): Promise<void>
 }
@@ -22,8 +22,8 @@ export type PumpOptions = {
   match(message: Message): Routed | undefined
   /** Called for each message that no route matches. */
   unrouted(message: Message): void
-  /** Whether the workers have nothing to do. */
-  isWanted(): boolean
+  /** Called when there are jobs for the workers, who must call `wake` when none is left for them. */
+  added(): void
   log: Log
   now(): number
 }
@@ -33,8 +33,12 @@ const BATCH = 256
 const STORE_PAUSE = 500
 
 export function createPump(options: PumpOptions): Pump {
-  const { store, log } = options
+  const { store, match, unrouted, log } = options
+  const { journal } = store
   const bell = createBell()
+  let isWanted = false
+  /** Whether there may be messages that were not read yet. */
+  let isUnread = true
   let stopping = false
   let loop: Promise<void> = Promise.resolve()
   let off = () => {}
@@ -42,23 +46,63 @@ export function createPump(options: PumpOptions): Pump {
   const work = async () => {
     while (!stopping) {
       bell.clear()
+      if (!isWanted || !isUnread) {
+        await bell.sleep()
+        continue
+      }
+      isUnread = false
       try {
-        // Until there is none: a batch is short where its messages are large, or where another daemon was faster.
-        const isMore = options.isWanted() && (await pumpBatch(options))
-        if (!isMore) await bell.sleep()
+        await pumpBatch()
       } catch (err) {
+        isUnread = true
         log.warn({ err }, 'accepted messages cannot be read for dispatch; trying again')
         await bell.sleep(STORE_PAUSE)
       }
     }
   }
 
+  /**
+   * Reads after the dispatch cursor, matches each message, and commits the jobs together with the cursor. A crash
+   * between the two steps repeats them harmlessly, and of several daemons one wins each batch. Messages that no route
+   * matches get a note in their history and no job, unless somebody waits for how they end.
+   */
+  const pumpBatch = async () => {
+    const { cursor, messages } = await journal.unpumped(BATCH)
+    const last = messages.at(-1)
+    if (!last) return
+    // A batch is short where its messages are large, or where another daemon was faster.
+    isUnread = true
+
+    const jobs: NewJob[] = []
+    const unmatched: Message[] = []
+    for (const message of messages) {
+      const route = match(message)
+      if (route || isAwaited(message)) jobs.push(jobFor(message, route?.name ?? ''))
+      else unmatched.push(message)
+    }
+    if (!(await journal.pumped(cursor, last.id, jobs))) return
+    if (jobs.length > 0) {
+      isWanted = false
+      options.added()
+    }
+    const note: Note = { at: options.now(), road: 'dispatch', what: 'unrouted' }
+    for (const message of unmatched) unrouted(message)
+    // Asked for in one turn, so that the store makes one step of them.
+    await Promise.all(unmatched.map((message) => journal.note(message.id, [note])))
+  }
+
   return {
     start() {
-      off = store.onSignal('journal', bell.ring)
+      off = store.onSignal('journal', () => {
+        isUnread = true
+        bell.ring()
+      })
       loop = work()
     },
-    wake: bell.ring,
+    wake() {
+      isWanted = true
+      bell.ring()
+    },
     async stop() {
       stopping = true
       off()
@@ -66,31 +110,6 @@ export function createPump(options: PumpOptions): Pump {
       await loop
     },
   }
-}
-
-/**
- * Reads after the dispatch cursor, matches each message, and commits the jobs together with the cursor. A crash
- * between the two steps repeats them harmlessly, and of several daemons one wins each batch. Messages that no route
- * matches get a note in their history and no job, unless somebody waits for how they end. False: there was nothing to read.
- */
-async function pumpBatch({ store: { journal }, match, unrouted, now }: PumpOptions): Promise<boolean> {
-  const { cursor, messages } = await journal.unpumped(BATCH)
-  const last = messages.at(-1)
-  if (!last) return false
-
-  const jobs: NewJob[] = []
-  const unmatched: Message[] = []
-  for (const { message } of messages) {
-    const route = match(message)
-    if (route || isAwaited(message)) jobs.push(jobFor(message, route?.name ?? ''))
-    else unmatched.push(message)
-  }
-  if (!(await journal.pumped(cursor, last.position, jobs))) return true
-  const note: Note = { at: now(), road: 'dispatch', what: 'unrouted' }
-  for (const message of unmatched) unrouted(message)
-  // Asked for in one turn, so that the store makes one step of them.
-  await Promise.all(unmatched.map((message) => journal.note(message.id, [note])))
-  return true
 }
 
 /** Messages of one conversation of one gateway share a lane. */

@@ -25,9 +25,7 @@ export type Worker = {
   /** Wakes the loop, for example after the limits changed. */
   wake(): void
   running(): number
-  /** Whether there is room here for a job, and when it was last looked there was none to claim. */
-  isIdle(): boolean
-  /** Calls `listener` whenever it looked in vain. */
+  /** Calls `listener` whenever there is room for a job here and none to claim. */
   onIdle(listener: () => void): void
 }
 
@@ -63,7 +61,6 @@ export function createWorker(options: WorkerOptions): Worker {
   let stopping = false
   /** The grace of a drain is over. */
   let hurried = false
-  let isIdle = false
   let tellIdle = () => {}
   const bell = createBell()
   let loop: Promise<void> = Promise.resolve()
@@ -102,8 +99,7 @@ export function createWorker(options: WorkerOptions): Worker {
         const { lease } = options
         const { jobs, nextDue } = await store.jobs.claim(queue, { max, lease, limits: room() })
         for (const job of jobs) begin(job)
-        isIdle = jobs.length === 0
-        if (isIdle) tellIdle()
+        if (jobs.length === 0) tellIdle()
         else if (freePlaces() > 0) continue
         if (!stopping) await bell.sleep(nextDue === undefined ? undefined : nextDue - now())
       } catch (error) {
@@ -198,7 +194,6 @@ export function createWorker(options: WorkerOptions): Worker {
     },
     wake: bell.ring,
     running: () => running.size,
-    isIdle: () => isIdle,
     onIdle(listener) {
       tellIdle = listener
     },

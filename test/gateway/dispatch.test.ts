@@ -236,7 +236,9 @@ test('what the store hands to the pump in short batches, for they are large, is 
   await store.journal.accept(['nobody', 'nobody', 'demo'].map((gateway) => newMessage({ gateway })))
   const journal = { ...store.journal, unpumped: () => store.journal.unpumped(1) }
   const match = ({ gateway }: Message) => (gateway === 'demo' ? routeOf() : undefined)
-  const others = { match, unrouted() {}, isWanted: () => true }
-  begin(t, createPump({ ...partsOf(store), store: { ...store, journal }, ...others }))
+  const others = { match, unrouted() {}, added() {} }
+  const pump = createPump({ ...partsOf(store), store: { ...store, journal }, ...others })
+  begin(t, pump)
+  pump.wake()
   await until(async () => (await store.stats()).dispatch.unpumped === 0, 'an empty backlog')
 })

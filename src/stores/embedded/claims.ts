@@ -61,8 +61,8 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
   }
 
   function messageOf(row: Row) {
-    const kept = keptMessage(row)
-    if (kept) return kept
+    const known = keptMessage(row) ?? journal.takePumped(text(row.id))
+    if (known) return known
     const seq = maybeInt(row.message)
     const message = seq === undefined ? undefined : journal.at(seq)
     return message?.id === row.message_id ? message : undefined
@@ -98,18 +98,12 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
   function giveBack(row: Row, outcome: Settled & { outcome: 'release' | 'retry' }, now: number): void {
     // A claim that ran out was counted as lost; its holder lives after all.
     const found = int(row.state) === HEAD ? 1 : 0
-    if (outcome.outcome === 'retry') {
-      sql(`UPDATE job SET state = 1, due = ?, failures = failures + 1, errors = ?, token = NULL, lost = lost - ?
-        WHERE n = ?`).run(now + outcome.delay, withError(row, outcome.error), found, int(row.n))
-      return
-    }
-    // Without a delay the job keeps its due time, and so its place among the lanes.
-    const due = outcome.delay ? now + outcome.delay : 0
-    sql('UPDATE job SET state = 1, due = max(due, ?), token = NULL, lost = lost - ? WHERE n = ?').run(
-      due,
-      found,
-      int(row.n),
-    )
+    const isRetry = outcome.outcome === 'retry'
+    // Released without a delay the job keeps its due time, and so its place among the lanes.
+    const due = isRetry || outcome.delay ? now + (outcome.delay ?? 0) : 0
+    const errors = isRetry ? withError(row, outcome.error) : text(row.errors)
+    sql(`UPDATE job SET state = 1, due = max(due, ?), failures = failures + ?, errors = ?, token = NULL, lost = lost - ?
+      WHERE n = ?`).run(due, isRetry ? 1 : 0, errors, found, int(row.n))
   }
 
   /** Removes a job and makes the oldest of its lane the head. */

@@ -2,6 +2,7 @@ import type { Accepted, Message, NewMessage } from '../../core/message.ts'
 import { decodeMessage, encodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { Journal, MessageFilter, Note } from '../../core/store.ts'
+import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { insertJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
 import { int, maybeJson, type Row, text, toJson } from './sql.ts'
@@ -26,6 +27,8 @@ const OF_CONVERSATION = `SELECT seq FROM (SELECT seq, gateway FROM journal WHERE
 export type JournalTable = Journal & {
   /** The message at a position. */
   at(seq: number): Message | undefined
+  /** What was pumped last, from memory: a message, once. */
+  takePumped(id: string): Message | undefined
   /** The position of an id, if that very message is there. */
   find(id: string): number | undefined
   /** Messages after a position, oldest first. */
@@ -38,6 +41,8 @@ export type JournalTable = Journal & {
 
 export function createJournal(parts: Parts): JournalTable {
   const { sql, writer, counters, gateways, queues, keys, signals } = parts
+  const fresh = createFreshMessages()
+  writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
 
   function append(messages: readonly NewMessage[]): Accepted[] {
     const now = parts.now()
@@ -54,9 +59,10 @@ export function createJournal(parts: Parts): JournalTable {
     const gateway = gateways.number(message.gateway)
     const conversation = message.conversation ?? null
     const receivedAt = message.receivedAt ?? now
+    const payload = encodeMessage(message)
     sql(
       `INSERT INTO journal (seq, id, gateway, received_at, conversation, payload) VALUES (?, ?, ?, ?, ?, ?)`,
-    ).run(seq, id, gateway, receivedAt, conversation, encodeMessage(message))
+    ).run(seq, id, gateway, receivedAt, conversation, payload)
     sql('INSERT INTO receive (gateway, seq, conversation) VALUES (?, ?, ?)').run(gateway, seq, conversation)
     if (hash) keys.remember(hash, id)
     counters.add('messages', 1)
@@ -64,6 +70,7 @@ export function createJournal(parts: Parts): JournalTable {
     signals.raise('journal')
     signals.raise('receive')
     signals.raise('topic:gateway-message')
+    fresh.accepted(id, message, now, payload.length)
     return id
   }
 
@@ -108,6 +115,11 @@ export function createJournal(parts: Parts): JournalTable {
 
   return {
     at,
+    takePumped: (id) => {
+      const message = fresh.pumped().get(id)
+      fresh.pumped().delete(id)
+      return message
+    },
     find,
     after,
     addNotes,
@@ -135,15 +147,19 @@ export function createJournal(parts: Parts): JournalTable {
         return sql('SELECT at, road, what, detail FROM note WHERE seq = ? ORDER BY n').all(seq).map(toNote)
       }),
     unpumped: (max) =>
-      parts.read(() => {
-        const cursor = counters.get('pump')
-        return { cursor, messages: after(cursor, max) }
-      }),
+      fresh.unpumped(max, () =>
+        parts.read(() => {
+          const cursor = counters.get('pump')
+          return { cursor, messages: sql(AFTER).all(cursor, max).map(toMessage) }
+        }),
+      ),
     // Cursor and jobs are undone together, and then the pump repeats them.
-    pumped: (from, to, jobs) =>
+    pumped: (cursor, last, jobs) =>
       writer.writeRepeatable(() => {
-        if (counters.get('pump') !== from) return false
-        counters.set('pump', to)
+        const seq = counters.get('pump') === cursor ? find(last) : undefined
+        fresh.pumpedTo(seq === undefined ? undefined : last)
+        if (seq === undefined) return false
+        counters.set('pump', seq)
         for (const job of jobs) insertJob(parts, queues.number(DISPATCH), DISPATCH, job)
         return true
       }),

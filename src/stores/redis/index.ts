@@ -5,6 +5,7 @@ import type { Message } from '../../core/message.ts'
 import { isId, timeOf } from '../../core/message-id.ts'
 import type { Store, StoreStats } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
+import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { checkServers } from './check.ts'
 import { type Connection, type ConnectOptions, connect } from './connect.ts'
 import { toStoreError } from './failure.ts'
@@ -47,6 +48,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   const channel = `${prefix}:signals`
   const server = createServer(connection, channel, createRoots(prefix), options.now)
   const { main } = server.roots
+  const fresh = createFreshMessages()
   const signals = createSignals(connection.subscriber, channel, log)
   const close = async () => {
     signals.close()
@@ -66,10 +68,10 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   return {
     kind: 'redis',
     address,
-    journal: createJournal(server),
+    journal: createJournal(server, fresh),
     receive: createReceive(server),
     topics: createTopics(server, toEvent),
-    jobs: createJobs(server),
+    jobs: createJobs(server, fresh),
     kv: createKeyValues(server),
     leases: createLeases(server),
     onSignal: signals.on,

@@ -1,5 +1,6 @@
 import { positionOf } from '../../core/message-id.ts'
 import type { DeadLetters, Jobs, NewJob, Settled } from '../../core/store.ts'
+import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { encodeNotes } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
@@ -10,7 +11,7 @@ import { claimedJob, deadLetter, endOf } from './stored-job.ts'
 /** How many jobs one call claims at most; a message comes with each. */
 const MAX_CLAIM = 256
 
-export function createJobs(server: Server): Jobs {
+export function createJobs(server: Server, fresh: FreshMessages): Jobs {
   const { run, call, now } = server
   const { main } = server.roots
   const handOver = createHandOver()
@@ -24,15 +25,17 @@ export function createJobs(server: Server): Jobs {
   return {
     add: async (queue, jobs) => {
       const items = jobs.map((job) => jobArgs(job, digest(job.id)))
-      return (await each('jobs-add', [queue, '', ''], items)).map((added) => ({ added }))
+      return (await each('jobs-add', [queue, '', '', '', ''], items)).map((added) => ({ added }))
     },
     claim: async (queue, { max, lease, limits = {} }) => {
       const most = Math.min(max, MAX_CLAIM)
+      const known = fresh.pumped()
+      const args = [queue, most, lease, JSON.stringify(limits)]
       const reply = await handOver(queue, (handing) =>
-        run('jobs-claim', main, queue, most, lease, JSON.stringify(limits), ...handing),
+        run('jobs-claim', main, ...args, ...handing, [...known.keys()].join(' ')),
       )
       const [wait, ...claimed] = listOf(reply)
-      const jobs = claimed.map(claimedJob)
+      const jobs = claimed.map((each) => claimedJob(each, known))
       const due = numberOf(wait)
       return due < 0 ? { jobs } : { jobs, nextDue: now() + due }
     },

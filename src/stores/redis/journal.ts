@@ -1,6 +1,7 @@
 import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { Journal, MessageFilter } from '../../core/store.ts'
+import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { decodeNote, encodeNotes, entryOf, idParts, idsFrom, messageOf } from './codec.ts'
 import { jobArgs } from './jobs.ts'
 import { digest } from './keys.ts'
@@ -10,7 +11,7 @@ import { type Args, inBatches, type Server } from './scripts.ts'
 /** How many entries one call looks at while it searches the journal for a filter. */
 const SLICE = 500
 
-export function createJournal({ run, call, roots: { main }, now }: Server): Journal {
+export function createJournal({ run, call, roots: { main }, now }: Server, fresh: FreshMessages): Journal {
   async function get(id: string): Promise<Message | undefined> {
     const place = `${positionOf(id) ?? 0}-0`
     const [found] = listOf(await call('XRANGE', `${main}journal`, place, place))
@@ -36,11 +37,18 @@ export function createJournal({ run, call, roots: { main }, now }: Server): Jour
   }
 
   return {
-    accept: (messages) =>
-      inBatches(
-        messages.map((message) => argsOf(message, now())),
-        async (batch) => idsFrom(await run('append', main, '', ...batch.flat()), batch),
-      ),
+    accept: async (messages) => {
+      const at = now()
+      const items = messages.map((message) => argsOf(message, at))
+      const accepted = await inBatches(items, async (batch) =>
+        idsFrom(await run('append', main, '', ...batch.flat()), batch),
+      )
+      messages.forEach((message, index) => {
+        const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
+        if (!duplicate) fresh.accepted(id, message, at, String(items[index]?.[3]).length)
+      })
+      return accepted
+    },
 
     get,
 
@@ -64,18 +72,21 @@ export function createJournal({ run, call, roots: { main }, now }: Server): Jour
       return own.map((line) => decodeNote(line.slice(mark.length)))
     },
 
-    unpumped: async (max) => {
-      const [cursor, entries] = listOf(await run('journal-unpumped', main, max))
-      const messages = listOf(entries).map((each) => {
-        const entry = entryOf(each)
-        return { position: entry.position, message: messageOf(entry) }
-      })
-      return { cursor: numberOf(cursor), messages }
-    },
+    unpumped: (max) =>
+      fresh.unpumped(max, async () => {
+        const [cursor, entries] = listOf(await run('journal-unpumped', main, max))
+        return {
+          cursor: numberOf(cursor),
+          messages: listOf(entries).map((entry) => messageOf(entryOf(entry))),
+        }
+      }),
 
-    pumped: async (from, to, jobs) => {
+    pumped: async (cursor, last, jobs) => {
+      const to = idParts(last) ?? [0, 0, 0]
       const args = jobs.flatMap((job) => jobArgs(job, ''))
-      return !isNothing(await run('jobs-add', main, 'dispatch', from, to, ...args))
+      const isMoved = !isNothing(await run('jobs-add', main, 'dispatch', cursor, ...to, ...args))
+      fresh.pumpedTo(isMoved ? last : undefined)
+      return isMoved
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { Message } from '../../core/message.ts'
 import type { AttemptError, ClaimedJob, DeadLetter, JobEnd } from '../../core/store.ts'
 import { lastOf, toReason } from '../shared/values.ts'
 import { entryOf, messageOf, storedMessage } from './codec.ts'
@@ -15,12 +16,16 @@ function storedJob(id: unknown, fields: Map<string, string>) {
   }
 }
 
-/** A job as `jobs-claim` returns it. */
-export function claimedJob(reply: unknown): ClaimedJob {
+/** A job as `jobs-claim` returns it. Its message is taken out of `known` where it was told to leave that out. */
+export function claimedJob(reply: unknown, known: Map<string, Message>): ClaimedJob {
   const [id, token, flat, entry] = listOf(reply)
   const fields = fieldsOf(flat)
   const messageId = fields.get('m')
-  const message = storedMessage(fields) ?? (isNothing(entry) ? undefined : messageOf(entryOf(entry)))
+  const message =
+    known.get(textOf(id)) ??
+    storedMessage(fields) ??
+    (isNothing(entry) ? undefined : messageOf(entryOf(entry)))
+  known.delete(textOf(id))
   return {
     ...storedJob(id, fields),
     token: textOf(token),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { encodeMessage } from '../../../src/core/message.ts'
-import { isId } from '../../../src/core/message-id.ts'
+import { encodeMessage, type Message } from '../../../src/core/message.ts'
+import { isId, positionOf } from '../../../src/core/message-id.ts'
 import { acceptAll, MINUTE, part, type StoreFactory, saying, until, WEEK } from './kit.ts'
 
 const ODD_KEYS = [
@@ -190,7 +190,7 @@ export function journalContract(factory: StoreFactory): void {
       const ids = await acceptAll(store, ['a', 'b', 'c'])
       const first = await store.journal.unpumped(2)
       assert.deepEqual(
-        first.messages.map((each) => each.message.id),
+        first.messages.map((each) => each.id),
         ids.slice(0, 2),
       )
       assert.deepEqual(await store.journal.unpumped(2), first)
@@ -198,15 +198,10 @@ export function journalContract(factory: StoreFactory): void {
     'it moves the cursor and adds the jobs in one step, once': async (bench) => {
       const ids = await acceptAll(bench.store, ['a', 'b', 'c'])
       const { cursor, messages } = await bench.store.journal.unpumped(2)
-      const to = messages.at(-1)?.position ?? 0
-      const jobs = messages.map(({ message }) => ({
-        id: message.id,
-        lane: message.conversation,
-        group: 'rest',
-        messageId: message.id,
-      }))
-      assert.equal(await bench.store.journal.pumped(cursor, to, jobs), true)
-      assert.equal(await bench.store.journal.pumped(cursor, to, jobs), false)
+      const last = messages.at(-1)?.id ?? ''
+      const jobs = messages.map(({ id, conversation: lane }) => ({ id, lane, group: 'rest', messageId: id }))
+      assert.equal(await bench.store.journal.pumped(cursor, last, jobs), true)
+      assert.equal(await bench.store.journal.pumped(cursor, last, jobs), false)
       const store = await bench.reopen()
       const claimed = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
       assert.deepEqual(
@@ -214,17 +209,58 @@ export function journalContract(factory: StoreFactory): void {
         ['a', 'b'],
       )
       const rest = await store.journal.unpumped(10)
-      assert.equal(rest.cursor, to)
+      assert.equal(rest.cursor, positionOf(last))
       assert.deepEqual(
-        rest.messages.map((each) => each.message.id),
+        rest.messages.map((each) => each.id),
         ids.slice(2),
       )
+    },
+    'what was accepted here comes to the pump and to the claim as the journal has it': async ({ store }) => {
+      const file = { name: 'a.txt', type: 'text/plain', size: 1, sha256: 'x', path: 'y' }
+      const shapes = [
+        saying('{"a":[1]}', { key: 'k1', data: { format: 'json', body: { a: [1] } }, trace: 'f'.repeat(32) }),
+        saying('alone', { receivedAt: 5, subject: 's', attachments: [file] }),
+        saying('large'.repeat(20_000), { conversation: 'c' }),
+        saying('behind it', { conversation: 'c' }),
+      ]
+      // What is there at the first look is read; what is accepted after it need not be.
+      for (const messages of [shapes, shapes.map((one) => ({ ...one, key: one.text.slice(0, 9) }))]) {
+        const accepted: Message[] = []
+        for (const one of messages) {
+          const [{ id } = { id: '' }] = await store.journal.accept([one])
+          accepted.push((await store.journal.get(id)) ?? assert.fail('it is there'))
+          const { cursor, messages: unpumped } = await store.journal.unpumped(10)
+          assert.deepEqual(unpumped, accepted.slice(-1))
+          const job = { id, lane: id, group: 'rest', messageId: id }
+          assert.equal(await store.journal.pumped(cursor, id, [job]), true)
+        }
+        const { jobs } = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
+        assert.deepEqual(
+          jobs.map((job) => job.message),
+          accepted,
+        )
+        const released = jobs.map(({ id, token }) => ({ id, token, outcome: 'release' as const }))
+        await store.jobs.settle('dispatch', released)
+        const again = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
+        assert.deepEqual(
+          again.jobs.map((job) => job.message),
+          accepted,
+        )
+      }
+    },
+    'it does not move to a message that the journal lost': async ({ store }) => {
+      const [id = ''] = await acceptAll(store, ['a'])
+      const { cursor } = await store.journal.unpumped(10)
+      const lost = `${id.slice(0, -4)}${id.endsWith('0000') ? '0001' : '0000'}`
+      assert.equal(await store.journal.pumped(cursor, lost, [{ id: 'j', lane: 'l', group: 'g' }]), false)
+      assert.deepEqual((await store.journal.unpumped(10)).cursor, cursor)
+      assert.deepEqual((await store.stats()).jobs, [])
     },
     'two pumps that race add the jobs once': async ({ store }) => {
       await acceptAll(store, ['a'])
       const { cursor, messages } = await store.journal.unpumped(10)
-      const to = messages.at(-1)?.position ?? 0
-      const add = () => store.journal.pumped(cursor, to, [{ id: 'j', lane: 'l', group: 'g' }])
+      const last = messages.at(-1)?.id ?? ''
+      const add = () => store.journal.pumped(cursor, last, [{ id: 'j', lane: 'l', group: 'g' }])
       assert.deepEqual((await Promise.all([add(), add(), add()])).filter(Boolean).length, 1)
       assert.deepEqual((await store.stats()).jobs, [{ queue: 'dispatch', waiting: 1, running: 0, dead: 0 }])
     },

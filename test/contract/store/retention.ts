@@ -33,7 +33,7 @@ async function trimAll(store: Store, policy: Retention): Promise<number> {
 async function pumpAll(store: Store): Promise<void> {
   const { cursor, messages } = await store.journal.unpumped(1_000)
   const last = messages.at(-1)
-  if (last) await store.journal.pumped(cursor, last.position, [])
+  if (last) await store.journal.pumped(cursor, last.id, [])
 }
 
 async function textsOf(store: Store): Promise<string[]> {
@@ -87,7 +87,7 @@ export function retentionContract(factory: StoreFactory): void {
     'what the pump has not seen stays': async ({ store, advance }) => {
       await acceptAll(store, ['a', 'b', 'c'])
       const { cursor, messages } = await store.journal.unpumped(1)
-      await store.journal.pumped(cursor, messages[0]?.position ?? 0, [])
+      await store.journal.pumped(cursor, messages[0]?.id ?? '', [])
       advance(DAY + HOUR)
       await trimAll(store, { journal: { maxAge: DAY, maxCount: 1 } })
       assert.deepEqual(await textsOf(store), ['b', 'c'])

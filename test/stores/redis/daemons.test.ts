@@ -43,26 +43,31 @@ describe('three daemons on one cluster', () => {
 
   test('pumps that race make each job once, and lanes keep their order across daemons', async () => {
     const conversations = Array.from({ length: 5 }, (_, n) => `c${n}`)
-    for (let n = 0; n < 40; n++) {
-      await store.journal.accept(
-        conversations.map((conversation) => saying(`${conversation} ${n}`, { conversation })),
-      )
+    let isAccepting = true
+    const accept = async () => {
+      for (let n = 0; n < 40; n++) {
+        await stores[n % 3]?.journal.accept(
+          conversations.map((conversation) => saying(`${conversation} ${n}`, { conversation })),
+        )
+      }
+      isAccepting = false
     }
     const pump = async (each: Store) => {
       for (;;) {
         const { cursor, messages } = await each.journal.unpumped(16)
         const last = messages.at(-1)
-        if (!last) return
-        const jobs = messages.map(({ message: { id, conversation } }) => ({
+        if (!last && !isAccepting) return
+        if (!last) continue
+        const jobs = messages.map(({ id, conversation: lane }) => ({
           id,
-          lane: conversation,
+          lane,
           group: 'rest',
           messageId: id,
         }))
-        await each.journal.pumped(cursor, last.position, jobs)
+        await each.journal.pumped(cursor, last.id, jobs)
       }
     }
-    await Promise.all(stores.map(pump))
+    await Promise.all([accept(), ...stores.map(pump)])
     const ran: string[] = []
     const work = async (each: Store) => {
       for (;;) {

@@ -200,6 +200,36 @@ describe('a Redis that fails', () => {
     assert.deepEqual([jobs[0]?.id, jobs[0]?.lost, jobs[0]?.failures], ['a', 0, 0])
   })
 
+  test('a message that Redis lost is not dispatched from memory in the place of the one that came after it', async (t) => {
+    const [first, second] = await Promise.all([1, 2].map(() => openStore(server.url, { prefix: 'lost' })))
+    const redis = new Redis(server.url)
+    assert.ok(first && second)
+    t.after(async () => {
+      redis.disconnect()
+      for (const each of [first, second]) await each.close()
+    })
+    await first.journal.accept([saying('kept')])
+    await first.journal.unpumped(10)
+    await first.journal.accept([saying('lost')])
+    // What a failover to a replica that lagged leaves.
+    for (const stream of ['{lost}:journal', '{lost}:receive:demo']) {
+      await redis.xdel(stream, '2-0')
+      await redis.call('XSETID', stream, '1-0')
+    }
+    await redis.hset('{lost}:meta', 'end', 1)
+    await second.journal.accept([saying('came after')])
+    for (let round = 0; round < 3; round++) {
+      const { cursor, messages } = await first.journal.unpumped(10)
+      const jobs = messages.map(({ id }) => ({ id, lane: id, group: 'g', messageId: id }))
+      await first.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
+    }
+    const { jobs } = await first.jobs.claim('dispatch', { max: 10, lease: 1_000 })
+    assert.deepEqual(
+      jobs.map(({ message }) => message?.text),
+      ['kept', 'came after'],
+    )
+  })
+
   test('of many dead letters those of one group hold up Redis only until there are enough', async () => {
     const error = { at: 1, code: 'skill_failed', message: 'no' }
     const dead = { outcome: 'dead', reason: 'attempts', error } as const

@@ -4,12 +4,15 @@
 -- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
 -- ARGV[7…10]  daemon, slot, number, and what it never heard of, as in `lib/unheard.lua`; here the tokens are the record:
 --           unheard jobs are given back, and count as neither failed nor lost
+-- ARGV[11]  ids of jobs whose messages the caller has, with spaces between
 -- Returns  in how many ms something may become claimable without a signal, or -1; then per job
---          {id, token, fields as a flat list, entry of its message or false}
+--          {id, token, fields as a flat list, entry of its message, or false where the caller has it or it is gone}
 -- Guarantees: a job is claimed by one caller until its lease runs out.
 local queue = open_queue(ARGV[3])
 local base, max = queue.base, tonumber(ARGV[4])
 local limits = cjson.decode(ARGV[6])
+local known = {}
+for id in string.gmatch(ARGV[11], '%S+') do known[id] = true end
 
 local function to_ready(id, score)
   local group = redis.call('HGET', base .. 'job:' .. id, 'g')
@@ -69,7 +72,7 @@ local function claim(candidate, token)
   remove_later(queue, base .. 'ready:' .. candidate.group, candidate.id)
   add_later(queue, base .. 'claims', now + ARGV[5], candidate.id)
   local position
-  for i = 1, #fields, 2 do
+  for i = 1, known[candidate.id] and 0 or #fields, 2 do
     if fields[i] == 'v' then position = fields[i + 1] end
   end
   return { candidate.id, token, fields, position and entry_at(position) or false }

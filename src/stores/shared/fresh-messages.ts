@@ -1,0 +1,45 @@
+import { completeMessage, type Message, type NewMessage } from '../../core/message.ts'
+import { positionOf } from '../../core/message-id.ts'
+
+/** How many messages are kept, and how many characters one may have in the store. */
+const MAX = 512
+const LARGEST = 16_384
+
+type Unpumped = { cursor: number; messages: Message[] }
+
+/**
+ * What this process accepted or read for dispatch a moment ago: the pump and the first claim take it from here, so that it
+ * need not be read and decoded again. It is a copy, and may lack anything.
+ */
+export type FreshMessages = ReturnType<typeof createFreshMessages>
+
+export function createFreshMessages() {
+  /** Messages without a gap right after the dispatch cursor; another daemon may have moved that since. */
+  let next: Unpumped | undefined
+  let pumped = new Map<string, Message>()
+
+  return {
+    /** A message was stored, in `size` characters. */
+    accepted(id: string, message: NewMessage, now: number, size: number): void {
+      if (!next || next.messages.length >= MAX || size > LARGEST) return
+      if (positionOf(id) !== next.cursor + next.messages.length + 1) return
+      const { gateway, receivedAt = now } = message
+      next.messages.push(completeMessage({ id, gateway, receivedAt }, message))
+    },
+    /** As `Journal.unpumped`; `read` looks in the journal. */
+    async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped> {
+      if (!next?.messages.length) next = await read()
+      if (next.messages.length === 0) pumped = new Map()
+      return { cursor: next.cursor, messages: next.messages.slice(0, max) }
+    },
+    /** The dispatch cursor is at that message now; undefined: it is not where it was thought to be. */
+    pumpedTo(last: string | undefined): void {
+      const count = 1 + (next?.messages.findIndex(({ id }) => id === last) ?? -1)
+      pumped = new Map(next?.messages.splice(0, count).map((message) => [message.id, message]))
+      if (next && count > 0) next.cursor += count
+      else next = undefined
+    },
+    /** By id what was pumped last. A claim deletes there what it got; one that is under way may keep an older map. */
+    pumped: () => pumped,
+  }
+}
