@@ -1,12 +1,11 @@
 import { makeId } from '../../core/message-id.ts'
 import type { DeadLetter, DeadLetters, JobEnd, Jobs, NewJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import { lastOf, toReason } from '../shared/values.ts'
+import { lastOf, toReason, WEEK } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
 import { errorsOf, insertJob, keptMessage, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { KEY_AGE } from './remembered-keys.ts'
 import { int, maybeJson, maybeText, type Row, text } from './sql.ts'
 
 const LETTER = `SELECT d.n, d.queue AS queue_id, q.name AS queue, d.id, d.at, d.lane, d.grp, d.reason, d.notify,
@@ -34,7 +33,7 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
     const dead = sql('SELECT errors FROM dead WHERE queue = ? AND id = ?').get(queue, id)
     if (dead) return { state: 'dead', error: lastOf(errorsOf(dead)) }
     const finished = sql('SELECT result FROM done WHERE queue = ? AND id = ? AND at > ?')
-    const done = finished.get(queue, id, parts.now() - KEY_AGE)
+    const done = finished.get(queue, id, parts.now() - WEEK)
     return done && { state: 'done', ...defined({ result: maybeJson(done.result) }) }
   }
 

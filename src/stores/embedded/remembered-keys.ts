@@ -1,10 +1,8 @@
 import { hash as digest } from 'node:crypto'
 import { timeOf } from '../../core/message-id.ts'
+import { WEEK } from '../shared/values.ts'
 import { blob, int, type Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
-
-/** How long a key is remembered: seven days. */
-export const KEY_AGE = 7 * 24 * 60 * 60 * 1_000
 
 /** New keys are kept in so many buckets in memory, by the first 12 bits of their hash. */
 const BUCKETS = 4_096
@@ -140,7 +138,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     find: (hash: Buffer, now: number): string | undefined => {
       const row = stored(hash)
       const id = row && toId(blob(row.id))
-      return id && timeOf(id) > now - KEY_AGE ? id : undefined
+      return id && timeOf(id) > now - WEEK ? id : undefined
     },
     /** Inside a transaction only. */
     remember: (hash: Buffer, id: string): void => {
@@ -161,7 +159,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       }
       // The first six bytes of an id are its time.
       const cutoff = Buffer.alloc(6)
-      cutoff.writeUIntBE(Math.max(0, now - KEY_AGE), 0, 6)
+      cutoff.writeUIntBE(Math.max(0, now - WEEK), 0, 6)
       const remove = sql('DELETE FROM key_index WHERE hash > ? AND hash <= ? AND substr(id, 1, 6) <= ?')
       const { changes } = remove.run(swept, blob(end), cutoff)
       swept = blob(end)

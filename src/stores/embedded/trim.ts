@@ -1,8 +1,7 @@
 import { timeOf } from '../../core/message-id.ts'
 import type { Retention } from '../../core/store.ts'
-import { groupAge, ownOf } from '../shared/values.ts'
+import { groupAge, ownOf, WEEK } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
-import { KEY_AGE } from './remembered-keys.ts'
 import { int, type Row, text } from './sql.ts'
 import { MESSAGES } from './topic-log.ts'
 
@@ -118,7 +117,7 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     }
     sql('DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ? LIMIT ? + 0)').run(now(), SLICE)
     sql(`DELETE FROM done WHERE (queue, id) IN (SELECT queue, id FROM done WHERE at <= ? LIMIT ? + 0)`).run(
-      now() - KEY_AGE,
+      now() - WEEK,
       SLICE,
     )
   }

@@ -1,6 +1,6 @@
 import type { Message } from '../../core/message.ts'
 import type { AttemptError, ClaimedJob, DeadLetter, JobEnd } from '../../core/store.ts'
-import { lastOf, toReason } from '../shared/values.ts'
+import { lastOf, toReason, WEEK } from '../shared/values.ts'
 import { entryOf, messageOf, storedMessage } from './codec.ts'
 import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
 
@@ -37,14 +37,11 @@ export function claimedJob(reply: unknown, known: Map<string, Message>): Claimed
   }
 }
 
-/** How long a result is kept. */
-const DONE_AGE = 7 * 24 * 60 * 60 * 1_000
-
 /** How a job ended: by the errors of its dead letter, or by its result as `jobs-settle` keeps it. */
 export function endOf(errors: unknown, done: unknown, now: number): JobEnd | undefined {
   if (!isNothing(errors)) return { state: 'dead', error: lastOf(errorsOf(textOf(errors))) }
   const [, at, result] = /^(\d+) (.*)$/.exec(isNothing(done) ? '' : textOf(done)) ?? []
-  if (now - Number(at) < DONE_AGE) return { state: 'done', ...(result && { result: JSON.parse(result) }) }
+  if (now - Number(at) < WEEK) return { state: 'done', ...(result && { result: JSON.parse(result) }) }
   return undefined
 }
 

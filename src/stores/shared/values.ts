@@ -10,10 +10,13 @@ export function lastOf(errors: readonly AttemptError[]): AttemptError {
   return errors.at(-1) ?? { at: 0, code: 'internal', message: 'unknown' }
 }
 
+/** Seven days in ms: how long keys and results are remembered. */
+export const WEEK = 7 * 24 * 60 * 60 * 1_000
+
 /** How long (ms) a consumer group may be unused before trimming removes it: seven days, and while its events are kept. */
 export function groupAge({ journal, topics = {} }: Retention): number {
   const ages = Object.values(topics).map(({ maxAge = 0 }) => maxAge)
-  return Math.max(7 * 24 * 60 * 60 * 1_000, journal.maxAge, ...ages)
+  return Math.max(WEEK, journal.maxAge, ...ages)
 }
 
 /** The override for a gateway or a topic, where there is one; names may be anything. */

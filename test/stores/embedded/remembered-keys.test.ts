@@ -3,9 +3,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { makeId } from '../../../src/core/message-id.ts'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
-import { createRememberedKeys, KEY_AGE } from '../../../src/stores/embedded/remembered-keys.ts'
+import { createRememberedKeys } from '../../../src/stores/embedded/remembered-keys.ts'
 import { createSql } from '../../../src/stores/embedded/sql.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
+import { WEEK } from '../../../src/stores/shared/values.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { noFlush, withDir } from './kit.ts'
 
@@ -88,7 +89,7 @@ describe('remembered keys', () => {
         writer.write(() => keys.remember(keys.hash('message', 'g', key), makeId(time, 1)))
       for (let n = 0; n < 500; n++) await remember(`${n}`, n % 2 === 0 ? 1_000 : 9_000)
       const before = Number(count(db, 'key_index'))
-      const now = KEY_AGE + 5_000
+      const now = WEEK + 5_000
       assert.equal(keys.find(keys.hash('message', 'g', '0'), now), undefined)
       let swept = 0
       for (let call = 0; call < 3; call++) swept += await writer.write(() => keys.sweep(now))
