@@ -23,7 +23,9 @@ const args = z.object({
     .enum(['always', 'outside-hours'])
     .default('always')
     .describe('Whether to answer within the hours too'),
-  period: duration.default(86_400_000).describe('Each correspondent is answered once in this time'),
+  period: duration
+    .default(86_400_000)
+    .describe('Each correspondent, and conversation, is answered once in this time'),
   away: z.string().optional().describe('Markdown for outside the hours; default: templates/away.md'),
   received: z.string().optional().describe('Markdown for within the hours; default: templates/received.md'),
   locale: z.string().default('en-GB').describe('How dates are written'),
@@ -43,8 +45,8 @@ function readable(read: (text: string) => unknown) {
 }
 
 /**
- * Answers mail that comes while nobody is there, or says that it has arrived: once per correspondent and period, and
- * never to a machine. Returns the answer in markdown, or null for no answer.
+ * Answers mail that comes while nobody is there, or says that it has arrived: once per correspondent, conversation and
+ * period, and never to a machine. Returns the answer in markdown, or null for no answer.
  */
 export default defineSkill({
   name: 'autoresponder',
@@ -58,13 +60,16 @@ export default defineSkill({
     const open = office.isOpen(at)
     if (open && args.when === 'outside-hours') return null
     const from = (message?.from.address ?? (args.from || (message?.from.id ?? ''))).toLowerCase()
-    if (!(await isFirst(ctx, `autoresponder/${args.route}/${from}`))) return null
+    // A robot may write from another address, or tag, each time.
+    const names = [from.replace(/\+[^@]*(?=@)/, ''), ...(message ? [`in/${message.conversation}`] : [])]
+    for (const name of names) if (!(await isFirst(ctx, `autoresponder/${args.route}/${name}`))) return null
     const template = open ? (args.received ?? (await file('received'))) : (args.away ?? (await file('away')))
     return fill(template, {
       name: message?.from.name ?? from,
       from,
       subject: message?.subject ?? (args.subject || 'your question'),
       opens: formatDate(office.nextOpening(at), args),
+      period: inWords(args.period),
     })
   },
 })
@@ -104,6 +109,11 @@ function escapeMarkdown(text: string): string {
     .replaceAll(/\s+/g, ' ')
     .slice(0, 200)
     .replaceAll(/[\\`*_[\]<>#|~]/g, '\\$&')
+}
+
+function inWords(ms: number): string {
+  const hours = Math.round(ms / 3_600_000)
+  return hours === 1 ? 'an hour' : hours > 1 ? `${hours} hours` : `${Math.ceil(ms / 60_000)} minutes`
 }
 
 function formatDate(date: Date | undefined, { locale, timezone }: Args): string {

@@ -49,7 +49,16 @@ describe('the autoresponder', () => {
     assert.ok(first)
     assert.equal(await run(message('m2', SUNDAY)), null)
     assert.equal(await run(message('m1', SUNDAY)), first)
-    assert.ok(await run(message('m3', SUNDAY, { from: { id: 'bob', address: 'bob@example.org' } })))
+    const [from, other] = ['bob@example.org', 'Anna+2@example.net'].map((address) => ({
+      id: address,
+      address,
+    }))
+    assert.ok(from && other)
+    assert.equal(await run(message('m3', SUNDAY, { from })), null)
+    assert.ok(
+      await run(message('m5', SUNDAY, { from: { ...from, address: 'carl@example.org' }, conversation: 'd' })),
+    )
+    assert.equal(await run(message('m6', SUNDAY, { from: other, conversation: 'e' })), null)
     assert.ok(await run(message('m4', SUNDAY), { route: 'another' }))
   })
 

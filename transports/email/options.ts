@@ -74,11 +74,12 @@ const options = z.strictObject({
 /** What a gateway with `transport: email` takes in routes.yaml; `docs/email.md` explains each. */
 export const emailOptions = options.superRefine(({ folders, after, quarantine }, context) => {
   const read = new Set(folders.map((folder) => folder.toLowerCase()))
-  const moves: [string | undefined, string[]][] = [
-    [typeof after === 'object' ? after.move : undefined, ['after', 'move']],
-    [quarantine, ['quarantine']],
+  const move = typeof after === 'object' ? after.move : undefined
+  const targets: [string | undefined, ...string[]][] = [
+    [move, 'after', 'move'],
+    [quarantine, 'quarantine'],
   ]
-  for (const [target, path] of moves) {
+  for (const [target, ...path] of targets) {
     if (target === undefined || !read.has(target.toLowerCase())) continue
     const message = `expected a folder that is not read: ${target} is in folders, so each mail would be moved for ever`
     context.addIssue({ code: 'custom', path, message, input: target })

@@ -18,6 +18,10 @@ export const replyTargetSchema = z.object({
   references: z.array(z.string()),
   /** When the mail was written or received, whichever is earlier (Unix ms). */
   at: z.number(),
+  /** What its thread is counted by, whatever conversation it is in. */
+  thread: z.string().exactOptional(),
+  /** It came so soon after a mail of ours which it answers that a robot may have written it. */
+  quick: z.literal(true).exactOptional(),
   /** Why no reply may be sent. */
   suppress: z.string().exactOptional(),
 })

@@ -35,6 +35,8 @@ const recordSchema = z.object({
   at: z.number(),
   to: z.string(),
   conversation: z.string(),
+  /** Where the thread began, where that is elsewhere. */
+  thread: z.string().exactOptional(),
   /** The message it answered. */
   inReplyTo: z.string().exactOptional(),
   /** What the SMTP server said. */

@@ -84,7 +84,11 @@ export function createEmailTransport(
       await reader.stop()
       smtp.close()
     },
-    health: () => reader.health(),
+    health() {
+      const health = reader.health()
+      const trouble = sender.trouble()
+      return trouble ? { ok: false, detail: `${health.detail}; ${trouble}` } : health
+    },
     check: () => checkMailbox(options, connect, smtp),
   }
 }

@@ -198,6 +198,15 @@ describe('mails with the same Message-ID', () => {
       [10, 11, 12, 11, 10].map((hour) => ({ ...same, text: `at ${hour}`, headers: dated(hour) })),
       ['at 10', 'at 11', 'at 12'],
     ],
+    'and another sender and text are other mails, so that no forged one keeps the genuine one out': [
+      ['eve@evil.example', 'anna@example.net'].map((from) => ({
+        ...same,
+        from,
+        text: `of ${from}`,
+        headers: dated(10),
+      })),
+      ['of eve@evil.example', 'of anna@example.net'],
+    ],
     'and the same text are one that was sent again, though its Date is new': [
       [10, 11].map((hour) => ({ ...same, text: 'the alarm', headers: dated(hour) })),
       ['the alarm'],

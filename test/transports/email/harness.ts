@@ -61,6 +61,9 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
   const dovecot = await startDovecot(options)
   const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
   const daemons = new Set<Daemon>()
+  /** What comes in the second of a start is new. */
+  const delivered = new Map<string, number>()
+  const secondOf = (time: number) => Math.floor(time / 1000)
 
   const as: World['as'] = async (user, work, folder = 'INBOX') => {
     const client = new ImapFlow({
@@ -114,6 +117,8 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
       }
       daemons.add(daemon)
       if (more.start !== 'later') {
+        const user = options.address ?? 'support@example.com'
+        await until(() => secondOf(Date.now()) > secondOf(delivered.get(user) ?? 0), 'the next second')
         await transport.start()
         await until(() => transport.health().detail?.startsWith('reading'), 'the mailbox to be read')
         await caughtUp(daemon)
@@ -122,6 +127,7 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
     },
     async deliver(raw, to = 'support@example.com', from = 'anna@example.net') {
       await deliver(dovecot.lmtpPort, { from, to: [to], raw: Buffer.from(raw) })
+      delivered.set(to, Date.now())
     },
     mailbox: (user, folder = 'INBOX') =>
       as(

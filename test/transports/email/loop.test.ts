@@ -60,7 +60,7 @@ describe('mail is never answered in a loop', () => {
     await until(() => one.errors.length === 2, 'the two answers over the budget')
     await until(() => world.smtp.taken.length >= 3, 'the answers within the budget')
     assert.deepEqual(one.refused, ['reply:budget', 'reply:budget'])
-    assert.match(String(one.errors[0]), /budget of automatic replies to liar@example\.org is used up/)
+    assert.match(String(one.errors[0]), /budget of automatic replies to liar@example\.org/)
     const [last] = one.store.messages.slice(-1)
     assert.ok(last)
     await one.transport.send(replyTo(last, 'sent again by hand, from the dead letters'))
@@ -68,6 +68,37 @@ describe('mail is never answered in a loop', () => {
     await world.deliver(mail({ from: 'other@example.org' }), 'budget@example.com')
     await until(() => world.smtp.taken.length >= 5, 'the answer to somebody else')
     assert.equal(world.smtp.taken.length, 5)
+  })
+
+  test('a robot that hides, answers at once and has another address each time is answered a few times', async () => {
+    const one = await autoresponder('robot@example.com')
+    let parent = ''
+    const robots = ['ticket', 'Ticket', 'ticket'].flatMap((name, at) => [
+      `${name}+${at}@r.example`,
+      `${name}${at}@r.example`,
+    ])
+    for (const [at, from] of robots.entries()) {
+      await world.deliver(
+        mail({ from, headers: parent ? { 'In-Reply-To': parent } : {} }),
+        'robot@example.com',
+      )
+      await until(() => world.smtp.taken.length > at || one.refused.length > 0, 'an answer, or none')
+      if (one.refused.length > 0) break
+      parent = /^Message-ID: (<.*>)/im.exec(String(world.smtp.taken.at(-1)?.raw))?.[1] ?? ''
+    }
+    assert.deepEqual(one.refused, ['reply:budget'])
+    assert.equal(world.smtp.taken.length, 3)
+    assert.equal(new Set(one.store.messages.map(({ conversation }) => conversation)).size, 1)
+  })
+
+  test('tags and case make no other correspondent', async () => {
+    const one = await autoresponder('tags@example.com', { 'reply-budget': '1/h' })
+    for (const from of ['liar@example.org', 'Liar+1@example.org'])
+      await world.deliver(mail({ from }), 'tags@example.com')
+    await until(
+      () => one.refused.length === 1 && world.smtp.taken.length === 1,
+      'one answer, and one silence',
+    )
   })
 
   test('a copy of its own mail, as a list or a rule sends it back, is not a message', async () => {

@@ -52,7 +52,7 @@ describe('what is put over the words of a sender whom only a signature proves', 
     const conversations = createConversations({ kv, gateway: 'support', sent, window: 1000 })
     const accept = async (raw: Buffer, identity: Identity) => {
       const parsed = await parseMail(raw)
-      const conversation = await conversations.find(parsed, identity)
+      const { conversation } = await conversations.find(parsed, identity)
       await conversations.remember(parsed, conversation)
       return conversation
     }

@@ -20,7 +20,8 @@ export function automaticReason(mail: Mail, own: OwnAddresses): string | undefin
   if (/\b(all|oof|autoreply)\b/i.test(header(mail, 'x-auto-response-suppress') ?? '')) {
     return 'x-auto-response-suppress'
   }
-  if (hasNullReturnPath(mail)) return 'null-return-path'
+  // What bounces come with (RFC 5321, section 4.5.5).
+  if (/^<\s*>$/.test(header(mail, 'return-path') ?? '')) return 'null-return-path'
   if (/^\s*multipart\/report\b/i.test(header(mail, 'content-type') ?? '')) return 'report'
   if (isCalendarReply(mail)) return 'calendar'
   if (own.has(sender.address)) return 'own-address'
@@ -28,11 +29,6 @@ export function automaticReason(mail: Mail, own: OwnAddresses): string | undefin
   const authors = mail.headers.filter(({ key }) => key === 'from')
   if (mail.from.length > 1 || authors.length > 1) return 'several-senders'
   return isRobot(sender.address) ? 'robot-address' : undefined
-}
-
-/** True for a null return path (RFC 5321, section 4.5.5): what bounces come with. */
-function hasNullReturnPath(mail: Mail): boolean {
-  return /^<\s*>$/.test(header(mail, 'return-path') ?? '')
 }
 
 const ROBOT = /^(mailer-daemon|postmaster|listserv|majordomo|bounces?|nobody|autoresponder)(\+|$)/
@@ -59,8 +55,6 @@ function isAutoSubmitted({ headers }: Mail): boolean {
   return headers.some(({ key, value }) => {
     // RFC 3834, section 5: everything but `no`, parameters and comments aside.
     if (key === 'auto-submitted') return !/^\s*no\s*([;(]|$)/i.test(value)
-    // Of Lotus Domino.
-    if (key === 'x-post-messageclass') return /autoresponder/i.test(value)
     return LEGACY.test(key) && !/^\s*(no|false|none)?\s*$/i.test(value)
   })
 }

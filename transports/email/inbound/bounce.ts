@@ -66,14 +66,8 @@ export function readBounce(mail: Mail): Bounce | undefined {
   const fields = status ? decode(status.content) : ''
   const field = (name: string) => new RegExp(`^${name}:[ \\t]*(.{1,500})$`, 'im').exec(fields)?.[1]?.trim()
   const typed = (name: string) => field(name)?.replace(/^[^;]*;\s*/, '')
-  const text = mail.text.slice(0, MAX_SCAN)
-  // qmail (QSBMF) writes `<gone@example.org>:` and `(#5.1.1)`; Exim and Gmail have a header.
-  const code = field('Status')?.split(/\s/, 1)[0] ?? /\(#([245]\.\d{1,3}\.\d{1,3})\)/.exec(text)?.[1]
-  const recipient =
-    (typed('Final-Recipient') ??
-      typed('Original-Recipient') ??
-      header(mail, 'x-failed-recipients')?.slice(0, 500)) ||
-    /^<([^<>\s]{1,320})>:[ \t]*$/m.exec(text)?.[1]
+  const code = field('Status')?.split(/\s/, 1)[0]
+  const recipient = typed('Final-Recipient') ?? header(mail, 'x-failed-recipients')?.slice(0, 500)
   return {
     isReport,
     marks,

@@ -1,16 +1,23 @@
 import { hash } from 'node:crypto'
 import type { KeyValues } from '../../../src/core/store.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import type { Identity } from '../proof/claim.ts'
-import { marksIn, type SentLog } from '../sent-log.ts'
+import { marksIn, type SentLog, type SentRecord } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
 import { bareSubject, isReplySubject } from './subject.ts'
 
 /** Finds the conversation of a mail, and remembers it for the mails that answer it. */
 export type Conversations = {
-  find(mail: Mail, identity: Identity): Promise<string>
+  find(mail: Mail, identity: Identity): Promise<Found>
   /** Called once the mail is accepted. */
   remember(mail: Mail, conversation: string): Promise<void>
 }
+
+/**
+ * `thread`: the conversation in which we sent the mail that this one refers to, whoever wrote it; else its own. `answers`:
+ * when we sent that mail (Unix ms).
+ */
+export type Found = { conversation: string; thread: string; answers?: number }
 
 /** Threads are answered within this time; after it a mail without References starts a new one. */
 const KEEP = 60 * 86_400_000
@@ -52,17 +59,23 @@ export function createConversations(options: {
     async find(mail, { unsigned = [] }) {
       const isOpen = unsigned.includes('in-reply-to') || unsigned.includes('references')
       const parents = new Set([...(mail.inReplyTo ? [mail.inReplyTo] : []), ...mail.references.toReversed()])
+      let answered: SentRecord | undefined
+      let conversation: string | undefined
       for (const id of [...parents].slice(0, LOOKUPS)) {
         const record = await sentAs(id)
-        if (record && (!isOpen || record.to.toLowerCase() === mail.from[0]?.address))
-          return record.conversation
-        const conversation = isOpen ? undefined : await text(threadKey(id))
-        if (conversation) return conversation
+        answered ??= record
+        if (!isOpen || record?.to.toLowerCase() === mail.from[0]?.address) conversation = record?.conversation
+        if (!isOpen) conversation ??= await text(threadKey(id))
+        if (conversation) break
       }
       const root = isOpen ? undefined : (mail.references[0] ?? mail.inReplyTo)
-      if (root) return ofRoot(root)
-      const bySubject = isReplySubject(mail.subject) ? await text(subjectKey(mail)) : undefined
-      return bySubject ?? ofRoot(mail.messageId ?? `${mail.date}\n${mail.from[0]?.address}\n${mail.text}`)
+      const isReply = root === undefined && isReplySubject(mail.subject)
+      conversation ??= isReply ? await text(subjectKey(mail)) : undefined
+      conversation ??= ofRoot(
+        root ?? mail.messageId ?? `${mail.date}\n${mail.from[0]?.address}\n${mail.text}`,
+      )
+      const thread = answered?.thread ?? answered?.conversation ?? conversation
+      return { conversation, thread, ...defined({ answers: answered?.at }) }
     },
 
     async remember(mail, conversation) {

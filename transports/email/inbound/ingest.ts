@@ -8,7 +8,7 @@ import { pause } from '../../../src/lib/pause.ts'
 import type { EmailOptions } from '../options.ts'
 import type { Identity } from '../proof/claim.ts'
 import type { VerifyIdentity } from '../proof/verify.ts'
-import { replyTarget } from '../reply-target.ts'
+import { type ReplyTarget, replyTarget } from '../reply-target.ts'
 import { marksIn, type SentLog } from '../sent-log.ts'
 import { isAddressed } from './addressed.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
@@ -52,9 +52,11 @@ export type Work = {
 }
 
 /** A mail that is ready to be accepted. */
-type Ready = { mail: Mail; identity: Identity; draft: NewMessage }
+type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
 
 const RETRY = { first: 500, longest: 30_000 }
+/** Nobody reads a mail and answers it within so many ms. */
+const QUICK = 30_000
 
 export function createIngest(parts: {
   options: EmailOptions
@@ -111,7 +113,7 @@ export function createIngest(parts: {
     })
     const key = await keyOf(mail, incoming.raw)
     const facts = { gateway, key, folder, uid, size, identity, auto, target, own }
-    return { mail, identity, draft: await toMessage(mail, facts, deps.artifacts) }
+    return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 
   const isOwn = async (mail: Mail) => {
@@ -121,10 +123,12 @@ export function createIngest(parts: {
     return mark !== undefined && (await sent.get(mark)) !== undefined
   }
 
-  const accept = async ({ mail, identity, draft }: Ready): Promise<Ingested> => {
-    const conversation = await conversations.find(mail, identity)
+  const accept = async ({ mail, identity, target, draft }: Ready): Promise<Ingested> => {
+    const { conversation, thread, answers } = await conversations.find(mail, identity)
+    const quick = answers !== undefined && deps.now() - answers < QUICK ? true : undefined
+    const data = { ...draft.data, replyTarget: { ...target, thread, ...defined({ quick }) } }
     const [{ id, duplicate }] = await Promise.all([
-      deps.accept({ ...draft, conversation }),
+      deps.accept({ ...draft, conversation, data }),
       conversations.remember(mail, conversation),
     ])
     log.debug({ messageId: id, conversation, duplicate }, 'a mail was accepted')

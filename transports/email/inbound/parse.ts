@@ -1,12 +1,7 @@
-import PostalMime, {
-  type Address,
-  addressParser,
-  type Email,
-  type Attachment as MimePart,
-  type PostalMimeOptions,
-} from 'postal-mime'
+import { type Address, addressParser, type Email, type Attachment as MimePart } from 'postal-mime'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { defined } from '../../../src/lib/defined.ts'
+import { MAX_HEAD, parseMime } from './mime.ts'
 import { htmlToText, plain } from './readable-text.ts'
 import { bareContentId, isWinmail, oneLine, type Part, partName, readWinmail } from './winmail.ts'
 
@@ -38,13 +33,6 @@ export type Mail = {
 
 export type Mailbox = { name: string; address: string }
 
-const MAX_HEAD = 256 * 1024
-const OPTIONS: PostalMimeOptions = {
-  maxNestingDepth: 64,
-  maxHeadersSize: MAX_HEAD,
-  // Forwarded messages stay whole, as attachments: their text is not what this sender wrote.
-  forceRfc822Attachments: true,
-}
 const MAX_BODY = 65_536
 /** postal-mime takes 10 µs and 2 KB for each line that is not encoded: 9 s and 1.7 GB for a million of them. */
 const MAX_LINES = 100_000
@@ -62,7 +50,7 @@ export async function parseMail(raw: Uint8Array): Promise<Mail> {
     const lines = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1').split('\n')
     if (lines.filter((line) => !ENCODED.test(line)).length > MAX_LINES)
       throw new Error(`It has over ${MAX_LINES} lines that are not encoded`)
-    return unpackWinmail(toMail(await PostalMime.parse(raw, OPTIONS), raw))
+    return unpackWinmail(toMail(await parseMime(raw), raw))
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }
@@ -89,7 +77,6 @@ function toMail(email: Email, raw: Uint8Array): Mail {
   const isLost = /^multipart\//i.test(type) && written === '' && email.attachments.length === 0
   const body = isLost ? bodyOf(raw) : ''
   const isBare = isLost && (!/boundary=/i.test(type) || !/^--\S/m.test(body))
-  const isCut = isBare && raw.length > MAX_BODY
   return {
     headers: email.headers.map(({ key, value }) => ({ key, value })),
     references: messageIds(value('references')),
@@ -104,9 +91,10 @@ function toMail(email: Email, raw: Uint8Array): Mail {
       date: dateOf(value('date')),
       subject: email.subject ? oneLine(email.subject) : undefined,
       html,
-      unreadable: isCut
-        ? `No part begins in it; its first ${MAX_BODY} bytes were taken as they are.`
-        : undefined,
+      unreadable:
+        isBare && raw.length > MAX_BODY
+          ? `No part begins in it; its first ${MAX_BODY} bytes were taken as they are.`
+          : undefined,
     }),
     text: plain(isBare ? body : written),
     parts: email.attachments.map(toPart),
@@ -183,7 +171,7 @@ function unpackWinmail(mail: Mail): Mail {
 async function headersOnly(raw: Uint8Array, reason: string): Promise<Mail> {
   const head = headOf(raw)
   return {
-    ...toMail(await PostalMime.parse(head, OPTIONS), head),
+    ...toMail(await parseMime(head), head),
     // Nothing is lost: who can read it finds it whole.
     parts: [{ name: 'mail.eml', type: 'message/rfc822', inline: false, content: raw }],
     unreadable: reason,

@@ -42,7 +42,7 @@ function endOfNew(lines: readonly string[]): number {
   return lines.findIndex((line, at) => {
     const introduction = introductions.get(at)
     if (!introduction) return isOriginalMark(line) || isHeaderBlock(lines, at) || isForwardMark(lines, at)
-    const next = firstFilled(lines, at + introduction.lines)
+    const next = lines[indexOfFilled(lines, at + introduction.lines)]
     // Some clients do not mark what they quote; only what a machine wrote says that the rest is a quote.
     return next === undefined || (introduction.sure && !next.startsWith('>'))
   })
@@ -50,7 +50,7 @@ function endOfNew(lines: readonly string[]): number {
 
 /** Without the lines that are marked, and those that say whose they are. */
 function withoutQuotes(lines: readonly string[]): string[] {
-  const isQuoted = (at: number) => firstFilled(lines, at)?.startsWith('>')
+  const isQuoted = (at: number) => lines[indexOfFilled(lines, at)]?.startsWith('>')
   // Some clients say within the quote whose it is.
   const all = [...attributions(lines.map((line) => line.replace(/^>+ ?/, '')))]
   const [start = lines.length] = all.find(([at, { lines: count }]) => isQuoted(at + count)) ?? []
@@ -120,10 +120,6 @@ function isDeviceSignature(line: string): boolean {
 
 function isRule(line: string | undefined): boolean {
   return line !== undefined && /^_{5,}$/.test(line)
-}
-
-function firstFilled(lines: readonly string[], from: number): string | undefined {
-  return lines[indexOfFilled(lines, from)]
 }
 
 function indexOfFilled(lines: readonly string[], from: number): number {

@@ -130,7 +130,7 @@ function recipient(mail: Mail, own: ReadonlySet<string>): string | undefined {
 }
 
 /** `support+tag@example.com` is delivered to `support@example.com`. */
-function withoutTag(address: string): string {
+export function withoutTag(address: string): string {
   return address.replace(/\+[^@]*(?=@)/, '')
 }
 

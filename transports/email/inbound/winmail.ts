@@ -59,8 +59,7 @@ function partOf(tnef: Tnef, values: Values, index: number): Part | undefined {
   const { type, bytes } = values.get(ID.attachData) ?? values.get(ID.attachContent) ?? {}
   if (!bytes || type === TYPE.object) return undefined
   const text = (...ids: number[]) => oneLine(tnef.text(values, ...ids).slice(0, MAX_NAME))
-  const names = [ID.attachLongFilename, ID.attachTransportFilename, ID.attachTitle, ID.attachFilename]
-  const name = partName(text(...names, ID.displayName), index)
+  const name = partName(text(ID.attachLongFilename, ID.attachTitle), index)
   const mimeType = text(ID.attachMimeTag)
   const contentId = bareContentId(text(ID.attachContentId))
   return {
@@ -93,16 +92,13 @@ const ID = {
   messageProperties: 0x00069003,
   attachRenderData: 0x00069002,
   attachTitle: 0x00018010,
-  attachTransportFilename: 0x00069001,
   attachContent: 0x0006800f,
   attachProperties: 0x00069005,
   class: 0x001a,
   body: 0x1000,
   rtf: 0x1009,
   html: 0x1013,
-  displayName: 0x3001,
   attachData: 0x3701,
-  attachFilename: 0x3704,
   attachLongFilename: 0x3707,
   attachMimeTag: 0x370e,
   attachContentId: 0x3712,

@@ -35,8 +35,6 @@ const OVERLAP = 2 * DAY
 const SKEW = 300_000
 /** Without IDLE, looks come this often at least. */
 const POLL = 30_000
-/** While so many wait for the DNS, no new mail is taken: the cursor must not grow without end. */
-const MOST_UNDECIDED = 500
 
 /**
  * Reads a folder until `signal` aborts: catches up, waits in IDLE, catches up again. The cursor passes a mail when it
@@ -141,14 +139,11 @@ export async function readFolder(
     for (const uid of last) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
     for (const uid of [...waiting, ...last]) memory.tried.set(uid, now())
     const gone = new Set([...waiting, ...last])
-    const uids = [...waiting, ...(isFull(cursor) ? [] : await newUids(cursor)), ...last]
+    const uids = [...waiting, ...(await newUids(cursor)), ...last]
     for await (const [batch, results] of takeAll(uids, cursor)) {
       cursor = behind(cursor, batch, results, now())
       await cursors.save(cursor)
       for (const { uid } of batch) gone.delete(uid)
-      if (!isFull(cursor)) continue
-      log.warn({ folder, uid: cursor.uid }, 'too many mails are set aside; those after this UID wait')
-      return cursor
     }
     if (gone.size === 0) return cursor
     log.warn({ folder, uids: [...gone] }, 'mails that were set aside are gone from their folder')
@@ -208,10 +203,6 @@ export async function readFolder(
     if (String(seen.uidValidity) !== uidValidity) throw new Error(`${folder} was made anew`)
   }
   if (!stopped.aborted) throw closed.reason
-}
-
-function isFull({ aside }: Cursor): boolean {
-  return aside.filter(({ unfetchable }) => !unfetchable).length >= MOST_UNDECIDED
 }
 
 /** The cursor behind a batch: what is undecided now is noted in it, what was decided is noted no more. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { ConnectionOptions } from 'node:tls'
+// Pinned at 2.1.2: newer ones depend on versions that the registry does not have.
 import { ImapFlow } from 'imapflow'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
@@ -26,10 +27,7 @@ const ANSWER_TIMEOUT = 60_000
 const SILENCE = 600_000
 const CONNECT_TIMEOUT = 30_000
 
-/**
- * Makes the function that connects and logs in. It does no I/O itself. `imapflow` is pinned at 2.1.2, as newer ones depend
- * on versions that the registry does not have.
- */
+/** Makes the function that connects and logs in. It does no I/O itself. */
 export function imapConnector(
   server: ServerOptions,
   tokens: TokenSource | undefined,

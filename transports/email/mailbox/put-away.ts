@@ -82,12 +82,10 @@ function mover(folder: string) {
 }
 
 async function moveTo(client: ImapFlow, uids: number[], path: string): Promise<boolean> {
-  if (supports(client, 'MOVE') || supports(client, 'UIDPLUS')) {
-    return Boolean(await client.messageMove(uids, path, { uid: true }))
-  }
-  if (!(await client.messageCopy(uids, path, { uid: true }))) return false
-  await remove(client, uids)
-  return true
+  // With neither, the library would expunge what the user has marked as well.
+  const isSafe = supports(client, 'MOVE') || supports(client, 'UIDPLUS')
+  if (!isSafe) throw new Error('the IMAP server offers neither MOVE nor UIDPLUS, so nothing can be moved')
+  return Boolean(await client.messageMove(uids, path, { uid: true }))
 }
 
 /** IMAP4rev2 (RFC 9051) includes both. */

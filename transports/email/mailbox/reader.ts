@@ -6,7 +6,7 @@ import { pause } from '../../../src/lib/pause.ts'
 import type { Ingest } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
 import { type Aside, createCursorStore } from './cursor.ts'
-import { type FolderParts, readFolder } from './folder.ts'
+import { readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
 import { type HeldLease, holdLease } from './lease.ts'
 
@@ -80,7 +80,8 @@ export function createReader(parts: {
         // The cursor is read again for each connection: it says how far the last one came.
         const cursors = createCursorStore(deps.kv, gateway, folder, lease.token)
         const parts = { folder, options, deps, cursors, memory, ingest, patience, startedAt, onProgress }
-        await readOnce(parts, signal)
+        const connection = await connect()
+        await readFolder(connection, parts, signal).finally(() => connection.end())
       } catch (error) {
         if (signal.aborted) return
         const wait = backoff(++failures, { first: timing.retry, longest: timing.maxRetry })
@@ -90,15 +91,6 @@ export function createReader(parts: {
         log.warn({ folder, reason, wait }, 'the mailbox cannot be read; trying again')
         await pause(wait, signal)
       }
-    }
-  }
-
-  const readOnce = async (folder: FolderParts, signal: AbortSignal) => {
-    const connection = await connect()
-    try {
-      await readFolder(connection, folder, signal)
-    } finally {
-      connection.end()
     }
   }
 
@@ -116,10 +108,8 @@ export function createReader(parts: {
       for (const [folder, { progressAt, read, error }] of states) {
         const silence = now() - progressAt
         const why = error ? `: ${error}` : ''
-        if (silence > options['max-silence']) {
-          const seconds = Math.round(silence / 1000)
-          return { ok: false, detail: `${folder} could not be read for ${seconds} s${why}` }
-        }
+        const detail = `${folder} could not be read for ${Math.round(silence / 1000)} s${why}`
+        if (silence > options['max-silence']) return { ok: false, detail }
         if (error) return { ok: read, detail: `${folder} cannot be read${why}; trying again` }
       }
       return { ok: true, detail: [`reading ${options.folders.join(', ')}`, ...asideIn(states)].join('; ') }

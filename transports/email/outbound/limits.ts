@@ -3,44 +3,59 @@ import { z } from 'zod'
 import type { KeyValues } from '../../../src/core/store.ts'
 import type { Rate } from '../../../src/core/units.ts'
 
-/** Counts automatic replies per correspondent, for all daemons together. */
+/** Counts automatic replies per correspondent, conversation and thread, for all daemons together. */
 export type Budget = {
   /**
-   * Takes one reply out of the budget; 0, or the ms until there is room again. The same `key` counts once, and one that
-   * was refused before is let through: a refused reply is a dead letter, which only a person sends again.
+   * Takes one reply out of the budget of each of `names`; 0, or the ms until there is room again. The same `key` counts
+   * once, and one that was refused before is let through: a refused reply is a dead letter, which only a person sends
+   * again. `quick`: it answers what came right after a reply of ours, as robots write; each such reply halves the budget.
    */
-  take(correspondent: string, key: string): Promise<number>
+  take(names: readonly string[], key: string, quick: boolean): Promise<number>
 }
 
 /** About as long as a dead letter is worth sending again. */
 const DEAD_LETTERS = 30 * 86_400_000
-/** When each reply was taken (Unix ms), and its key. */
-const takenSchema = z.array(z.tuple([z.number(), z.string()])).catch([])
+/** So many replies are left of a budget, however quick they were: people can be quick. */
+const FEW = 3
+/** When each reply was taken (Unix ms), its key, and whether it was quick. */
+const takenSchema = z.array(z.tuple([z.number(), z.string(), z.boolean()])).catch([])
 
 /** A budget over a sliding window. Rate `off` is no budget. */
 export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off', now: () => number): Budget {
   if (rate === 'off') return { take: async () => 0 }
   const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
+  const takeFrom = async (budget: string, mark: string, quick: boolean): Promise<number> => {
+    const name = `email/${gateway}/budget/${digest(budget)}`
+    for (;;) {
+      const found = await kv.get(name)
+      const taken = takenSchema.parse(found?.value).filter(([at]) => at > now() - rate.per)
+      if (taken.some(([, each]) => each === mark)) return 0
+      const next = [...taken, [now(), mark, quick] as const]
+      const half = Math.floor(rate.count / 2 ** next.filter(([, , isQuick]) => isQuick).length)
+      const [oldest] = taken
+      if (oldest && taken.length >= Math.min(rate.count, Math.max(FEW, half)))
+        return oldest[0] + rate.per - now()
+      const written = await kv.set(
+        name,
+        next.map((each) => [...each]),
+        { ttl: rate.per, ifVersion: found?.version ?? 0 },
+      )
+      // Undefined: another daemon wrote in between; look again.
+      if (written !== undefined) return 0
+    }
+  }
   return {
-    async take(correspondent, key) {
-      const name = `email/${gateway}/budget/${digest(correspondent.toLowerCase())}`
+    async take(names, key, quick) {
       const mark = digest(key)
       const refused = `email/${gateway}/over-budget/${mark}`
       if (await kv.get(refused)) return 0
-      for (;;) {
-        const found = await kv.get(name)
-        const taken = takenSchema.parse(found?.value).filter(([at]) => at > now() - rate.per)
-        if (taken.some(([, each]) => each === mark)) return 0
-        const [oldest] = taken
-        if (oldest && taken.length >= rate.count) {
-          await kv.set(refused, true, { ttl: DEAD_LETTERS })
-          return oldest[0] + rate.per - now()
-        }
-        const next = [...taken, [now(), mark]]
-        const written = await kv.set(name, next, { ttl: rate.per, ifVersion: found?.version ?? 0 })
-        // Undefined: another daemon wrote in between; look again.
-        if (written !== undefined) return 0
+      for (const name of new Set(names)) {
+        const wait = await takeFrom(name, mark, quick)
+        if (wait <= 0) continue
+        await kv.set(refused, true, { ttl: DEAD_LETTERS })
+        return wait
       }
+      return 0
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { SendMailOptions } from 'nodemailer'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import {
   type Receipt,
@@ -9,14 +10,19 @@ import {
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
+import { withoutTag } from '../inbound/to-message.ts'
 import type { EmailOptions } from '../options.ts'
+import type { ReplyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
 import { compose, type Outgoing } from './compose.ts'
 import { createBudget } from './limits.ts'
 import type { SentFolder } from './sent-folder.ts'
 import type { Smtp } from './smtp.ts'
 
-export type Sender = Required<Pick<Transport, 'send' | 'probe'>>
+export type Sender = Required<Pick<Transport, 'send' | 'probe'>> & {
+  /** Why mail cannot be sent at present, for people. */
+  trouble(): string | undefined
+}
 
 /** A place under a rate limit that comes free within so many ms is waited for. */
 const SHORT = 200
@@ -32,6 +38,7 @@ export function createSender(parts: {
   const { options, deps, smtp, sent, sentFolder } = parts
   const { log, gateway, now } = deps
   const budget = createBudget(deps.kv, gateway, options['reply-budget'], now)
+  let trouble: string | undefined
   const takePlace = createTokenBucket(options['rate-limit'], now)
 
   const send = async (reply: Reply): Promise<Receipt> => {
@@ -40,31 +47,41 @@ export function createSender(parts: {
     const before = await sent.get(mark)
     if (before?.state === 'sent') return { id, data: { response: before.response ?? '' } }
 
-    const reason = silenceFor(outgoing)
+    const { target } = outgoing
+    const isOld = target && now() - target.at > options['reply-max-age']
+    const reason = target?.suppress ?? (isOld ? 'too-old' : undefined)
     if (reason) {
       deps.refused(`reply:${reason}`)
       const fields = { messageId: reply.inReplyTo, to, reason }
       log.info(fields, 'the reply was not sent: this mail is not answered by itself')
       return { id, data: { suppressed: reason } }
     }
-    if (outgoing.target) await withinBudget(to, reply.key)
+    if (target) await withinBudget(to, reply, target)
     await place()
     return handOver(reply, outgoing, before?.at ?? now())
   }
 
-  /** Why a reply may not be sent: the mail it answers is automatic, forged, or too old to be answered by itself. */
-  const silenceFor = ({ target }: Outgoing): string | undefined => {
-    if (!target) return undefined
-    return target.suppress ?? (now() - target.at > options['reply-max-age'] ? 'too-old' : undefined)
-  }
-
-  const withinBudget = async (to: string, key: string) => {
-    const wait = await budget.take(to, key)
+  const withinBudget = async (to: string, { key, conversation }: Reply, { thread, quick }: ReplyTarget) => {
+    const names = [withoutTag(to.toLowerCase()), conversation, thread ?? conversation]
+    const wait = await budget.take(names, key, quick ?? false)
     if (wait <= 0) return
     deps.refused('reply:budget')
     const minutes = Math.ceil(wait / 60_000)
-    const reason = `the budget of automatic replies to ${to} is used up for ${minutes} min (reply-budget); retry it by hand if it is no loop`
+    const reason = `the budget of automatic replies to ${to}, or in this thread, is used up for ${minutes} min (reply-budget); retry it by hand if it is no loop`
     throw new TriviumError('send_rejected', { gateway, reason })
+  }
+
+  const handing = async (mail: SendMailOptions, key: string) => {
+    try {
+      const { response } = await smtp.send(mail, key)
+      trouble = undefined
+      return response
+    } catch (error) {
+      // A server that refuses a mail for good is there.
+      const isUp = error instanceof TriviumError && error.code === 'send_rejected'
+      trouble = isUp ? undefined : `mail cannot be sent: ${reasonOf(error)}`
+      throw error
+    }
   }
 
   /** The outbox calls again when there is a place: who waits here keeps others from sending. */
@@ -77,13 +94,13 @@ export function createSender(parts: {
 
   /** `at` stays the same over attempts: with the Message-ID it is what a mail is known by. */
   const handOver = async (reply: Reply, outgoing: Outgoing, at: number): Promise<Receipt> => {
-    const { mark, messageId, to } = outgoing
+    const { mark, messageId, to, target } = outgoing
     const { key, conversation, inReplyTo } = reply
-    const record = defined({ key, at, to, conversation, inReplyTo })
+    const record = defined({ key, at, to, conversation, inReplyTo, thread: target?.thread })
     const date = new Date(at)
     // Before the hand-over: what comes back, a copy or a bounce, may be here before the answer is.
     await sent.set(mark, { ...record, state: 'sending' })
-    const { response } = await smtp.send({ ...outgoing.mail, date }, key)
+    const response = await handing({ ...outgoing.mail, date }, key)
     await sent.set(mark, { ...record, state: 'sent', response })
     log.info({ messageId: inReplyTo, conversation, to, mailId: messageId }, 'mail was sent')
     try {
@@ -98,6 +115,7 @@ export function createSender(parts: {
 
   return {
     send,
+    trouble: () => trouble,
     async probe(reply) {
       const { mark, messageId } = compose(reply, options, deps.artifacts)
       const record = await sent.get(mark)

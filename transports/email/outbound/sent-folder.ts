@@ -33,15 +33,19 @@ export function createSentFolder(
       }),
     async keep(mail) {
       if (copy === 'server') return
-      const composer = nodemailer.createTransport({ streamTransport: true, buffer: true })
+      const composer = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
       const { message } = await composer.sendMail(mail)
       if (!Buffer.isBuffer(message)) throw new Error('the copy of a mail could not be made')
       await connected(async (run) => {
         const append = () => run((client) => client.append(folder, message, ['\\Seen']))
-        // The folder may be missing; making one that is there does no harm.
-        if (await append().catch(() => false)) return
-        await run((client) => client.mailboxCreate(folder))
-        if (!(await append())) throw new Error(`the IMAP server refused a copy for ${folder}`)
+        const refused = await append().then(
+          (done) => (done ? undefined : new Error(`the IMAP server refused a copy for ${folder}`)),
+          (error: unknown) => error,
+        )
+        if (!refused) return
+        // The folder may be missing. Where it is not, making it fails, and says nothing of why.
+        const made = await run((client) => client.mailboxCreate(folder)).catch(() => undefined)
+        if (!made?.created || !(await append())) throw refused
       })
     },
   }

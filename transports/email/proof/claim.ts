@@ -1,3 +1,4 @@
+import { MAX_HEAD } from '../inbound/mime.ts'
 import { header, type Mail } from '../inbound/parse.ts'
 import { domainOf } from './results.ts'
 
@@ -91,8 +92,6 @@ function doubtOf(mail: Mail, address: string, signatures: readonly Signature[]):
  */
 const READ =
   /^(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|return-path|received|auto-submitted|precedence|mime-version|(?:resent|content|list|arc)-.*|(?:x-)?authentication-results|dkim-signature|.*-to|x-forwarded-for)$/
-/** As much as the parser takes. */
-const MAX_HEAD = 256 * 1024
 /** Blanks may stand before the colon (RFC 5322, section 4.5). */
 const FIELD = /^([!-9;-~]+)([ \t]*):/
 
@@ -199,7 +198,7 @@ function isOtherType(mail: Mail, body: string): boolean {
   const type = header(mail, 'content-type') ?? 'text/plain'
   const boundary = OPENING.exec(body)?.[1]
   if (/^multipart\//i.test(type)) return boundary === undefined || boundary !== boundaryOf(type)
-  if (boundary !== undefined) return true
+  if (boundary !== undefined || /charset\s*=\s*"?[\w-]*utf-?7\b/i.test(type)) return true
   const isMarkup = (text: string) => /^\s*<[a-z!?]/i.test(text)
   if (/^text\/html\b/i.test(type)) return mail.html !== undefined && !isMarkup(mail.html)
   return mail.html === undefined && isMarkup(mail.text)
