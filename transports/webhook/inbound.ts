@@ -1,10 +1,10 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { gunzip, inflate } from 'node:zlib'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
-import { type JsonObject, pathGet } from '../../src/core/json.ts'
+import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
@@ -44,7 +44,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       const read = await counted(readMessage(request, raw))
       // What `accept` refuses, it counts itself.
       if ('challenge' in read) answerJson(response, 200, JSON.stringify(read.challenge))
-      else acknowledge(response, await deps.accept(read.message))
+      else acknowledge(response, await deps.accept(read.message), read.message)
     } finally {
       accepting.leave()
     }
@@ -85,6 +85,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     const challenge = challengeIn(decoded)
     if (challenge !== undefined) return { challenge }
     const message = normalize(request, decoded)
+    if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
     const isFile = decoded.format === 'binary' || whole.length > INLINE_BYTES
     return { message: isFile ? await withFile(message, decoded, whole, type) : message }
   }
@@ -95,18 +96,23 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     throw new TriviumError('signature_invalid', { gateway, reason })
   }
 
-  function acknowledge(response: ServerResponse, { id, duplicate }: Accepted): void {
-    if (options.respond === 'result') void acknowledgeWithReply(response, id, duplicate)
+  function acknowledge(response: ServerResponse, accepted: Accepted, { data }: NewMessage): void {
+    const { id, duplicate } = accepted
+    if (options.respond === 'result') void acknowledgeWithReply(response, accepted, data.replyTarget)
     // The id is ours and needs no escaping.
     else if (duplicate) answerJson(response, 200, `{"id":"${id}","duplicate":true}`)
     else answerJson(response, 202, `{"id":"${id}"}`)
   }
 
-  async function acknowledgeWithReply(response: ServerResponse, id: string, duplicate: boolean) {
+  async function acknowledgeWithReply(
+    response: ServerResponse,
+    { id, duplicate }: Accepted,
+    target: Json | undefined,
+  ) {
     const gone = new AbortController()
     response.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, closing.signal])
-    const reply = await awaitReply(deps, id, options.timeout, signal)
+    const reply = await awaitReply(deps, id, target, options.timeout, signal)
     const status = duplicate || reply !== undefined ? 200 : 202
     answerJson(response, status, JSON.stringify({ id, ...(duplicate ? { duplicate } : {}), reply }))
   }

@@ -1,4 +1,5 @@
 import { TriviumError } from '../../src/core/errors.ts'
+import { type Json, pathGet } from '../../src/core/json.ts'
 import type { Receipt, Reply, TransportDeps } from '../../src/core/transport.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { waitFor } from '../../src/lib/wait-for.ts'
@@ -6,9 +7,12 @@ import { waitFor } from '../../src/lib/wait-for.ts'
 /** After its skill is done, a reply may still be on its way through the outbox for this long (ms). */
 const OUTBOX_GRACE = 2_000
 
-/** Keeps a reply under the message that it answers, for whoever holds the request. */
+/**
+ * Keeps a reply under the message that it answers and its body, for whoever holds the request: somebody else who guesses
+ * the key of a delivery is told that it is a duplicate, and not what was answered.
+ */
 export async function sendToRequest({ gateway, replies }: TransportDeps, reply: Reply): Promise<Receipt> {
-  if (reply.to === undefined) return replies.append(reply.inReplyTo ?? reply.conversation, reply)
+  if (reply.to === undefined) return replies.append(placeOf(reply.inReplyTo ?? '', reply.target), reply)
   const reason = 'a webhook answers the request that came in; it cannot send to another target'
   throw new TriviumError('send_rejected', { gateway, reason })
 }
@@ -21,10 +25,12 @@ export async function sendToRequest({ gateway, replies }: TransportDeps, reply: 
 export async function awaitReply(
   deps: TransportDeps,
   messageId: string,
+  target: Json | undefined,
   timeout: number,
   gone: AbortSignal,
 ): Promise<string | undefined> {
   const { replies, log } = deps
+  const place = placeOf(messageId, target)
   const tooLate = new AbortController()
   const signal = AbortSignal.any([gone, tooLate.signal])
   const settle = async () => {
@@ -36,10 +42,10 @@ export async function awaitReply(
   const look = () =>
     waitFor<string>({
       async attempt() {
-        const [first] = await replies.read(messageId, 0, 1)
+        const [first] = await replies.read(place, 0, 1)
         return typeof first?.data.text === 'string' ? { value: first.data.text } : {}
       },
-      watch: (wake) => replies.onAppend(messageId, wake),
+      watch: (wake) => replies.onAppend(place, wake),
       timeout,
       signal,
     })
@@ -50,4 +56,8 @@ export async function awaitReply(
   }
   settle().catch(failed)
   return look().catch(failed)
+}
+
+function placeOf(messageId: string, target: Json | undefined): string {
+  return `${messageId} ${pathGet(target, 'body') ?? ''}`
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
@@ -11,6 +12,7 @@ const replyTo = (messageId: string, text: string) => ({
   gateway: 'test',
   conversation: messageId,
   inReplyTo: messageId,
+  target: { body: hash('sha256', 'question') },
   text,
 })
 
@@ -54,13 +56,16 @@ describe('respond: result', () => {
     }
   })
 
-  test('answers a duplicate with the reply that is known', async () => {
+  test('answers a duplicate with the reply that is known, and not somebody else who guesses its key', async () => {
     const hook = await startWebhook(result)
     const first = await begin(hook, 'k')
     await hook.transport.send(replyTo(first.id, 'the answer'))
     await first.answer
     const { status, body } = await hook.post('question', { 'idempotency-key': 'k' })
     assert.deepEqual([status, body], [200, { id: first.id, duplicate: true, reply: 'the answer' }])
+    hook.store.settle(first.id, 'failed')
+    const guessed = await hook.post('another question', { 'idempotency-key': 'k' })
+    assert.deepEqual([guessed.status, guessed.body], [200, { id: first.id, duplicate: true }])
   })
 
   test('answers 202 where the replies cannot be read: the message is durable all the same', async () => {
