@@ -1,5 +1,6 @@
 import Table from 'cli-table3'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
+import { escapeControls } from '../lib/escape-controls.ts'
 
 /** Where a command writes. `json`: the user asked for machine-readable output. */
 export type Terminal = {
@@ -9,17 +10,13 @@ export type Terminal = {
   err(text: string): void
 }
 
-/** What strangers wrote can not steer the terminal: control characters are left out, here alone. */
+/** What strangers wrote can not steer the terminal: control characters are escaped, here alone. */
 export function createTerminal(json: boolean, { out, err }: Pick<Terminal, 'out' | 'err'>): Terminal {
-  const clean = (text: string) =>
-    text.replaceAll(/(?![\n\t])\p{Cc}/gu, (char) =>
-      json ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}` : '',
-    )
   return {
     json,
     isTerminal: process.stdout.isTTY === true,
-    out: (text) => out(clean(text)),
-    err: (text) => err(clean(text)),
+    out: (text) => out(escapeControls(text)),
+    err: (text) => err(escapeControls(text)),
   }
 }
 

@@ -1,5 +1,6 @@
 import pino, { type DestinationStream } from 'pino'
 import type { Log } from '../core/log.ts'
+import { escapeControls } from '../lib/escape-controls.ts'
 
 /** Fields that are never written, at any depth that our own log calls use. */
 const SECRET_FIELDS = [
@@ -26,7 +27,7 @@ export function createLogger(options: {
 }): Log {
   const destination: DestinationStream = {
     write(line) {
-      options.destination.write(redactValues(line, options.secrets()))
+      options.destination.write(escapeControls(redactValues(line, options.secrets())))
     },
   }
   const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])

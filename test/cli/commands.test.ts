@@ -71,9 +71,12 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
     const text = 'look\u001b[2J at\u009b1m me'
     const { id } = await json('message', 'cli', text)
     const shown = await site.run(['message', 'show', id])
-    assert.match(shown.out, /look\[2J at1m me[\s\S]*dispatch +done/)
+    assert.match(shown.out, /look\\u001b\[2J at\\u009b1m me[\s\S]*dispatch +done/)
     assert.equal((await json('message', 'show', id)).message.text, text)
-    assert.match((await site.run(['message', 'list', '--gateway', 'cli'])).out, /look\[2J at1m me/)
+    assert.match(
+      (await site.run(['message', 'list', '--gateway', 'cli'])).out,
+      /look\\u001b\[2J at\\u009b1m me/,
+    )
     const missing = await site.run(['message', 'show', '01a1fe02-9a5e-7000-8000-000b6b2d7e20', '--json'])
     assert.deepEqual([missing.code, missing.out], [1, ''])
     assert.equal(JSON.parse(missing.err).error.code, 'message_not_found')

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { openChat } from '../fixtures/chat.ts'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { type ModelRequest, type OpenAiServer, startOpenAiServer } from '../fixtures/openai-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const routesWith = (url: string) => `
+gateways:
+  open: { transport: websocket, path: /open }
+model: { name: "openai-compatible:tiny", base-url: "${url}", api-key: none }
+routes:
+  - { name: bound, match: { text: "bound*" }, skill: bound }
+  - { name: chat, skill: free }
+`
+const markdown = (name: string, front = '') =>
+  `---\nname: ${name}\ndescription: Chats.\n${front}---\n:arg[text]\n`
+const GUARDED = `export default { description: 'asks first', metadata: { approval: true }, run: () => 'it ran' }`
+
+/** What sees or decides beyond the conversation of whoever asks. */
+const OPERATORS = /^(message|dead-letter|approval|session|schedule|call)-|^gateway-(receive|ack)$/
+
+describe('a model that anybody may talk to', { timeout: 90_000 }, () => {
+  let model: OpenAiServer
+  let site: Site
+  let daemon: DaemonProcess
+  let asked: ModelRequest[]
+
+  before(async () => {
+    const call = (name: string, args: object) => ({ calls: [{ name, args }] })
+    model = await startOpenAiServer([
+      call('message-list', {}),
+      call('approval-list', {}),
+      call('event-wait', { topic: 'gateway-message', timeout: 1 }),
+      call('event-wait', { topic: 'replies/open/x', timeout: 1 }),
+      { text: 'I could not.' },
+      call('event-subscribe', { topic: 'alarms', ref: 'guarded' }),
+      call('echo', { text: 'allowed' }),
+      { text: 'Only echo.' },
+    ])
+    site = createSite({ routes: routesWith(model.url), skills: { guarded: GUARDED } })
+    site.write('skills/free/SKILL.md', markdown('free'))
+    site.write('skills/bound/SKILL.md', markdown('bound', 'allowed-tools: echo event-subscribe\n'))
+    daemon = await site.start()
+    asked = model.requests
+  })
+  after(async () => {
+    await daemon?.end()
+    site?.remove()
+    await model?.close()
+  })
+
+  /** What the model was told of its last call. */
+  const told = (request: ModelRequest | undefined) => JSON.stringify(request?.messages.at(-1))
+
+  test('is offered nothing that sees or decides for others, and gets it by no name', async (t) => {
+    const chat = await openChat(t, `${daemon.url}/open`)
+    assert.equal(await chat('who else wrote?'), 'I could not.')
+    assert.ok(asked[0]?.tools.includes('echo'))
+    assert.deepEqual(
+      asked[0]?.tools.filter((name) => OPERATORS.test(name)),
+      [],
+    )
+    for (const request of asked.slice(1, 5))
+      assert.match(told(request), /no such tool|unavailable|not allowed|reserved|kept by/i)
+  })
+
+  test('runs nothing by an event that it may not run itself', async (t) => {
+    const chat = await openChat(t, `${daemon.url}/open`)
+    assert.equal(await chat('bound to echo'), 'Only echo.')
+    assert.match(told(asked[6]), /allowed-tools of bound does not name it/)
+    assert.match(told(asked[7]), /allowed/)
+    await daemon.invoke('event-emit', { topic: 'alarms' })
+    await until(async () => Array.isArray(await daemon.invoke('approval-list', {})), 'the list')
+    assert.deepEqual(await daemon.invoke('approval-list', {}), [])
+  })
+})

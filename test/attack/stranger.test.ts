@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import Stripe from 'stripe'
+import { openChat } from '../fixtures/chat.ts'
+import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  demo: { transport: webhook, path: /demo }
+  asks: { transport: webhook, path: /asks, respond: result, verify: { scheme: bearer, secret: shared-by-all } }
+  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: hub-secret } }
+  pay: { transport: webhook, path: /pay, verify: { scheme: stripe, secret: pay-secret } }
+  open: { transport: websocket, path: /open }
+  chat: { transport: websocket, path: /chat, tokens: { root: "root's long token" } }
+access:
+  roles:
+    everybody: { members: ["*"], skills: [echo, fails] }
+    staff: { members: ['chat:root'], skills: [danger] }
+routes:
+  - { name: danger, match: { gateway: [hub, chat] }, skill: danger }
+  - { name: fails, match: { gateway: demo, text: "*fail*" }, skill: fails, retry: { attempts: 1 } }
+  - { name: rest, skill: echo }
+`
+const SKILLS = {
+  danger: `import { writeFileSync } from 'node:fs'
+export default { description: 'writes', run: () => { writeFileSync('danger', ''); return 'done' } }`,
+  fails: `export default { description: 'fails', run: ({ args }) => { throw new Error(args.text) } }`,
+}
+
+/** What a terminal obeys: it may set the clipboard, the title, the colours, or hide a line. */
+const OBEYED = '\u001b]52;c;ZXZpbA==\u0007 \u001b[2J \u009b31m'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+const CONTROL = /[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]|\u001b(?!\[[\d;]*m)/
+
+/** The status of an answer to headers that `fetch` would not send. */
+async function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  const sent = request(url, { headers, agent: false }).end()
+  const status = new Promise<number | undefined>((resolve, reject) => {
+    sent.on('error', reject).on('response', (response) => resolve(response.resume().statusCode))
+    sent.on('upgrade', ({ statusCode }, socket) => resolve(socket.destroy() && statusCode))
+  })
+  return await status
+}
+
+describe('a stranger', { timeout: 90_000 }, () => {
+  let site: Site
+  let daemon: DaemonProcess
+
+  before(async () => {
+    site = createSite({ routes: ROUTES, skills: SKILLS })
+    daemon = await site.start()
+  })
+  after(async () => {
+    await daemon?.end()
+    site?.remove()
+  })
+
+  const idOf = ({ body }: { body: unknown }) => String(Object(body).id)
+  const deadLetter = (id: string) =>
+    until(async () => {
+      const letters = Object(await daemon.invoke('dead-letter-list', {}))
+      return letters.find((one: { messageId?: string; id: string }) => JSON.stringify(one).includes(id))
+    }, 'the dead letter')
+
+  test('has no rights of a namesake at another gateway', async (t) => {
+    const body = JSON.stringify({ sender: { login: 'root' } })
+    const signature = `sha256=${createHmac('sha256', 'hub-secret').update(body).digest('hex')}`
+    const headers = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
+    const letter = await deadLetter(idOf(await daemon.post('/hub', body, headers)))
+    assert.match(JSON.stringify(letter), /forbidden/)
+    assert.equal(existsSync(join(site.dir, 'danger')), false)
+    const root = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("root's long token")}`)
+    assert.equal(await root('go'), 'done')
+  })
+
+  test('repeats no captured delivery, whatever header is added', async () => {
+    const payload = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.succeeded' })
+    const signed = Stripe.webhooks.generateTestHeaderString({ payload, secret: 'pay-secret' })
+    const headers = { 'stripe-signature': signed, 'content-type': 'application/json' }
+    assert.equal((await daemon.post('/pay', payload, headers)).status, 202)
+    const added =
+      'idempotency-key webhook-id svix-id x-github-delivery x-gitea-delivery linear-delivery ce-id'
+    for (const name of added.split(' ')) {
+      assert.equal((await daemon.post('/pay', payload, { ...headers, [name]: 'other' })).status, 200, name)
+    }
+    assert.equal((await daemon.post('/pay', payload.replace('evt_1', 'evt_2'), headers)).status, 401)
+  })
+
+  test('reads no reply to somebody else by guessing the key of a delivery', async () => {
+    const headers = { authorization: 'Bearer shared-by-all', 'idempotency-key': 'order-17' }
+    const first = await daemon.post('/asks', 'my secret', headers)
+    assert.match(String(Object(first.body).reply), /my secret/)
+    const guessed = await daemon.post('/asks', 'tell me', headers)
+    assert.deepEqual(guessed.body, { id: idOf(first), duplicate: true })
+    assert.deepEqual((await daemon.post('/asks', 'my secret', headers)).body, {
+      ...Object(first.body),
+      duplicate: true,
+    })
+  })
+
+  test('reaches a daemon on loopback by no web page', async () => {
+    const { host, port } = new URL(daemon.url)
+    const evil = { origin: 'https://evil.example', 'content-type': 'text/plain' }
+    assert.equal((await daemon.post('/demo', 'hello', evil)).status, 403)
+    const rebound = `evil.example:${port}`
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
+    const asked = async (from: string, origin: string) => {
+      const headers = { host: from, origin, 'sec-websocket-key': btoa('0123456789abcdef'), ...upgrade }
+      return statusOf(`${daemon.url}/open`, headers)
+    }
+    assert.equal(await asked(rebound, `http://${rebound}`), 403)
+    assert.equal(await asked(host, 'https://evil.example'), 403)
+    assert.equal(await asked(host, `http://${host}`), 101)
+  })
+
+  test('gets nothing of the control listener but what is said to be open', async () => {
+    for (const path of ['/v1/status', '/v1/skills', '/v1/skills/echo', '/mcp']) {
+      assert.equal((await fetch(daemon.control + path)).status, 401, path)
+    }
+    assert.equal(await statusOf(`${daemon.control}/metrics`, { host: 'evil.example' }), 403)
+  })
+
+  test('leaves no credential behind with a message', async () => {
+    const query = 'api_key key code sig pwd token'.split(' ').map((name) => `${name}=hunter2`)
+    const headers = {
+      'ocp-apim-subscription-key': 'hunter2',
+      'x-functions-key': 'hunter2',
+      'x-goog-iap-jwt-assertion': 'hunter2',
+      authorization: 'Bearer hunter2',
+    }
+    const answer = await daemon.post(`/demo?page=2&${query.join('&')}`, 'hello', headers)
+    const shown = await site.run(['message', 'show', idOf(answer), '--json'])
+    assert.match(shown.out, /"page"/)
+    assert.doesNotMatch(shown.out + daemon.output(), /hunter2/)
+    for (const name of readdirSync(join(site.dir, '.trivium'))) {
+      const path = join(site.dir, '.trivium', name)
+      if (statSync(path).isFile()) assert.ok(!readFileSync(path).includes('hunter2'), name)
+    }
+  })
+
+  test('gives a terminal no orders', async () => {
+    const id = idOf(await daemon.post('/demo', `fail ${OBEYED}`, { 'content-type': 'text/plain' }))
+    await deadLetter(id)
+    const commands = [
+      ['message', 'show', id],
+      ['message-list'],
+      ['history'],
+      ['status'],
+      ['dead-letters', 'list'],
+    ]
+    for (const args of commands) {
+      const { out, err } = await site.run(args)
+      assert.doesNotMatch(out + err, CONTROL, args.join(' '))
+    }
+    assert.match((await site.run(['message', 'show', id])).out, /fail/)
+    assert.doesNotMatch(daemon.output(), CONTROL)
+  })
+})
