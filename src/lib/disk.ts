@@ -62,13 +62,13 @@ export async function syncDir(path: string, target: Disk = disk): Promise<void> 
 /**
  * Writes a whole file so that a crash at any moment leaves the old or the new one: a temporary file in the
  * same directory, fsync, rename, fsync of the directory. `mode`: its permissions, where others than the owner have
- * some. `onlyIf` is asked right before the rename: false leaves the old file, and is the answer.
+ * some. `onlyIf` is asked right before the rename: false or a throw leaves the old file; false is the answer.
  */
 export async function writeWhole(
   path: string,
   content: Uint8Array | string,
   target: Disk = disk,
-  { mode = OWN_MODE, onlyIf = () => true }: { mode?: number | undefined; onlyIf?: () => boolean } = {},
+  { mode = OWN_MODE, onlyIf }: { mode?: number | undefined; onlyIf?: () => Promise<boolean> } = {},
 ): Promise<boolean> {
   const temporary = temporaryName(path)
   let isRenamed = false
@@ -81,7 +81,7 @@ export async function writeWhole(
     } finally {
       target.close(fd)
     }
-    if (!onlyIf()) return false
+    if (onlyIf && !(await onlyIf())) return false
     target.rename(temporary, path)
     isRenamed = true
   } finally {

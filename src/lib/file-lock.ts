@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { disk } from './disk.ts'
@@ -74,6 +75,7 @@ export function createFileLock(path: string, failure: LockFailure): FileLock {
 }
 
 function open(path: string): Handle {
+  disk.makeDir(dirname(path))
   // SQLite would go by the umask, and follow a link.
   disk.close(disk.open(path, 'a'))
   const database = new DatabaseSync(path, { timeout: 0 })

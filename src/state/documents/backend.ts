@@ -16,8 +16,8 @@ export type DocumentBackend = {
    * with newer content, and only its last answer counts.
    */
   transact(name: string, work: (current: Stored) => Commit | undefined): Promise<void>
-  /** The events after `after`, oldest first, without holding them in memory. Throws `state_corrupt`. */
-  changes(name: string, after: number): AsyncIterable<Change>
+  /** The events, oldest first, without holding them in memory. Throws `state_corrupt`. */
+  changes(name: string): AsyncIterable<Change>
   /** Keeps a copy of the document as it is stored, and returns where; undefined where there is none. */
   keep(name: string, label: string): Promise<string | undefined>
   /** Puts an unreadable event log away, so that a new one begins; returns where it is kept. */
@@ -34,10 +34,5 @@ export type Stored =
   | { revision: number; edited: { text: string; at: number } }
   | { revision: number; missing: true }
 
-/** The new document and the events that lead to it. `keepText`: the stored text stays as a person wrote it. */
-export type Commit = { changes: readonly Change[]; document: JsonObject; keepText?: true }
-
-/** The changes of a commit, with the whole document in the last of them, so that a log can begin there. */
-export function withWhole({ changes, document }: Commit): Change[] {
-  return changes.map((change, index) => (index === changes.length - 1 ? { ...change, document } : change))
-}
+/** The new document and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
+export type Commit = { change: Change; document: JsonObject; keepText?: true }

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { replay, rescue } from './events.ts'
-
 import { diff } from './patch.ts'
 import { compileSchema } from './schema.ts'
 import {
@@ -30,8 +29,8 @@ export type StateDocument<T extends JsonObject = JsonObject> = {
   update<R>(mutate: (draft: T) => R, options?: UpdateOptions): Promise<Updated<T, R>>
   /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
   replay(until: number | { revision: number }): Promise<Snapshot | undefined>
-  /** The event log after a revision, oldest first. */
-  history(after?: number): AsyncIterable<Change>
+  /** The event log, oldest first. */
+  history(): AsyncIterable<Change>
   /** Brings it to the current version; tells what it was where that was another. */
   migrate(): Promise<{ from: number; to: number } | undefined>
   /**
@@ -39,8 +38,6 @@ export type StateDocument<T extends JsonObject = JsonObject> = {
    * as they are whole. What it replaces is kept.
    */
   repair(): Promise<Repaired>
-  /** Resolves when what is being written is written. */
-  idle(): Promise<void>
 }
 
 export type UpdateOptions = {
@@ -50,12 +47,18 @@ export type UpdateOptions = {
   expect?: number | undefined
 }
 
-/** `changed: false`: everything was left as it was, and nothing was written. `made`: what `mutate` returned. */
-export type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { changed: boolean; made: R }
+/** `made`: what `mutate` returned. Where it left everything as it was, the revision is the one before. */
+export type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { made: R }
 
 export type Repaired = { revision: number; from: 'text' | 'events' | 'initial'; kept: string[] }
 
-export type DocumentDeps = { backend: DocumentBackend; now(): number; log?: Log | undefined }
+export type DocumentDeps = {
+  backend: DocumentBackend
+  /** Does one piece of work after the other in this process; others are kept out by the back end. */
+  inTurn<R>(work: () => Promise<R>): Promise<R>
+  now(): number
+  log?: Log | undefined
+}
 
 const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
@@ -63,32 +66,22 @@ const EDITOR: Actor = { kind: 'human', name: 'editor' }
 /** The life of one document in this process: made, adopted, migrated, checked, changed. */
 export function createDocument<T extends JsonObject>(
   spec: DocumentSpec<T>,
-  { backend, now, log }: DocumentDeps,
+  { backend, inTurn, now, log }: DocumentDeps,
 ): StateDocument<T> {
   const { name } = spec
   const check = compileSchema<T>(spec)
-  let last: Promise<unknown> = Promise.resolve()
-  /** One after the other in this process; others are kept out by the back end. */
-  const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
-    const done = last.then(work)
-    last = done.catch(() => undefined)
-    return done
-  }
 
   return {
     load: ready,
     update: (mutate, options) => inTurn(() => update(mutate, options)),
-    replay: (until) => replay(backend.changes(name, 0), until),
-    history: (after = 0) => backend.changes(name, after),
+    replay: (until) => replay(backend.changes(name), until),
+    history: () => backend.changes(name),
     async migrate() {
       const from = statedVersion(await backend.read(name))
       await ready()
       return from === undefined || from === spec.version ? undefined : { from, to: spec.version }
     },
     repair: () => inTurn(repair),
-    async idle() {
-      await last
-    },
   }
 
   /** Brings the document into a state in which it can be read and changed. */
@@ -122,11 +115,12 @@ export function createDocument<T extends JsonObject>(
         const made = mutate(draft)
         const document = checked(copyOf(draft), invalid)
         const patch = diff(before, document)
-        const changed = patch.length > 0
-        job.updated = { document: draft, revision: revision + Number(changed), changed, made }
-        return changed
-          ? { changes: [changeOf(revision + 1, 'update', actor, { patch })], document }
-          : undefined
+        if (patch.length === 0) {
+          job.updated = { document: draft, revision, made }
+          return undefined
+        }
+        job.updated = { document: draft, revision: revision + 1, made }
+        return { change: changeOf(revision + 1, 'update', actor, { patch }), document }
       })
       if (job.updated) return job.updated
       await ready()
@@ -167,7 +161,7 @@ export function createDocument<T extends JsonObject>(
   async function repair(): Promise<Repaired> {
     const label = `broken-${stampOf(now())}`
     const kept: string[] = []
-    const past = await rescue(backend.changes(name, 0))
+    const past = await rescue(backend.changes(name))
     if (!past.isWhole) kept.push(await backend.putEventsAside(name, label))
     const stored = await backend.read(name)
     // One of a newer version is not broken: this refuses it.
@@ -200,7 +194,7 @@ export function createDocument<T extends JsonObject>(
 
   function whole(revision: number, event: Change['event'], document: JsonObject, actor = SYSTEM): Commit {
     const copy = copyOf(document)
-    return { changes: [changeOf(revision + 1, event, actor, { document: copy })], document: copy }
+    return { change: changeOf(revision + 1, event, actor, { document: copy }), document: copy }
   }
 
   function changeOf(

@@ -5,7 +5,7 @@ import { fullFiles } from '../files/line-file.ts'
 import { lastLine, linesAfter, openIfThere } from '../files/lines.ts'
 import type { Change, Snapshot } from './spec.ts'
 
-/** A change as the file back end writes it. `sha`, on the last one of a commit: the fingerprint of the text it leaves. */
+/** A change as the file back end writes it. `sha`: the fingerprint of the text it leaves. */
 export type LoggedChange = Change & { sha?: string }
 
 /** The last change of a log, in a full file where the current one has none. Throws `state_corrupt`. */
@@ -17,8 +17,8 @@ export async function lastChange(path: string, name: string): Promise<LoggedChan
   return undefined
 }
 
-/** Every change after `after`, oldest first, over the full files too. Throws `state_corrupt` for a gap or a broken line. */
-export async function* readChanges(path: string, name: string, after: number): AsyncGenerator<Change> {
+/** Every change, oldest first, over the full files too. Throws `state_corrupt` for a gap or a broken line. */
+export async function* readChanges(path: string, name: string): AsyncGenerator<Change> {
   let last: number | undefined
   for (const file of [...fullFiles(path), path]) {
     await using handle = await openIfThere(file)
@@ -30,7 +30,7 @@ export async function* readChanges(path: string, name: string, after: number): A
         throw corrupt(file, name, `${where} is event ${change.seq}, not ${last + 1}`)
       }
       last = change.seq
-      if (change.seq > after) yield change
+      yield change
     }
   }
 }

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { fileFailure } from '../../core/errors.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
-import { appendLines, fullFiles, rotate, takeBack, unwritable } from '../files/line-file.ts'
-import { type Commit, type DocumentBackend, type Stored, withWhole } from './backend.ts'
+import { appendLines, fullFiles, rotate, unwritable } from '../files/line-file.ts'
+import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { type LoggedChange, lastChange, readChanges } from './events.ts'
-import { type Change, fingerprint, formatDocument, parseDocument } from './spec.ts'
+import { fingerprint, formatDocument, parseDocument } from './spec.ts'
 
 /** What was found on the disk. `document` and `size`: what the file system says of the document, and the size of its events. */
 type Seen = { stored: Stored; text: string; document: Stats | undefined; size: number }
@@ -17,8 +17,8 @@ const DOCUMENTS_A_LOG = 8
 
 /**
  * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. The document is the truth: a
- * commit appends its events, then puts the new text in place. After a crash between the two the text is not what the
- * last event left, and is taken over like an edit.
+ * commit writes the new text beside it, appends its event, and puts the text in place. After a crash or a failure between
+ * the last two the text is not what the last event left, and is taken over like an edit.
  */
 export function createFileBackend(options: {
   dir: string
@@ -32,22 +32,11 @@ export function createFileBackend(options: {
   const documentOf = (name: string) => join(dir, `${name}.json`)
   const eventsOf = (name: string) => join(dir, `${name}.events.jsonl`)
 
-  const lockOf = (name: string): FileLock => {
-    const known = locks.get(name)
-    if (known) return known
-    try {
-      target.makeDir(dir)
-    } catch (error) {
-      throw unwritable(dir, error)
-    }
-    const path = join(dir, `${name}.lock`)
-    const lock = createFileLock(path, fileFailure(path))
-    locks.set(name, lock)
-    return lock
-  }
-
   const locked = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const release = await lockOf(name).acquire()
+    const path = join(dir, `${name}.lock`)
+    const lock = locks.get(name) ?? createFileLock(path, fileFailure(path))
+    locks.set(name, lock)
+    const release = await lock.acquire()
     try {
       return await work()
     } finally {
@@ -67,7 +56,7 @@ export function createFileBackend(options: {
           if (!commit || (await write(name, seen, commit))) return
         }
       }),
-    changes: (name, after) => readChanges(eventsOf(name), name, after),
+    changes: (name) => readChanges(eventsOf(name), name),
     async keep(name, label) {
       if (!existsSync(documentOf(name))) return undefined
       const kept = join(dir, `${name}.${label}.backup.json`)
@@ -97,28 +86,24 @@ export function createFileBackend(options: {
     return { stored: storedOf(text, document, last), text: text ?? '', document, size }
   }
 
-  /** False: a person saved the file in between; nothing was written and `work` must look again. */
-  async function write(
-    name: string,
-    { text: found, document, size }: Seen,
-    commit: Commit,
-  ): Promise<boolean> {
+  /** False: a person saved the file in between; it stays, and `work` must look again. */
+  async function write(name: string, seen: Seen, { change, document, keepText }: Commit): Promise<boolean> {
     const [path, events] = [documentOf(name), eventsOf(name)]
-    const text = commit.keepText ? found : formatDocument(commit.document)
-    let begin: number | undefined
-    let isDone = false
-    try {
-      const isFull = size >= Math.max(fullLog, DOCUMENTS_A_LOG * (document?.size ?? 0))
+    const text = keepText ? seen.text : formatDocument(document)
+    const note = async () => {
+      const isFull = seen.size >= Math.max(fullLog, DOCUMENTS_A_LOG * (seen.document?.size ?? 0))
       if (isFull) await rotate(events, { target })
-      const changes = isFull || size === 0 ? withWhole(commit) : commit.changes
-      begin = await appendLines(events, encode(changes, fingerprint(text)), target)
-      const onlyIf = () => isSame(statOf(path), document)
-      isDone = commit.keepText || (await writeWhole(path, text, target, { mode: document?.mode, onlyIf }))
-      return isDone
+      // A log begins with the whole document.
+      const content = isFull || seen.size === 0 ? { ...change, document } : change
+      await appendLines(events, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
+      return isSame(statOf(path), seen.document)
+    }
+    try {
+      if (!keepText) return await writeWhole(path, text, target, { mode: seen.document?.mode, onlyIf: note })
+      await note()
+      return true
     } catch (error) {
       throw unwritable(path, error)
-    } finally {
-      if (!isDone && begin !== undefined) await takeBack(events, begin, target)
     }
   }
 }
@@ -129,11 +114,6 @@ function storedOf(text: string | undefined, file: Stats | undefined, last: Logge
   if (last?.sha !== fingerprint(text)) return { revision, edited: { text, at: file?.mtimeMs ?? 0 } }
   // What was taken over from a person may say more than their text does.
   return { revision, document: last.document ?? parseDocument(text) }
-}
-
-function encode(changes: readonly Change[], sha: string): string[] {
-  const last = changes.length - 1
-  return changes.map((change, index) => JSON.stringify(index === last ? { ...change, sha } : change))
 }
 
 function statOf(path: string): Stats | undefined {

@@ -28,7 +28,7 @@ export type StateManager = {
     options?: UpdateOptions,
   ): Promise<Updated<JsonObject, R>>
   replay(name: string, until: number | { revision: number }): Promise<Snapshot | undefined>
-  history(name: string, after?: number): AsyncIterable<Change>
+  history(name: string): AsyncIterable<Change>
   repair(name: string): Promise<Repaired>
   /** Brings every document, or one, to the current version. May run at each start. Tells which it changed. */
   migrate(name?: string): Promise<{ name: string; from: number; to: number }[]>
@@ -48,13 +48,19 @@ type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: L
 export function createStateManager(options: Options): StateManager {
   const { now = Date.now, log } = options
   const backend = backendOf(options)
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
+    const done = last.then(work)
+    last = done.catch(() => undefined)
+    return done
+  }
+  const deps = { backend, inTurn, now, log }
   const documents = new Map<string, StateDocument>()
-  const typed: Pick<StateDocument, 'idle'>[] = []
   for (const spec of options.documents) {
     if (!/^[a-z][a-z0-9_-]*$/.test(spec.name)) {
       throw new TypeError(`a document cannot be named ${JSON.stringify(spec.name)}`)
     }
-    documents.set(spec.name, createDocument(spec, { backend, now, log }))
+    documents.set(spec.name, createDocument(spec, deps))
   }
   const named = (name: string) => {
     const found = documents.get(name)
@@ -68,7 +74,7 @@ export function createStateManager(options: Options): StateManager {
     load: async (name) => await named(name).load(),
     update: async (name, mutate, how) => await named(name).update(mutate, how),
     replay: async (name, until) => await named(name).replay(until),
-    history: (name, after) => named(name).history(after),
+    history: (name) => named(name).history(),
     repair: async (name) => await named(name).repair(),
     async migrate(only) {
       const done: { name: string; from: number; to: number }[] = []
@@ -80,12 +86,10 @@ export function createStateManager(options: Options): StateManager {
     },
     document(spec) {
       named(spec.name)
-      const document = createDocument(spec, { backend, now, log })
-      typed.push(document)
-      return document
+      return createDocument(spec, deps)
     },
     async close() {
-      for (const document of [...documents.values(), ...typed]) await document.idle()
+      await last
       await backend.close()
     },
   }

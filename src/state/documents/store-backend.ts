@@ -2,7 +2,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { pause } from '../../lib/pause.ts'
-import { type DocumentBackend, type Stored, withWhole } from './backend.ts'
+import type { DocumentBackend, Stored } from './backend.ts'
 import type { Change } from './spec.ts'
 
 /** What such a back end needs of a store. */
@@ -76,10 +76,12 @@ export function createStoreBackend(options: {
         // Harmless to repeat: the same events under the same key.
         if (head && head.changes.length > 0) await values.set(eventKey(name, head.before + 1), head.changes)
         const before = stored.revision
-        const revision = commit.changes.at(-1)?.seq ?? before
-        const isWhole = Math.floor(before / limits.every) < Math.floor(revision / limits.every)
-        const changes = isWhole ? withWhole(commit) : [...commit.changes]
-        const next: Head = { revision, document: commit.document, changes, before }
+        const { change, document } = commit
+        const revision = change.seq
+        // So that a replay can begin there.
+        const isWhole = revision % limits.every === 0
+        const changes = [isWhole ? { ...change, document } : change]
+        const next: Head = { revision, document, changes, before }
         const written = await values.set(headKey(name), next, { ifVersion: version })
         if (written !== undefined) {
           if (isWhole) await trim(name, revision)
@@ -89,15 +91,15 @@ export function createStoreBackend(options: {
       }
       throw new TriviumError('state_conflict', { what: headKey(name) })
     },
-    async *changes(name, after) {
+    async *changes(name) {
       const { head } = await read(name)
       const before = head?.before ?? Number.MAX_SAFE_INTEGER
       for (const key of await eventKeys(name)) {
         for (const change of await eventsUnder(key, name)) {
-          if (change.seq > after && change.seq <= before) yield change
+          if (change.seq <= before) yield change
         }
       }
-      for (const change of head?.changes ?? []) if (change.seq > after) yield change
+      yield* head?.changes ?? []
     },
     async keep(name, label) {
       const found = await values.get(headKey(name))

@@ -5,39 +5,22 @@ import { type Disk, disk, syncDir } from '../../lib/disk.ts'
 import { endOfLines } from './lines.ts'
 
 /**
- * Appends lines to a file, made where there is none, and syncs them; returns where they begin. What a crash cut off
- * before them is removed. Where it fails, the file stays as it was. Only for one writer at a time.
+ * Appends lines to a file, made where there is none, and syncs them. What a crash or a full disk cut off before them is
+ * removed. Only for one writer at a time.
  */
 export async function appendLines(
   path: string,
   lines: readonly string[],
   target: Disk = disk,
-): Promise<number> {
+): Promise<void> {
   const fd = target.open(path, 'a+')
   try {
     const { size } = fstatSync(fd)
     const end = endOfLines(fd, size)
     if (end < size) target.truncate(fd, end)
-    try {
-      target.write(fd, Buffer.from(lines.map((line) => `${line}\n`).join('')))
-      await target.fsync(fd)
-      if (size === 0) await syncDir(dirname(path), target)
-    } catch (error) {
-      target.truncate(fd, end)
-      throw error
-    }
-    return end
-  } finally {
-    target.close(fd)
-  }
-}
-
-/** Takes back what was appended after `end`. */
-export async function takeBack(path: string, end: number, target: Disk = disk): Promise<void> {
-  const fd = target.open(path, 'a')
-  try {
-    target.truncate(fd, end)
+    target.write(fd, Buffer.from(lines.map((line) => `${line}\n`).join('')))
     await target.fsync(fd)
+    if (size === 0) await syncDir(dirname(path), target)
   } finally {
     target.close(fd)
   }
