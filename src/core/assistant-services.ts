@@ -44,6 +44,8 @@ export const delegationSchema = z.strictObject({
   worker: named,
   task: z.string(),
   channel: z.string(),
+  /** Whose it is, as of a note. Absent (of before): its channel's. */
+  owner: z.string().exactOptional(),
   status: z.enum(['queued', 'working', 'done', 'failed']),
   time,
   takenBy: z.string().exactOptional(),
@@ -123,7 +125,8 @@ export type AssistantService = {
   take(args: { worker: string; by?: string }, call: Call): Promise<Delegation | null>
   /** Accepts a worker's result, once; a repeated one returns what stands. Throws `not_found`. */
   accept(args: { id: string; result: Json; failed: boolean }): Promise<Delegation>
-  delegations(args: { status?: Delegation['status']; worker?: string }): Promise<Delegation[]>
+  /** What one gave or took, or is the worker of; of everybody for operators. */
+  delegations(args: { status?: Delegation['status']; worker?: string }, call: Call): Promise<Delegation[]>
 }
 
 export type ScheduleService = {
@@ -137,9 +140,10 @@ export type ScheduleService = {
       Partial<Pick<Schedule, 'name' | 'cron' | 'every' | 'timezone'>> & { misfire: string },
     call: Call,
   ): Promise<Schedule>
-  /** `next`: the next planned time, Unix ms. */
-  list(): Promise<(Schedule & { next?: number })[]>
-  delete(args: { id: string }): Promise<{ ok: boolean; existed: boolean }>
+  /** One's own, and of everybody for operators. `next`: the next planned time, Unix ms. */
+  list(call: Call): Promise<(Schedule & { next?: number })[]>
+  /** Ends one of those that `list` shows. */
+  delete(args: { id: string }, call: Call): Promise<{ ok: boolean; existed: boolean }>
 }
 
 export type NewWorkbenchTask =

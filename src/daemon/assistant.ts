@@ -5,7 +5,7 @@ import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { createArtifactSweep } from '../state/artifacts/artifact-sweep.ts'
 import type { ArtifactStore } from '../state/artifacts/artifacts.ts'
-import { createAssistant, type Overview } from '../state/assistant/assistant.ts'
+import { createAssistant } from '../state/assistant/assistant.ts'
 import { assistantDocument } from '../state/assistant/assistant-state.ts'
 import type { Scope } from '../state/assistant/viewer.ts'
 import { createCallLedger } from '../state/ledger.ts'
@@ -16,21 +16,16 @@ import { createScheduleRuns } from './schedule-runs.ts'
 import { createStateDocuments, keepStateCopy } from './state-documents.ts'
 import { createWorkbenchService } from './workbench-service.ts'
 
-/** What remembers between messages: notes, searches, delegations, schedules, the workbench, calls made once. */
-export type DurableParts = {
-  services: Pick<Services, 'assistant' | 'schedules' | 'workbench' | 'calls'>
-  /** For `trivium status`; where the state cannot be read, why. */
-  overview(): Promise<Overview | { error: string }>
-  /** Makes what is missing and migrates what is old. What cannot be read is reported, and holds up no messages. */
-  prepare(): Promise<void>
-  /** Begins to fire schedules and to run what they fired. */
-  start(): void
-  /** Ends firing, and finishes or hands back what runs, within `grace` ms. */
-  drain(grace: number): Promise<void>
-  close(): Promise<void>
-}
+/** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
+const SWEEP_EVERY = 6 * 3_600_000
+/** A round of the schedules that fails is repeated after so many ms. */
+const ROUND_AGAIN = 2_500
 
-export type DurableDeps = {
+/**
+ * What remembers between messages: notes, searches, delegations, schedules, the workbench, calls made once. Of one daemon, or
+ * of one command. Touches no file before it is asked for something.
+ */
+export function createDurableParts(deps: {
   store: Store
   dataDir: string
   /** Where `agent_state.json` and `task_board.json` are. */
@@ -49,13 +44,7 @@ export type DurableDeps = {
   callerAs(id: string): Caller
   log: Log
   now(): number
-}
-
-/** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
-const SWEEP_EVERY = 6 * 3_600_000
-
-/** Wires the durable state of one daemon, or of one command. Touches no file before it is asked for something. */
-export function createDurableParts(deps: DurableDeps): DurableParts {
+}) {
   const { store, dataDir, logs, owner, log, now } = deps
   const documents = createStateDocuments({ dataDir, store, log, now })
   const state = documents.document(assistantDocument)
@@ -102,6 +91,7 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
     'artifacts',
     log,
   )
+  const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
   let running = false
   let isReadable = false
   let endCopy = async () => {}
@@ -112,7 +102,8 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
       schedules,
       workbench: createWorkbenchService(deps.workbenchDir, now),
       calls: ledger,
-    },
+    } satisfies Partial<Services>,
+    /** Counts for `trivium status`; where the state cannot be read, why. */
     async overview() {
       try {
         return await assistant.overview()
@@ -120,6 +111,7 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
         return { error: reasonOf(error) }
       }
     },
+    /** Makes what is missing and migrates what is old. What cannot be read is reported, and holds up no messages. */
     async prepare() {
       try {
         await ledger.restore(logs.newestCalls())
@@ -129,19 +121,21 @@ export function createDurableParts(deps: DurableDeps): DurableParts {
         log.error({ err }, 'the state of the assistant cannot be used; its skills will say so')
       }
     },
+    /** Begins to fire schedules and to run what they fired. */
     start() {
       running = true
       // A file that could not be taken over stays where it is.
       if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy({ state, dataDir, log, now })
       runs.worker.start()
-      schedules.start()
+      firing.begin()
       sweep.begin()
     },
-    async drain(grace) {
+    /** Ends firing, and finishes or hands back what runs, within `grace` ms. */
+    async drain(grace: number) {
       if (!running) return
       running = false
-      await sweep.end()
-      await schedules.stop()
+      await Promise.all([sweep.end(), firing.end()])
+      await schedules.release()
       await runs.worker.stop(grace)
     },
     async close() {

@@ -49,18 +49,23 @@ export function createHousekeeping(options: {
   }
 }
 
-/** A task that is done again and again, `every` ms after it ended. A step that fails is tried again at its next time. */
-export function repeat(step: () => Promise<void>, every: number, task: string, log: Log) {
+/**
+ * A task that is done again and again, `every` ms after it ended, or as many as the step returned. One that fails is
+ * tried again at its next time.
+ */
+export function repeat(step: () => Promise<unknown>, every: number, task: string, log: Log) {
   let timer: NodeJS.Timeout | undefined
   let current: Promise<void> = Promise.resolve()
   let ended = false
   const run = async () => {
+    let pause = every
     try {
-      await step()
+      const told = await step()
+      if (typeof told === 'number') pause = told
     } catch (error) {
       log.debug({ task, err: error }, 'housekeeping failed; it is tried again')
     }
-    if (!ended) timer = setTimeout(begin, every)
+    if (!ended) timer = setTimeout(begin, pause)
   }
   const begin = () => {
     current = run()

@@ -233,6 +233,20 @@ describe('the assistant', () => {
     assert.deepEqual((await assistant.search(search('"AND ( NEAR *'), cli)).results, [])
   })
 
+  test('lists the work that one gave, took or is the worker of; to an operator all', async (t) => {
+    const { assistant } = run(t)
+    const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]
+    await assistant.delegate({ worker: 'helper', task: 'of ada' }, ada)
+    await assistant.delegate({ worker: 'team:bob', task: 'for bob' }, ada)
+    await assistant.delegate({ worker: 'helper', task: 'of the command line' }, cli)
+    const listed = async (call: Call) => (await assistant.delegations({}, call)).map(({ task }) => task)
+    assert.deepEqual(await listed(ada), ['of ada', 'for bob'])
+    assert.deepEqual(await listed(bob), ['for bob'])
+    await assistant.take({ worker: 'helper' }, bob)
+    assert.deepEqual(await listed(bob), ['of ada', 'for bob'])
+    assert.equal((await listed(cli)).length, 3)
+  })
+
   test('queues a digest once until it is taken', async (t) => {
     const { assistant } = run(t)
     const one = await assistant.queueDigest({}, cli)

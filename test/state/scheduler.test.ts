@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { InvokeOptions } from '../../src/core/call.ts'
+import type { Call, InvokeOptions } from '../../src/core/call.ts'
 import { createScheduleRuns } from '../../src/daemon/schedule-runs.ts'
 import { assistantDocument } from '../../src/state/assistant/assistant-state.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
@@ -81,7 +81,7 @@ describe('schedules', () => {
     pass(60 * MINUTE)
     await Promise.all([one.tick(), two.tick()])
     assert.equal(times().length, 1)
-    await one.stop()
+    await one.release()
     pass(60 * MINUTE)
     await two.tick()
     assert.equal(times().length, 2)
@@ -140,6 +140,18 @@ describe('schedules', () => {
       assert.equal(fired.length, count + 1)
     })
   }
+
+  test('are seen and ended by who made them, and by operators', async (t) => {
+    const one = (await make(t)).scheduler()
+    const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]
+    const { id } = await one.create(hourly, ada)
+    await one.create(hourly, cli)
+    const seen = async (call: Call) => (await one.list(call)).length
+    assert.deepEqual([await seen(ada), await seen(bob), await seen(cli)], [1, 0, 2])
+    assert.deepEqual(await one.delete({ id }, bob), { ok: true, existed: false })
+    assert.deepEqual(await one.delete({ id }, ada), { ok: true, existed: true })
+    assert.equal(await seen(cli), 1)
+  })
 
   test('an interval counts from its creation and survives a restart', async (t) => {
     const { scheduler, pass, times } = await make(t)

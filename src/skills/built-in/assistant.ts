@@ -96,12 +96,12 @@ export const assistantSkills: Skill[] = [
   }),
   defineSkill({
     name: 'delegation-list',
-    description: 'Lists delegated work, oldest first.',
+    description: 'Lists the work that you delegated or took, oldest first.',
     args: z.object({
       status: delegationSchema.shape.status.exactOptional().describe('Only those'),
       worker: name.exactOptional().describe('Only of this worker'),
     }),
-    run: ({ args, services }) => services.assistant.delegations(args),
+    run: ({ args, services, call }) => services.assistant.delegations(args, call),
   }),
   defineSkill({
     name: 'delegation-take',

@@ -31,15 +31,15 @@ export const workSkills: Skill[] = [
   }),
   defineSkill({
     name: 'schedule-list',
-    description: 'Lists schedules with the next planned time of each (Unix ms).',
+    description: 'Lists your schedules with the next planned time of each (Unix ms).',
     args: nothing,
-    run: ({ services }) => services.schedules.list(),
+    run: ({ services, call }) => services.schedules.list(call),
   }),
   defineSkill({
     name: 'schedule-delete',
     description: 'Ends a schedule.',
     args: z.object({ id: name.describe('The schedule, such as schedule-1') }),
-    run: ({ args, services }) => services.schedules.delete(args),
+    run: ({ args, services, call }) => services.schedules.delete(args, call),
   }),
   defineSkill({
     name: 'workbench-get',

@@ -2,7 +2,7 @@ import { type AssistantService, channelOf, type Delegation } from '../../core/as
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { partsOf } from '../../core/identity.ts'
-import { pathGet } from '../../core/json.ts'
+import { type JsonObject, pathGet } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { LogEntry } from '../logs/log-reader.ts'
 import type { ActivityEntry, Logs } from '../logs/logs.ts'
@@ -10,20 +10,6 @@ import { type AssistantState, nextId } from './assistant-state.ts'
 import { LIMITS, requireRoom } from './limits.ts'
 import { recentLines, searchTexts } from './search.ts'
 import { type Scope, viewerOf } from './viewer.ts'
-
-export type Assistant = AssistantService & {
-  /** For `trivium status`. */
-  overview(): Promise<Overview>
-}
-
-export type Overview = {
-  assistant_name: string
-  revision: number
-  memory: number
-  searches: number
-  delegations: { [status: string]: number }
-  schedules: number
-}
 
 const KEPT_SEARCHES = 100
 const KEPT_FINISHED = 500
@@ -36,7 +22,7 @@ export function createAssistant(deps: {
   logs: Pick<Logs, 'event' | 'newestMessages'>
   scope?: () => Scope
   now?: () => number
-}): Assistant {
+}): AssistantService & { overview(): Promise<JsonObject> } {
   const { state, logs, scope = () => 'person', now = Date.now } = deps
   const viewer = (call: Call) => viewerOf(call, scope())
   const time = () => new Date(now()).toISOString()
@@ -52,10 +38,18 @@ export function createAssistant(deps: {
     return made
   }
 
-  const queue = (draft: AssistantState, work: Pick<Delegation, 'kind' | 'worker' | 'task' | 'channel'>) => {
+  const queue = (draft: AssistantState, call: Call, work: Pick<Delegation, 'kind' | 'worker' | 'task'>) => {
+    const { owner } = viewer(call)
     requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
     requireRoom(LIMITS.task, work.task)
-    const made: Delegation = { id: nextId(draft, 'delegation'), ...work, status: 'queued', time: time() }
+    const made: Delegation = {
+      id: nextId(draft, 'delegation'),
+      ...work,
+      channel: channelOf(call),
+      owner,
+      status: 'queued',
+      time: time(),
+    }
     draft.delegations.push(made)
     return made
   }
@@ -127,7 +121,7 @@ export function createAssistant(deps: {
     delegate({ worker, task }, call) {
       const channel = channelOf(call)
       return change(
-        (draft) => queue(draft, { kind: 'task', worker, task, channel }),
+        (draft) => queue(draft, call, { kind: 'task', worker, task }),
         ({ id }) => ({ event: 'work_delegated', channel, id, worker }),
       )
     },
@@ -143,7 +137,7 @@ export function createAssistant(deps: {
               one.channel === channel,
           )
           if (waiting) return { digest: waiting, isNew: false }
-          return { digest: queue(draft, { kind: 'digest', worker: 'digest', task, channel }), isNew: true }
+          return { digest: queue(draft, call, { kind: 'digest', worker: 'digest', task }), isNew: true }
         },
         (made) => (made.isNew ? { event: 'digest_queued', channel, id: made.digest.id } : undefined),
       )
@@ -183,13 +177,17 @@ export function createAssistant(deps: {
       )
       return one
     },
-    async delegations({ status, worker }) {
+    async delegations({ status, worker }, call) {
+      const { owner: who, sees } = viewer(call)
       const { delegations } = (await state.load()).document
       return delegations.filter(
         (one) =>
-          (status === undefined || one.status === status) && (worker === undefined || one.worker === worker),
+          (sees(one.owner ?? one.channel) || one.worker === who || one.takenBy === who) &&
+          (status === undefined || one.status === status) &&
+          (worker === undefined || one.worker === worker),
       )
     },
+    /** Counts for `trivium status`. */
     async overview() {
       const { document, revision } = await state.load()
       const { assistant_name, memory, searches, schedules } = document

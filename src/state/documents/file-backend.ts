@@ -92,7 +92,7 @@ export function createFileBackend(options: {
     const text = keepText ? seen.text : formatDocument(document)
     const note = async () => {
       const isFull = seen.size >= Math.max(fullLog, DOCUMENTS_A_LOG * (seen.document?.size ?? 0))
-      if (isFull) await rotate(events, { target })
+      if (isFull) await rotate(events, target)
       // A log begins with the whole document.
       const content = isFull || seen.size === 0 ? { ...change, document } : change
       await appendLines(events, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)

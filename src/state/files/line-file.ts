@@ -35,11 +35,8 @@ export function unwritable(path: string, error: unknown): TriviumError {
 /** Full files of a log that stay. */
 const KEPT = 20
 
-/** Puts a full log away as `<stem>.<time>.jsonl`; the newest `keep` of those stay. */
-export async function rotate(
-  path: string,
-  { keep = KEPT, target = disk }: { keep?: number | undefined; target?: Disk } = {},
-): Promise<void> {
+/** Puts a full log away as `<stem>.<time>.jsonl`; the newest of those stay. */
+export async function rotate(path: string, target: Disk = disk): Promise<void> {
   let full: string
   for (let time = Date.now(); ; time += 1) {
     full = path.replace(/jsonl$/, `${new Date(time).toISOString().replaceAll(/[-:.]/g, '')}.jsonl`)
@@ -47,7 +44,7 @@ export async function rotate(
   }
   target.rename(path, full)
   await syncDir(dirname(path), target)
-  for (const old of fullFiles(path).slice(0, -keep)) target.remove(old)
+  for (const old of fullFiles(path).slice(0, -KEPT)) target.remove(old)
 }
 
 /** The full files of a log, oldest first. */

@@ -5,7 +5,6 @@ import type { JsonObject } from '../../core/json.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
-import { disk } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { appendLines, rotate, unwritable } from '../files/line-file.ts'
 import { type LogEntry, newestFirst, readLog } from './log-reader.ts'
@@ -33,35 +32,23 @@ export type LogQuery = {
   signal?: AbortSignal
 }
 
-export type Logs = {
-  /** Appends to messages.jsonl; durable when it resolves. */
-  message(entry: TranscriptEntry): Promise<void>
-  /** Appends to events.jsonl; durable when it resolves. */
-  event(entry: ActivityEntry): Promise<void>
-  /** Messages oldest first, over rotated files too; with `limit` the newest so many. Throws for a bad pattern. */
-  history(query?: LogQuery): AsyncIterable<LogEntry>
-  events(query?: LogQuery): AsyncIterable<LogEntry>
-  /** Messages newest first. */
-  newestMessages(): AsyncIterable<LogEntry>
-  /** Appends to pending_calls.jsonl what became of a call; durable when it resolves. */
-  call(record: LogEntry): Promise<void>
-  newestCalls(): AsyncIterable<LogEntry>
-  close(): Promise<void>
-}
+export type Logs = ReturnType<typeof createLogs>
 
 type LogsOptions = {
   dir: string
   now?: () => number
-  /** Bytes from which a new file is begun (default 32 MB), and how many full ones stay. */
+  /** Bytes from which a new file is begun (default 32 MB). */
   maxSize?: number
-  keep?: number
 }
 
 const BATCH = 1000
 const FULL = 32 * 1024 * 1024
 
-/** The logs of a data dir: `messages.jsonl`, `events.jsonl`, `pending_calls.jsonl`. Any number of processes may append. */
-export function createLogs(options: LogsOptions): Logs {
+/**
+ * The logs of a data dir: `messages.jsonl`, `events.jsonl`, `pending_calls.jsonl`. Any number of processes may append; what
+ * was appended is durable when it resolves.
+ */
+export function createLogs(options: LogsOptions) {
   const now = options.now ?? Date.now
   const messages = createLog('messages.jsonl', options)
   const events = createLog('events.jsonl', options)
@@ -69,14 +56,20 @@ export function createLogs(options: LogsOptions): Logs {
   const iso = (time: number | undefined) => new Date(time ?? now()).toISOString()
 
   return {
-    message: ({ channel, role, content, meta = {}, time }) =>
+    /** Appends to messages.jsonl. */
+    message: ({ channel, role, content, meta = {}, time }: TranscriptEntry) =>
       messages.append({ time: iso(time), channel, role, content, meta }),
-    event: ({ event, channel, time, ...fields }) =>
+    /** Appends to events.jsonl. */
+    event: ({ event, channel, time, ...fields }: ActivityEntry) =>
       events.append({ time: iso(time), event, ...defined({ channel }), ...fields }),
-    history: (query = {}) => messages.read(query, (entry) => String(entry.content ?? '')),
-    events: (query = {}) => events.read(query, (entry) => JSON.stringify(entry)),
+    /** Messages oldest first, over rotated files too; with `limit` the newest so many. Throws for a bad pattern. */
+    history: (query: LogQuery = {}) => messages.read(query, (entry) => String(entry.content ?? '')),
+    /** The same of events. */
+    events: (query: LogQuery = {}) => events.read(query, (entry) => JSON.stringify(entry)),
+    /** Messages newest first. */
     newestMessages: () => newestFirst(messages.path),
-    call: (record) => calls.append(record),
+    /** Appends to pending_calls.jsonl what became of a call. */
+    call: (record: LogEntry) => calls.append(record),
     newestCalls: () => newestFirst(calls.path),
     async close() {
       await Promise.all([messages.close(), events.close(), calls.close()])
@@ -85,15 +78,14 @@ export function createLogs(options: LogsOptions): Logs {
 }
 
 /** One append-only file. Entries of the same moment share one sync. */
-function createLog(name: string, { dir, maxSize = FULL, keep }: LogsOptions) {
+function createLog(name: string, { dir, maxSize = FULL }: LogsOptions) {
   const path = join(dir, name)
   const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
   const write = async (entries: LogEntry[]) => {
     let release: (() => void) | undefined
     try {
-      disk.makeDir(dir)
       release = await lock.acquire()
-      if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= maxSize) await rotate(path, { keep })
+      if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= maxSize) await rotate(path)
       await appendLines(
         path,
         entries.map((entry) => JSON.stringify(entry)),

@@ -5,9 +5,9 @@ import type { Log } from '../../core/log.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { pause } from '../../lib/pause.ts'
 import { type AssistantState, nextId } from '../assistant/assistant-state.ts'
 import { LIMITS, requireRoom } from '../assistant/limits.ts'
+import { viewerOf } from '../assistant/viewer.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { ActivityEntry } from '../logs/logs.ts'
 import { plannedTimes } from './planned-times.ts'
@@ -16,14 +16,10 @@ import { plannedTimes } from './planned-times.ts'
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
 
 export type Schedules = ScheduleService & {
-  /**
-   * One round: fires what is due, where this process holds the lease. Returns when the next round makes sense
-   * (Unix ms). `start` calls it; tests do with a clock of their own.
-   */
+  /** One round: fires what is due, where this process holds the lease. Returns in how many ms the next makes sense. */
   tick(): Promise<number>
-  start(): void
-  /** Resolves when nothing fires any more, and lets another process go on at once. */
-  stop(): Promise<void>
+  /** Lets another process go on at once. */
+  release(): Promise<void>
 }
 
 export type SchedulesDeps = {
@@ -49,6 +45,7 @@ const LEASE = 8_000
 /** Later than this a firing counts as missed, and the misfire policy decides. */
 const LATE = 30_000
 const LONGEST_SLEEP = 2_500
+const SHORTEST_SLEEP = 20
 
 /**
  * Fires schedules, each once per planned time, by whichever process holds the lease. What was handled last is on the
@@ -57,8 +54,10 @@ const LONGEST_SLEEP = 2_500
 export function createSchedules(deps: SchedulesDeps): Schedules {
   const { store, state, record, log, owner } = deps
   const now = deps.now ?? Date.now
-  let stopping: AbortController | undefined
-  let loop = Promise.resolve()
+  const isSeen = (call: Call) => {
+    const { sees } = viewerOf(call, 'person')
+    return ({ by, channel }: Schedule) => sees(by?.id ?? channel)
+  }
 
   return {
     async create({ name, misfire, timezone = 'UTC', args, ...rest }, call) {
@@ -84,17 +83,18 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       await record({ event: 'schedule_created', ...about(made) })
       return made
     },
-    async list() {
+    async list(call) {
       const { document } = await state.load()
-      return document.schedules.map((schedule) => {
+      return document.schedules.filter(isSeen(call)).map((schedule) => {
         const next = plannedTimes(schedule).next(now())
         return { ...schedule, ...defined({ next }) }
       })
     },
-    async delete({ id }) {
+    async delete({ id }, call) {
       const { made: gone } = await state.update((draft) => {
-        const place = draft.schedules.findIndex((one) => one.id === id)
-        return place < 0 ? undefined : draft.schedules.splice(place, 1)[0]
+        const found = draft.schedules.filter(isSeen(call)).find((one) => one.id === id)
+        draft.schedules = draft.schedules.filter((one) => one !== found)
+        return found
       })
       if (gone) {
         await store.kv.delete(cursorKey(gone))
@@ -103,47 +103,26 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       return { ok: true, existed: gone !== undefined }
     },
     tick,
-    start() {
-      if (stopping) return
-      stopping = new AbortController()
-      loop = run(stopping.signal)
-    },
-    async stop() {
-      stopping?.abort()
-      await loop
-      stopping = undefined
+    async release() {
       await store.leases.release('scheduler', owner).catch((err) => {
         log.warn({ err }, 'the scheduler could not give its lease back; it runs out in seconds')
       })
     },
   }
 
-  async function run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      let wake = now() + LONGEST_SLEEP
-      try {
-        wake = Math.min(wake, await tick())
-      } catch (err) {
-        log.warn({ err }, 'the scheduler could not do a round; it tries again')
-      }
-      await pause(Math.max(20, wake - now()), signal)
-    }
-  }
-
   async function tick(): Promise<number> {
-    const later = now() + LONGEST_SLEEP
-    if (!(await store.leases.acquire('scheduler', owner, LEASE))) return later
+    if (!(await store.leases.acquire('scheduler', owner, LEASE))) return LONGEST_SLEEP
     const { document } = await state.load()
-    let next = later
+    let next = now() + LONGEST_SLEEP
     for (const schedule of document.schedules) {
       try {
         await handle(schedule)
-        next = Math.min(next, plannedTimes(schedule).next(now()) ?? later)
+        next = Math.min(next, plannedTimes(schedule).next(now()) ?? next)
       } catch (err) {
         log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it is tried again')
       }
     }
-    return next
+    return Math.max(SHORTEST_SLEEP, next - now())
   }
 
   async function handle(schedule: Schedule): Promise<void> {
