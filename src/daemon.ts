@@ -8,9 +8,8 @@ import type { RoutedSkill } from './config/skill-routes.ts'
 import { createMetrics, type LastReload } from './control/metrics.ts'
 import type { Call } from './core/call.ts'
 import { reasonOf, TriviumError } from './core/errors.ts'
-import { type Json, toJson } from './core/json.ts'
+import { toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
-import type { Store } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalButtons } from './daemon/approval-buttons.ts'
@@ -21,18 +20,13 @@ import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { createUsageRecorder, modelSources } from './daemon/models.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
-import { createOperator, type Operator } from './daemon/operator.ts'
+import { createOperator } from './daemon/operator.ts'
 import { createRoadWorkers } from './daemon/road-workers.ts'
 import { createRoads } from './daemon/roads.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
 import { workbenchDirOf } from './daemon/workbench-service.ts'
 import { resumeDispatch } from './gateway/dispatch.ts'
-import {
-  createGateways,
-  createRunningGateways,
-  createToEvent,
-  type RunningGateways,
-} from './gateway/gateways.ts'
+import { createGateways, createRunningGateways, createToEvent } from './gateway/gateways.ts'
 import { textOf } from './gateway/listen.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
 import { createRouter } from './gateway/router.ts'
@@ -48,24 +42,7 @@ import { createLogs } from './state/logs/logs.ts'
 /** Where a running daemon is reached, as `host:port`. */
 export type Addresses = { listen: string; control: string }
 
-export type Daemon = {
-  /** The configuration in force. */
-  config(): Config
-  /** Starts roads and gateways, and listens unless it is `local`. */
-  start(): Promise<Addresses | undefined>
-  /** Drains within the configured grace; nothing acknowledged is lost. Never throws. */
-  stop(): Promise<void>
-  /** Loads the skills and reads the configuration again; throws `config_invalid` and keeps the last good one. */
-  reload(): Promise<Json>
-  /** As `reload`, for the configuration alone. */
-  reread(): Promise<Json>
-  operator: Operator
-  manager: SkillManager
-  gateways: Pick<RunningGateways, 'list'>
-  store: Pick<Store, 'kind' | 'address'>
-  /** Notices whose reading a person should not miss: warnings of the configuration, broken skills. */
-  notices(): string[]
-}
+export type Daemon = Awaited<ReturnType<typeof createDaemon>>
 
 export type DaemonOptions = {
   /** Reads routes.yaml; with the skills that there are once they are known, so that routes to others are refused. */
@@ -84,7 +61,7 @@ const CONCURRENCY = 64
 const LAST_MOMENT = 1_000
 
 /** The composition root: the one place that knows every concrete part. They are made in the order of their needs. */
-export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
+export async function createDaemon(options: DaemonOptions) {
   const { log, mode, version, env } = options
   let config = await options.load()
   const { dataDir } = config.daemon
@@ -288,18 +265,23 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   })
 
   return {
+    /** The configuration in force. */
     config: () => config,
     operator,
     manager,
     gateways: running,
     store,
+    /** Loads the skills and reads the configuration again; throws `config_invalid` and keeps the last good one. */
     reload,
+    /** As `reload`, for the configuration alone. */
     reread,
+    /** What a person should not miss: warnings of the configuration, broken skills. */
     notices: () => [
       ...config.warnings.map((warning) => warning.message),
       ...manager.errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`),
     ],
-    async start() {
+    /** Starts roads and gateways, and listens unless it is `local`. */
+    async start(): Promise<Addresses | undefined> {
       const checked = await options.load(routedSkills(manager))
       // Gateways first: a reply that finds none would wait for one, and a skill could not send.
       await apply(checked)
@@ -312,6 +294,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
       const listen = await publicHttp.listen(config.daemon.listen)
       return { listen: textOf(listen), control: textOf(address) }
     },
+    /** Drains within the configured grace; nothing acknowledged is lost. Never throws. */
     async stop() {
       draining = true
       const { grace } = config.daemon

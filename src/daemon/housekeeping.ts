@@ -1,14 +1,11 @@
 import type { Log } from '../core/log.ts'
 import type { Retention, Store } from '../core/store.ts'
 
-/** The regular work beside the roads: retention, and watching how far dispatch is behind. */
-export type Housekeeping = { start(): void; stop(): Promise<void> }
-
 const TRIM_EVERY = 60_000
 const BACKLOG_EVERY = 1_000
 const MAINTAIN_EVERY = 2_000
 
-/** One step at a time per task; a step that fails is reported and tried again at its next time. */
+/** The regular work beside the roads: retention, and watching how far dispatch is behind. */
 export function createHousekeeping(options: {
   store: Store
   retention(): Retention
@@ -16,7 +13,7 @@ export function createHousekeeping(options: {
   /** Whatever else wants to be done every few seconds. */
   maintain(): Promise<void>
   log: Log
-}): Housekeeping {
+}) {
   const { store, log } = options
 
   const trim = async () => {

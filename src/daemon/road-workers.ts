@@ -67,11 +67,11 @@ export function createRoadWorkers(deps: {
           ...streaming(gateways.get(message.gateway), dispatched),
           caller: deps.access.callerOf(message),
         })
-        await transcript.processed(message, { skill, ok: true, approvalRequired: false })
+        await transcript.processed(message, { skill, ok: true, approval_required: false })
         return result
       } catch (error) {
-        const approvalRequired = error instanceof TriviumError && error.code === 'approval_pending'
-        await transcript.processed(message, { skill, ok: false, error: reasonOf(error), approvalRequired })
+        const approval_required = error instanceof TriviumError && error.code === 'approval_pending'
+        await transcript.processed(message, { skill, ok: false, error: reasonOf(error), approval_required })
         throw error
       }
     },

@@ -5,20 +5,13 @@ import { TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
-import { attemptOf, createWorker, failedAttempt, type RunOutcome, type Worker } from '../gateway/worker.ts'
+import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../gateway/worker.ts'
 import { defined } from '../lib/defined.ts'
 import type { ActivityEntry } from '../state/logs/logs.ts'
 import type { Occasion } from '../state/schedules/schedules.ts'
 
 /** The queue of what schedules have fired; its dead letters are listed with all others. */
 const SCHEDULES_QUEUE = 'schedules'
-
-/** Runs what schedules fire, as durable jobs: one for each planned time, by whichever daemon is free. */
-export type ScheduleRuns = {
-  /** Makes the run durable. The same occasion again adds nothing. */
-  add(occasion: Occasion): Promise<void>
-  worker: Worker
-}
 
 /** Tries for a minute, about. */
 const RETRY = { attempts: 5, first: 4_000, longest: 60_000 }
@@ -30,6 +23,7 @@ const runSchema = scheduleSchema
   .pick({ created: true, name: true, skill: true, args: true, channel: true, by: true })
   .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
 
+/** Runs what schedules fire, as durable jobs: one for each planned time, by whichever daemon is free. */
 export function createScheduleRuns(deps: {
   store: Pick<Store, 'jobs' | 'onSignal'>
   concurrency: number
@@ -42,7 +36,7 @@ export function createScheduleRuns(deps: {
   record(entry: ActivityEntry): Promise<void>
   log: Log
   now(): number
-}): ScheduleRuns {
+}) {
   const { store, record, log, now } = deps
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
@@ -78,7 +72,8 @@ export function createScheduleRuns(deps: {
   }
 
   return {
-    async add({ key, schedule, planned, missed }) {
+    /** Makes the run durable. The same occasion again adds nothing. */
+    async add({ key, schedule, planned, missed }: Occasion) {
       const { id, created, name, skill, args, channel, by } = schedule
       const about = { schedule: id, created, name, skill, args, channel, ...defined({ by }) }
       const data = { ...about, planned: new Date(planned).toISOString(), missed }

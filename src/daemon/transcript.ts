@@ -6,29 +6,19 @@ import { defined } from '../lib/defined.ts'
 import type { ApprovalEvent } from '../skills/approvals/approval-service.ts'
 import type { Logs } from '../state/logs/logs.ts'
 
-/** Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) for every chat-like gateway. */
-export type Transcript = {
-  /** A message is about to be dispatched for the first time. */
-  received(message: Message): Promise<void>
-  /** A skill is done with a message, well or not. */
-  processed(
-    message: Message,
-    result: { skill: string; ok: boolean; error?: string; approvalRequired: boolean },
-  ): Promise<void>
-  /** A reply has been sent. */
-  replied(reply: Reply): Promise<void>
-}
+export type Transcript = ReturnType<typeof createTranscript>
 
 /**
- * Machines talk by webhook, in volumes that no one reads as a conversation; the journal keeps those. A log that
- * cannot be written is reported and holds nothing up: the journal is the truth.
+ * Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) for every chat-like gateway.
+ * Machines talk by webhook, in volumes that no one reads as a conversation; the journal keeps those. A log that cannot be
+ * written is reported and holds nothing up: the journal is the truth.
  */
 export function createTranscript(
   logs: Pick<Logs, 'message' | 'event'>,
   log: Log,
   /** The skill whose reply it is, where that is known. */
-  skillOf: (reply: Reply) => string | undefined = () => undefined,
-): Transcript {
+  skillOf: (reply: Reply) => string | undefined,
+) {
   const attempt = async (write: () => Promise<void>, about?: Message) => {
     if (about?.transport === 'webhook') return
     try {
@@ -39,17 +29,23 @@ export function createTranscript(
   }
 
   return {
-    received(message) {
+    /** A message is about to be dispatched for the first time. */
+    received(message: Message) {
       const { id: messageId, conversation, from, gateway: channel, text: content, receivedAt: time } = message
       const meta = { messageId, conversation, from: from.address ?? from.id }
       return attempt(() => logs.message({ channel, role: 'user', content, time, meta }), message)
     },
-    processed(message, { approvalRequired, ...result }) {
+    /** A skill is done with a message, well or not. */
+    processed(
+      message: Message,
+      result: { skill: string; ok: boolean; approval_required: boolean; error?: string },
+    ) {
       const { id: messageId, gateway: channel, text } = message
-      const about = { channel, text, ...result, approval_required: approvalRequired, messageId }
+      const about = { channel, text, ...result, messageId }
       return attempt(() => logs.event({ event: 'message_processed', ...about }), message)
     },
-    replied(reply) {
+    /** A reply has been sent. */
+    replied(reply: Reply) {
       const { gateway: channel, text: content, inReplyTo, conversation, to } = reply
       const meta = defined({ skill: skillOf(reply), conversation, inReplyTo, to })
       return attempt(() => logs.message({ channel, role: 'assistant', content, meta }))

@@ -16,16 +16,12 @@ export type CallLedger = CallService & {
 }
 
 const PREFIX = 'call:'
-const ATTEMPTS = 20
 /** How long (ms) the outcome of a call is remembered. */
 const KEEP_CALLS = 7 * 86_400_000
 
 /**
- * Makes the ledger on the message store, for all daemons that share it. `once` runs a call once for its key, over
- * retries and crashes: later calls with the same key get the recorded result; calls at the same time in this process
- * share one run. Where an earlier one was started and its outcome is not known, it throws `call_unknown` and does not
- * run. After an error that proves that the call did not happen, the next `once` runs again. `by` names this process in
- * the records; `note` writes each down for people, and must not throw.
+ * Makes the ledger on the message store, for all daemons that share it. `by` names this process in the records; `note`
+ * writes each down for people, and must not throw.
  */
 export function createCallLedger(deps: {
   kv: KeyValues
@@ -49,7 +45,7 @@ export function createCallLedger(deps: {
   }
   /** Writes what `work` makes of the record of a call; undefined writes nothing. Returns the record before. */
   const swap = async (key: string, work: (found: CallRecord | undefined) => CallRecord | undefined) => {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    for (;;) {
       const { record, version } = await read(PREFIX + key)
       const next = work(record)
       if (!next) return record
@@ -57,7 +53,6 @@ export function createCallLedger(deps: {
       await note(next)
       return record
     }
-    throw new TriviumError('state_conflict', { what: `call ${key}` })
   }
 
   const run = async (key: string, call: () => Promise<Json> | Json): Promise<Json> => {
@@ -80,6 +75,7 @@ export function createCallLedger(deps: {
   }
 
   return {
+    // Calls at the same time in this process share one run.
     once(key, call) {
       const current = running.get(key)
       if (current) return current
@@ -93,8 +89,6 @@ export function createCallLedger(deps: {
       return calls.filter(isUnfinished).sort((a, b) => (a.time < b.time ? -1 : 1))
     },
     async settle({ key, happened, result }) {
-      if (!happened && result !== null)
-        throw new TriviumError('usage', { details: 'A call that did not happen has no result.' })
       const isOpen = (found: CallRecord | undefined) => found !== undefined && found.state !== 'done'
       const settled: CallRecord = happened
         ? { ...entry(key), state: 'done', result }

@@ -1,15 +1,13 @@
-import { createReadStream } from 'node:fs'
-import { glob } from 'node:fs/promises'
+import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import type { ArtifactStore } from './artifacts.ts'
 
 /** A message is accepted soon after its parts were saved; this is far longer. */
 const MARGIN = 86_400_000
-const MOST_KEYS = 100_000
-const MOST_DEAD = 10_000
+/** Retention keeps far fewer dead letters. */
+const ALL_DEAD = 1_000_000
 const HASH = /\b[0-9a-f]{64}\b/g
 /** Documents, values and sessions; logs tell what was, and keep nothing. */
 const NAMING = '{*.json,state/**/*.json,sessions/**/*.json}'
@@ -17,8 +15,7 @@ const NAMING = '{*.json,state/**/*.json,sessions/**/*.json}'
 /**
  * Makes the sweep that removes large things which nothing names any more. What was saved (or saved again) since a
  * day before the oldest retained message is kept, because a message may name it. Of the rest stays what is named by a
- * dead letter, by a value on the store, or by a file of the state: there a hash in any place counts. Where not
- * everything could be looked at, nothing is removed. Call it now and then; it costs little while nothing is old.
+ * dead letter, by a value on the store, or by a file of the state: there a hash in any place counts.
  */
 export function createArtifactSweep(deps: {
   artifacts: Pick<ArtifactStore, 'olderThan' | 'remove'>
@@ -37,36 +34,27 @@ export function createArtifactSweep(deps: {
     const { journal } = await store.stats()
     const before = Math.min(journal.oldestAt ?? now(), now()) - MARGIN
     const old = await artifacts.olderThan(before)
-    const named = old.length > 0 ? await everythingNamed() : undefined
-    if (!named) return
+    if (old.length === 0) return
+    const named = await everythingNamed()
     const forgotten = old.filter((sha256) => !named.has(sha256))
     const bytes = forgotten.reduce((sum, sha256) => sum + artifacts.remove(sha256, before), 0)
     if (bytes > 0) log.info({ removed: forgotten.length, bytes }, 'artifacts that nothing names were removed')
   }
 
-  /** Undefined: there is more than can be looked at. */
-  async function everythingNamed(): Promise<Set<string> | undefined> {
+  async function everythingNamed(): Promise<Set<string>> {
     const found = new Set<string>()
     const take = (text: string) => {
       for (const [sha256] of text.matchAll(HASH)) found.add(sha256)
     }
-    const letters = await store.jobs.deadLetters.list({ limit: MOST_DEAD })
-    const keys = await store.kv.list('', MOST_KEYS)
-    if (letters.length >= MOST_DEAD || keys.length >= MOST_KEYS) {
-      const counts = { keys: keys.length, deadLetters: letters.length }
-      log.warn(counts, 'artifacts are not swept: too much may name them')
-      return undefined
-    }
-    for (const letter of letters) take(JSON.stringify(letter))
-    for (const key of keys) take(JSON.stringify((await store.kv.get(key))?.value ?? null))
+    for (const letter of await store.jobs.deadLetters.list({ limit: ALL_DEAD })) take(JSON.stringify(letter))
+    for (const key of await store.kv.list('', Number.MAX_SAFE_INTEGER))
+      take(JSON.stringify((await store.kv.get(key))?.value ?? null))
     for (const [folder, pattern] of [
       [deps.dataDir, NAMING],
       [deps.workbenchDir, '**/*.json'],
     ] as const) {
-      for await (const file of glob(pattern, { cwd: folder })) {
-        for await (const line of createInterface({ input: createReadStream(join(folder, file), 'utf8') }))
-          take(line)
-      }
+      for await (const file of glob(pattern, { cwd: folder }))
+        take(await readFile(join(folder, file), 'utf8'))
     }
     return found
   }
