@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeHTMLStrict } from 'entities'
-import { contentText, idsIn } from '../../../transports/slack/inbound/content.ts'
 import { mrkdwnToMarkdown } from '../../../transports/slack/inbound/markdown.ts'
 import { quietMarkdown, splitMarkdown } from '../../../transports/slack/outbound/words.ts'
 import fc from '../../fixtures/fast-check.ts'
@@ -24,37 +23,12 @@ describe("Slack's markup becomes markdown", () => {
     'words to everybody': ['<!here> <!subteam^S1|@ops> <!date^1^{date}|today>', '@here @ops today'],
     'entities, once': ['a &lt;b&gt; &amp;amp;', 'a <b> &amp;'],
     'arithmetic, which is none': ['2 * 3 * 4', '2 * 3 * 4'],
+    'lists and code': ['• one\n    ◦ *two*\n```x = 1```', '- one\n    - **two**\n```\nx = 1\n```'],
+    quotes: ['&gt; said', '> said'],
   } satisfies Record<string, [string, string]>
   for (const [name, [slack, markdown]] of Object.entries(cases)) {
     test(name, () => assert.equal(mrkdwnToMarkdown(slack, names), markdown))
   }
-
-  test('and rich text says it exactly', () => {
-    const section = (elements: object[]) => ({ type: 'rich_text_section', elements })
-    const blocks = [
-      {
-        type: 'rich_text',
-        elements: [
-          section([
-            { type: 'text', text: 'a*b* ' },
-            { type: 'text', text: 'bold ', style: { bold: true } },
-            { type: 'user', user_id: 'U1ANN' },
-          ]),
-          {
-            type: 'rich_text_list',
-            style: 'ordered',
-            elements: [section([{ type: 'text', text: 'one' }]), section([{ type: 'text', text: 'two' }])],
-          },
-          { type: 'rich_text_preformatted', elements: [{ type: 'text', text: 'x = 1' }] },
-          { type: 'rich_text_quote', elements: [{ type: 'text', text: 'said' }] },
-        ],
-      },
-    ]
-    const markdown = 'a*b* **bold** @Ann\n1. one\n2. two\n```\nx = 1\n```\n> said'
-    const content = { text: '<@U2BOB> <#C0GEN>', blocks: JSON.parse(JSON.stringify(blocks)), attachments: [] }
-    assert.equal(contentText(content, names), markdown)
-    assert.deepEqual(idsIn(content), { users: new Set(['U2BOB', 'U1ANN']), channels: new Set(['C0GEN']) })
-  })
 })
 
 describe('markdown for Slack', () => {

@@ -7,7 +7,6 @@ import { inTime } from '../../../src/lib/pause.ts'
 import { targetData } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { contentData, contentText, idsIn } from './content.ts'
 import {
   type Delivery,
   deliveryOf,
@@ -18,7 +17,7 @@ import {
 } from './delivery.ts'
 import { conversationIn, type Draft } from './draft.ts'
 import { createFileFetcher, type FetchedFiles } from './files.ts'
-import type { Names } from './markdown.ts'
+import { idsIn, mrkdwnToMarkdown, type Names } from './markdown.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 
@@ -168,7 +167,7 @@ function messageOf(
     key: draft.key,
     from: defined({ id: user, name, address: user, verified: true, external: draft.external || undefined }),
     to: channelName ?? channel,
-    text: contentText(draft.content, names, draft.mention ? workspace.botUser : undefined),
+    text: mrkdwnToMarkdown(draft.content.text, names),
     attachments: fetched?.attachments ?? [],
     data: defined({
       event: draft.event,
@@ -179,7 +178,7 @@ function messageOf(
       ts: draft.ts,
       direct: draft.direct,
       mention: draft.mention,
-      ...contentData(draft.content),
+      ...draft.content.shown,
       ...draft.extra,
       files: fetched?.files,
       replyTarget: targetData(draft),
@@ -198,7 +197,7 @@ async function namesFor(
   { directory, botUser }: Workspace,
   late: () => AbortSignal,
 ): Promise<{ names: Names; isWhole: boolean }> {
-  const { users, channels } = idsIn(draft.content)
+  const { users, channels } = idsIn(draft.content.text)
   users.delete(botUser)
   if (draft.userName === undefined) users.add(draft.user)
   if (draft.channelName === undefined && !draft.direct) channels.add(draft.channel)

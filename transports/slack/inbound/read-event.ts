@@ -133,7 +133,7 @@ function written(event: JsonObject, message: JsonObject, here: Here): Read {
       event: 'message',
       direct: event.channel_type === 'im' || isDirect(channel),
       mention: event.type === 'app_mention' || mentions(message, workspace.botUser),
-      content: contentOf(message),
+      content: contentOf(message, workspace.botUser),
       files: objectsAt(message, 'files'),
       extra: defined({ channelType: textAt(event, 'channel_type') }),
       startsThread: startsThread || undefined,
