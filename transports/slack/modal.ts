@@ -3,7 +3,6 @@ import type { ModalView } from '@slack/web-api'
 import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Target } from './conversation.ts'
-import { slackFailure } from './failure.ts'
 import { parsed } from './fields.ts'
 import type { Sending } from './outbound/sent-log.ts'
 import type { Workspace } from './workspaces.ts'
@@ -11,8 +10,7 @@ import type { Workspace } from './workspaces.ts'
 /**
  * Shows a modal to whoever clicked or typed the command (https://docs.slack.dev/surfaces/modals), on top of the modal
  * that the click was in. What is sent back from it goes to the conversation where it was opened. Slack takes the click
- * as a ticket, once and for three seconds: doing it twice opens nothing twice. Throws `send_rejected` where there was no
- * click.
+ * once and for three seconds: a second try opens nothing twice. Throws `send_rejected` where there was no click.
  */
 export async function openModal(given: ModalView, sending: Sending): Promise<void> {
   const { reply, workspace, target, sent, save } = sending
@@ -23,21 +21,13 @@ export async function openModal(given: ModalView, sending: Sending): Promise<voi
     const reason = 'a modal can only answer a slash command, a button, a select, a shortcut or another modal'
     throw new TriviumError('send_rejected', { gateway, reason })
   }
-  const metadata = sealMetadata(given.private_metadata, placeOf(target), { gateway, user, workspace })
-  const view = { ...given, private_metadata: metadata }
-  const isRepeated = sent.opening === true
-  sent.opening = true
-  await save()
+  const private_metadata = sealMetadata(given.private_metadata, placeOf(target), { user, workspace })
+  const view = { ...given, private_metadata }
   const verb = target.inModal ? 'push' : 'open'
-  try {
-    const answer = await workspace.api.call(`views.${verb}`, (web) =>
-      web.views[verb]({ trigger_id: triggerId, view }),
-    )
-    sent.view = answer.view?.id ?? ''
-  } catch (error) {
-    if (!isRepeated || slackFailure(error).code !== 'exchanged_trigger_id') throw error
-    sent.view = ''
-  }
+  const answer = await workspace.api.call(`views.${verb}`, (web) =>
+    web.views[verb]({ trigger_id: triggerId, view }),
+  )
+  sent.view = answer.view?.id ?? ''
   await save()
 }
 
@@ -51,26 +41,21 @@ const placeSchema = z.object({ channel: z.string(), thread: z.string().optional(
 const sealedSchema = z.object({ trivium: placeSchema, mac: z.string(), own: z.string().optional() })
 
 /** Where a modal was opened, if not in what only one person sees. */
-export type ViewPlace = z.infer<typeof placeSchema>
+type ViewPlace = z.infer<typeof placeSchema>
 
 /** Who has the modal open, and the installation that it is of. */
 export type Viewer = { user: string; workspace: Pick<Workspace, 'team' | 'token'> }
 
 /**
  * The `private_metadata` of a modal: the skill's own, and where the modal was opened, which Slack does not say. What is
- * sent from the modal is answered there and sees the conversation there, so the place is sealed for this user with the
- * bot token: a skill could name any. Without a place it is the skill's own alone. Throws `send_rejected` where that is
- * no text.
+ * sent from it is answered there and sees the conversation there, so the place is sealed for this user with the bot
+ * token: a skill could name any. Without a place it is the skill's own alone.
  */
-export function sealMetadata(
-  own: unknown,
-  place: ViewPlace | undefined,
-  { gateway, ...viewer }: Viewer & { gateway: string },
-): string {
-  if (own !== undefined && typeof own !== 'string') {
-    throw new TriviumError('send_rejected', { gateway, reason: 'private_metadata of the view is no text' })
-  }
-  return place === undefined ? (own ?? '') : sealed(own, place, viewer)
+export function sealMetadata(own = '', place: ViewPlace | undefined, viewer: Viewer): string {
+  if (place === undefined) return own
+  const { channel, thread } = place
+  const trivium = { channel, thread }
+  return JSON.stringify({ trivium, mac: macOf(trivium, viewer), own: own || undefined })
 }
 
 /**
@@ -80,17 +65,14 @@ export function sealMetadata(
 export function openMetadata(
   text: string | undefined,
   viewer: Viewer,
-): { own?: string | undefined; place?: ViewPlace } {
-  const found = sealedSchema.safeParse(parsed(text ?? '')).data
-  if (!found) return { own: text }
-  const [given, expected] = [Buffer.from(found.mac), Buffer.from(macOf(found.trivium, viewer))]
-  const isOurs = given.length === expected.length && timingSafeEqual(given, expected)
-  return isOurs ? { place: found.trivium, own: found.own } : { own: text }
-}
-
-function sealed(own: string | undefined, { channel, thread }: ViewPlace, viewer: Viewer): string {
-  const place = { channel, thread }
-  return JSON.stringify({ trivium: place, mac: macOf(place, viewer), own: own || undefined })
+): {
+  own?: string | undefined
+  place?: ViewPlace
+} {
+  const { trivium: place, mac = '', own } = sealedSchema.safeParse(parsed(text ?? '')).data ?? {}
+  const [given, expected] = [Buffer.from(mac), Buffer.from(place ? macOf(place, viewer) : '')]
+  const isOurs = place && given.length === expected.length && timingSafeEqual(given, expected)
+  return isOurs ? { place, own } : { own: text }
 }
 
 function macOf({ channel, thread = '' }: ViewPlace, { user, workspace }: Viewer): string {

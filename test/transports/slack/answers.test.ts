@@ -80,7 +80,7 @@ describe('a submitted modal', () => {
   const submit = async (said: Json, callback_id = 'report-bug') => {
     answer = () => said
     const before = fixture.store.messages.length
-    const private_metadata = sealMetadata('mine', { channel: 'C0GEN' }, { gateway: 'team', ...viewer })
+    const private_metadata = sealMetadata('mine', { channel: 'C0GEN' }, viewer)
     const view = { id: `V${++serial}`, hash: 'h', callback_id, private_metadata, state: { values: {} } }
     const delivered = await deliver({ type: 'view_submission', trigger_id: `t${serial}`, view }, 500)
     const { acked } = delivered

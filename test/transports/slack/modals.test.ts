@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { sealMetadata } from '../../../transports/slack/modal.ts'
-import { ask, click, command, failing, interact, lost, replyTo, startWorld } from './harness.ts'
+import { ask, click, command, interact, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld()
 after(() => world.close())
@@ -49,7 +49,7 @@ test('a modal is opened by the click that it answers, and what comes back belong
 test('a modal whose skill names another place is answered to who submits it, in no other conversation', async () => {
   const place = { channel: 'D9BOSS', thread: '1600000000.000001' }
   const seal = (user: string, token: string) =>
-    sealMetadata(undefined, place, { gateway: 'team', user, workspace: { team: 'T0TEAM', token } })
+    sealMetadata(undefined, place, { user, workspace: { team: 'T0TEAM', token } })
   const forgeries = [
     JSON.stringify(place),
     JSON.stringify({ trivium: place, mac: '' }),
@@ -66,26 +66,6 @@ test('a modal whose skill names another place is answered to who submits it, in 
   }
   const genuine = await submit({ ...view, private_metadata: seal('U1ANN', 'xoxb-test') })
   assert.equal(genuine.conversation, 'slack:T0TEAM:D9BOSS:1600000000.000001')
-})
-
-test('a modal has no button that decides an approval', async () => {
-  const { data } = await clicked({
-    ...{ channel: {}, message: {}, container: { type: 'view', view_id: 'V1' } },
-    view: { type: 'modal', private_metadata: '' },
-    actions: [{ action_id: 'trivium-approve', value: 'a1', action_ts: '1', type: 'button' }],
-  })
-  assert.deepEqual([data.action, data.approval], ['trivium-approve', undefined])
-})
-
-test('a modal whose opening was not confirmed is not opened twice, and counts as sent', async () => {
-  const message = await clicked()
-  const reply = replyTo(message, '', { data: { view } })
-  server.fail('views.open', lost)
-  await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-  assert.deepEqual(await transport.probe?.(reply), { sent: false })
-  await transport.send(reply)
-  const other = replyTo(message, '', { key: 'another', data: { view } })
-  await assert.rejects(transport.send(other), /this click or command has opened/)
 })
 
 test('a modal goes on top of the modal that the click was in', async () => {

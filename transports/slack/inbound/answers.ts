@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../../src/core/json.ts'
+import { reasonOf } from '../../../src/core/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
 import type { Accepted } from '../../../src/core/message.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
@@ -8,14 +8,14 @@ import { defined } from '../../../src/lib/defined.ts'
 import { objectAt, textAt } from '../fields.ts'
 import { openMetadata, sealMetadata, type Viewer } from '../modal.ts'
 import type { SlackOptions } from '../options.ts'
-import { forged } from '../outbound/extras.ts'
+import { viewSchema } from '../outbound/extras.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { isExternal, type PayloadKind, workspaceOf } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
 import { nameOfUser } from './read-interaction.ts'
 
 /** What became of a payload that may be acknowledged; `response` is what the acknowledgement says. */
-export type Taken = Accepted | { response: JsonObject } | undefined
+export type Taken = Accepted | { response: object } | undefined
 
 /** Slack waits 3 s for an answer (https://docs.slack.dev/interactivity/handling-user-interaction). */
 const TIMEOUT = 2500
@@ -82,7 +82,6 @@ export function createAnswers(
     try {
       const said = await ask(skill, payload, viewer, { asks: 'submission', action })
       verdict = isJsonObject(said) ? verdictSchema.parse(said) : {}
-      if (verdict.view) verdict.view = nextView(verdict.view, payload, viewer)
     } catch (error) {
       failed(error, { action, skill }, 'a modal could not be checked; Slack asks the person to try again')
       throw error
@@ -90,16 +89,13 @@ export function createAnswers(
     const { errors = {}, view, clear } = verdict
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
     const taken = await take('interaction', payload)
-    if (view) return { response: { response_action: 'update', view } }
+    if (view) {
+      // It was opened where the one was that it replaces.
+      const { place } = openMetadata(textAt(payload, 'view.private_metadata'), viewer)
+      const private_metadata = sealMetadata(view.private_metadata, place, viewer)
+      return { response: { response_action: 'update', view: { ...view, private_metadata } } }
+    }
     return clear ? { response: { response_action: 'clear' } } : taken
-  }
-
-  /** The view that a skill shows in place of the submitted one: it was opened where that was. */
-  const nextView = (view: JsonObject, payload: JsonObject, viewer: Viewer): JsonObject => {
-    const reason = forged(view)
-    if (reason !== undefined) throw new TriviumError('send_rejected', { gateway, reason })
-    const { place } = openMetadata(textAt(payload, 'view.private_metadata'), viewer)
-    return { ...view, private_metadata: sealMetadata(view.private_metadata, place, { gateway, ...viewer }) }
   }
 
   const failed = (error: unknown, fields: object, what: string) => {
@@ -147,6 +143,6 @@ const optionsSchema = z.union([
 /** What a skill answers a submitted modal; anything else accepts it, and the modal closes. */
 const verdictSchema = z.object({
   errors: z.record(z.string(), z.string().min(1)).exactOptional(),
-  view: jsonObjectSchema.exactOptional(),
+  view: viewSchema.exactOptional(),
   clear: z.boolean().exactOptional(),
 })

@@ -99,9 +99,7 @@ function saidByClick(payload: JsonObject): Said | undefined {
   if (!action) return undefined
   const actionId = textAt(action, 'action_id') ?? ''
   const value = chosenIn(action)
-  // Approvals are asked in posts, which only Trivium gives such buttons.
-  const isInView = payload.view !== undefined || textAt(payload, 'container.type') === 'view'
-  const decision = isInView ? undefined : APPROVAL_ACTIONS[actionId]
+  const decision = APPROVAL_ACTIONS[actionId]
   return {
     key: `action:${textAt(payload, 'trigger_id') ?? ''}:${textAt(action, 'action_ts') ?? ''}`,
     content: contentOf({ text: typeof value === 'string' ? value : '' }),

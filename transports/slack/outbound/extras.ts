@@ -27,12 +27,30 @@ const approvalSchema = z.object({
   reason: z.string().exactOptional(),
 })
 
+const FORGED = "it has the action_id of a button of Trivium's own approvals"
+
+/** A button of a skill must not decide an approval under another title. */
+function isGenuine(shown: unknown): boolean {
+  const text = JSON.stringify(shown)
+  return !Object.keys(APPROVAL_ACTIONS).some((id) => text.includes(JSON.stringify(id)))
+}
+
+/** A modal as a skill gives it. */
+export const viewSchema = z
+  .custom<ModalView>(
+    (view) => isJsonObject(view) && ['string', 'undefined'].includes(typeof view.private_metadata),
+    'it is no view, or its private_metadata is no text',
+  )
+  .refine(isGenuine, FORGED)
+
 /** What a reply may ask of Slack in `data`, besides its text. Slack checks blocks and views, and says what is wrong. */
 const extrasSchema = z.looseObject({
   /** Block Kit blocks, shown in place of the text. */
-  blocks: z.preprocess(quietBlocks, z.array(z.custom<KnownBlock>(isJsonObject))).exactOptional(),
+  blocks: z
+    .preprocess(quietBlocks, z.array(z.custom<KnownBlock>(isJsonObject)).refine(isGenuine, FORGED))
+    .exactOptional(),
   /** A modal, for whoever clicked or typed the command that is answered. */
-  view: z.custom<ModalView>(isJsonObject).exactOptional(),
+  view: viewSchema.exactOptional(),
   /** Only this user sees it; `true` is the one who is answered. */
   ephemeral: z.union([z.literal(true), z.string().min(1)]).exactOptional(),
   /** The key of an earlier reply in the same conversation whose post this one replaces: an answer that grows. */
@@ -51,18 +69,9 @@ const LONGEST_TEXT = 4000
 /** Reads `reply.data`; throws `send_rejected` where it asks for what cannot be. */
 export function readExtras({ data, gateway }: Reply): Extras {
   const parsed = extrasSchema.safeParse(data ?? {})
-  const reason = parsed.success
-    ? forged([parsed.data.blocks, parsed.data.view])
-    : z.prettifyError(parsed.error)
-  if (reason === undefined && parsed.success) return parsed.data
-  throw new TriviumError('send_rejected', { gateway, reason: `data of the reply: ${reason}` })
-}
-
-/** A button of a skill must not decide an approval under another title: why what it shows is refused, where it is. */
-export function forged(shown: unknown): string | undefined {
-  const text = JSON.stringify(shown)
-  const ours = Object.keys(APPROVAL_ACTIONS).find((id) => text.includes(JSON.stringify(id)))
-  return ours === undefined ? undefined : `the action_id ${ours} is that of Trivium's own approvals`
+  if (parsed.success) return parsed.data
+  const reason = `data of the reply: ${z.prettifyError(parsed.error)}`
+  throw new TriviumError('send_rejected', { gateway, reason })
 }
 
 /** The posts of a reply. Blocks are shown in place of all of the text. */

@@ -18,8 +18,7 @@ const sentSchema = z.object({
   posted: z.array(z.string()),
   /** The ids of files that were uploaded and maybe shared. */
   files: z.array(z.string()).exactOptional(),
-  /** For a modal: that Slack was asked to open it, and its id once it has. */
-  opening: z.literal(true).exactOptional(),
+  /** The id of the modal, once Slack has opened it. */
   view: z.string().exactOptional(),
   /** How many posts it takes over; they come first in `posted`. `key`: of the earlier reply that they were of. */
   replaces: z.object({ key: z.string().exactOptional(), posts: z.int() }).exactOptional(),
