@@ -1,3 +1,4 @@
+import { blob } from 'node:stream/consumers'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
@@ -152,7 +153,7 @@ export async function shareFiles(
     )
     const response = await fetch(slot.upload_url ?? '', {
       method: 'POST',
-      body: await bytesOf(artifacts, sha256),
+      body: await blob(artifacts.open(sha256)),
       signal: AbortSignal.timeout(60_000),
     })
     await response.body?.cancel()
@@ -173,10 +174,4 @@ export async function shareFiles(
       ...defined({ thread_ts: thread }),
     }),
   )
-}
-
-async function bytesOf(artifacts: Artifacts, sha256: string): Promise<Blob> {
-  const chunks: Uint8Array<ArrayBuffer>[] = []
-  for await (const chunk of artifacts.open(sha256)) chunks.push(Uint8Array.from(chunk))
-  return new Blob(chunks)
 }

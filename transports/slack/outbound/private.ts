@@ -28,20 +28,29 @@ function viewerOf({ reply, extras, target }: Sending): string {
 }
 
 /**
- * Shows to one person, and to nobody else, the posts that were not shown yet: by the response URL of the command or
- * click that is answered, while Slack takes it; then as ephemeral posts; and where the bot or they are not in the
- * channel, in the direct messages with them. Only the last can be read back, so before each of the others it is noted
- * that it is `unconfirmed`. Throws `send_rejected` where only direct messages would reach somebody else than who is
- * answered: a skill may show something to others in the channel, and writes to nobody who did not write.
+ * Shows to one person, and to nobody else, the posts that were not shown yet: by the response URL of what is answered,
+ * while Slack takes it; then as ephemeral posts; and where the bot or they are not in the channel, in the direct messages
+ * with them. Only those can be read back, so before any other it is noted that it is `unconfirmed`. Throws
+ * `send_rejected` where only direct messages would reach somebody else than who is answered: a skill may show something to
+ * others in the channel, and writes to nobody who did not write.
  */
 export async function whisper(sending: Sending): Promise<void> {
   const { posts, sent, save } = sending
   sent.seenBy = viewerOf(sending)
-  for (const [part, shown] of posts.entries()) {
-    if (sent.direct !== undefined || part < sent.posted.length) continue
-    const id = await showNext(sending, part, shown)
-    if (id === undefined) sent.direct = await directChannel(sending)
-    else sent.posted.push(id)
+  const next = () => (sent.direct === undefined ? posts[sent.posted.length] : undefined)
+  for (let shown = next(); shown; shown = next()) {
+    sent.unconfirmed = true
+    await save()
+    try {
+      sent.posted.push(await showOnce(sending, shown))
+    } catch (error) {
+      if (mayHaveArrived(error)) throw error
+      delete sent.unconfirmed
+      await save()
+      if (!isShutOut(error)) throw error
+      sent.direct = await directChannel(sending)
+    }
+    delete sent.unconfirmed
     await save()
   }
   if (sent.direct !== undefined) await postAll(sending, { channel: sent.direct })
@@ -72,24 +81,12 @@ export function isShutOut(error: unknown): boolean {
   return SHUT_OUT.test(slackFailure(error).code)
 }
 
-/** Shows one post, and returns what there is to name it by. Undefined: they can be reached by direct messages only. */
-async function showNext(sending: Sending, part: number, shown: Post) {
-  const { target, sent, save } = sending
-  sent.unconfirmed = true
-  await save()
-  try {
-    const isOwnUrl = target.responseUrl !== undefined && viewerOf(sending) === target.user
-    const isTaken = isOwnUrl && (await respond(sending, target.responseUrl ?? '', shown))
-    const id = isTaken ? `response-${part}` : await postEphemeral(sending, shown)
-    delete sent.unconfirmed
-    return id
-  } catch (error) {
-    if (mayHaveArrived(error)) throw error
-    delete sent.unconfirmed
-    await save()
-    if (isShutOut(error)) return undefined
-    throw error
-  }
+/** Resolves with what there is to name the post by. */
+async function showOnce(sending: Sending, shown: Post): Promise<string> {
+  const { responseUrl, user } = sending.target
+  const isTaken =
+    responseUrl !== undefined && viewerOf(sending) === user && (await respond(sending, responseUrl, shown))
+  return isTaken ? 'response' : postEphemeral(sending, shown)
 }
 
 /**
