@@ -103,7 +103,7 @@ test('a name that was known is kept while Slack is in trouble, and renewed when 
   const api = createSlackApi({ token: 'xoxb-test', apiUrl: server.apiUrl, ...shared })
   const directory = createDirectory({ api, ...shared })
   const calls = () => server.calls.filter(({ method }) => method === 'conversations.info').length
-  const name = async () => (await directory.find('channel', 'C1', () => AbortSignal.timeout(5000)))?.name
+  const name = async () => (await directory.find('channel', 'C1', 5000))?.name
   assert.equal(await name(), 'chan-c1')
   clock += 2 * 3_600_000
   server.fail('conversations.info', UNAVAILABLE)

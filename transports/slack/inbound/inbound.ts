@@ -103,31 +103,27 @@ export function createInbound(
   }
 
   async function prepare(draft: Draft, workspace: Workspace, delivery: Delivery): Promise<NewMessage> {
-    let signal: AbortSignal | undefined
-    const late = () => {
-      signal ??= AbortSignal.timeout(delivery.patience)
-      return signal
-    }
+    const { patience, comesAgain } = delivery
     const { channel, ts = '', thread } = draft
     const [named, fetched, found] = await Promise.all([
-      namesFor(draft, workspace, late),
-      draft.files.length === 0 ? undefined : files.fetch(draft.files, workspace, late()),
+      namesFor(draft, workspace, patience),
+      draft.files.length === 0
+        ? undefined
+        : files.fetch(draft.files, workspace, AbortSignal.timeout(patience)),
       // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
-      draft.threadUnknown ? workspace.directory.threadOf(channel, ts, late) : { name: thread },
+      draft.threadUnknown ? workspace.directory.threadOf(channel, ts, patience) : { name: thread },
     ])
     const isWhole = named.isWhole && fetched?.isWhole !== false && found !== undefined
-    if (!isWhole && delivery.comesAgain) {
+    if (!isWhole && comesAgain) {
       deps.refused('incomplete')
-      deps.log.info(
-        { channel, ts },
-        'an event of Slack is left for later: not all that it needs could be read',
-      )
+      deps.log.info({ channel, ts }, 'an event of Slack is left for later: not all of it could be read')
       throw incomplete()
     }
-    // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
-    const awaited = draft.source !== undefined && options.progress !== 'off'
     const placed = { ...draft, thread: found?.name ?? thread }
-    return messageOf(deps.gateway, placed, workspace, { names: named.names, fetched, awaited })
+    const message = messageOf(placed, workspace, named.names, fetched)
+    // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
+    if (draft.source !== undefined && options.progress !== 'off') message.data.respond = 'result'
+    return { gateway: deps.gateway, ...message }
   }
 
   function skip(why: string): undefined {
@@ -149,19 +145,26 @@ export function createInbound(
 /** How long a message waits for the names of those whom it only mentions (ms): they decide nothing. */
 const NICE_TO_KNOW = 1000
 
-/** The message of a draft, once its names are known and its files are here. `awaited`: its end is waited for. */
-function messageOf(
-  gateway: string,
-  draft: Draft,
-  workspace: Workspace,
-  more: { names: Names; fetched: FetchedFiles | undefined; awaited: boolean },
-): NewMessage {
+/** The message of a draft, once its names are known and its files are here. */
+function messageOf(draft: Draft, workspace: Workspace, names: Names, fetched: FetchedFiles | undefined) {
   const { team, channel, user } = draft
-  const { names, fetched, awaited } = more
   const name = draft.userName ?? names.get(user)
   const channelName = draft.channelName ?? names.get(channel)
+  const data: JsonObject = defined({
+    event: draft.event,
+    team,
+    teamName: workspace.name,
+    channel: channelName === undefined ? [channel] : [channel, channelName],
+    thread: draft.thread,
+    ts: draft.ts,
+    direct: draft.direct,
+    mention: draft.mention,
+    ...draft.content.shown,
+    ...draft.extra,
+    files: fetched?.files,
+    replyTarget: targetData(draft),
+  })
   return {
-    gateway,
     transport: 'slack',
     conversation: conversationIn(draft),
     key: draft.key,
@@ -169,33 +172,18 @@ function messageOf(
     to: channelName ?? channel,
     text: mrkdwnToMarkdown(draft.content.text, names),
     attachments: fetched?.attachments ?? [],
-    data: defined({
-      event: draft.event,
-      team,
-      teamName: workspace.name,
-      channel: channelName === undefined ? [channel] : [channel, channelName],
-      thread: draft.thread,
-      ts: draft.ts,
-      direct: draft.direct,
-      mention: draft.mention,
-      ...draft.content.shown,
-      ...draft.extra,
-      files: fetched?.files,
-      replyTarget: targetData(draft),
-      respond: awaited ? 'result' : undefined,
-    }),
+    data,
   }
 }
 
 /**
- * Names for all that a draft mentions; who has none is not among them. `isWhole`: the names of its own channel and
- * author, which may decide who answers, are known, or Slack has told them before `late` aborted. Others may stay ids.
- * Nothing is waited for where all are known.
+ * Names for all that a draft mentions; who has none is not among them. `isWhole`: Slack has told those of its own channel
+ * and author, which may decide who answers, within `patience` ms. Nothing is waited for where all are known.
  */
 async function namesFor(
   draft: Draft,
   { directory, botUser }: Workspace,
-  late: () => AbortSignal,
+  patience: number,
 ): Promise<{ names: Names; isWhole: boolean }> {
   const { users, channels } = idsIn(draft.content.text)
   users.delete(botUser)
@@ -204,8 +192,7 @@ async function namesFor(
   const names = new Map<string, string>()
   const look = async (kind: 'user' | 'channel', id: string): Promise<boolean> => {
     const decides = id === draft.channel || id === draft.user
-    const until = () => (decides ? late() : AbortSignal.any([late(), AbortSignal.timeout(NICE_TO_KNOW)]))
-    const known = await directory.find(kind, id, until)
+    const known = await directory.find(kind, id, decides ? patience : Math.min(patience, NICE_TO_KNOW))
     if (known?.name !== undefined) names.set(id, known.name)
     return known !== undefined || !decides
   }
