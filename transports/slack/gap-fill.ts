@@ -3,7 +3,6 @@ import type { JsonObject } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
-import { defined } from '../../src/lib/defined.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { slackFailure, tokenFault } from './failure.ts'
@@ -16,26 +15,12 @@ import type { SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces.ts'
 
-/** What was missed while no socket was open, or the store was away, read back from Slack. */
-export type GapFill = {
-  /** Goes through `take` unchanged; remembers where somebody wrote, and has read back what was refused. */
-  watch(kind: PayloadKind, payload: JsonObject, take: () => Promise<Taken>): Promise<Taken>
-  /** What is written from now on comes live; what was written before is read back. */
-  connected(): void
-  /** For health: what is being read back; undefined where nothing is missing. */
-  status(): Health | undefined
-  /** Keeps what is remembered. */
-  stop(): Promise<void>
-}
-
 /**
  * Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). What
  * is known is recognised by its key.
  */
 const OVERLAP = 60
-/**
- * https://docs.slack.dev/apis/web-api/rate-limits: what is read here is of tier 3, 50 calls a minute. After a first burst half of it is left to others.
- */
+/** Half of https://docs.slack.dev/apis/web-api/rate-limits: tier 3, 50 calls a minute. The rest is left to others. */
 const CALLS = { count: 20, per: 50_000 }
 const BACKOFF = { first: 500, longest: 60_000 }
 /** A token that Slack does not accept is tried again so soon (ms). */
@@ -57,7 +42,8 @@ type Gap = {
   /** Not read again before (Unix ms), after so many attempts. */
   due: number
   attempts: number
-  failing?: { since: number; reason: string }
+  /** Why the last attempt failed. */
+  failing?: string
 }
 
 /**
@@ -71,7 +57,7 @@ export function createGapFill(
   deps: TransportDeps,
   workspaces: Workspaces,
   inbound: Pick<SlackInbound, 'take'>,
-): GapFill | undefined {
+) {
   const { now, log } = deps
   if (options['fill-gaps'] === 'off') return undefined
   const reach = Math.min(options['fill-gaps'], KEPT)
@@ -80,8 +66,6 @@ export function createGapFill(
   const underWay = new Set<Written>()
   const nextCall = createTokenBucket(CALLS, now)
   let isReading = false
-  /** Workspaces of which nothing can be read (Unix ms). */
-  const barredUntil = new Map<string, number>()
   const stopping = new AbortController()
   /** Until when everything was taken, and the newest that came live; by Slack's clock, which may be behind ours. */
   let whole: number | undefined
@@ -131,9 +115,7 @@ export function createGapFill(
     if (isReading) return
     isReading = true
     while (!stopping.signal.aborted && gaps.size > 0) {
-      const ready = [...gaps].filter(
-        ([{ team }, { due }]) => Math.max(due, barredUntil.get(team) ?? 0) <= now(),
-      )
+      const ready = [...gaps].filter(([, { due }]) => due <= now())
       const [next] = ready.sort(([a], [b]) => lastActive(b) - lastActive(a))
       await (next ? fill(...next) : pause(LOOK, stopping.signal))
     }
@@ -170,15 +152,18 @@ export function createGapFill(
   function failed(channel: Channel, gap: Gap, error: unknown) {
     const { team, id } = channel
     const { kind, reason, seconds } = slackFailure(error)
-    gap.due = now()
-    const pausing = tokenFault(error) === undefined ? seconds * 1000 : TOKEN
-    if (pausing > 0) return void barredUntil.set(team, now() + pausing)
+    const wait = tokenFault(error) === undefined ? seconds * 1000 : TOKEN
+    if (wait > 0) {
+      // Of such a workspace nothing can be read.
+      for (const [other, each] of gaps) if (other.team === team) each.due = Math.max(each.due, now() + wait)
+      return
+    }
     if (kind === 'rejected') {
       log.debug({ channel: id, reason }, 'a channel of Slack cannot be read')
       return void gaps.delete(channel)
     }
     if (!gap.failing) log.warn({ channel: id, reason }, 'what was missed in Slack could not be read yet')
-    gap.failing = { since: gap.failing?.since ?? now(), reason }
+    gap.failing = reason
     gap.due = now() + backoff(++gap.attempts, BACKOFF)
   }
 
@@ -206,7 +191,8 @@ export function createGapFill(
   }
 
   return {
-    watch(kind, payload, take) {
+    /** Goes through `take` unchanged; remembers where somebody wrote, and has read back what was refused. */
+    watch(kind: PayloadKind, payload: JsonObject, take: () => Promise<Taken>): Promise<Taken> {
       const written = kind === 'event' ? writtenIn(payload, workspaces) : undefined
       if (!written) return take()
       underWay.add(written)
@@ -226,21 +212,23 @@ export function createGapFill(
       )
       return taking
     },
-    connected() {
+    /** What is written from now on comes live; what was written before is read back. */
+    connected(): void {
       // What came before, and nothing after, is known to have been taken.
       wholeUntil()
       isNew = true
       if (!isLoading) void load()
     },
-    status() {
+    /** For health: what is being read back; undefined where nothing is missing. */
+    status(): Health | undefined {
       if (gaps.size === 0) return undefined
       const detail = `catching up: ${gaps.size} ${gaps.size === 1 ? 'channel' : 'channels'}`
-      const failing = [...gaps.values()].flatMap((gap) => gap.failing ?? [])
-      const [worst] = failing.sort((a, b) => a.since - b.since)
-      const ms = now() - (worst?.since ?? now())
-      if (!worst || ms < STUCK) return { ok: true, detail }
-      return { ok: false, detail: `${detail}, failing for ${formatDuration(ms)}: ${worst.reason}` }
+      const stuck = [...gaps.values()].find(({ failing, opened }) => failing && now() - opened > STUCK)
+      if (!stuck) return { ok: true, detail }
+      const since = formatDuration(now() - stuck.opened)
+      return { ok: false, detail: `${detail}, failing for ${since}: ${stuck.failing}` }
     },
+    /** Keeps what is remembered. */
     async stop() {
       stopping.abort()
       await memory.stop()
@@ -254,8 +242,7 @@ function writtenIn(payload: JsonObject, workspaces: Workspaces): Written | undef
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
   const team = workspaceOf(payload, workspaces)?.team
-  const [id, ts, root, type] = ['channel', 'ts', 'thread_ts', 'channel_type'].map((key) => textAt(event, key))
+  const [id, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
   if (team === undefined || id === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
-  const all = event.type === 'message'
-  return defined({ team, id, all, ts: Number(ts), thread: root ?? ts, type })
+  return { team, id, all: event.type === 'message', ts: Number(ts), thread: root ?? ts }
 }

@@ -2,15 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
-import { defined } from '../../src/lib/defined.ts'
 import { putLast } from '../../src/lib/put-last.ts'
 
 /** A channel in which somebody wrote. Times are Slack's: seconds with six decimals, the ids of messages too. */
 export type Channel = {
   team: string
   id: string
-  /** Slack's channel_type, where an event told it. */
-  type?: string
   /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
   all: boolean
   /** Nothing before it was ever our business. */
@@ -22,19 +19,7 @@ export type Channel = {
 }
 
 /** Where a message stands. `thread`: the root of its thread, or itself. */
-export type Written = Pick<Channel, 'team' | 'id' | 'all'> & { ts: number; thread: string; type?: string }
-
-/** The channels, and until when everything was taken: in memory, and on the store for the next daemon. */
-export type GapMemory = {
-  /** Remembers that a message was written. */
-  note(written: Written): Channel
-  /** All that are known. */
-  channels(): Channel[]
-  /** Learns what the store knows. Resolves with until when every other daemon has taken all; Infinity without any. */
-  load(): Promise<number>
-  saveSoon(): void
-  stop(): Promise<void>
-}
+export type Written = Pick<Channel, 'team' | 'id' | 'all'> & { ts: number; thread: string }
 
 /** Shorter than messages are recognised (7 days), less the day for which a fill is tried. */
 export const KEPT = 5 * 86_400_000
@@ -50,16 +35,18 @@ const channelSchema = z.object({
   channel: z.string(),
   all: z.boolean(),
   first: z.number().default(0),
-  type: z.string().exactOptional(),
   active: z.record(z.string(), z.number()).default({}),
 })
 
-/** `whole`: until when everything was taken; undefined until that is known. `reach`: how far back is read (ms). */
+/**
+ * The channels, and until when everything was taken: in memory, and on the store for the next daemon. `whole`: until when;
+ * undefined until that is known. `reach`: how far back is read (ms).
+ */
 export function createGapMemory(
   { kv, gateway, log }: Pick<TransportDeps, 'kv' | 'gateway' | 'log'>,
   whole: () => number | undefined,
   reach: number,
-): GapMemory {
+) {
   const seen = `slack/${gateway}/seen/`
   const wholes = `slack/${gateway}/whole/`
   const own = wholes + randomUUID()
@@ -81,7 +68,6 @@ export function createGapMemory(
     if (!stored) return
     const channel = find(stored.team, stored.channel, stored)
     channel.isStored = true
-    if (stored.type !== undefined) channel.type ??= stored.type
     const all = [...Object.entries(stored.active), ...channel.threads].sort(([, a], [, b]) => a - b)
     channel.threads.clear()
     for (const [root, at] of all) remember(channel, root, at)
@@ -91,9 +77,9 @@ export function createGapMemory(
   const write = async (channel: Channel): Promise<void> => {
     const key = `${seen}${channel.team}/${channel.id}`
     await read(key)
-    const { team, id, all, first, type, threads } = channel
+    const { team, id, all, first, threads } = channel
     const active = Object.fromEntries(threads)
-    await kv.set(key, defined({ team, channel: id, all, first, active, type }), { ttl: KEPT })
+    await kv.set(key, { team, channel: id, all, first, active }, { ttl: KEPT })
     channel.isStored = true
   }
 
@@ -124,15 +110,16 @@ export function createGapMemory(
   }
 
   return {
-    note({ team, id, all, ts, thread, type }) {
+    /** Remembers that a message was written. */
+    note({ team, id, all, ts, thread }: Written): Channel {
       const channel = find(team, id, { all, first: ts })
-      if (type !== undefined) channel.type = type
       remember(channel, thread, ts)
       touch(channel)
       return channel
     },
     channels: () => [...channels.values()],
-    async load() {
+    /** Learns what the store knows. Resolves with until when every other daemon has taken all; Infinity without any. */
+    async load(): Promise<number> {
       await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
       const keys = (await kv.list(wholes, 100)).filter((key) => key !== own)
       const untils = await Promise.all(keys.map((key) => kv.get(key)))

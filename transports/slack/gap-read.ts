@@ -47,10 +47,13 @@ export async function readBack(
     for (const message of await replies(root)) found.set(textAt(message, 'ts') ?? '', message)
   }
   const mention = new RegExp(`<@${botUser}[|>]`)
-  return [...found.values()]
-    .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
-    .sort((a, b) => Number(a.ts) - Number(b.ts))
-    .map((message) => eventOf(message, channel))
+  return (
+    [...found.values()]
+      .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
+      .sort((a, b) => Number(a.ts) - Number(b.ts))
+      // History does not say where it is of; the events that Slack delivers do.
+      .map((message) => ({ ...message, type: 'message', channel: id }))
+  )
 
   async function replies(ts: string): Promise<JsonObject[]> {
     const query = { channel: id, ts, oldest: from.toFixed(6) }
@@ -84,10 +87,4 @@ export async function readBack(
   function tooMuch() {
     log.warn({ channel: id }, 'more was missed in Slack than is read back')
   }
-}
-
-/** History has neither the channel nor its type; the events that Slack delivers have both. */
-function eventOf(message: JsonObject, { id, type }: Channel): JsonObject {
-  const guess = id.startsWith('D') ? 'im' : id.startsWith('G') ? 'group' : 'channel'
-  return { ...message, type: 'message', channel: id, channel_type: type ?? guess }
 }

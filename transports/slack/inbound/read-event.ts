@@ -73,7 +73,7 @@ function readEdit(event: JsonObject, here: Here): Read {
   // Slack also tells of previews that it added and of replies that it counted.
   if (message.text === before.text) return { skip: 'the text did not change' }
   const { draft } = read
-  const extra = defined({ ...draft.extra, previousText: textAt(before, 'text') })
+  const extra = defined({ previousText: textAt(before, 'text') })
   // What is written directly was for the bot before, and has its answer.
   if (draft.mention && !draft.direct && !mentions(before, here.workspace.botUser)) {
     const kinds = ['app_mention', 'message', 'message_changed']
@@ -88,7 +88,7 @@ function readDeletion(event: JsonObject, here: Here): Read {
   const read = written(event, { ts, ...before }, here)
   if ('skip' in read) return read
   const { draft } = read
-  const extra = defined({ ...draft.extra, notice: true, previousText: textAt(before, 'text') })
+  const extra = defined({ notice: true, previousText: textAt(before, 'text') })
   const gone = { event: 'message_deleted', content: contentOf({}), files: [], mention: false }
   return { draft: { ...draft, ...gone, extra } }
 }
@@ -135,7 +135,7 @@ function written(event: JsonObject, message: JsonObject, here: Here): Read {
       mention: event.type === 'app_mention' || mentions(message, workspace.botUser),
       content: contentOf(message, workspace.botUser),
       files: objectsAt(message, 'files'),
-      extra: defined({ channelType: textAt(event, 'channel_type') }),
+      extra: {},
       startsThread: startsThread || undefined,
     },
   }
