@@ -4,7 +4,7 @@ import type { Store } from '../core/store.ts'
 import { type ApprovalEvent, createApprovalService } from './approvals/approval-service.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/session-service.ts'
-import { createMemoryBackend, createSharedBackend, type MemoryEntry } from './state/backends.ts'
+import { createMemoryBackend, createSharedBackend, type StateEntry } from './state/backends.ts'
 import { createFileBackend } from './state/file-backend.ts'
 import { createStateService } from './state/state-service.ts'
 
@@ -30,8 +30,8 @@ export type RuntimeServiceOptions = {
 /** Makes state, callbacks, approvals and sessions for one daemon, or for one command. Does no I/O yet. */
 export function createRuntimeServices(options: RuntimeServiceOptions) {
   const { store, dataDir, now = Date.now, resume = async () => {}, noted = async () => {} } = options
-  const globals = { sessions: new Map<string, MemoryEntry>(), state: new Map<string, MemoryEntry>() }
-  const backendsOf = (folder: string, prefix: string, entries: Map<string, MemoryEntry>) => ({
+  const globals = { sessions: new Map<string, StateEntry>(), state: new Map<string, StateEntry>() }
+  const backendsOf = (folder: string, prefix: string, entries: Map<string, StateEntry>) => ({
     file: createFileBackend(join(dataDir, folder), now),
     memory: createMemoryBackend(now, entries),
     shared: createSharedBackend(store, prefix),

@@ -2,54 +2,88 @@ import type { Json } from '../../core/json.ts'
 import type { Store } from '../../core/store.ts'
 import type { StateBackend } from './state-service.ts'
 
-/** A value of this process, in the Map that `ctx.globals.state` is. */
-export type MemoryEntry = { value: Json; version: number; expiresAt: number }
+/** What is kept of a key, in a file as in memory. `expires_at` is Unix ms. */
+export type StateEntry = { value: Json; version: number; expires_at?: number }
 
-/** Keys and values of this process; gone when it ends. Values are copied in and out, as through a file. */
-export function createMemoryBackend(now: () => number, entries: Map<string, MemoryEntry>): StateBackend {
-  const listeners = new Set<() => void>()
+/** Where entries lie, those that have expired too. */
+export type Entries = Pick<StateBackend, 'onChange' | 'close'> & {
+  get(key: string): Promise<StateEntry | undefined>
+  /** Changes an entry while nobody else does: `null` removes it, undefined leaves it. */
+  change(
+    key: string,
+    decide: (current: StateEntry | undefined) => StateEntry | null | undefined,
+  ): Promise<void>
+  all(): Promise<[key: string, entry: StateEntry][]>
+}
 
-  const live = (key: string) => {
-    const entry = entries.get(key)
-    if (!entry || entry.expiresAt > now()) return entry
-    entries.delete(key)
-    return undefined
-  }
-  const notify = () => {
-    for (const listener of [...listeners]) listener()
-  }
+/** Versions and expiry over entries that know neither. */
+export function createBackend(entries: Entries, now: () => number): StateBackend {
+  const live = (entry: StateEntry | undefined) =>
+    entry && (entry.expires_at ?? Number.POSITIVE_INFINITY) > now() ? entry : undefined
 
   return {
     async get(key) {
-      const entry = live(key)
-      return entry && { value: structuredClone(entry.value), version: entry.version }
+      const entry = live(await entries.get(key))
+      return entry && { value: entry.value, version: entry.version }
     },
-    async set(key, value, { ttl = Number.POSITIVE_INFINITY, ifVersion }) {
-      const version = live(key)?.version ?? 0
-      if (ifVersion !== undefined && ifVersion !== version) return undefined
-      entries.set(key, { value: structuredClone(value), version: version + 1, expiresAt: now() + ttl })
-      notify()
-      return version + 1
+    async set(key, value, { ttl, ifVersion }) {
+      let version: number | undefined
+      await entries.change(key, (current) => {
+        const before = live(current)?.version ?? 0
+        if (ifVersion !== undefined && ifVersion !== before) return undefined
+        version = before + 1
+        return { value, version, ...(ttl === undefined ? {} : { expires_at: now() + ttl }) }
+      })
+      return version
     },
     async delete(key) {
-      const existed = live(key) !== undefined
-      entries.delete(key)
-      if (existed) notify()
+      let existed = false
+      await entries.change(key, (current) => {
+        existed = live(current) !== undefined
+        return null
+      })
       return existed
     },
     async list(prefix, limit) {
-      const keys = [...entries.keys()].filter((key) => key.startsWith(prefix) && live(key))
-      return keys.sort().slice(0, limit)
+      const found = (await entries.all()).filter(([key, entry]) => key.startsWith(prefix) && live(entry))
+      return found
+        .map(([key]) => key)
+        .sort()
+        .slice(0, limit)
     },
+    async sweep() {
+      const expired = (await entries.all()).filter(([, entry]) => !live(entry))
+      // Somebody may have written it meanwhile: look again where nobody else can.
+      for (const [key] of expired) await entries.change(key, (current) => (live(current) ? undefined : null))
+    },
+    onChange: entries.onChange,
+    close: entries.close,
+  }
+}
+
+/**
+ * Keys and values of this process, in the Map that `ctx.globals.state` is; gone when it ends. Values are copied in and
+ * out, as through a file.
+ */
+export function createMemoryBackend(now: () => number, entries: Map<string, StateEntry>): StateBackend {
+  const listeners = new Set<() => void>()
+  const memory: Entries = {
+    get: async (key) => structuredClone(entries.get(key)),
+    async change(key, decide) {
+      const next = decide(entries.get(key))
+      if (next === undefined) return
+      if (next === null) entries.delete(key)
+      else entries.set(key, structuredClone(next))
+      for (const listener of [...listeners]) listener()
+    },
+    all: async () => [...entries],
     onChange(_key, listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    async sweep() {
-      for (const key of [...entries.keys()]) live(key)
-    },
     close: () => listeners.clear(),
   }
+  return createBackend(memory, now)
 }
 
 /** Keys and values on the message store, under a prefix; the same for every daemon that shares it. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FSWatcher, mkdirSync, watch } from 'node:fs'
+import { mkdirSync, watch } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -7,6 +7,7 @@ import { fileFailure, reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
 import { createNameLocks } from '../../lib/name-locks.ts'
+import { createBackend, type Entries } from './backends.ts'
 import type { StateBackend } from './state-service.ts'
 
 const VERSION = 1
@@ -27,80 +28,43 @@ type StateDocument = z.infer<typeof stateDocument>
 /** One JSON file a key in `folder`, which is made with the first write; survives restarts, and is safe between processes. */
 export function createFileBackend(folder: string, now: () => number): StateBackend {
   const locks = createNameLocks(folder, fileFailure(folder))
-  const changes = createChangeFeed(folder)
   const pathOf = (key: string) => join(folder, fileNameOf(key))
-  const live = (doc: StateDocument | undefined) =>
-    doc && (doc.expires_at ?? Number.POSITIVE_INFINITY) > now() ? doc : undefined
+  const makeFolder = () => mkdirSync(folder, { recursive: true, mode: 0o700 })
 
-  /** Changes a key's file while nobody else does: `null` removes it, undefined leaves it. */
-  const change = (
-    key: string,
-    decide: (current: StateDocument | undefined) => StateDocument | null | undefined,
-  ) => {
-    makeFolder(folder)
-    return locks.hold(key, async () => {
-      const path = pathOf(key)
-      const current = await load(path)
-      const next = decide(current)
-      try {
-        if (next === null && current) await removeWhole(path)
-        else if (next) await writeWhole(path, `${JSON.stringify(next, null, 2)}\n`)
-      } catch (error) {
-        throw fileFailure(path)('unwritable', error)
-      }
-      if (next !== undefined) changes.emit()
-      return { current, next }
-    })
-  }
-
-  /** All documents; one that cannot be read must not hide the others, and gives its error to who asks for its key. */
-  const all = async () => {
-    const names = await readdir(folder).catch(orNothing)
-    const files = (names ?? []).filter((name) => name.endsWith('.json'))
-    const docs = await Promise.all(files.map((name) => load(join(folder, name)).catch(ignoreUnreadable)))
-    return docs.filter((doc) => doc !== undefined)
-  }
-
-  return {
-    async get(key) {
-      const doc = live(await load(pathOf(key)))
-      return doc && { value: doc.value, version: doc.version }
-    },
-    async set(key, value, { ttl, ifVersion }) {
-      const { next } = await change(key, (current) => {
-        const version = live(current)?.version ?? 0
-        if (ifVersion !== undefined && ifVersion !== version) return undefined
-        const expires = ttl === undefined ? {} : { expires_at: now() + ttl }
-        return {
-          schema_version: VERSION,
-          key,
-          value,
-          version: version + 1,
-          updated_at: now(),
-          ...expires,
+  const files: Entries = {
+    get: (key) => load(pathOf(key)),
+    change(key, decide) {
+      makeFolder()
+      return locks.hold(key, async () => {
+        const path = pathOf(key)
+        const next = decide(await load(path))
+        try {
+          if (next === null) await removeWhole(path)
+          if (!next) return
+          const document: StateDocument = { schema_version: VERSION, key, ...next, updated_at: now() }
+          await writeWhole(path, `${JSON.stringify(document, null, 2)}\n`)
+        } catch (error) {
+          throw fileFailure(path)('unwritable', error)
         }
       })
-      return next?.version
     },
-    delete: async (key) => live((await change(key, () => null)).current) !== undefined,
-    async list(prefix, limit) {
-      const docs = (await all()).filter((doc) => live(doc) && doc.key.startsWith(prefix))
-      return docs
-        .map(({ key }) => key)
-        .sort()
-        .slice(0, limit)
+    /** One that cannot be read must not hide the others, and gives its error to who asks for its key. */
+    async all() {
+      const names = (await readdir(folder).catch(orNothing)) ?? []
+      const found = names.filter((name) => name.endsWith('.json'))
+      const docs = await Promise.all(found.map((name) => load(join(folder, name)).catch(ignoreUnreadable)))
+      return docs.flatMap((doc) => (doc ? [[doc.key, doc]] : []))
     },
-    onChange: (_key, listener) => changes.on(listener),
-    async sweep() {
-      const expired = (await all()).filter((doc) => !live(doc))
-      // Somebody may have written it meanwhile: look again under the lock.
-      for (const { key } of expired) await change(key, (current) => (live(current) ? undefined : null))
+    /** The file system tells of the changes of all processes, this one's too. */
+    onChange(_key, listener) {
+      makeFolder()
+      const watcher = watch(folder, { persistent: false }, listener)
+      watcher.on('error', () => watcher.close())
+      return () => watcher.close()
     },
-    close() {
-      changes.close()
-      locks.close()
-    },
+    close: locks.close,
   }
+  return createBackend(files, now)
 }
 
 async function load(path: string): Promise<StateDocument | undefined> {
@@ -136,39 +100,6 @@ function orNothing(error: unknown): undefined {
 
 function ignoreUnreadable(error: unknown): undefined {
   if (!(error instanceof TriviumError && /^state_(corrupt|version)$/.test(error.code))) throw error
-}
-
-/** Tells of changes in this process at once, and of others' through the file system, while anyone listens. */
-function createChangeFeed(folder: string) {
-  const listeners = new Set<() => void>()
-  let watcher: FSWatcher | undefined
-  const emit = () => {
-    for (const listener of [...listeners]) listener()
-  }
-  const close = () => {
-    watcher?.close()
-    watcher = undefined
-  }
-  return {
-    emit,
-    close,
-    on(listener: () => void) {
-      listeners.add(listener)
-      if (!watcher) {
-        makeFolder(folder)
-        watcher = watch(folder, { persistent: false }, emit)
-        watcher.on('error', close)
-      }
-      return () => {
-        listeners.delete(listener)
-        if (listeners.size === 0) close()
-      }
-    },
-  }
-}
-
-function makeFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
 }
 
 /**
