@@ -3,12 +3,13 @@ import { TriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { KeyValues } from '../core/store.ts'
 
-const ATTEMPTS = 50
+/** As many may write at once: each race that is lost is one that somebody won. */
+const ATTEMPTS = 200
 
 /**
  * Changes a key by compare-and-set: `change` is called with what is there, again where another writer came
  * first, and returns the new value, or undefined to leave it. Resolves with what is there at the end.
- * Throws `state_conflict` after fifty lost races.
+ * Throws `state_conflict` after two hundred lost races.
  */
 export async function updateKv(
   kv: Pick<KeyValues, 'get' | 'set'>,

@@ -38,8 +38,8 @@ for (const kind of storeKinds()) {
       })
 
       test('loses nothing when many turns of one conversation run at once', async (t) => {
-        const { manager } = await start(t, { maxEntries: 150 })
-        const numbers = Array.from({ length: 150 }, (_, n) => n)
+        const { manager } = await start(t)
+        const numbers = Array.from({ length: 40 }, (_, n) => n)
         await Promise.all(numbers.map((n) => manager.invoke('subject', { id: 's', n })))
         assert.deepEqual(sorted(await manager.invoke('subject', { id: 's' })), numbers)
       })

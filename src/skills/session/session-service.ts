@@ -20,27 +20,15 @@ const MOST_LISTED = 10_000
 
 /** Session memory over the three stores of keys and values. */
 export function createSessionService(backends: Record<StateStoreName, StateBackend>): SessionService {
-  /** The end of each session's queue: many turns that end at once would lose too many races against each other. */
-  const queues = new Map<string, Promise<void>>()
-
   return {
     async read(id) {
       return entriesOf((await backends[id.store].get(keyOf(id)))?.value)
     },
     async append(id, entry, { maxEntries, ttl }) {
-      const write = async () => {
-        await updateKv(backends[id.store], keyOf(id), (current) => {
-          const entries = [...entriesOf(current), entry].slice(-maxEntries).map((one) => ({ ...one }))
-          return { value: { name: id.name, session: id.key, entries }, ttl }
-        })
-      }
-      const queue = id.store + keyOf(id)
-      const written = (queues.get(queue) ?? Promise.resolve()).then(write)
-      const end = written.catch(() => {})
-      queues.set(queue, end)
-      await end
-      if (queues.get(queue) === end) queues.delete(queue)
-      return written
+      await updateKv(backends[id.store], keyOf(id), (current) => {
+        const entries = [...entriesOf(current), entry].slice(-maxEntries).map((one) => ({ ...one }))
+        return { value: { name: id.name, session: id.key, entries }, ttl }
+      })
     },
     async delete(id) {
       return { ok: true, existed: await backends[id.store].delete(keyOf(id)) }
