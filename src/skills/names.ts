@@ -9,9 +9,8 @@ export type NameMatcher = ReturnType<typeof createNameMatcher>
  * name before them counts. Throws an Error for a glob that is none.
  */
 export function createNameMatcher(spec: string | readonly string[]) {
-  const names = (typeof spec === 'string' ? splitSpec(spec) : [...spec]).map((one) =>
-    one.replace(/\(.*\)$/s, ''),
-  )
+  const plain = (text: string) => text.replaceAll(/\([^)]*\)/g, '')
+  const names = typeof spec === 'string' ? plain(spec).split(/[\s,]+/) : spec.map(plain)
   const patterns = names.filter((one) => one !== '').map(compilePattern)
   return {
     spec: names.join(' '),
@@ -26,17 +25,4 @@ export function skillRunLater(name: string, args: unknown): string | undefined {
   const argument = { 'event-subscribe': 'ref', 'schedule-create': 'skill' }[name]
   const later = argument && pathGet(args, argument)
   return typeof later === 'string' ? later : undefined
-}
-
-/** Splits at spaces and commas that stand outside of parentheses. */
-function splitSpec(spec: string): string[] {
-  const parts = ['']
-  let depth = 0
-  for (const char of spec) {
-    if (char === '(') depth += 1
-    if (char === ')') depth = Math.max(0, depth - 1)
-    if (depth === 0 && /[\s,]/.test(char)) parts.push('')
-    else parts[parts.length - 1] += char
-  }
-  return parts.filter((part) => part !== '')
 }
