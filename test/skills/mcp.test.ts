@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
@@ -32,7 +31,7 @@ async function serve(t: TestContext, skills: Skill[] = []): Promise<URL> {
 
 async function connect(t: TestContext, skills: Skill[]): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })
-  await client.connect(adapt(new StreamableHTTPClientTransport(await serve(t, skills))))
+  await client.connect(new StreamableHTTPClientTransport(await serve(t, skills)))
   cleanup(t, () => client.close())
   return client
 }
@@ -107,17 +106,3 @@ describe('MCP over HTTP', () => {
     assert.equal((await ask({}, 'GET')).status, 400)
   })
 })
-
-/** The SDK's class does not fit its own interface under exactOptionalPropertyTypes. */
-function adapt(inner: StreamableHTTPClientTransport): Transport {
-  const outer: Transport = {
-    start: () => inner.start(),
-    send: (message) => inner.send(message),
-    close: () => inner.close(),
-    setProtocolVersion: (version) => inner.setProtocolVersion(version),
-  }
-  inner.onclose = () => outer.onclose?.()
-  inner.onerror = (error) => outer.onerror?.(error)
-  inner.onmessage = (message) => outer.onmessage?.(message)
-  return outer
-}

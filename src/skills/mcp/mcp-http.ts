@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { Caller } from '../../core/call.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { createMcpServer, type McpOptions } from './mcp-server.ts'
@@ -38,7 +37,7 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () =
       onclose?.()
       sessions.delete(id)
     }
-    await server.connect(asTransport(transport))
+    await server.connect(transport)
     return session
   }
 
@@ -89,18 +88,4 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () =
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }))
-}
-
-/** The SDK's class does not fit the SDK's interface under exactOptionalPropertyTypes; this passes everything on. */
-function asTransport(inner: StreamableHTTPServerTransport): Transport {
-  const outer: Transport = {
-    start: () => inner.start(),
-    send: (message, { relatedRequestId } = {}) =>
-      inner.send(message, relatedRequestId === undefined ? {} : { relatedRequestId }),
-    close: () => inner.close(),
-  }
-  inner.onclose = () => outer.onclose?.()
-  inner.onerror = (error) => outer.onerror?.(error)
-  inner.onmessage = (message, extra) => outer.onmessage?.(message, extra)
-  return outer
 }
