@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { type Json, toJson } from '../../core/json.ts'
+import { toJson } from '../../core/json.ts'
 import { makeId } from '../../core/message-id.ts'
 import type { CallbackService } from '../../core/services.ts'
 import type { Skill } from '../../core/skill.ts'
@@ -9,7 +9,6 @@ import type { Store } from '../../core/store.ts'
 import { formatDuration } from '../../core/units.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
-import { updateKv } from '../update-kv.ts'
 
 /** What the store keeps of a callback. Times are Unix ms. */
 const callbackRecord = z.object({
@@ -61,15 +60,14 @@ export function createCallbackService(deps: {
     return record
   }
 
-  const takePending = async (ref: string): Promise<{ id: string; args: Json } | undefined> => {
+  const takePending = async (ref: string, ttl: number) => {
     for (const key of await kv.list(invocationsPrefix(ref), 1000)) {
       const entry = await kv.get(key)
       if (!entry) continue
       const call = invocationRecord.parse(entry.value)
       if (call.status !== 'pending') continue
-      const { timeout } = await find(ref)
       const taken: InvocationRecord = { ...call, status: 'taken' }
-      const won = await kv.set(key, taken, { ifVersion: entry.version, ttl: timeout + LEFTOVER })
+      const won = await kv.set(key, taken, { ifVersion: entry.version, ttl })
       if (won !== undefined) return { id: call.id, args: call.args }
     }
     return undefined
@@ -96,13 +94,11 @@ export function createCallbackService(deps: {
     },
 
     async wait({ ref, timeout }, signal) {
-      await find(ref)
       const taken = await waitFor({
         attempt: async () => {
-          const next = await takePending(ref)
-          if (next) return { value: next }
-          const { expiresAt } = await find(ref)
-          return { retryAt: expiresAt }
+          const { expiresAt, timeout: patience } = await find(ref)
+          const next = await takePending(ref, patience + LEFTOVER)
+          return next ? { value: next } : { retryAt: expiresAt }
         },
         watch: watch([bellKey(ref), callbackKey(ref)]),
         timeout,
@@ -114,29 +110,26 @@ export function createCallbackService(deps: {
 
     async respond({ ref, id, result = null, error }) {
       await find(ref)
-      const outcome: Pick<InvocationRecord, 'status' | 'result'> =
-        error === undefined ? { status: 'answered', result } : { status: 'failed', result: error }
-      let ok = false
-      await updateKv(kv, invocationsPrefix(ref) + id, (current) => {
-        const call = invocationRecord.safeParse(current)
-        ok = call.success && isOpen(call.data.status)
-        return call.success && ok ? { value: { ...call.data, ...outcome }, ttl: LEFTOVER } : undefined
-      })
-      return { ok }
+      const key = invocationsPrefix(ref) + id
+      const entry = await kv.get(key)
+      const call = invocationRecord.safeParse(entry?.value)
+      if (!entry || !call.success || !isOpen(call.data.status)) return { ok: false }
+      const answered: InvocationRecord =
+        error === undefined
+          ? { ...call.data, status: 'answered', result }
+          : { ...call.data, status: 'failed', result: error }
+      const won = await kv.set(key, answered, { ttl: LEFTOVER, ifVersion: entry.version })
+      return { ok: won !== undefined }
     },
 
     async release({ ref }) {
-      let rootId: string | undefined
-      let ok = false
-      await updateKv(kv, callbackKey(ref), (current) => {
-        const record = callbackRecord.safeParse(current)
-        ok = record.success && !record.data.released
-        if (!record.success || !ok) return undefined
-        rootId = record.data.rootId
-        return { value: { ...record.data, released: true }, ttl: TOMBSTONE }
-      })
+      const entry = await kv.get(callbackKey(ref))
+      const record = callbackRecord.safeParse(entry?.value)
+      if (!record.success || record.data.released) return { ok: false }
+      await kv.set(callbackKey(ref), { ...record.data, released: true }, { ttl: TOMBSTONE })
+      const { rootId } = record.data
       if (rootId !== undefined) await kv.delete(rootKey(rootId, ref))
-      return { ok }
+      return { ok: true }
     },
 
     async list(rootId) {
@@ -150,29 +143,24 @@ export function createCallbackService(deps: {
       const id = makeId(now(), count)
       const key = invocationsPrefix(ref) + id
       const call: InvocationRecord = { id, args, status: 'pending', result: null }
-      const answered = waitFor({
-        attempt: async () => {
-          // In this order: who answers and then releases must be found to have answered.
-          const over = await find(ref).then(
-            () => undefined,
-            (error: unknown) => error,
-          )
-          const entry = await kv.get(key)
-          const found = entry && invocationRecord.parse(entry.value)
-          if (found && !isOpen(found.status)) return { value: found }
-          if (entry && over) throw over
-          return {}
-        },
-        watch: watch([key, callbackKey(ref)]),
-        timeout,
-        signal,
-      })
-      // Listening first, writing second: an answer cannot fall between the two.
-      const written = kv
-        .set(key, call, { ttl: timeout + LEFTOVER })
-        .then(() => kv.set(bellKey(ref), id, { ttl: timeout + LEFTOVER }))
+      const ttl = timeout + LEFTOVER
       try {
-        const [answer] = await Promise.all([answered, written])
+        await kv.set(key, call, { ttl })
+        await kv.set(bellKey(ref), id, { ttl })
+        const answer = await waitFor({
+          attempt: async () => {
+            // In this order: who answers and then releases must be found to have answered.
+            const [alive] = await Promise.allSettled([find(ref)])
+            const { value } = (await kv.get(key)) ?? {}
+            const found = value === undefined ? call : invocationRecord.parse(value)
+            if (!isOpen(found.status)) return { value: found }
+            if (alive.status === 'rejected') throw alive.reason
+            return {}
+          },
+          watch: watch([key, callbackKey(ref)]),
+          timeout,
+          signal,
+        })
         if (!answer && signal.aborted) throw abortError(signal, `Invoking ${ref}`)
         if (!answer) throw new TriviumError('callback_timeout', { ref, timeout: formatDuration(timeout) })
         if (answer.status === 'answered') return answer.result
