@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Call, Caller } from '../../core/call.ts'
+import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
-import type { Json } from '../../core/json.ts'
 import {
   type Approval,
   type ApprovalService,
@@ -55,7 +54,7 @@ export function createApprovalService(deps: {
       const before = approvalRecord.parse(current)
       const changed = next(before)
       ends = changed !== undefined && changed.status !== before.status
-      return changed && { value: asJson(changed), ttl: changed.expiresAt + KEPT - now() }
+      return changed && { value: { ...changed }, ttl: changed.expiresAt + KEPT - now() }
     })
     const stands = approvalRecord.parse(value)
     if (ends) await deps.noted(stands.decidedBy ? 'approval_decided' : 'approval_expired', stands)
@@ -93,7 +92,7 @@ export function createApprovalService(deps: {
         resumed: false,
       }
       if (!(await load(id))) await kv.set(OPEN + id, id, { ttl: request.timeout + KEPT })
-      const made = await kv.set(PREFIX + id, asJson(fresh), { ifVersion: 0, ttl: request.timeout + KEPT })
+      const made = await kv.set(PREFIX + id, { ...fresh }, { ifVersion: 0, ttl: request.timeout + KEPT })
       if (made !== undefined) await deps.noted('approval_required', fresh)
       const standing = await load(id)
       return endIfDue(standing ?? fresh)
@@ -156,22 +155,9 @@ export function createApprovalService(deps: {
 
 /** A sender may decide only where the request names them; operators always may. */
 function mayDecide(approval: Stored, { caller }: Pick<Call, 'caller'>): void {
-  if (isOperator(caller) || approval.approvers.some((member) => isMember(member, caller))) return
+  if (isOperator(caller) || approval.approvers.some((member) => compileMember(member)(caller))) return
   throw new TriviumError('forbidden', {
     what: `Deciding approval ${approval.id}`,
     reason: `${caller.id ?? 'an unknown sender'} is not among its approvers`,
   })
-}
-
-/** A request that an older version made may name people without their gateway: nobody is meant by that any more. */
-function isMember(member: string, caller: Caller): boolean {
-  try {
-    return compileMember(member)(caller)
-  } catch {
-    return false
-  }
-}
-
-function asJson(approval: Stored): Json {
-  return { ...approval }
 }
