@@ -7,6 +7,7 @@ import type { Approval } from '../../core/services.ts'
 import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
 import { parseSettings } from '../onion.ts'
+import { slimArgs } from '../session/entries.ts'
 
 const options = z.strictObject({
   title: z.string().optional(),
@@ -84,9 +85,10 @@ async function withdraw({ id, by }: Approval, { services, log }: SkillContext): 
   })
 }
 
-function requestKey({ args, call }: SkillContext): string {
-  const hash = createHash('sha256').update(JSON.stringify(args) ?? '')
-  return `${call.rootId}:${call.skill}:${hash.digest('hex').slice(0, 32)}`
+function requestKey(ctx: SkillContext): string {
+  const { rootId, skill } = ctx.call
+  const hash = createHash('sha256').update(JSON.stringify(slimArgs(ctx)))
+  return `${rootId}:${skill}:${hash.digest('hex').slice(0, 32)}`
 }
 
 /** Who wrote the message, where the transport can tell; else who called. */

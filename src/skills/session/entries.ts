@@ -25,8 +25,11 @@ export function captureEntry(ctx: SkillContext, capture: readonly string[], at: 
   return entry
 }
 
-/** A dispatched skill gets the whole message among its arguments; the journal keeps that already. */
-function slimArgs({ args, message }: SkillContext): Json {
+/**
+ * The arguments as JSON, of a dispatched skill with the message by its id: the journal keeps it already, and may give it back
+ * with its fields in another order.
+ */
+export function slimArgs({ args, message }: SkillContext): Json {
   if (!isJsonObject(args) || !message || pathGet(args, 'message.id') !== message.id) return safeJson(args)
   return safeJson({ ...args, message: { id: message.id } })
 }
