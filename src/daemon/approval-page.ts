@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { escapeUTF8 } from 'entities/escape'
+import { escapeText } from 'entities/escape'
 import { z } from 'zod'
 import type { Caller } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
@@ -43,7 +43,7 @@ export function createApprovalPage(deps: {
       return [200, shown(await approvals.decide({ id: link.id, approve: decision === 'approve' }, call))]
     } catch (error) {
       if (!(error instanceof TriviumError) || error.retryable) throw error
-      return [error.status, `<p>${escapeUTF8(reasonOf(error))}</p>`]
+      return [error.status, `<p>${escapeText(reasonOf(error))}</p>`]
     }
   }
 
@@ -68,7 +68,7 @@ function shown(approval: Approval): string {
   const outcome = [status, decidedBy && `by ${decidedBy}`, reason].filter(Boolean).join(' ')
   const form =
     '<form method="post"><button name="decision" value="approve">Approve</button> <button name="decision" value="deny">Deny</button></form>'
-  return `<pre>${escapeUTF8(describeApproval(approval))}</pre>${status === 'pending' ? form : `<p>${escapeUTF8(outcome)}</p>`}`
+  return `<pre>${escapeText(describeApproval(approval))}</pre>${status === 'pending' ? form : `<p>${escapeText(outcome)}</p>`}`
 }
 
 function respond(response: ServerResponse, status: number, html: string): void {
