@@ -6,11 +6,12 @@ import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
 import { syncDir } from '../../lib/disk.ts'
+import { createLeases } from '../shared/leases.ts'
 import { createCheckpointer } from './checkpoint.ts'
 import { openDatabase } from './database.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
-import { createKeyValues, createLeases } from './key-values.ts'
+import { createKeyValues } from './key-values.ts'
 import { lockDirectory } from './lock.ts'
 import { createParts } from './parts.ts'
 import { createReceive } from './receive.ts'
@@ -60,6 +61,7 @@ async function openStore(
   const writer = createWriter(db, address, () => flush(wal))
   const parts = createParts({ db, writer, now, toEvent, address, log })
   const journal = createJournal(parts)
+  const kv = createKeyValues(parts)
   const checkpointer = createCheckpointer(writer, address, log)
   let closed = false
   return {
@@ -69,8 +71,8 @@ async function openStore(
     receive: createReceive(parts, journal),
     topics: createTopics(parts, journal),
     jobs: createJobs(parts, journal),
-    kv: createKeyValues(parts),
-    leases: createLeases(parts),
+    kv,
+    leases: createLeases(kv),
     onSignal: parts.signals.on,
     ping: async () => {
       // A full disk can still be read, so after a failure only a write tells.

@@ -1,9 +1,14 @@
-import type { KeyValues, Leases } from '../../core/store.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { LEASES } from '../shared/leases.ts'
 import type { Parts } from './parts.ts'
 import { int, text } from './sql.ts'
 
-/** Keys and values. Versions come from one counter, so that none comes back after a delete. */
+/**
+ * Keys and values. Versions come from one counter, so that none comes back after a delete. With one process at a time
+ * on the store, whoever held a lease when it opens is dead, so all are free at start.
+ */
 export function createKeyValues({ sql, writer, counters, signals, now, read }: Parts): KeyValues {
+  sql('DELETE FROM kv WHERE key BETWEEN ? AND ?').run(LEASES, `${LEASES}\u{10ffff}`)
   const find = (key: string) => {
     const row = sql('SELECT value, version FROM kv WHERE key = ? AND (expires IS NULL OR expires > ?)').get(
       key,
@@ -16,7 +21,7 @@ export function createKeyValues({ sql, writer, counters, signals, now, read }: P
     set: (key, value, { ttl, ifVersion } = {}) =>
       writer.write(() => {
         if (ifVersion !== undefined && (find(key)?.version ?? 0) !== ifVersion) return undefined
-        const version = counters.add('kv', 1)
+        const version = counters.set('kv', Math.max(counters.get('kv') + 1, now()))
         const expires = ttl === undefined ? null : now() + ttl
         sql('INSERT OR REPLACE INTO kv (key, value, version, expires) VALUES (?, ?, ?, ?)').run(
           key,
@@ -41,34 +46,5 @@ export function createKeyValues({ sql, writer, counters, signals, now, read }: P
           .all(prefix, `${prefix}\u{10ffff}\u{10ffff}`, now(), limit)
           .map((row) => text(row.key)),
       ),
-  }
-}
-
-/**
- * Named leases. With one process at a time on the store, whoever held a lease when it opens is dead, so
- * all are free at start.
- */
-export function createLeases({ sql, writer, now }: Parts): Leases {
-  sql('UPDATE lease SET until = 0').run()
-  return {
-    acquire: (name, owner, ttl) =>
-      writer.write(() => {
-        const row = sql('SELECT owner, token, until FROM lease WHERE name = ?').get(name)
-        const live = row !== undefined && int(row.until) > now()
-        if (live && row.owner !== owner) return undefined
-        const last = row ? int(row.token) : 0
-        const token = live ? last : last + 1
-        sql('INSERT OR REPLACE INTO lease (name, owner, token, until) VALUES (?, ?, ?, ?)').run(
-          name,
-          owner,
-          token,
-          now() + ttl,
-        )
-        return { token }
-      }),
-    release: (name, owner) =>
-      writer.write(() => {
-        sql('UPDATE lease SET until = 0 WHERE name = ? AND owner = ?').run(name, owner)
-      }),
   }
 }

@@ -6,12 +6,13 @@ import { isId, timeOf } from '../../core/message-id.ts'
 import type { Store, StoreStats } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
+import { createLeases } from '../shared/leases.ts'
 import { checkServers } from './check.ts'
 import { type Connection, type ConnectOptions, connect } from './connect.ts'
 import { toStoreError } from './failure.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
-import { createKeyValues, createLeases } from './key-values.ts'
+import { createKeyValues } from './key-values.ts'
 import { createRoots } from './keys.ts'
 import { createReceive } from './receive.ts'
 import { isNothing, numberOf, textOf } from './reply.ts'
@@ -62,6 +63,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     await close()
     throw toStoreError(error, address)
   }
+  const kv = createKeyValues(server)
   await watchTornLogs(client, log)
   await warn(connection, log)
 
@@ -72,8 +74,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     receive: createReceive(server),
     topics: createTopics(server, toEvent),
     jobs: createJobs(server, fresh),
-    kv: createKeyValues(server),
-    leases: createLeases(server),
+    kv,
+    leases: createLeases(kv),
     onSignal: signals.on,
     ping: async () => {
       await server.call('EXISTS', `${main}meta`)

@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.ts'
-import type { KeyValues, Leases } from '../../core/store.ts'
+import type { KeyValues } from '../../core/store.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import type { Server } from './scripts.ts'
 
@@ -18,17 +18,5 @@ export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {
     },
     delete: async (key) => numberOf(await run('kv', kv, 'delete', key)) === 1,
     list: async (prefix, limit) => listOf(await run('kv', kv, 'list', prefix, limit)).map(textOf),
-  }
-}
-
-export function createLeases({ run, roots }: Server): Leases {
-  return {
-    acquire: async (name, owner, ttl) => {
-      const token = await run('lease', roots.lease(name), name, owner, ttl)
-      return isNothing(token) ? undefined : { token: numberOf(token) }
-    },
-    release: async (name, owner) => {
-      await run('lease', roots.lease(name), name, owner, 0)
-    },
   }
 }

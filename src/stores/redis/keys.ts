@@ -10,7 +10,6 @@ export type Roots = {
   main: string
   kv: string
   topic(name: string): string
-  lease(name: string): string
 }
 
 export function createRoots(prefix: string): Roots {
@@ -19,7 +18,6 @@ export function createRoots(prefix: string): Roots {
     main,
     kv: `{${prefix}:kv}:`,
     topic: (name) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
-    lease: (name) => `{${prefix}:lease:${slug(name)}}:`,
   }
 }
 

@@ -5,7 +5,8 @@
 --           the key has another version
 --           `delete` key: 1, or 0 where there is none
 --           `list` prefix, how many: the keys, sorted by bytes
--- Guarantees: versions come from one counter, so none comes back after a delete.
+-- Guarantees: versions come from one counter, so none comes back after a delete; and none is below the time, so that
+--           they grow even where Redis lost its last writes.
 local what, name = ARGV[3], ARGV[4]
 local key, index = root .. 'value:' .. name, root .. 'index'
 
@@ -19,7 +20,8 @@ end
 local function set(value, ttl, expected)
   local found = read(key)
   if expected ~= '' and expected ~= (found and found[1] or '0') then return false end
-  local version = redis.call('INCR', root .. 'version')
+  local version = math.max(tonumber(redis.call('GET', root .. 'version') or 0) + 1, now)
+  redis.call('SET', root .. 'version', version)
   redis.call('DEL', key)
   redis.call('HSET', key, 'n', version, 'v', value)
   if ttl ~= '' then
