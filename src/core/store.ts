@@ -24,7 +24,7 @@ export type Store = {
    * once. Returns the function that ends it.
    */
   onSignal(name: Signal, listener: () => void): () => void
-  /** Resolves when a trivial write-free round trip succeeded. */
+  /** Resolves when the store took a write: one that is full can still be read. */
   ping(): Promise<void>
   stats(): Promise<StoreStats>
   /** Removes what is older than the policy allows; see `Retention`. Bounded work per call. */
@@ -101,10 +101,10 @@ export type Topics = {
   /** Appends events to a topic, in order, durable; returns their ids. Not for `gateway-message`. */
   publish(topic: string, events: readonly NewEvent[]): Promise<string[]>
   /**
-   * Makes the group if it is not there, at the end of the topic (`now`), at the start of what is
-   * retained (`start`), or after a position. Idempotent: an existing group keeps its position.
+   * Makes the group if it is not there, at the end of the topic (`now`) or at the start of what is
+   * retained (`start`). Idempotent: an existing group keeps its position.
    */
-  subscribe(topic: string, group: string, from: 'now' | 'start' | number): Promise<{ created: boolean }>
+  subscribe(topic: string, group: string, from: 'now' | 'start'): Promise<{ created: boolean }>
   unsubscribe(topic: string, group: string): Promise<boolean>
   groups(topic?: string): Promise<GroupInfo[]>
   /**

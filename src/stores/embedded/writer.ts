@@ -6,10 +6,8 @@ const BATCH = 4_096
 
 /** State in memory that mirrors the database and must follow what becomes of a transaction. */
 export type Follower = {
-  /** Called inside the transaction, before the first call. */
-  begun?(): void
   /** Called inside the transaction, after the last call: the last chance to write. */
-  beforeCommit?(calls: number): void
+  beforeCommit?(): void
   /** `whenSettled` has work done when the calls of this transaction are settled: after the flush, if there is one. */
   committed?(whenSettled: (work: () => void) => void): void
   rolledBack?(): void
@@ -27,11 +25,6 @@ export type Writer = {
    */
   writeRepeatable<T>(work: () => T): Promise<T>
   follow(follower: Follower): void
-  /**
-   * Throws `store_unavailable` once a flush has failed: from then on nothing can be promised. False where the last
-   * transaction failed for the disk; the next may work.
-   */
-  check(): boolean
   /** Commits and flushes what was asked for, and refuses all that comes after. */
   close(): Promise<void>
 }
@@ -53,7 +46,6 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
-  const changes = db.prepare('SELECT total_changes() AS count')
   const followers: Follower[] = []
   const waiting: Call[] = []
   /** Committed and not yet on the disk: in the flush that is under way, and for the next one. */
@@ -62,9 +54,6 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   let lastFlush: Promise<void> = Promise.resolve()
   let mustFlush = false
   let scheduled = false
-  let lastWorked = true
-  /** What had been changed when a transaction failed: one that changes nothing tells nothing of the disk. */
-  let changedBefore: unknown
   let refusal: TriviumError | undefined
 
   function enter<T>(work: () => T, flush: boolean): Promise<T> {
@@ -114,10 +103,9 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     let current: Call | undefined
     try {
       begin.run()
-      for (const follower of followers) follower.begun?.()
       for (current of calls) current.run()
       current = undefined
-      for (const follower of followers) follower.beforeCommit?.(calls.length)
+      for (const follower of followers) follower.beforeCommit?.()
       commit.run()
     } catch (error) {
       undo()
@@ -127,11 +115,8 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
         return current
       }
       for (const call of calls) call.reject(reason)
-      lastWorked = false
-      changedBefore = changes.get()?.count
       return undefined
     }
-    lastWorked ||= changes.get()?.count !== changedBefore
     committed(calls)
     return undefined
   }
@@ -176,10 +161,6 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     writeRepeatable: (work) => enter(work, false),
     follow: (follower) => {
       followers.push(follower)
-    },
-    check: () => {
-      if (refusal) throw refusal
-      return lastWorked
     },
     close: async () => {
       if (refusal) return

@@ -78,7 +78,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     leases: createLeases(kv),
     onSignal: signals.on,
     ping: async () => {
-      await server.call('EXISTS', `${main}meta`)
+      await server.call('SET', `${main}probe`, 1)
     },
     stats: async () => {
       const stats: Counted = JSON.parse(textOf(await server.run('stats', main)))
