@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Signal } from '../../core/store.ts'
@@ -12,32 +13,22 @@ export type Listeners = {
 }
 
 export function createListeners(log: Log): Listeners {
-  const listeners = new Map<string, Set<() => void>>()
-
-  function callAll(name: string): void {
-    for (const listener of [...(listeners.get(name) ?? [])]) {
-      try {
-        listener()
-      } catch (error) {
-        log.error({ signal: name, reason: reasonOf(error) }, 'a listener of a store signal failed')
-      }
-    }
-  }
-
+  const emitter = new EventEmitter().setMaxListeners(0)
   return {
-    has: (name) => listeners.has(name),
+    has: (name) => emitter.listenerCount(name) > 0,
     call: (name) => {
-      for (const each of name === undefined ? [...listeners.keys()] : [name]) callAll(each)
+      for (const each of name === undefined ? emitter.eventNames() : [name]) emitter.emit(each)
     },
     on: (name, listener) => {
-      // The same function may listen twice.
-      const own = () => listener()
-      const set = listeners.get(name) ?? new Set()
-      listeners.set(name, set.add(own))
-      return () => {
-        set.delete(own)
-        if (set.size === 0 && listeners.get(name) === set) listeners.delete(name)
+      const own = () => {
+        try {
+          listener()
+        } catch (error) {
+          log.error({ signal: name, reason: reasonOf(error) }, 'a listener of a store signal failed')
+        }
       }
+      emitter.on(name, own)
+      return () => emitter.off(name, own)
     },
   }
 }
