@@ -25,7 +25,7 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given) {
   const sql = createSql(db)
   const last = sql('SELECT id FROM journal ORDER BY seq DESC LIMIT 1').get()
   let lastTime = last ? timeOf(text(last.id)) : 0
-  followClock(sql, writer, now, lastTime)
+  followClock(sql, now(), lastTime - now())
   return {
     sql,
     writer,
@@ -56,29 +56,17 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given) {
 const SET_BACK = 10_000
 
 /**
- * Where the clock was set back, sets back with it what waits for a time: else lanes, retries and leases would wait until
- * the clock is again where it was, for days where it had jumped ahead. `latest` is a time that was used before.
+ * Where the clock had jumped ahead and was set back by `back` ms, sets back with it what waits for a time: else lanes,
+ * retries and leases would wait until the clock is again where it was, for days. Done at the start.
  */
-function followClock(sql: Sql, writer: Writer, now: () => number, latest: number): void {
-  let time = latest
-  writer.follow({
-    begun: () => {
-      time = now()
-      const back = latest - time
-      if (back < SET_BACK) return
-      for (const [table, column] of [
-        ['job', 'due'],
-        ['job', 'until'],
-        ['leased', 'until'],
-        ['pending', 'hidden_until'],
-        ['lease', 'until'],
-      ])
-        sql(`UPDATE ${table} SET ${column} = ${column} - ? WHERE ${column} > ?`).run(back, time)
-    },
-    committed: () => {
-      latest = time
-    },
-  })
+function followClock(sql: Sql, now: number, back: number): void {
+  if (back < SET_BACK) return
+  for (const [table, column] of [
+    ['job', 'due'],
+    ['leased', 'until'],
+    ['pending', 'hidden_until'],
+  ])
+    sql(`UPDATE ${table} SET ${column} = ${column} - ? WHERE ${column} > ?`).run(back, now)
 }
 
 /** Durable numbers by name, 0 at first. They are written once per transaction, however often they changed in it. */

@@ -134,10 +134,10 @@ describe('opening the embedded store', () => {
     })
   })
 
-  test('a clock that had jumped ahead and is set back lets nothing wait until then', async (t) => {
+  test('a start finds a clock that had jumped ahead set back, and lets nothing wait until then', async (t) => {
     await withDir(async (dir) => {
       let time = Date.now() + 3 * DAY
-      const store = await openStore(dir, () => time)
+      let store = await openStore(dir, () => time)
       t.after(() => store.close())
       await store.jobs.add('q', [job('retried', 'l'), job('lost', 'm')])
       const { jobs } = await claimJobs(store, 'q')
@@ -149,14 +149,14 @@ describe('opening the embedded store', () => {
       await store.topics.subscribe('t', 'g', 'now')
       await publishAll(store, 't', ['a'])
       await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
-      await store.leases.acquire('mailbox', 'old', MINUTE)
+      await store.close()
       time -= 3 * DAY
-      assert.deepEqual(await claimIds(store, 'q'), [])
+      store = await openStore(dir, () => time)
+      assert.deepEqual(await claimIds(store, 'q'), ['lost'])
       time += MINUTE
       assert.deepEqual((await claimIds(store, 'q')).sort(), ['lost', 'retried'])
       assert.ok(await store.receive.take({}))
       assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a'])
-      assert.ok(await store.leases.acquire('mailbox', 'new', MINUTE))
     })
   })
 
