@@ -16,41 +16,32 @@ local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'time')
 local position = tonumber(meta[1] or 0)
 local time = math.max(now, tonumber(meta[2] or 0))
-local answers, fresh, ids, gateways = { time }, {}, {}, {}
+local first = position
+local answers, gateways = { time }, {}
 -- Most messages were received now; formatting numbers is slow.
 local time_text = string.format('%.0f', time)
 
--- All that is written to is read before the first write: a key of another type stops it here, and leaves nothing half.
-redis.call('XLEN', root .. 'journal')
-if not is_topic then redis.call('SCARD', root .. 'gateways') end
 for i = 4, #ARGV, 6 do
-  local digest, gateway, conversation = ARGV[i + 2], ARGV[i + 4], ARGV[i + 5]
-  local known = digest ~= '' and (ids[digest] or seen_get(seen, digest))
+  local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+  local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
+  local known = digest ~= '' and seen_get(seen, digest)
   if known then
     answers[#answers + 1] = unpack_id(known)
   else
     position = position + 1
+    local entry, offset = position .. '-0', stamp == time_text and '0' or stamp - time
+    local head = time_text .. ' ' .. tail .. ' ' .. offset .. (is_topic and '' or ' ' .. conversation .. ' ' .. gateway)
+    redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
+    if not is_topic then
+      gateways[gateway] = true
+      redis.call('XADD', root .. 'receive:' .. gateway, entry, '', '')
+      if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
+    end
+    if digest ~= '' then seen_put(seen, digest, pack_id(time, position, tail)) end
     answers[#answers + 1] = position
-    fresh[#fresh + 1] = { i, position }
-    if digest ~= '' then ids[digest] = pack_id(time, position, ARGV[i]) end
-    if not is_topic and not gateways[gateway] then redis.call('XLEN', root .. 'receive:' .. gateway) end
-    gateways[gateway] = true
-    if conversation ~= '' then redis.call('LLEN', root .. 'conversation:' .. conversation) end
   end
 end
-if #fresh == 0 then return answers end
-
-for _, each in ipairs(fresh) do
-  local i, at = each[1], each[2]
-  local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-  local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
-  local entry, offset = at .. '-0', stamp == time_text and '0' or stamp - time
-  local head = time_text .. ' ' .. tail .. ' ' .. offset .. (is_topic and '' or ' ' .. conversation .. ' ' .. gateway)
-  redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
-  if not is_topic then redis.call('XADD', root .. 'receive:' .. gateway, entry, '', '') end
-  if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, at) end
-  if digest ~= '' then seen_put(seen, digest, ids[digest]) end
-end
+if position == first then return answers end
 
 redis.call('HSET', root .. 'meta', 'end', position, 'time', time)
 if is_topic then

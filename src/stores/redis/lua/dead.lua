@@ -31,21 +31,16 @@ local function retry(queue)
   return 1
 end
 
--- Looks at each queue only until it has enough that match: there may be many.
 local function list(queue, group, limit)
   local found, letters = {}, {}
   for _, each in ipairs(queue ~= '' and { queue } or queues) do
-    local from, matched = 0, 0
-    repeat
-      local ids = redis.call('ZREVRANGE', base_of(each) .. 'dead', from, from + 99, 'WITHSCORES')
-      from = from + 100
-      for i = 1, #ids, 2 do
-        if group == '' or redis.call('HGET', base_of(each) .. 'dead:' .. ids[i], 'g') == group then
-          matched = matched + 1
-          found[#found + 1] = { queue = each, id = ids[i], at = tonumber(ids[i + 1]), order = #found }
-        end
+    local last = group == '' and limit - 1 or -1
+    local ids = redis.call('ZREVRANGE', base_of(each) .. 'dead', 0, last, 'WITHSCORES')
+    for i = 1, #ids, 2 do
+      if group == '' or redis.call('HGET', base_of(each) .. 'dead:' .. ids[i], 'g') == group then
+        found[#found + 1] = { queue = each, id = ids[i], at = tonumber(ids[i + 1]), order = #found }
       end
-    until #ids == 0 or matched >= limit
+    end
   end
   table.sort(found, function(a, b)
     if a.at ~= b.at then return a.at > b.at end
