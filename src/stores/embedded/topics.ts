@@ -35,10 +35,10 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   const hide = (group: Group, position: number, until: number) => sql(HIDE).run(group.id, position, until)
   const consume = (group: Group, position: number) => sql(CONSUME).run(group.id, position)
 
-  function subscribe(name: string, group: string, from: 'now' | 'start' | number): { created: boolean } {
+  function subscribe(name: string, group: string, from: 'now' | 'start'): { created: boolean } {
     const topic = log.open(name)
     if (find(topic, group)) return { created: false }
-    const next = from === 'now' ? topic.last : from === 'start' ? log.first(topic) - 1 : from
+    const next = from === 'now' ? topic.last : log.first(topic) - 1
     sql('INSERT INTO consumer (topic, name, next, used) VALUES (?, ?, ?, ?)').run(
       topic.id,
       group,

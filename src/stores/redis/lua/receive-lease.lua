@@ -15,7 +15,7 @@ if not expiry or expiry <= now then return 0 end
 if ARGV[3] == 'show' then return entry_at(string.match(receipt, '^(%d+)%.')) or 0 end
 local position = end_lease(receipt)
 if ARGV[3] == 'ack' then
-  add_note(position, '[' .. now .. ',"r","acked"]')
+  add_note(position, '[' .. now .. ',"r","acknowledged"]')
   return 1
 end
 give_back(position)

@@ -2,7 +2,7 @@
 -- The consumer groups of a topic.
 --
 -- ARGV[3]  `list`: per group {name, events that wait for it, events given out or back}
---          `subscribe` group, and `now`, `start` or the position after which it begins: 1 where it was made, else 0
+--          `subscribe` group, and `now` or `start`: 1 where it was made, else 0
 --          `unsubscribe` group: 1, or 0 where there is none
 --          `expire` age in ms: removes the groups that were unused for so long; returns how many there are
 local what, group = ARGV[3], ARGV[4]
@@ -10,12 +10,6 @@ local what, group = ARGV[3], ARGV[4]
 local function first_position()
   local first = redis.call('XRANGE', root .. 'journal', '-', '+', 'COUNT', 1)[1]
   return first and position_of(first[1]) or last_position() + 1
-end
-
-local function begin(from)
-  if from == 'now' then return last_position() + 1 end
-  if from == 'start' then return first_position() end
-  return tonumber(from) + 1
 end
 
 local function remove(name)
@@ -28,7 +22,7 @@ end
 
 if what == 'subscribe' then
   touch({ group })
-  return redis.call('HSETNX', root .. 'groups', group, begin(ARGV[5]))
+  return redis.call('HSETNX', root .. 'groups', group, ARGV[5] == 'now' and last_position() + 1 or first_position())
 end
 if what == 'unsubscribe' then return remove(group) end
 if what == 'expire' then
