@@ -31,10 +31,11 @@ export function storedMessage(fields: Map<string, string>): Message | undefined 
   return messageOf({ position: numberOf(fields.get('v')), head, payload: textOf(fields.get('p')) })
 }
 
-function parseHead(head: string) {
-  const [time, tail, offset, _conversation, ...gateway] = head.split(' ')
+/** What the head of an entry says; of a message its gateway and the digest of its conversation, or an empty text. */
+export function parseHead(head: string) {
+  const [time, tail, offset, conversation, ...gateway] = head.split(' ')
   const receivedAt = numberOf(time) + numberOf(offset)
-  return { time: numberOf(time), tail: numberOf(tail), receivedAt, gateway: gateway.join(' ') }
+  return { time: numberOf(time), tail: numberOf(tail), receivedAt, conversation, gateway: gateway.join(' ') }
 }
 
 /** What a topic keeps of an event beside its id and time. */

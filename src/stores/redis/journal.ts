@@ -2,14 +2,23 @@ import { encodeMessage, type Message, type NewMessage } from '../../core/message
 import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { Journal, MessageFilter } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import { decodeNote, encodeNotes, entryOf, idParts, idsFrom, messageOf } from './codec.ts'
+import {
+  decodeNote,
+  type Entry,
+  encodeNotes,
+  entryOf,
+  idParts,
+  idsFrom,
+  messageOf,
+  parseHead,
+} from './codec.ts'
 import { jobArgs } from './jobs.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import { type Args, inBatches, type Server } from './scripts.ts'
 
-/** How many entries one call looks at while it searches the journal for a filter. */
-const SLICE = 500
+/** How many entries one call reads while it searches the journal for a filter. */
+const SLICE = 100
 
 export function createJournal({ run, call, roots: { main }, now }: Server, fresh: FreshMessages): Journal {
   async function get(id: string): Promise<Message | undefined> {
@@ -19,21 +28,24 @@ export function createJournal({ run, call, roots: { main }, now }: Server, fresh
     return message?.id === id ? message : undefined
   }
 
-  async function search(filter: MessageFilter): Promise<Message[]> {
-    const { gateway = '', conversation, before, limit } = filter
+  async function list({ gateway, conversation, before, limit }: MessageFilter): Promise<Message[]> {
     const wanted = conversation === undefined ? '' : digest(conversation)
-    const own = conversation === undefined ? '' : (positionOf(conversation) ?? '')
-    const found: Message[] = []
-    let from: number | '+' = before === undefined ? '+' : (positionOf(before) ?? 0) - 1
-    while (found.length < limit && from !== 0 && from !== -1) {
-      const missing = Math.min(limit - found.length, SLICE)
-      const [next, ...entries] = listOf(
-        await run('journal-list', main, from, gateway, wanted, own, missing, SLICE),
-      )
-      found.push(...entries.map((entry) => messageOf(entryOf(entry))))
-      from = numberOf(next)
+    const own = conversation === undefined ? undefined : positionOf(conversation)
+    const matches = ({ position, head }: Entry) => {
+      const origin = parseHead(head)
+      if (gateway !== undefined && gateway !== origin.gateway) return false
+      if (conversation === undefined || origin.conversation === wanted) return true
+      return origin.conversation === '' && position === own
     }
-    return found
+    const found: Message[] = []
+    let from = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0) - 1
+    while (found.length < limit && from > 0) {
+      const slice = await call('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
+      const entries = listOf(slice).map(entryOf)
+      found.push(...entries.filter(matches).map(messageOf))
+      from = (entries.at(-1)?.position ?? 0) - 1
+    }
+    return found.slice(0, limit)
   }
 
   return {
@@ -52,7 +64,7 @@ export function createJournal({ run, call, roots: { main }, now }: Server, fresh
 
     get,
 
-    list: search,
+    list,
 
     note: async (id, notes) => {
       const parts = idParts(id)
