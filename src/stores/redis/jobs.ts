@@ -8,9 +8,6 @@ import { isNothing, listOf, numberOf } from './reply.ts'
 import { type Args, inBatches, type Server } from './scripts.ts'
 import { claimedJob, deadLetter, endOf } from './stored-job.ts'
 
-/** How many jobs one call claims at most; a message comes with each. */
-const MAX_CLAIM = 256
-
 export function createJobs(server: Server, fresh: FreshMessages): Jobs {
   const { run, call, now } = server
   const { main } = server.roots
@@ -28,9 +25,8 @@ export function createJobs(server: Server, fresh: FreshMessages): Jobs {
       return (await each('jobs-add', [queue, '', '', '', ''], items)).map((added) => ({ added }))
     },
     claim: async (queue, { max, lease, limits = {} }) => {
-      const most = Math.min(max, MAX_CLAIM)
       const known = fresh.pumped()
-      const args = [queue, most, lease, JSON.stringify(limits)]
+      const args = [queue, max, lease, JSON.stringify(limits)]
       const reply = await handOver(queue, (handing) =>
         run('jobs-claim', main, ...args, ...handing, [...known.keys()].join(' ')),
       )

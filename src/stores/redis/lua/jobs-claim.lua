@@ -2,9 +2,9 @@
 -- Claims due jobs at the heads of free lanes, the longest ready first.
 --
 -- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
--- ARGV[7…10]  daemon, slot, number, and what it never heard of, as in `lib/unheard.lua`; here the tokens are the record:
+-- ARGV[7…9]  daemon, number, and what it never heard of, as in `lib/unheard.lua`; here the tokens are the record:
 --           unheard jobs are given back, and count as neither failed nor lost
--- ARGV[11]  ids of jobs whose messages the caller has, with spaces between
+-- ARGV[10]  ids of jobs whose messages the caller has, with spaces between
 -- Returns  in how many ms something may become claimable without a signal, or -1; then per job
 --          {id, token, fields as a flat list, entry of its message, or false where the caller has it or it is gone}
 -- Guarantees: a job is claimed by one caller until its lease runs out.
@@ -12,7 +12,7 @@ local queue = open_queue(ARGV[3])
 local base, max = queue.base, tonumber(ARGV[4])
 local limits = cjson.decode(ARGV[6])
 local known = {}
-for id in string.gmatch(ARGV[11], '%S+') do known[id] = true end
+for id in string.gmatch(ARGV[10], '%S+') do known[id] = true end
 
 local function to_ready(id, score)
   local group = redis.call('HGET', base .. 'job:' .. id, 'g')
@@ -21,7 +21,7 @@ end
 
 local function give_back_unheard()
   local unheard = {}
-  for number in string.gmatch(ARGV[10], '%d+ (%d+)') do unheard[ARGV[7] .. ' ' .. number] = true end
+  for number in string.gmatch(ARGV[9], '%d+') do unheard[ARGV[7] .. ' ' .. number] = true end
   for _, id in ipairs(redis.call('ZRANGE', base .. 'claims', 0, -1)) do
     local token = redis.call('HGET', base .. 'job:' .. id, 'k')
     if token and unheard[string.match(token, '^[^.]+')] then
@@ -87,7 +87,7 @@ local function next_due()
   return soonest
 end
 
-if ARGV[10] ~= '' then give_back_unheard() end
+if ARGV[9] ~= '' then give_back_unheard() end
 give_back_expired()
 wake_due()
 flush(queue)
@@ -95,7 +95,7 @@ local LARGE = 4000000
 local claimed, bytes = { 0 }, 0
 for _, candidate in ipairs(candidates()) do
   if #claimed > max or bytes > LARGE then break end
-  local job = claim(candidate, ARGV[7] .. ' ' .. ARGV[9] .. '.' .. #claimed)
+  local job = claim(candidate, ARGV[7] .. ' ' .. ARGV[8] .. '.' .. #claimed)
   bytes = bytes + (job[4] and #job[4][2][4] or 0)
   claimed[#claimed + 1] = job
 end

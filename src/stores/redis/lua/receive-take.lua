@@ -4,13 +4,13 @@
 -- ARGV[3]  gateway, or empty          ARGV[4]  digest of the conversation, or empty
 -- ARGV[5…7]  position, time and tail where the conversation is the id of a message alone, or empty
 -- ARGV[8]  lease in ms, or empty to consume at once        ARGV[9]  token for the receipt
--- ARGV[10…13]  daemon, slot, number, and what it never heard of, as `lib/unheard.lua` has them
+-- ARGV[10…12]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
 -- Returns  the entry and the receipt (empty without lease), or false
 -- Guarantees: no two calls get one message, unless its lease ran out in between, or the first never heard
 --          of it and said so.
 local gateway, conversation, own = ARGV[3], ARGV[4], tonumber(ARGV[5])
 if give_back_expired() > 1 then signal({ 'receive' }) end
-for_each_unheard(ARGV[10], ARGV[13], function(position)
+for_each_unheard(ARGV[10], ARGV[12], function(position)
   give_back(position)
   add_note(position, '[' .. now .. ',"r","returned"]')
 end)
@@ -47,7 +47,7 @@ local its_gateway, its_conversation = origin_of(found)
 make_unavailable(its_gateway, its_conversation, position)
 if ARGV[8] == '' then
   add_note(position, '[' .. now .. ',"r","taken"]')
-  remember_handed(ARGV[10], ARGV[11], ARGV[12], position)
+  remember_handed(ARGV[10], ARGV[11], position)
   return { found, '' }
 end
 local receipt = position .. '.' .. ARGV[9]

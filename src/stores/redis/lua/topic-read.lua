@@ -1,15 +1,15 @@
 -- include: log groups unheard
 -- Reads for several groups of one topic. Each entry is returned once; groups refer to positions.
 --
--- ARGV[3…6]  daemon, slot, number, and what it never heard of, as `lib/unheard.lua` has them
--- ARGV[7…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms
+-- ARGV[3…5]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
+-- ARGV[6…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms
 -- Returns   the entries, then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, positions…}
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never
 --           heard of it and says so; groups that read plainly from one place share one call.
 
 -- A record holds the groups that consumed, each with its positions.
-for_each_unheard(ARGV[3], ARGV[6], function(record)
+for_each_unheard(ARGV[3], ARGV[5], function(record)
   for _, handed in ipairs(record) do
     local group, positions = handed[1], handed[2]
     if redis.call('HEXISTS', root .. 'groups', group) == 1 then
@@ -20,7 +20,7 @@ for_each_unheard(ARGV[3], ARGV[6], function(record)
 end)
 
 local names = {}
-for i = 7, #ARGV, 4 do names[#names + 1] = ARGV[i] end
+for i = 6, #ARGV, 4 do names[#names + 1] = ARGV[i] end
 local nexts = redis.call('HMGET', root .. 'groups', unpack(names))
 local odds = redis.call('SMISMEMBER', root .. 'odd', unpack(names))
 local last = last_position()
@@ -128,10 +128,10 @@ local function serve(group, max, mode, lease)
 end
 
 local answers, writes = {}, {}
-for i = 7, #ARGV, 4 do
+for i = 6, #ARGV, 4 do
   answers[#answers + 1] = serve(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3])
 end
-if #handed > 0 then remember_handed(ARGV[3], ARGV[4], ARGV[5], handed) end
+if #handed > 0 then remember_handed(ARGV[3], ARGV[4], handed) end
 for group, position in pairs(moved) do
   writes[#writes + 1] = group
   writes[#writes + 1] = position

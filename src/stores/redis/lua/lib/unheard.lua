@@ -1,21 +1,21 @@
 -- What was handed out for good is remembered until its caller has heard it: a call that consumes leaves
--- a record in a slot of its daemon's hash `handed:<daemon>`, under its own number. A caller that got no
--- answer names slot and number in a later call, and what the record holds is taken back. The next call
--- that uses the slot writes over the record.
-local HANDED_SECONDS = 24 * 3600
+-- a record with its number in its daemon's hash `handed:<daemon>`. A caller that got no answer names the
+-- number in its next call, and what the record holds is taken back. Later calls write over the records:
+-- there are more slots than calls under way at once.
+local HANDED_SECONDS, SLOTS = 24 * 3600, 4096
 
-local function remember_handed(daemon, slot, number, record)
+local function remember_handed(daemon, number, record)
   local key = root .. 'handed:' .. daemon
-  redis.call('HSET', key, slot, number .. ' ' .. cmsgpack.pack(record))
+  redis.call('HSET', key, number % SLOTS, number .. ' ' .. cmsgpack.pack(record))
   redis.call('EXPIRE', key, HANDED_SECONDS)
 end
 
--- Calls `take_back` with each record that the caller never heard: `list` is `slot number slot number …`.
+-- Calls `take_back` with each record that the caller never heard: `list` has their numbers.
 local function for_each_unheard(daemon, list, take_back)
-  for slot, number in string.gmatch(list, '(%d+) (%d+)') do
-    local stored = redis.call('HGET', root .. 'handed:' .. daemon, slot)
+  for number in string.gmatch(list, '%d+') do
+    local stored = redis.call('HGET', root .. 'handed:' .. daemon, number % SLOTS)
     if stored and string.sub(stored, 1, #number + 1) == number .. ' ' then
-      redis.call('HDEL', root .. 'handed:' .. daemon, slot)
+      redis.call('HDEL', root .. 'handed:' .. daemon, number % SLOTS)
       take_back(cmsgpack.unpack(string.sub(stored, #number + 2)))
     end
   end
