@@ -7,8 +7,6 @@ import { MESSAGES } from './topic-log.ts'
 
 /** Rows that one transaction removes at most, so that no turn of the event loop takes long. */
 const SLICE = 500
-/** Transactions in one call. */
-const SLICES = 4
 const TOPICS = 500
 
 /** What may go: seen by the pump, needed by no job. */
@@ -123,13 +121,8 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   }
 
   return async (policy) => {
-    let removed = 0
-    for (let count = 0; count < SLICES; count++) {
-      const some = await writer.write(() => slice(policy))
-      removed += some
-      if (some === 0) break
-    }
-    await writer.write(() => clearAway(policy))
+    const removed = await writer.write(() => slice(policy))
+    if (removed === 0) await writer.write(() => clearAway(policy))
     return { removed }
   }
 }
