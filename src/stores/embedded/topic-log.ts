@@ -94,18 +94,6 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       const position = topic.id === MESSAGES ? journal.first() : maybeInt(first.get(topic.id)?.position)
       return position ?? topic.last + 1
     },
-    /** The positions after `after`, up to `last`, that are there. */
-    between: (topic: TopicRow, after: number, last: number): number[] => {
-      const rows =
-        topic.id === MESSAGES
-          ? sql('SELECT seq AS position FROM journal WHERE seq > ? AND seq <= ?').all(after, last)
-          : sql('SELECT position FROM event WHERE topic = ? AND position > ? AND position <= ?').all(
-              topic.id,
-              after,
-              last,
-            )
-      return rows.map((row) => int(row.position))
-    },
   }
 }
 

@@ -116,8 +116,8 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
    * there will be told by the next read.
    */
   function drawUpTo(topic: TopicRow, group: Group, last: number, settled: Set<number>): void {
-    const there = log.between(topic, group.next, last)
-    for (const position of there) if (!settled.has(position)) hide(group, position, 0)
+    const there = log.after(topic, group.next, last - group.next).filter(({ position }) => position <= last)
+    for (const { position } of there) if (!settled.has(position)) hide(group, position, 0)
     const move = sql('UPDATE consumer SET next = ?, missed = missed + ? WHERE id = ?')
     move.run(last, last - group.next - there.length, group.id)
   }

@@ -2,7 +2,6 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Message } from '../../core/message.ts'
-import { isId, timeOf } from '../../core/message-id.ts'
 import type { Store, StoreStats } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
@@ -81,20 +80,14 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
       await server.call('SET', `${main}probe`, 1)
     },
     stats: async () => {
-      const stats: Counted = JSON.parse(textOf(await server.run('stats', main)))
+      const stats: StoreStats = JSON.parse(textOf(await server.run('stats', main)))
       // Lua has one kind of empty table, and Redis writes it as an object.
-      const jobs = Object.values(stats.jobs).map(({ oldest = '', ...counts }) =>
-        isId(oldest) ? { ...counts, oldestAt: timeOf(oldest) } : counts,
-      )
-      return { ...stats, jobs }
+      return { ...stats, jobs: Object.values(stats.jobs) }
     },
     trim: createTrim(server),
     close,
   }
 }
-
-/** What `stats.lua` gives: with the id of the oldest job of each queue. */
-type Counted = StoreStats & { jobs: { oldest?: string }[] }
 
 /** Marks new data with their format, and refuses those of a newer Trivium. */
 async function checkFormat({ call, roots }: Server, address: string): Promise<void> {

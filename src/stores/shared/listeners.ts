@@ -3,23 +3,19 @@ import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Signal } from '../../core/store.ts'
 
-/** Who listens to which signal of a store. */
-export type Listeners = {
-  /** As `onSignal` of the store. */
-  on(name: Signal, listener: () => void): () => void
-  has(name: string): boolean
-  /** Calls those of one signal, or of all. A listener that throws harms no other. */
-  call(name?: string): void
-}
+export type Listeners = ReturnType<typeof createListeners>
 
-export function createListeners(log: Log): Listeners {
+/** Who listens to which signal of a store. */
+export function createListeners(log: Log) {
   const emitter = new EventEmitter().setMaxListeners(0)
   return {
-    has: (name) => emitter.listenerCount(name) > 0,
-    call: (name) => {
+    has: (name: Signal) => emitter.listenerCount(name) > 0,
+    /** Calls those of one signal, or of all. A listener that throws harms no other. */
+    call: (name?: string) => {
       for (const each of name === undefined ? emitter.eventNames() : [name]) emitter.emit(each)
     },
-    on: (name, listener) => {
+    /** As `onSignal` of the store. */
+    on: (name: Signal, listener: () => void) => {
       const own = () => {
         try {
           listener()
@@ -28,7 +24,7 @@ export function createListeners(log: Log): Listeners {
         }
       }
       emitter.on(name, own)
-      return () => emitter.off(name, own)
+      return () => void emitter.off(name, own)
     },
   }
 }

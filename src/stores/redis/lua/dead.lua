@@ -38,14 +38,11 @@ local function list(queue, group, limit)
     local ids = redis.call('ZREVRANGE', base_of(each) .. 'dead', 0, last, 'WITHSCORES')
     for i = 1, #ids, 2 do
       if group == '' or redis.call('HGET', base_of(each) .. 'dead:' .. ids[i], 'g') == group then
-        found[#found + 1] = { queue = each, id = ids[i], at = tonumber(ids[i + 1]), order = #found }
+        found[#found + 1] = { queue = each, id = ids[i], at = tonumber(ids[i + 1]) }
       end
     end
   end
-  table.sort(found, function(a, b)
-    if a.at ~= b.at then return a.at > b.at end
-    return a.order < b.order
-  end)
+  table.sort(found, function(a, b) return a.at > b.at end)
   for i = 1, math.min(limit, #found) do letters[i] = letter(found[i].queue, found[i].id) end
   return letters
 end

@@ -36,22 +36,16 @@ local function make_unavailable(gateway, conversation, position)
   end
 end
 
-local function insert_sorted(list, position)
-  local index = 0
-  while true do
-    local other = redis.call('LINDEX', list, index)
-    if not other then return redis.call('RPUSH', list, position) end
-    if tonumber(other) > position then return redis.call('LINSERT', list, 'BEFORE', other, position) end
-    index = index + 1
-  end
-end
-
 local function give_back(position)
   local found = entry_at(position)
   if not found then return end
   local gateway, conversation = origin_of(found)
   redis.call('ZADD', root .. 'receive-back:' .. gateway, position, position)
-  if conversation ~= '' then insert_sorted(root .. 'conversation:' .. conversation, position) end
+  if conversation ~= '' then
+    local list = root .. 'conversation:' .. conversation
+    redis.call('RPUSH', list, position)
+    redis.call('SORT', list, 'STORE', list)
+  end
 end
 
 local function lend(position, receipt, expiry)
