@@ -32,7 +32,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
-    const unwatch = await watchFiles([file, join(environs.cwd, '.env')], reread, failed)
+    const unwatch = watchFiles([file, join(environs.cwd, '.env')], reread)
     // A skill may bring a route, and a route may wait for its skill.
     await daemon.manager.watch(reread)
     const store = daemon.store.kind
@@ -41,7 +41,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     const took = Math.round(performance.now() - began)
     terminal.out(banner({ ...addresses, daemon, version: environs.version, took }))
     const code = await ended
-    await unwatch()
+    unwatch()
     return code
   } catch (error) {
     await daemon.stop()

@@ -1,57 +1,19 @@
-import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
-import { watch } from 'chokidar'
-import { reasonOf } from '../core/errors.ts'
+import { type Stats, unwatchFile, watchFile } from 'node:fs'
 
-/** What Kubernetes swaps when a mounted ConfigMap changes; the file itself is a link through it. */
-const CONFIG_MAP_LINK = '..data'
+/** Ms between two looks at a file. Asking for its times also sees what notifications miss: mounts, links, ConfigMaps. */
+const INTERVAL = 250
 
 /**
- * Calls `changed` when files say something else than before, once for what is saved within `quiet` ms: editors write in
- * several steps. It watches folders, so files that editors replace, remove for a moment, or link elsewhere are seen.
- * Resolves, when it watches, with what ends that.
+ * Calls `changed` soon after one of the files was saved, replaced, linked elsewhere or removed; one need not be there.
+ * Returns what ends that.
  */
-export async function watchFiles(
-  files: readonly string[],
-  changed: () => void,
-  failed: (error: unknown) => void,
-  quiet = 100,
-): Promise<() => Promise<void>> {
-  const folders = [...new Set(files.map((file) => dirname(file)))]
-  const names = new Set([...files.map((file) => basename(file)), CONFIG_MAP_LINK])
-  let seen = await contentOf(files)
-  let timer: NodeJS.Timeout | undefined
-  let isClosed = false
-
-  const look = async () => {
-    const content = await contentOf(files)
-    if (content === seen || isClosed) return
-    seen = content
-    changed()
+export function watchFiles(files: readonly string[], changed: () => void): () => void {
+  const look = (now: Stats, before: Stats) => {
+    // Whoever only reads a file changes its times too.
+    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) changed()
   }
-
-  const watcher = watch(folders, {
-    depth: 0,
-    ignoreInitial: true,
-    ignored: (path) => !folders.includes(path) && !names.has(basename(path)),
-  })
-  watcher.on('all', () => {
-    clearTimeout(timer)
-    timer = setTimeout(() => void look(), quiet)
-  })
-  watcher.on('error', failed)
-  await once(watcher, 'ready')
-
-  return async () => {
-    isClosed = true
-    clearTimeout(timer)
-    await watcher.close()
+  for (const file of files) watchFile(file, { interval: INTERVAL }, look)
+  return () => {
+    for (const file of files) unwatchFile(file, look)
   }
-}
-
-/** What the files hold, or why they cannot be read: a touch or a swap to the same content is no change. */
-async function contentOf(files: readonly string[]): Promise<string> {
-  const contents = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(reasonOf)))
-  return contents.join('\0')
 }
