@@ -1,6 +1,6 @@
-import { defined } from '../../lib/defined.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { pathGet } from '../../core/json.ts'
 import { type AddCommand, usage } from '../command.ts'
-import { deviceLogin } from '../device-login.ts'
 import { show } from '../terminal.ts'
 
 type LoginOptions = {
@@ -33,14 +33,12 @@ export const addEmail: AddCommand = (program, context) => {
     .option('--token-url <url>', 'of another provider: where tokens are given out')
     .action(async (options: LoginOptions) => {
       const terminal = context.terminal()
+      const { clientId } = options
+      const clientSecret = options.clientSecret || context.environs().env.OAUTH_SECRET
       const urls = urlsOf(options)
-      const { clientId, scope } = options
-      const clientSecret = options.clientSecret || context.environs().env.OAUTH_SECRET || undefined
-      const login = { ...urls, clientId, scope, ...defined({ clientSecret }) }
-      const refreshToken = await deviceLogin(login, ({ url, code, seconds }) => {
-        const minutes = Math.max(1, Math.round(seconds / 60))
-        terminal.err(`Open ${url} and type ${code} (within ${minutes} min). Log in as the mailbox.\n`)
-      })
+      const refreshToken = await deviceLogin({ ...options, ...urls, clientSecret }, (text) =>
+        terminal.err(text),
+      )
       const secretKey = clientSecret ? `client-secret: "\${OAUTH_SECRET}", ` : ''
       show(terminal, { refreshToken, tokenUrl: urls.tokenUrl }, () =>
         [
@@ -58,7 +56,9 @@ export const addEmail: AddCommand = (program, context) => {
     })
 }
 
-function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): { deviceUrl: string; tokenUrl: string } {
+type Urls = { deviceUrl: string; tokenUrl: string }
+
+function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): Urls {
   const base = `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0`
   if (!deviceUrl && !tokenUrl) return { deviceUrl: `${base}/devicecode`, tokenUrl: `${base}/token` }
   if (!deviceUrl || !tokenUrl) throw usage('Give both --device-url and --token-url, or neither.')
@@ -69,4 +69,37 @@ function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): { deviceUrl: str
     if (protocol !== 'https:' && !isLocal) throw usage(`${url} is no https:// address.`)
   }
   return { deviceUrl, tokenUrl }
+}
+
+/**
+ * Logs a person in by the device authorization grant (RFC 8628): `tell` says where to type which code, and the provider
+ * is asked until that is done. Resolves with the refresh token. Throws `login_failed` where the provider refuses, the
+ * person does, or the time is over.
+ */
+async function deviceLogin(
+  login: Urls & { clientId: string; clientSecret: string | undefined; scope: string },
+  tell: (text: string) => void,
+): Promise<string> {
+  const { deviceUrl, tokenUrl, clientId, clientSecret, scope } = login
+  const oauth = await import('openid-client')
+  const endpoints = { device_authorization_endpoint: deviceUrl, token_endpoint: tokenUrl }
+  // A public client has no secret.
+  const secret = clientSecret ? oauth.ClientSecretPost(clientSecret) : oauth.None()
+  const provider = new oauth.Configuration({ issuer: tokenUrl, ...endpoints }, clientId, {}, secret)
+  // `urlsOf` lets only those of this machine through.
+  oauth.allowInsecureRequests(provider)
+  try {
+    const prompt = await oauth.initiateDeviceAuthorization(provider, { scope })
+    const minutes = Math.max(1, Math.round(prompt.expires_in / 60))
+    const { verification_uri, user_code } = prompt
+    tell(`Open ${verification_uri} and type ${user_code} (within ${minutes} min). Log in as the mailbox.\n`)
+    const { refresh_token } = await oauth.pollDeviceAuthorizationGrant(provider, prompt)
+    if (!refresh_token)
+      throw new Error('the provider gave no refresh token; the scope must have offline_access')
+    return refresh_token
+  } catch (cause) {
+    const [words = ''] = String(pathGet(cause, 'error_description') ?? reasonOf(cause)).split(/\r?\n/)
+    const code = pathGet(cause, 'error')
+    throw new TriviumError('login_failed', { reason: code ? `${code}: ${words}` : words }, { cause })
+  }
 }
