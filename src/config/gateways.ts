@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import type { TransportKind } from '../core/transport.ts'
-import { hint, quote } from '../lib/nearest.ts'
+import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 import type { RoutedSkill } from './skill-routes.ts'
 
@@ -61,11 +61,9 @@ export function checkAnswers(
     const answers = isJsonObject(options) && isJsonObject(options.answers) ? options.answers : {}
     for (const [asked, wanted] of Object.entries(answers)) {
       const skill = skills.find((each) => each.name === wanted)
-      if (skill && !skill.metadata?.approval) continue
-      const message = skill
-        ? `skill ${quote(skill.name)} waits for an approval, and whoever is answered here waits for seconds only`
-        : `there is no skill ${quote(String(wanted))}${hint(String(wanted), names)}`
-      checker.report(['gateways', name, 'answers', asked], 'value', message)
+      const waits = `skill ${quote(String(wanted))} waits for an approval; who asks here waits for seconds only`
+      const wrong = skill ? skill.metadata?.approval && waits : noSuch('skill', String(wanted), names)
+      if (wrong) checker.report(['gateways', name, 'answers', asked], 'value', wrong)
     }
   }
 }
@@ -90,8 +88,8 @@ function parseGateway(
   const { transport, open } = head
   const kind = Object.hasOwn(transports, transport) ? transports[transport] : undefined
   if (!kind) {
-    const message = `unknown transport ${quote(transport)}${hint(transport, Object.keys(transports))}`
-    checker.report([...path, 'transport'], 'value', message)
+    const wrong = noSuch('transport', transport, Object.keys(transports))
+    checker.report([...path, 'transport'], 'value', wrong)
     return undefined
   }
   const missing = new Set(checker.missing(path).map((variable) => variable.name))

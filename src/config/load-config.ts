@@ -4,7 +4,7 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { compileMember, partsOf } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
-import { hint, quote } from '../lib/nearest.ts'
+import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
 import { checkAnswers, parseGateways, type TransportSchemas } from './gateways.ts'
@@ -92,8 +92,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const gateways = parseGateways(sections.gateways, transports, checker)
   const names = gateways.map((gateway) => gateway.name)
   for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
-    const path = ['daemon', 'retention', 'gateways', name]
-    checker.report(path, 'key', `there is no gateway ${quote(name)}${hint(name, names)}`)
+    checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
   }
   if (skills) checkAnswers(gateways, skills, checker)
   const world = { gateways, transports: Object.keys(transports), ...defined({ skills }) }
@@ -141,21 +140,17 @@ function checkMembers(
 ): void {
   for (const [role, { members }] of Object.entries(roles)) {
     for (const [index, member] of members.entries()) {
-      const wrong = whyNoMember(member, gateways)
-      if (wrong) checker.report(['access', 'roles', role, 'members', index], 'value', wrong)
+      const report = (wrong: string) =>
+        checker.report(['access', 'roles', role, 'members', index], 'value', wrong)
+      try {
+        compileMember(member, [...gateways, '*'])
+        const { gateway } = partsOf(member)
+        if (!['', '*', ...gateways].includes(gateway)) report(noSuch('gateway', gateway, gateways))
+      } catch (error) {
+        report(reasonOf(error))
+      }
     }
   }
-}
-
-function whyNoMember(member: string, gateways: readonly string[]): string | undefined {
-  try {
-    compileMember(member, [...gateways, '*'])
-  } catch (error) {
-    return reasonOf(error)
-  }
-  const { gateway } = partsOf(member)
-  if (['', '*', ...gateways].includes(gateway)) return undefined
-  return `there is no gateway ${quote(gateway)}${hint(gateway, gateways)}`
 }
 
 function sizeOf(section: unknown): number {

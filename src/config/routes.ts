@@ -1,6 +1,6 @@
 import { compilePattern } from '../core/pattern.ts'
 import { type Route, routeSchema } from '../core/route.ts'
-import { hint, quote } from '../lib/nearest.ts'
+import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 import type { GatewayConfig } from './gateways.ts'
 import { type RoutedSkill, withSkillRoutes } from './skill-routes.ts'
@@ -59,8 +59,7 @@ function checkGateways({ match }: Route, path: Path, world: RouteWorld, checker:
   for (const key of ['gateway', 'transport'] as const) {
     for (const [at, wanted] of Array.isArray(match[key]) ? match[key].entries() : []) {
       if (names[key].some((name) => compilePattern(wanted).test(name))) continue
-      const message = `there is no ${key} ${quote(wanted)}${hint(wanted, names[key])}`
-      checker.report([...path, 'match', key, at], 'value', message)
+      checker.report([...path, 'match', key, at], 'value', noSuch(key, wanted, names[key]))
     }
   }
   if (match.gateway === undefined) return
@@ -89,7 +88,7 @@ function checkSkill(
   const skill = skills.find((each) => each.name === name)
   if (!skill) {
     const names = skills.map((each) => each.name)
-    checker.report([...path, 'skill'], 'value', `there is no skill ${quote(name)}${hint(name, names)}`)
+    checker.report([...path, 'skill'], 'value', noSuch('skill', name, names))
     return
   }
   if (!args || !skill.args) return

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProgramToken } from '../core/call.ts'
-import { hint, quote } from '../lib/nearest.ts'
+import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 import type { RoutedSkill } from './skill-routes.ts'
 
@@ -27,21 +27,21 @@ export function parseTokens(
   checker: Checker,
 ): readonly ProgramToken[] {
   const tokens = checker.section(tokensSchema, raw ?? [], ['tokens']) ?? []
+  const gateways = [...world.gateways, '*']
   const skills = world.skills?.map(({ name }) => name)
   for (const [at, { name, token, ...rights }] of tokens.entries()) {
-    const report = (key: string, message: string, index?: number) =>
-      checker.report(['tokens', at, key, ...(index === undefined ? [] : [index])], 'value', message)
+    const report = (key: string, message: string, ...index: number[]) =>
+      checker.report(['tokens', at, key, ...index], 'value', message)
     const others = tokens.slice(0, at)
     if (others.some((other) => other.name === name)) report('name', `there are two tokens ${quote(name)}`)
     const known = [world.control, ...others.map((other) => other.token)]
     if (known.includes(token)) report('token', 'it is another token too; each must be a secret of its own')
     for (const [index, gateway] of rights.gateways.entries()) {
-      if (gateway === '*' || world.gateways.includes(gateway)) continue
-      report('gateways', `there is no gateway ${quote(gateway)}${hint(gateway, world.gateways)}`, index)
+      if (!gateways.includes(gateway)) report('gateways', noSuch('gateway', gateway, world.gateways), index)
     }
     for (const [index, skill] of rights.skills.entries()) {
       if (!skills || skills.includes(skill) || /[*?[{/]/.test(skill)) continue
-      report('skills', `there is no skill ${quote(skill)}${hint(skill, skills)}`, index)
+      report('skills', noSuch('skill', skill, skills), index)
     }
   }
   return tokens

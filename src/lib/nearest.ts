@@ -19,3 +19,8 @@ export function hint(name: string, known: readonly string[]): string {
 export function quote(name: string): string {
   return `"${name.length > 60 ? `${name.slice(0, 59)}…` : name}"`
 }
+
+/** Says that nothing of a kind has that name, and which one was meant. */
+export function noSuch(kind: string, name: string, known: readonly string[]): string {
+  return `there is no ${kind} ${quote(name)}${hint(name, known)}`
+}
