@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
@@ -27,34 +26,24 @@ export type YamlFile = {
   lineOf(path: Path): number
 }
 
-/** Larger files are refused. */
-export const MAX_FILE = 256 * 1024
-const MAX_EXCERPT = 100
-const MAX_PROBLEMS = 20
-
+/** Where what the parser says is no help. */
 const MESSAGES: Record<string, string> = {
-  TAB_AS_INDENT: 'tabs are not allowed as indentation; use spaces',
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot start in the middle of a line; is a ": " in an unquoted text?',
   MULTIPLE_DOCS: 'a second document; the file must hold only one',
-  RESOURCE_EXHAUSTION: 'the file is nested too deep',
 }
 
 /** Reads YAML 1.2 (with `<<` merges). What is wrong with the file are problems, all at once, not throws. */
 export async function readYaml(path: string, cwd: string): Promise<{ yaml?: YamlFile; problems: Problem[] }> {
   const file = relative(cwd, path) || path
-  const bytes = await readFile(path).catch((error) =>
-    isMissing(error)
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
+  } catch (error) {
+    const message = isMissing(error)
       ? 'there is no such file; `trivium init` writes one, TRIVIUM_CONFIG names another'
-      : `cannot be read: ${reasonOf(error)}`,
-  )
-  if (typeof bytes === 'string') return { problems: [{ severity: 'error', file, message: bytes }] }
-  const refused =
-    bytes.length > MAX_FILE
-      ? `is ${bytes.length} bytes long; the limit is ${MAX_FILE}`
-      : !isUtf8(bytes) && 'the file is not UTF-8; save it as UTF-8 text'
-  if (refused) return { problems: [{ severity: 'error', file, message: refused }] }
-
-  const text = bytes.toString()
+      : `cannot be read: ${reasonOf(error)}`
+    return { problems: [{ severity: 'error', file, message }] }
+  }
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, merge: true, prettyErrors: false, logLevel: 'error' })
   const problemAt = (offset: number, message: string, severity: Problem['severity'] = 'error'): Problem => {
@@ -85,13 +74,12 @@ export async function readYaml(path: string, cwd: string): Promise<{ yaml?: Yaml
 
 /** The problems as people read them: place and message first, the source line under it. */
 export function formatProblems(problems: readonly Problem[]): string {
-  const shown = problems.slice(0, MAX_PROBLEMS).map(({ file, line, column, message, excerpt, severity }) => {
+  const texts = problems.map(({ file, line, column, message, excerpt, severity }) => {
     const place = line === undefined ? file : `${file}:${line}:${column}`
     const kind = severity === 'warning' ? 'warning: ' : ''
     return `${place}  ${kind}${message}${excerpt === undefined ? '' : `\n${excerpt}`}`
   })
-  const more = problems.length - shown.length
-  return [...shown, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n')
+  return texts.join('\n')
 }
 
 /** Where a path stands in the text, aliases followed. What a merge brought stands where the merge does. */
@@ -115,12 +103,10 @@ function startOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0
 }
 
-/** The line and a caret; of a long line only what is around the place. */
+/** The line, and a caret under the place. */
 function excerpt(text: string, offset: number, line: number, column: number): string {
-  const whole = text.slice(offset - (column - 1)).split(/\r?\n/, 1)[0] ?? ''
-  const from = column > MAX_EXCERPT - 20 ? column - 40 : 0
-  const shown = whole.slice(from, from + MAX_EXCERPT)
-  const indent = shown.slice(0, column - 1 - from).replaceAll(/[^\t]/g, ' ')
+  const shown = text.slice(offset - (column - 1)).split(/\r?\n/, 1)[0] ?? ''
+  const indent = shown.slice(0, column - 1).replaceAll(/[^\t]/g, ' ')
   const number = String(line)
   return `  ${number} | ${shown}\n  ${' '.repeat(number.length)} | ${indent}^`
 }

@@ -5,16 +5,6 @@ import type { Path } from './yaml-file.ts'
 /** What is wrong at a path: at its key or at its value. */
 export type Finding = { path: Path; what: 'key' | 'value'; message: string }
 
-const EXPECTED: Record<string, string> = {
-  object: 'a mapping',
-  record: 'a mapping',
-  array: 'a list',
-  string: 'text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-}
-
 /**
  * Parses a value; what is wrong is said in plain words, with the nearest right name. No message shows a value: it may
  * be a secret that the environment filled in. `alsoKnown`: keys that may stand beside those of the schema.
@@ -28,7 +18,8 @@ export function check<T>(schema: z.ZodType<T>, value: unknown, alsoKnown: readon
 export function findingsOf(issues: readonly z.core.$ZodIssue[], base: Path = []): Finding[] {
   return issues.flatMap((issue): Finding[] => {
     const path = [...base, ...issue.path]
-    const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1)
+    const told = issue.message.replace(/^Invalid \w+: /, '')
+    const message = told.charAt(0).toLowerCase() + told.slice(1)
     if (issue.code === 'unrecognized_keys') {
       const messages = message.split('\n')
       return issue.keys.map((key, at) => ({
@@ -66,7 +57,6 @@ function explain(issue: z.core.$ZodRawIssue, alsoKnown: readonly string[]): stri
   if (input === undefined && path.length > 0) {
     return `missing key ${quote(String(path.at(-1)))}${options.length > 1 ? ` (one of ${options.join(', ')})` : ''}`
   }
-  if (issue.code === 'invalid_type') return `expected ${EXPECTED[issue.expected] ?? issue.expected}`
   if (options.length === 0) return undefined
   const given = issue.code === 'invalid_union' ? Object(input)[String(issue.discriminator)] : input
   const near = typeof given === 'string' ? nearest(given, options) : undefined

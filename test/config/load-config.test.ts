@@ -116,7 +116,7 @@ describe('variables', () => {
     assert.partialDeepStrictEqual(config?.gateways[0]?.options, { 'max-body': 5, replies: true })
     assert.deepEqual(config?.gateways[1]?.options, { path: '/x', port: 25 })
     const { problems } = await read(t, text, { env: { SIZE: '5', YES: 'true', PORT: 'http' } })
-    assert.deepEqual(told(problems), ['3:46 expected a number'])
+    assert.deepEqual(told(problems), ['3:46 expected number, received string'])
   })
 
   test('and texts under secret keys are kept out of logs, longest first', async (t) => {
