@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os'
+import { stringify } from 'yaml'
 import type { NewWorkbenchTask, WorkbenchTask, WorkbenchUpdate } from '../../core/assistant-services.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Actor } from '../../state/documents/spec.ts'
@@ -110,20 +111,8 @@ function taskOf(title: string, { acceptance, review, reviewer }: AddOptions): Ne
 
 /** The workbench for people: the state, then the tasks that are not done. */
 function workbenchText({ state, board }: Awaited<ReturnType<Workbench['get']>>): string {
-  const { active_task_id, next_action, touched_files, assumptions, risks, last_human_touch } = state.document
-  const { tasks } = board.document
-  const open = tasks.filter(({ status }) => status !== 'done')
-  return [
-    `active task   ${active_task_id ?? '-'}`,
-    `next action   ${next_action || '-'}`,
-    ...list('touched files', touched_files),
-    ...list('assumptions', assumptions),
-    ...list('risks', risks),
-    ...(last_human_touch === null ? [] : [`human touch   ${last_human_touch}`]),
-    '',
-    `Tasks: ${open.length} open, ${tasks.length - open.length} done`,
-    ...open.map((task) => `  ${taskLine(task)}`),
-  ].join('\n')
+  const open = board.document.tasks.filter(({ status }) => status !== 'done')
+  return stringify({ ...state.document, tasks: open.map(taskLine) }).trimEnd()
 }
 
 /** One task in a line. */
@@ -132,8 +121,4 @@ function taskLine(task: WorkbenchTask): string {
   const about = task.kind === 'review' ? `review of ${task.target}` : 'build'
   const by = owner === undefined ? '' : ` by ${owner}`
   return `${id}  ${status}${by}  ${title} (${about})${result === undefined ? '' : `: ${result}`}`
-}
-
-function list(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  - ${line}`)]
 }
