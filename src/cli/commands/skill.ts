@@ -2,9 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type Json, pathGet } from '../../core/json.ts'
-import { SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
-import { builtInSkills } from '../../skills/built-in/index.ts'
-import { discoverSkills } from '../../skills/discover.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
@@ -43,9 +40,7 @@ export const addSkill: AddCommand = (program, context) => {
     .option('--markdown', 'a prompt for a model (SKILL.md) instead of code')
     .action(async (name: string, options: { markdown?: boolean }) => {
       const made = await newSkill(context.environs(), name, options.markdown ? 'markdown' : 'code')
-      const instead =
-        made.replaces === undefined ? '' : `\nIt takes the place of the ${name} in ${made.replaces}.`
-      show(context.terminal(), made, () => `Made ${made.path}. A daemon that runs has it already.${instead}`)
+      show(context.terminal(), made, () => `Made ${made.path}. A daemon that runs has it already.`)
     })
 
   command
@@ -67,33 +62,27 @@ function listed(skills: Json, broken: unknown): string {
   return faults.length === 0 ? list : `${list}\n\n${table(['broken', 'path', 'why'], faults)}`
 }
 
-/** `replaces`: the file of the skill of that name, in a later folder or built in, that no longer answers. */
-type NewSkill = { path: string; replaces?: string }
-
-/**
- * Makes a skill's folder in the first skills folder of the configuration. Throws `usage` where that holds a skill of the
- * name, of whichever kind, or the name is bad.
- */
-async function newSkill(environs: Environs, name: string, kind: 'code' | 'markdown'): Promise<NewSkill> {
+/** Makes a skill's folder in the first skills folder of the configuration. Throws `usage` where it is there already. */
+async function newSkill(
+  environs: Environs,
+  name: string,
+  kind: 'code' | 'markdown',
+): Promise<{ path: string }> {
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) {
     throw usage(`A skill's name has lower-case letters, digits and dashes: not ${name}.`)
   }
   const { folders } = (await loadFor(environs)()).skills
   const parent = folders[0] ?? resolve(environs.cwd, 'skills')
-  const existing = (await discoverSkills([parent, ...folders, SHIPPED_SKILLS])).get(name)
-  if (existing?.folder === parent) {
-    throw usage(`There is a skill ${name} already: ${existing.path}`)
-  }
   const [file, content] = kind === 'code' ? ['index.ts', codeSkill(name)] : ['SKILL.md', markdownSkill(name)]
   const path = join(parent, name, file)
   try {
-    await mkdir(join(parent, name), { recursive: true })
-    await writeFile(path, content, { flag: 'wx' })
+    await mkdir(parent, { recursive: true })
+    await mkdir(join(parent, name))
+    await writeFile(path, content)
   } catch (cause) {
     throw usage(`${path} cannot be made: ${reasonOf(cause)}`, cause)
   }
-  const replaces = existing?.path ?? (builtInSkills.some((one) => one.name === name) && 'Trivium itself')
-  return { path, ...(replaces ? { replaces } : {}) }
+  return { path }
 }
 
 function codeSkill(name: string): string {
