@@ -183,13 +183,9 @@ const OPERATOR: Bearer = { roles: ['operator'] }
 
 /** Reads the bearer of a request; undefined where its token is none that is valid now. */
 function createBearerCheck({ token, tokens }: Pick<ControlDeps, 'token' | 'tokens'>): BearerOf {
-  let known: readonly ProgramToken[] = []
-  let indexOf = createSecretCheck([token])
   return (request) => {
-    if (tokens() !== known) {
-      known = tokens()
-      indexOf = createSecretCheck([token, ...known.map((each) => each.token)])
-    }
+    const known = tokens()
+    const indexOf = createSecretCheck([token, ...known.map((each) => each.token)])
     const [scheme, given = ''] = (request.get('authorization') ?? '').split(' ')
     const index = scheme?.toLowerCase() === 'bearer' ? indexOf(given) : -1
     if (index === 0) return OPERATOR
