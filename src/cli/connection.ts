@@ -126,12 +126,11 @@ async function local(environs: Environs): Promise<Connection> {
     headers: {},
   } as const
   return {
+    ...operator,
     running: false,
     invoke: async (name, args) => toJson(await operator.invoke(name, args, by)),
     skills: async () => operator.skills(),
     describe: async (name) => operator.describe(name),
-    status: operator.status,
-    doctor: operator.doctor,
     async submit(submission) {
       // Only a message that wants its answer needs the roads: looking must start no skill and send nothing.
       await daemon.start()
@@ -142,7 +141,6 @@ async function local(environs: Environs): Promise<Connection> {
       await daemon.reload()
       return operator.explain(messageId)
     },
-    reload: operator.reload,
     async close() {
       ended.abort()
       await daemon.stop()

@@ -78,7 +78,9 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
       await invokeByName(name, argv.toSpliced(at, 1), context)
       return code
     }
-    for (const load of loadersFor(name, argv.slice(0, at < 0 ? undefined : at))) {
+    // Flags before a command may ask for the help of all.
+    const named = name !== undefined && at === 0 ? COMMANDS[name] : undefined
+    for (const load of named ? [named] : Object.values(COMMANDS)) {
       const addCommand = await load()
       addCommand(program, context)
     }
@@ -88,13 +90,6 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
   } catch (error) {
     return report(error, terminal)
   }
-}
-
-/** The named command alone; for the help all, and for the version none. */
-function loadersFor(name: string | undefined, before: readonly string[]): (() => Promise<AddCommand>)[] {
-  if (before[0] === '--version' || before[0] === '-V') return []
-  const named = name === undefined ? undefined : COMMANDS[name]
-  return named && !before.includes('--help') && !before.includes('-h') ? [named] : Object.values(COMMANDS)
 }
 
 /** Global flags are understood after the command as well as before it. */

@@ -23,26 +23,18 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .description('one, with its message and every error')
     .argument('<id>')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('dead-letter-show', { id })))
-  command
-    .command('retry')
-    .description('put them back at the end of their lanes, with fresh attempts')
-    .argument('<id...>')
-    .action((ids: string[]) =>
-      ask(context, each('dead-letter-retry', ids), () => `${ids.length} back in their lanes.`),
-    )
-  command
-    .command('drop')
-    .description('remove them for good')
-    .argument('<id...>')
-    .action((ids: string[]) => ask(context, each('dead-letter-drop', ids), () => `${ids.length} dropped.`))
-}
-
-function each(skill: string, ids: readonly string[]) {
-  return async (daemon: Connection): Promise<Json> => {
-    const results: Json[] = []
-    for (const id of ids) results.push(await daemon.invoke(skill, { id }))
-    return results
-  }
+  const each = (verb: string, description: string, done: string) =>
+    command
+      .command(verb)
+      .description(description)
+      .argument('<id...>')
+      .action((ids: string[]) => {
+        const one = (daemon: Connection) => (id: string) => daemon.invoke(`dead-letter-${verb}`, { id })
+        const all = async (daemon: Connection) => Array.fromAsync(ids, one(daemon))
+        return ask(context, all, () => `${ids.length} ${done}.`)
+      })
+  each('retry', 'put them back at the end of their lanes, with fresh attempts', 'back in their lanes')
+  each('drop', 'remove them for good', 'dropped')
 }
 
 function listed(result: Json): string {
