@@ -45,7 +45,10 @@ describe('trivium email login', () => {
     const { code: exit, out, err } = await login({ OAUTH_SECRET: 's-1' })
     assert.equal(exit, 0, err)
     // What the provider writes does not steer the terminal.
-    assert.match(err, /Open https:\/\/provider\.example\/device and type ABCD-\[2JEFGH \(within 15 min\)/)
+    assert.match(
+      err,
+      /Open https:\/\/provider\.example\/device and type ABCD-\\u001b\[2JEFGH \(within 15 min\)/,
+    )
     assert.match(out, /^OAUTH_CLIENT=app-1\nOAUTH_REFRESH=r-of-anna\nOAUTH_SECRET=s-1$/m)
     assert.match(out, new RegExp(`client-secret: "\\$\\{OAUTH_SECRET\\}".* token-url: "${base}/token"`))
     assert.match(asked[0]?.form.scope ?? '', /^offline_access .*IMAP\.AccessAsUser\.All .*SMTP\.Send$/)
