@@ -1,24 +1,26 @@
 import { setMaxListeners } from 'node:events'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { formatDuration } from '../core/units.ts'
 
 /**
  * Runs `work` with a signal that aborts when `parent` aborts or after `timeout` ms, and rejects at that
- * moment even where the work ignores its signal. Rejects with the reason of the abort: `timedOut()`, or
+ * moment even where the work ignores its signal. Rejects with the reason of the abort: `skill_timeout`, or
  * what the parent was aborted with. `live` holds the controller while it runs, for whoever closes.
  */
 export async function runBounded<T>(
-  bounds: { parent?: AbortSignal; timeout?: number; timedOut?: () => Error; live?: Set<AbortController> },
+  bounds: { skill: string; parent?: AbortSignal; timeout?: number; live?: Set<AbortController> },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { parent, timeout, live } = bounds
+  const { skill: name, parent, timeout, live } = bounds
   if (parent?.aborted) throw abortError(parent)
   const controller = new AbortController()
   const { signal } = controller
   setMaxListeners(0, signal)
   const followParent = () => controller.abort(parent?.reason)
   parent?.addEventListener('abort', followParent, { once: true })
-  const timer =
-    timeout === undefined ? undefined : setTimeout(() => controller.abort(bounds.timedOut?.()), timeout)
+  const end = (ms: number) =>
+    controller.abort(new TriviumError('skill_timeout', { name, timeout: formatDuration(ms) }))
+  const timer = timeout === undefined ? undefined : setTimeout(end, timeout, timeout)
   live?.add(controller)
   try {
     return await rejectOnAbort(work(signal), signal)

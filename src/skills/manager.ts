@@ -118,9 +118,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
       const { signal: parent, timeout } = invokeOptions
       const { rootId = `${invokeOptions.caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
-      const timedOut = () => new TriviumError('skill_timeout', { name, timeout: `${timeout} ms` })
       try {
-        const result = await runBounded({ ...defined({ parent, timeout }), timedOut, live }, (signal) =>
+        const result = await runBounded({ skill: name, ...defined({ parent, timeout }), live }, (signal) =>
           run(
             createRootCall(name, { ...invokeOptions, rootId }, signal),
             args,

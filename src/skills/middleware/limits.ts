@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { defineMiddleware } from '../../core/skill.ts'
-import { formatDuration, timerDuration } from '../../core/units.ts'
+import { timerDuration } from '../../core/units.ts'
 import { runBounded } from '../bounded.ts'
 import { createNameMatcher, skillRunLater } from '../names.ts'
 import { parseSettings } from '../onion.ts'
@@ -13,12 +13,10 @@ export const timeoutMiddleware = defineMiddleware({
   description: 'Ends the skill after a time',
   setup(settings, skill) {
     const timeout = parseSettings(timerDuration, settings)
-    const timedOut = () =>
-      new TriviumError('skill_timeout', { name: skill.name, timeout: formatDuration(timeout) })
     return async (ctx, next) => {
       const outer = ctx.signal
       try {
-        return await runBounded({ parent: outer, timeout, timedOut }, (signal) => {
+        return await runBounded({ skill: skill.name, parent: outer, timeout }, (signal) => {
           ctx.signal = signal
           return next()
         })

@@ -2,7 +2,8 @@ import type { LanguageModel, ModelMessage, ToolSet } from 'ai'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import { formatDuration, timerDuration } from '../../core/units.ts'
+import { timerDuration } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
 
 const full = z.strictObject({
@@ -57,10 +58,8 @@ export type ModelOutcome = {
  * (nothing to retry), or what `stop` was given.
  */
 export async function runModel(run: ModelRun): Promise<ModelOutcome> {
-  const { settings, skill } = run
-  const { timeout } = settings
-  const timedOut = () => new TriviumError('skill_timeout', { name: skill, timeout: formatDuration(timeout) })
-  return runBounded({ parent: run.signal, timeout, timedOut }, async (signal) => {
+  const { skill, signal: parent } = run
+  return runBounded({ skill, parent, timeout: run.settings.timeout }, async (signal) => {
     const controller = new AbortController()
     let stopped: Error | undefined
     const stop = (error: Error) => {
@@ -80,7 +79,6 @@ async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promi
   const { settings, skill, log } = run
   const maxSteps = settings['max-steps']
   const maxTokens = settings['max-tokens']
-  const maxOutputTokens = settings['max-output-tokens']
   const result = streamText({
     model: run.model,
     instructions: run.instructions,
@@ -89,8 +87,7 @@ async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promi
     stopWhen: [isStepCount(maxSteps), ({ steps }) => tokensOf(steps) >= maxTokens],
     maxRetries: settings.retries,
     abortSignal: signal,
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
+    ...defined({ maxOutputTokens: settings['max-output-tokens'], temperature: settings.temperature }),
     // Errors arrive as parts of the stream; without this the SDK prints them.
     onError() {},
   })
@@ -102,7 +99,12 @@ async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promi
       log.warn({ tool: part.toolName, reason: reasonOf(part.error) }, 'a tool call of a model failed')
     }
   }
-  const [text, steps, messages] = await Promise.all([result.text, result.steps, result.responseMessages])
+  const [text, steps, messages, { inputTokens = 0, outputTokens = 0 }] = await Promise.all([
+    result.text,
+    result.steps,
+    result.responseMessages,
+    result.usage,
+  ])
   const wantsMore = steps.at(-1)?.finishReason === 'tool-calls'
   if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
   if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
@@ -110,19 +112,15 @@ async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promi
     text,
     trace: [{ role: 'user', content: run.input }, ...messages],
     steps: steps.length,
-    inputTokens: sum(steps, ({ usage }) => usage.inputTokens),
-    outputTokens: sum(steps, ({ usage }) => usage.outputTokens),
+    inputTokens,
+    outputTokens,
   }
 }
 
 type Step = { usage: { inputTokens: number | undefined; outputTokens: number | undefined } }
 
 function tokensOf(steps: readonly Step[]): number {
-  return sum(steps, ({ usage }) => (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0))
-}
-
-function sum(steps: readonly Step[], of: (step: Step) => number | undefined): number {
-  return steps.reduce((total, step) => total + (of(step) ?? 0), 0)
+  return steps.reduce((total, { usage }) => total + (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0), 0)
 }
 
 function limit(name: string, what: string): TriviumError {
