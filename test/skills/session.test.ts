@@ -136,7 +136,7 @@ describe('session settings', () => {
     })
     const { manager } = await startRuntime(t, { manager: { folders: [folder] } })
     const reasons = manager.errors().map(({ reason }) => reason)
-    assert.match(reasons[0] ?? '', /metadata\.session: .*\$everything/)
+    assert.match(reasons[0] ?? '', /metadata\.session: .*capture\[0\]/)
     assert.match(reasons[1] ?? '', /metadata\.session: .*kee/)
   })
 })

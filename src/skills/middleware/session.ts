@@ -57,10 +57,14 @@ function sessionKey(ctx: SkillContext, path: string): string | undefined {
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
 }
 
+const captured = z
+  .string()
+  .regex(/^([^$]|\$(all|args|result|agent)$)/, 'use $all, $args, $result, $agent, or a path into ctx')
+
 const full = z.strictObject({
   /** Dotted path into ctx to what names the session. */
   key: z.string().min(1),
-  capture: z.array(z.string().min(1)).min(1).default(['$all']),
+  capture: z.array(captured).min(1).default(['$all']),
   maxEntries: z.number().int().min(1).max(10_000).default(50),
   store: z.enum(['memory', 'file', 'shared']).default('memory'),
   /** A session is forgotten that long after its last entry. */
@@ -69,15 +73,8 @@ const full = z.strictObject({
   name: z.string().min(1).optional(),
 })
 
-/** `session: args.sessionId`, or the full form. */
-const sessionSettings = z
-  // No union: its errors do not say which setting is wrong.
-  .preprocess((settings) => (typeof settings === 'string' ? { key: settings } : settings), full)
-  .superRefine(({ capture }, context) => {
-    for (const entry of capture) {
-      if (!entry.startsWith('$') || SENTINELS.includes(entry)) continue
-      context.addIssue({ code: 'custom', message: `capture knows ${SENTINELS.join(', ')}; not ${entry}` })
-    }
-  })
-
-const SENTINELS = ['$all', '$args', '$result', '$agent']
+/** `session: args.sessionId`, or the full form; no union: its errors do not say which setting is wrong. */
+const sessionSettings = z.preprocess(
+  (settings) => (typeof settings === 'string' ? { key: settings } : settings),
+  full,
+)
