@@ -26,7 +26,7 @@ export function createBackend(entries: Entries, now: () => number): StateBackend
       const entry = live(await entries.get(key))
       return entry && { value: entry.value, version: entry.version }
     },
-    async set(key, value, { ttl, ifVersion }) {
+    async set(key, value, { ttl, ifVersion } = {}) {
       let version: number | undefined
       await entries.change(key, (current) => {
         const before = live(current)?.version ?? 0

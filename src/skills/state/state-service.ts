@@ -1,16 +1,10 @@
-import type { Json } from '../../core/json.ts'
 import type { StateService, StateStoreName } from '../../core/services.ts'
+import type { KeyValues } from '../../core/store.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 
 /** Where keys and values live. Versions count from 1 for a key that was absent. Expired keys are absent. */
-export type StateBackend = {
-  get(key: string): Promise<{ value: Json; version: number } | undefined>
-  /** As `KeyValues.set`: the new version, or undefined where `ifVersion` does not hold. */
-  set(key: string, value: Json, options: { ttl?: number; ifVersion?: number }): Promise<number | undefined>
-  delete(key: string): Promise<boolean>
-  /** Sorted. */
-  list(prefix: string, limit: number): Promise<string[]>
+export type StateBackend = KeyValues & {
   /** A hint that the key may have changed. */
   onChange(key: string, listener: () => void): () => void
   /** Removes what has expired. */
