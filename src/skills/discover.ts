@@ -1,42 +1,32 @@
 import { readdir } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 
 /** A skill's folder: which file to load it from, and in which skills folder it was found. */
 export type FoundSkill = {
   name: string
   kind: 'code' | 'markdown'
   path: string
-  folder: string
 }
 
-const CODE_FILES = ['index.ts', 'index.js', 'index.mjs']
-const MARKDOWN_FILE = 'SKILL.md'
+/** What makes a folder a skill; the first that is there counts. */
+const FILES = { 'index.ts': 'code', 'index.js': 'code', 'index.mjs': 'code', 'SKILL.md': 'markdown' } as const
 const MODULE = /\.(ts|js|mjs)$/
 
 /**
- * Looks for `<folder>/<name>/index.ts` (or built JavaScript) and `<folder>/<name>/SKILL.md`. A name that
- * is in several folders is taken from the first. Code wins where a folder has both. A folder that is
- * not there holds nothing.
+ * Looks for `<folder>/<name>/index.ts` (or built JavaScript) and `<folder>/<name>/SKILL.md`; code wins where there are both.
+ * In the order of the folders: of a name that is in several the first is meant. A folder that is not there holds nothing.
  */
-export async function discoverSkills(folders: readonly string[]): Promise<Map<string, FoundSkill>> {
-  const found = new Map<string, FoundSkill>()
-  for (const folder of folders) {
-    for (const name of await entriesOf(folder)) {
-      if (found.has(name)) continue
-      const skill = await findSkill(folder, name)
-      if (skill) found.set(name, skill)
-    }
-  }
-  return found
+export async function discoverSkills(folders: readonly string[]): Promise<FoundSkill[]> {
+  const found = folders.map(async (folder) => {
+    return Promise.all((await entriesOf(folder)).map((name) => findSkill(folder, name)))
+  })
+  return (await Promise.all(found)).flat().filter((skill) => skill !== undefined)
 }
 
-/** Looks for one skill by name. */
 async function findSkill(folder: string, name: string): Promise<FoundSkill | undefined> {
   const files = await entriesOf(join(folder, name))
-  const code = CODE_FILES.find((file) => files.includes(file))
-  if (code) return { name, kind: 'code', path: join(folder, name, code), folder }
-  if (!files.includes(MARKDOWN_FILE)) return undefined
-  return { name, kind: 'markdown', path: join(folder, name, MARKDOWN_FILE), folder }
+  const [file, kind] = Object.entries(FILES).find(([one]) => files.includes(one)) ?? []
+  return file && kind ? { name, kind, path: join(folder, name, file) } : undefined
 }
 
 /** The modules in `<folder>/middleware/`, with the name each file gives its middleware. */
@@ -51,16 +41,6 @@ export async function discoverMiddleware(
     }
   }
   return found
-}
-
-/** The name of the skill that a changed file belongs to, or undefined where it belongs to none. */
-export function skillOfFile(folders: readonly string[], path: string): string | undefined {
-  let at = path
-  while (dirname(at) !== at) {
-    if (folders.includes(dirname(at))) return basename(at)
-    at = dirname(at)
-  }
-  return undefined
 }
 
 async function entriesOf(folder: string): Promise<string[]> {

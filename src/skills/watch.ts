@@ -1,6 +1,5 @@
-import { relative } from 'node:path'
+import { relative, sep } from 'node:path'
 import type { Log } from '../core/log.ts'
-import { skillOfFile } from './discover.ts'
 
 /** Within a skills folder: the folder itself may well be `.agents/skills`, or a package's. */
 const HIDDEN = /(^|[/\\])(\.|node_modules)/
@@ -16,18 +15,20 @@ export async function watchSkills(
   log: Log,
 ): Promise<() => Promise<void>> {
   const { watch: watchFiles } = await import('chokidar')
+  /** The path within the nearest of the folders. */
+  const within = (path: string) => {
+    const inside = folders.map((folder) => relative(folder, path)).filter((one) => !one.startsWith('..'))
+    return inside.sort((a, b) => a.length - b.length)[0] ?? ''
+  }
   const pending = new Map<string | undefined, NodeJS.Timeout>()
   const watcher = watchFiles([...folders], {
     ignoreInitial: true,
-    ignored: (path) => {
-      const inside = folders.map((folder) => relative(folder, path)).filter((one) => !one.startsWith('..'))
-      return inside.some((one) => HIDDEN.test(one))
-    },
+    ignored: (path) => HIDDEN.test(within(path)),
   })
 
   watcher.on('all', (_event, path) => {
-    const name = skillOfFile(folders, path)
-    const scope = name === 'middleware' || name === 'skills.json' ? undefined : name
+    const [name = ''] = within(path).split(sep)
+    const scope = ['', 'middleware', 'skills.json'].includes(name) ? undefined : name
     clearTimeout(pending.get(scope))
     const run = () => {
       pending.delete(scope)
