@@ -2,8 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
-import { hint, nearest } from '../lib/nearest.ts'
-import { isCallbackName } from './callbacks/callback-service.ts'
+import { nearest } from '../lib/nearest.ts'
 import { discoverMiddleware, discoverSkills, type FoundSkill } from './discover.ts'
 import { createFreshImporter } from './import-fresh.ts'
 import { loadCodeSkill, loadMiddleware } from './load-code.ts'
@@ -61,34 +60,16 @@ export function createRegistry(options: RegistryOptions) {
     }
   }
 
-  /** Which load of a skill is the newest: one that began earlier and ended later must not win. */
-  const newest = new Map<string, symbol>()
-
   const register = async (source: SkillSource) => {
     const { name, path = 'Trivium' } = source
-    const load = Symbol(name)
-    newest.set(name, load)
-    const isNewest = () => newest.get(name) === load
     try {
       const onion = createOnion(await source.load(), middleware)
-      if (!isNewest()) return
       skills.set(name, { onion, source })
       warnOfSlips(onion.skill)
       failures.delete(name)
       log.debug({ skill: name, path }, 'skill loaded')
     } catch (error) {
-      if (isNewest()) fail(name, path, error)
-    }
-  }
-
-  const warnOfDeadEnds = () => {
-    for (const [name, { onion, source }] of skills) {
-      const ref = onion.skill.metadata?.ref
-      if (source.kind !== 'prefix' || typeof ref !== 'string') continue
-      if (skills.has(ref) || failures.has(ref) || isCallbackName(ref)) continue
-      const fields = { skill: name, ref, path: source.path }
-      const message = `there is no skill ${ref}, to which ${PREFIX_FILE} leads${hint(ref, [...skills.keys()])}`
-      log.warn(fields, message)
+      fail(name, path, error)
     }
   }
 
@@ -122,7 +103,7 @@ export function createRegistry(options: RegistryOptions) {
 
   /** One source a name: folders win over `skills.json`, and that over what is built in. */
   const findSources = async (): Promise<Map<string, SkillSource>> => {
-    const inFolders = [...(await discoverSkills(folders)).values()].map((found) => ({
+    const inFolders = (await discoverSkills(folders)).map((found) => ({
       ...found,
       load: () => (found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)),
     }))
@@ -153,6 +134,20 @@ export function createRegistry(options: RegistryOptions) {
     return new Set([name, ...failures.keys(), ...importers.map((path) => basename(dirname(path)))])
   }
 
+  const reload = async (name: string | undefined) => {
+    const concerned = name === undefined ? undefined : concernedBy(name)
+    if (!concerned) await reloadMiddleware()
+    const found = await findSources()
+    forgetMissing(found)
+    const isNew = ({ name, path }: SkillSource) => skills.get(name)?.source.path !== path
+    const chosen = [...found.values()].filter(
+      (source) => !concerned || concerned.has(source.name) || isNew(source),
+    )
+    await Promise.all(chosen.map(register))
+  }
+  /** One at a time: what was saved last must win, however long an earlier version takes to load. */
+  let reloading = Promise.resolve()
+
   return {
     get: (name: string) => skills.get(name),
     names: () => [...skills.keys()].sort(),
@@ -163,17 +158,9 @@ export function createRegistry(options: RegistryOptions) {
      * Loads everything anew, or what belongs to one entry of the folders: a skill, and the skills that import something
      * from there. What cannot be loaded keeps its last good version.
      */
-    async reload(name?: string) {
-      const concerned = name === undefined ? undefined : concernedBy(name)
-      if (!concerned) await reloadMiddleware()
-      const found = await findSources()
-      forgetMissing(found)
-      const isNew = ({ name, path }: SkillSource) => skills.get(name)?.source.path !== path
-      const chosen = [...found.values()].filter(
-        (source) => !concerned || concerned.has(source.name) || isNew(source),
-      )
-      await Promise.all(chosen.map(register))
-      warnOfDeadEnds()
+    reload(name?: string): Promise<void> {
+      reloading = reloading.catch(() => {}).then(() => reload(name))
+      return reloading
     },
     close: () => importer.close(),
   }

@@ -62,12 +62,6 @@ describe('skills.json', () => {
     assert.match(manager.errors()[0]?.reason ?? '', /ref must name another skill/)
   })
 
-  test('with an entry that leads nowhere says so in the log, with the nearest right name', async (t) => {
-    const { manager } = await start(t, [remember, { ...remember, name: 'other', ref: 'subjcet' }])
-    const warnings = manager.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    assert.match(warnings.join('\n'), /^there is no skill subjcet, .* did you mean "subject"\?$/)
-  })
-
   test('a folder of the same name wins', async (t) => {
     const folder = await createFolder(t, {
       'skills.json': JSON.stringify([remember]),

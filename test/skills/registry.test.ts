@@ -3,6 +3,7 @@ import { rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createFreshImporter } from '../../src/skills/import-fresh.ts'
+import { until } from '../fixtures/until.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { startManager } from './support/manager.ts'
 
@@ -105,7 +106,7 @@ export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id
 
 test('a module whose top level never ends is given up, with the reason', async (t) => {
   const folder = await createFolder(t, {
-    'one/index.ts': 'await new Promise(() => setInterval(() => {}, 1e6).unref())',
+    'one/index.ts': 'await new Promise(() => setTimeout(() => {}, 1000))',
   })
   const importer = createFreshImporter([folder], 50)
   t.after(() => importer.close())
@@ -192,18 +193,21 @@ export default { order: 1, description: 'd', setup: () => () => word }`,
 
   test('lets the version that was saved last win, however long an earlier one takes to load', async (t) => {
     const gate = Promise.withResolvers<void>()
-    Object.assign(globalThis, { gateOfTest: gate.promise })
+    Object.assign(globalThis, { gateOfTest: gate.promise, isReading: false })
     t.after(() => Reflect.deleteProperty(globalThis, 'gateOfTest'))
     const folder = await createFolder(t)
     const manager = await startManager(t, { folders: [folder] })
-    await writeIn(folder, 'one/index.ts', codeSkill('one', '1', 'await globalThis.gateOfTest'))
+    await writeIn(
+      folder,
+      'one/index.ts',
+      codeSkill('one', '1', 'globalThis.isReading = true; await globalThis.gateOfTest'),
+    )
     const slow = manager.reload('one')
-    // Its file is read once the other, which begins later, is through.
-    await manager.reload('none')
+    await until(() => Reflect.get(globalThis, 'isReading'), 'the slow one to be read')
     await writeIn(folder, 'one/index.ts', codeSkill('one', '2'))
-    await manager.reload('one')
+    const fast = manager.reload('one')
     gate.resolve()
-    await slow
+    await Promise.all([slow, fast])
     assert.equal(await manager.invoke('one'), 2)
   })
 
