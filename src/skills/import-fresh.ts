@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { dirname, extname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { pause } from '../lib/pause.ts'
+import { inTime } from '../lib/pause.ts'
 
 /** Bare names that a skill may import although its own project has not installed them. */
 const PROVIDED: Record<string, string> = {
@@ -62,15 +62,9 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
       for (const [former, { entry }] of loads) if (entry === path) loads.delete(former)
       loads.set(query, { entry: path, imports: new Set() })
       if (!isOurs(pathToFileURL(realPathOf(path)).href)) addRoot(dirname(path))
-      const ended = new AbortController()
-      const late = pause(patience, ended.signal).then(() => {
-        throw new Error(`its top level did not end within ${patience / 1000} s`)
-      })
-      try {
-        return await Promise.race([import(pathToFileURL(path).href + query), late])
-      } finally {
-        ended.abort()
-      }
+      const module = await inTime(import(pathToFileURL(path).href + query), AbortSignal.timeout(patience))
+      if (!module) throw new Error(`its top level did not end within ${patience / 1000} s`)
+      return module
     },
     /** The files given to `load` that import, at whatever remove, this file or something in this folder. */
     importersOf(path: string) {
