@@ -205,9 +205,9 @@ export default { order: 1, description: 'd', setup: () => () => word }`,
     const slow = manager.reload('one')
     await until(() => Reflect.get(globalThis, 'isReading'), 'the slow one to be read')
     await writeIn(folder, 'one/index.ts', codeSkill('one', '2'))
-    const fast = manager.reload('one')
-    gate.resolve()
-    await Promise.all([slow, fast])
+    // Long enough for the new version to be there first, were it loaded meanwhile.
+    setTimeout(gate.resolve, 100)
+    await Promise.all([slow, manager.reload('one')])
     assert.equal(await manager.invoke('one'), 2)
   })
 
