@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 
 const MAX_SEQ = 2 ** 40
 
@@ -16,10 +16,9 @@ export function makeId(time: number, position: number, random: number = randomTa
   return `${ms.slice(0, 8)}-${ms.slice(8)}-7${a}-${b}-${c}${hex(random % 2 ** 32, 8)}`
 }
 
-/** A random number below 2^34, for the end of an id. */
+/** A random number below 2^34, for the end of an id. Node makes UUIDs from a pool, so that this is no system call. */
 export function randomTail(): number {
-  const bytes = nextRandom()
-  return ((bytes[4] ?? 0) % 4) * 2 ** 32 + bytes.readUInt32LE(0)
+  return Number.parseInt(randomUUID().slice(24), 16) % 2 ** 34
 }
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -45,16 +44,4 @@ export function timeOf(id: string): number {
 
 function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, '0')
-}
-
-let pool = Buffer.alloc(0)
-let used = 0
-
-function nextRandom(): Buffer {
-  if (used + 5 > pool.length) {
-    pool = randomBytes(4096)
-    used = 0
-  }
-  used += 5
-  return pool.subarray(used - 5, used)
 }
