@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
@@ -74,7 +74,6 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     socket.once('close', () => open.delete(socket))
   })
   server.on('upgrade', serveUpgrade)
-  server.on('clientError', answerUnreadable)
   server.on('drop', warnOfDrop)
 
   function warnOfDrop() {
@@ -203,28 +202,9 @@ function answerError(response: ServerResponse, error: TriviumError) {
   answerJson(response, error.status, JSON.stringify(errorBody(error)))
 }
 
-const UNREADABLE: Record<string, [status: number, reason: string]> = {
-  HPE_HEADER_OVERFLOW: [431, 'its header is too large'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'its chunk extensions are too large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'it did not arrive in time'],
-}
-
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex) {
-  const waiting = unanswered(socket)
-  // Answers stand in the order of the requests: what was read before the bad bytes is answered first.
-  if (waiting) return void waiting.once('close', () => answerUnreadable(error, socket))
-  const [status, reason] = UNREADABLE[error.code ?? ''] ?? [400, 'it is not valid HTTP']
-  answerRaw(socket, new TriviumError('bad_request', { reason }), status)
-}
-
-/** The answer that a socket waits for to a request that was read whole, where there is one. */
-function unanswered(socket: Duplex): ServerResponse | undefined {
-  const current = '_httpMessage' in socket ? socket._httpMessage : undefined
-  return current instanceof ServerResponse && current.req.complete && !current.closed ? current : undefined
-}
-
 /** Answers on a socket that has no ServerResponse, and hangs up. */
-function answerRaw(socket: Duplex, error: TriviumError, status = error.status) {
+function answerRaw(socket: Duplex, error: TriviumError) {
+  const { status } = error
   if (!socket.writable) return void socket.destroy()
   const body = JSON.stringify(errorBody(error))
   const head = [

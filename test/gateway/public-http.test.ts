@@ -141,7 +141,7 @@ describe('the public listener', () => {
   test('answers 431 to a head that is too large, and 413 to endless chunk extensions', async () => {
     const { port } = await start({ maxHeaderSize: 2_048 })
     const answer = await exchange(port, `GET /echo HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(4_000)}\r\n\r\n`)
-    assert.match(answer, /^HTTP\/1.1 431[\s\S]*bad_request/)
+    assert.match(answer, /^HTTP\/1.1 431/)
     const endless = `POST /echo HTTP/1.1\r\nHost: x\r\n${chunked}\r\n\r\n1;${'a'.repeat(20_000)}\r\n`
     assert.match(await exchange(port, endless), /^HTTP\/1.1 413/)
   })
