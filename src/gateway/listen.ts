@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { TriviumError } from '../core/errors.ts'
 
@@ -12,21 +13,14 @@ export function textOf({ host, port }: Address): string {
  * Listens, and resolves with the address in use (port 0 picks one). Throws `cannot_listen` where it is taken or not
  * ours; `setting` names where another one is chosen.
  */
-export function listenOn(server: Server, wanted: Address, setting: string): Promise<Address> {
-  return new Promise((resolve, reject) => {
-    const failed = (cause: Error) => {
-      const values = { address: textOf(wanted), reason: cause.message, setting }
-      reject(new TriviumError('cannot_listen', values, { cause }))
-    }
-    server.once('error', failed)
-    server.listen(wanted.port, wanted.host, () => {
-      server.off('error', failed)
-      const bound = server.address()
-      const { address: host, port } =
-        typeof bound === 'object' && bound ? bound : { address: wanted.host, port: wanted.port }
-      resolve({ host, port })
-    })
+export async function listenOn(server: Server, wanted: Address, setting: string): Promise<Address> {
+  server.listen(wanted.port, wanted.host)
+  await once(server, 'listening').catch((cause: Error) => {
+    const values = { address: textOf(wanted), reason: cause.message, setting }
+    throw new TriviumError('cannot_listen', values, { cause })
   })
+  const bound = server.address()
+  return bound && typeof bound === 'object' ? { host: bound.address, port: bound.port } : wanted
 }
 
 /** Closes a server with the connections that wait on it. */
