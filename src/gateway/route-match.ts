@@ -104,24 +104,11 @@ function valueTest(test: (text: string) => boolean): (value: unknown) => boolean
   return (value) => (Array.isArray(value) ? value.some(scalar) : scalar(value))
 }
 
-const WORD = /[\p{L}\p{N}_]/u
-
 /** `deploy` fits "Deploy now" and "deploy: now", not "deployed": a prefix ends where a word ends. */
 function prefixTest(wanted: string): (text: string) => boolean {
-  const prefix = wanted.trim().toLowerCase()
-  const open = !WORD.test(lastChar(prefix))
-  return (text) => {
-    // The slice keeps the cost independent of the length of the text; folding can lengthen, so it has room.
-    const start = text
-      .trimStart()
-      .slice(0, prefix.length + 8)
-      .toLowerCase()
-    if (!start.startsWith(prefix)) return false
-    const next = String.fromCodePoint(start.codePointAt(prefix.length) ?? 0x20)
-    return open || !WORD.test(next)
-  }
-}
-
-function lastChar(text: string): string {
-  return [...text].at(-1) ?? ''
+  const prefix = wanted.trim()
+  const end = /[\p{L}\p{N}_]$/u.test(prefix) ? '(?![\\p{L}\\p{N}_])' : ''
+  // Nothing in it can backtrack: what is wanted is text, not a pattern.
+  const regex = new RegExp(`^\\s*${RegExp.escape(prefix)}${end}`, 'iu')
+  return (text) => regex.test(text)
 }
