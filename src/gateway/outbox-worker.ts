@@ -37,8 +37,6 @@ const CLAIM_LEASE = 10_000
 /** A gateway that is disabled or gone now may be back after a reload; until then its replies wait, for a day. */
 const GATEWAY_AWAY = 30_000
 const LONGEST_WAIT = 86_400_000
-/** A reply that waits longer for its turn is told of, once in that time for its gateway. */
-const LONG_TURN = 60_000
 
 /** A reply as it lies in the outbox; `queuedAt` in Unix ms. */
 const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
@@ -46,8 +44,6 @@ const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() }
 /** Hands what lies in the outbox to the transports, and looks before it repeats a send whose outcome is unknown. */
 export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
   const { log, now } = options
-  /** By gateway: when it was last told that replies wait long for their turn. */
-  const toldOfTurns = new Map<string, number>()
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { queuedAt, ...reply } = queuedSchema.parse(job.data)
@@ -65,7 +61,10 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       receipt ??= await Promise.race([transport.send(reply), aborted(signal)])
     } catch (thrown) {
       if (signal.aborted && thrown === signal.reason) return interrupted(reply)
-      if (thrown instanceof SendPostponed) return postponed(reply, thrown, queuedAt ?? now())
+      if (thrown instanceof SendPostponed) {
+        log.debug(fieldsOf(job, reply, thrown), 'a reply waits for its turn under a rate limit')
+        return { outcome: 'release', delay: thrown.delay }
+      }
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
@@ -86,17 +85,6 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       error,
       notes: [note('send interrupted', { error: error.message })],
     }
-  }
-
-  const postponed = ({ gateway, key }: Reply, { delay }: SendPostponed, queuedAt: number): RunOutcome => {
-    const waited = now() - queuedAt
-    const isLong = waited > LONG_TURN && now() - (toldOfTurns.get(gateway) ?? 0) > LONG_TURN
-    if (isLong) toldOfTurns.set(gateway, now())
-    log[isLong ? 'warn' : 'debug'](
-      { gateway, key, delay, waited },
-      'a reply waits for its turn under a rate limit',
-    )
-    return { outcome: 'release', delay }
   }
 
   const failed = (job: ClaimedJob, reply: Reply, thrown: unknown): RunOutcome => {
