@@ -140,33 +140,20 @@ const HEADER = /\{header\.([\w-]+)\}/g
 const MAX_SIGNATURES = 16
 
 /** What a delivery claims: its signatures, and when it was signed. */
-function claimIn({ header, prefix = '', list, ...scheme }: Scheme, headers: IncomingHttpHeaders) {
+function claimIn(scheme: Scheme, headers: IncomingHttpHeaders) {
+  const { header, prefix = '', list, encoding = 'hex', time = '' } = scheme
   const given = text(headers, header)
   const fields = list === undefined ? [given] : given.split(list, MAX_SIGNATURES)
   const field = (start: string) => fields.find((each) => each.startsWith(start))?.slice(start.length) ?? ''
   const signatures = fields
     .filter((each) => each.startsWith(prefix))
-    .flatMap((each) => decode(each.slice(prefix.length), scheme))
-  const { time = '' } = scheme
+    .map((each) => Buffer.from(each.slice(prefix.length), encoding))
   return { signatures, time: time.endsWith('=') ? field(time) : text(headers, time) }
 }
 
 function text(headers: IncomingHttpHeaders, name: string): string {
   const value = headers[name]
   return typeof value === 'string' ? value : ''
-}
-
-const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 }
-
-/** The signature as bytes, or nothing where it has not exactly the right form. */
-function decode(
-  value: string,
-  { algorithm = 'sha256', encoding = 'hex' }: Pick<Scheme, 'algorithm' | 'encoding'>,
-): Buffer[] {
-  const bytes = DIGEST_BYTES[algorithm]
-  if (encoding === 'hex' ? value.length !== bytes * 2 : value.length > bytes * 2) return []
-  const decoded = Buffer.from(value, encoding)
-  return decoded.length === bytes ? [decoded] : []
 }
 
 /** Unix time in seconds or milliseconds, or an ISO time, in ms. */
