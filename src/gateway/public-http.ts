@@ -4,8 +4,9 @@ import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { PublicHttp } from '../core/transport.ts'
-import { answerJson, createBodyReader, discardBody, isLoopback } from '../lib/http.ts'
+import { answerJson, discardBody, isLoopback } from '../lib/http.ts'
 import { type Address, listenOn } from './listen.ts'
+import { createBodyReader } from './read-body.ts'
 
 /** Limits fit for the open internet; times in ms. */
 const LIMITS = {
@@ -52,7 +53,6 @@ type UpgradeHandler = Parameters<PublicHttp['upgrade']>[1]
 export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   const { log, host = '127.0.0.1', bodies, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
-  const readBody = createBodyReader(bodies)
   const mounts = new Map<string, Handler>()
   const upgrades = new Map<string, UpgradeHandler>()
   const open = new Set<Socket>()
@@ -145,14 +145,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     mount: (path, handler) => add(mounts, [mounts, upgrades], path, handler),
     upgrade: (path, handler) => add(upgrades, [mounts, upgrades], path, handler),
     isLocal: isLoopback(host),
-    readBody: (request, limit, gateway) =>
-      new Promise((resolve, reject) =>
-        readBody(request, limit, (body) => {
-          if (body === 'too-large') reject(new TriviumError('body_too_large', { limit, gateway }))
-          else if (body === 'too-many') reject(bodiesError())
-          else resolve(body)
-        }),
-      ),
+    readBody: createBodyReader(bodies),
     listen: (address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
     isListening: () => server.listening,
     connections: () => open.size,
@@ -185,10 +178,6 @@ function pathOf(url = '/'): string {
 
 function isWebSocket(request: IncomingMessage): boolean {
   return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket'
-}
-
-function bodiesError(): TriviumError {
-  return new TriviumError('overloaded', { what: 'The listener', limit: 'unfinished bodies', seconds: 1 })
 }
 
 /** Refuses a request of which the rest may still be on its way. A backlog shrinks soon, a store needs longer. */
