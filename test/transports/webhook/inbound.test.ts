@@ -91,7 +91,6 @@ describe('a webhook gateway answers', () => {
       [`${'{"a":'.repeat(1_001)}1${'}'.repeat(1_001)}`, json],
       ['x', { 'content-encoding': 'gzip' }],
       ['x', { 'content-encoding': 'br' }],
-      ['a=1&'.repeat(1_001), { 'content-type': 'application/x-www-form-urlencoded' }],
     ]
     for (const [body, headers] of bad) {
       const answer = await post(body, headers)
