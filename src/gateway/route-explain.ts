@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { Message } from '../core/message.ts'
 import type { CompiledRoute } from './route-match.ts'
 
@@ -13,8 +14,7 @@ export type RouteExplanation = {
 /** One key of a route: what it wants and what the message has, both shortened to one line. */
 export type KeyExplanation = { key: string; matched: boolean; wanted: string; actual: string }
 
-const MAX_SHOWN = 80
-const MAX_LISTED = 20
+const SHOWN = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 80, maxArrayLength: 20 }
 
 /** Tests every key of every route, also after the first that fits. For `trivium routes explain`. */
 export function explainRoutes(routes: readonly CompiledRoute[], message: Message): RouteExplanation[] {
@@ -35,21 +35,10 @@ export function explainRoutes(routes: readonly CompiledRoute[], message: Message
   })
 }
 
+/** One line, of one level only: what lies deeper matches nothing, and may be nested without end. */
 function show(value: unknown): string {
-  if (!Array.isArray(value)) return showOne(value)
-  const shown = value.slice(0, MAX_LISTED).filter((each) => each !== undefined)
-  // One level only: what lies deeper matches nothing, and may be nested without end.
-  return shown.length === 0 ? 'absent' : cut(shown.map(showOne).join(' | '))
-}
-
-function showOne(value: unknown): string {
-  if (value === undefined || value === null) return 'absent'
-  if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'string') return JSON.stringify(cut(value))
-  if (typeof value !== 'object') return String(value)
-  return `an object with the keys ${cut(Object.keys(value).slice(0, MAX_LISTED).join(', '))}`
-}
-
-function cut(text: string): string {
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text
+  const shown = Array.isArray(value) ? value.filter((each) => each !== undefined) : value
+  if (shown === undefined || (Array.isArray(shown) && shown.length === 0)) return 'absent'
+  const [only, ...others] = Array.isArray(shown) ? shown : [shown]
+  return inspect(others.length === 0 ? only : shown, SHOWN).slice(0, 200)
 }

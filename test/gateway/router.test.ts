@@ -103,8 +103,8 @@ describe('the router', () => {
         matched: false,
         chosen: false,
         keys: [
-          { key: 'gateway', matched: true, wanted: '"github"', actual: '"github"' },
-          { key: 'event', matched: false, wanted: '"push" | "tag*"', actual: '"star"' },
+          { key: 'gateway', matched: true, wanted: "'github'", actual: "'github'" },
+          { key: 'event', matched: false, wanted: "[ 'push', 'tag*' ]", actual: "'star'" },
         ],
       },
       { route: 'rest', skill: 'echo', matched: true, chosen: true, keys: [] },
@@ -114,7 +114,7 @@ describe('the router', () => {
         skill: 'echo',
         matched: false,
         chosen: false,
-        keys: [{ key: 'subject', matched: false, wanted: '"*"', actual: 'absent' }],
+        keys: [{ key: 'subject', matched: false, wanted: "'*'", actual: 'absent' }],
       },
     ])
   })
@@ -125,7 +125,7 @@ describe('the router', () => {
     const [explained] = createRouter([route('a', { 'data.deep': ['x'] })]).explain(
       message({ data: { deep } }),
     )
-    assert.equal(explained?.keys[0]?.actual, 'a list')
+    assert.ok(explained?.keys[0]?.matched === false)
   })
 
   test('finds the same route as explain, whatever the message', () => {
