@@ -19,7 +19,6 @@ type ConnectionOptions = {
   takeToken: TokenBucket
   options: WebsocketOptions
   deps: TransportDeps
-  ended(): void
 }
 
 /** Frames of one connection that may wait for the store at once; then its socket is not read. */
@@ -92,11 +91,10 @@ export function serveConnection(given: ConnectionOptions) {
     clearTimeout(stalled)
     clearTimeout(goodbye)
     follower?.stop()
-    given.ended()
   }
 
   socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
-  socket.once('close', end)
+  const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(end)
   socket.on('pong', () => {
     isAlive = true
   })
@@ -121,6 +119,8 @@ export function serveConnection(given: ConnectionOptions) {
       socket.ping()
     },
     conversation,
+    /** Resolves when its socket is closed. */
+    ended,
     /** Sends a frame that the reply log does not hold; a reader that cannot keep up does without. */
     show(frame: JsonObject) {
       if (!stalled) send(frame)

@@ -2,8 +2,6 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { KeyValues } from '../../src/core/store.ts'
 
-export type ConversationIds = ReturnType<typeof createConversationIds>
-
 /** 128 random bits, and 96 bits of the proof. */
 const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
 const NAME = /^[\w-]{1,64}$/

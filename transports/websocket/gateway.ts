@@ -9,7 +9,7 @@ import { checkOpenDoor } from '../open-door.ts'
 import { chooseProtocol, createAuthenticator, type Peer } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Connection, serveConnection } from './connection.ts'
-import { type ConversationIds, createConversationIds, loadKey } from './conversation-id.ts'
+import { createConversationIds, loadKey } from './conversation-id.ts'
 import { createInbound } from './inbound.ts'
 
 /** A client that may come in: as whom, into which conversation, and which replies it has. */
@@ -36,62 +36,47 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     perMessageDeflate: false,
     handleProtocols: chooseProtocol,
   })
-  let arriving = 0
   let stopping = false
   let unmount: (() => void) | undefined
   let heartbeat: NodeJS.Timeout | undefined
-  let ids: Promise<ConversationIds> | undefined
-  let lastEnded: (() => void) | undefined
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
-    arriving++
     try {
       const admitted = await admit(request)
-      if (stopping) throw stoppingError()
+      requireRoom()
       server.handleUpgrade(request, socket, head, (webSocket) => serve(webSocket, admitted))
     } catch (error) {
       deps.refused(toTriviumError(error).code)
       throw error
-    } finally {
-      arriving--
     }
   }
 
   function serve(socket: WebSocket, admitted: Admitted) {
     const takeToken = createTokenBucket(rate, deps.now)
-    const connection = serveConnection({ ...admitted, socket, inbound, takeToken, options, deps, ended })
+    const connection = serveConnection({ ...admitted, socket, inbound, takeToken, options, deps })
     connections.add(connection)
-
-    function ended() {
-      connections.delete(connection)
-      if (connections.size === 0) lastEnded?.()
-    }
+    void connection.ended.then(() => connections.delete(connection))
   }
 
   /** Decides whether a client gets in, as whom, into which conversation, and from which reply on. */
   async function admit(request: IncomingMessage): Promise<Admitted> {
-    if (stopping) throw stoppingError()
     const query = queryOf(request.url)
     const peer = authenticate(request, query)
-    const limit = options['max-connections']
-    if (connections.size + arriving > limit) {
-      throw new TriviumError('overloaded', { what: `Gateway ${gateway}`, limit, seconds: 5 })
-    }
-    const conversation = await conversationOf(query, peer)
+    requireRoom()
+    const ids = createConversationIds(gateway, await loadKey(deps.kv, gateway))
+    const wanted = query.get('conversation')
+    const conversation = wanted ? ids.claim(wanted, peer.subject) : ids.create(peer.subject)
     const end = await deps.replies.end(conversation)
     // A client may know more than a log that was deleted; it must not wait for numbers that never come.
     return { peer, conversation, after: Math.min(afterOf(query) ?? end, end) }
   }
 
-  async function conversationOf(query: URLSearchParams, peer: Peer): Promise<string> {
-    ids ??= loadKey(deps.kv, gateway).then((key) => createConversationIds(gateway, key))
-    // A store that was away for the first client must not shut out the second.
-    const known = await ids.catch((error: unknown) => {
-      ids = undefined
-      throw error
-    })
-    const wanted = query.get('conversation')
-    return wanted ? known.claim(wanted, peer.subject) : known.create(peer.subject)
+  /** Asked before the store is, and once more when it has answered: others came meanwhile. */
+  function requireRoom() {
+    if (stopping) throw stoppingError()
+    const limit = options['max-connections']
+    if (connections.size < limit) return
+    throw new TriviumError('overloaded', { what: `Gateway ${gateway}`, limit, seconds: 5 })
   }
 
   return {
@@ -116,11 +101,8 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     async close() {
       unmount?.()
       clearInterval(heartbeat)
-      if (connections.size === 0) return
-      const { promise, resolve } = Promise.withResolvers<void>()
-      lastEnded = resolve
       for (const connection of connections) connection.close(1001, 'the daemon is going away; reconnect')
-      await promise
+      await Promise.all([...connections].map(({ ended }) => ended))
     },
     health: () =>
       unmount
