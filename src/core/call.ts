@@ -39,7 +39,7 @@ export type Call = {
   route?: string
   /** Numbers the sends of the outermost invocation, so that a repeated one gives each the same key again. */
   sends: SendCounter
-  /** The default model, and who listens to a model's text as it comes; see `InvokeOptions`. */
+  /** The default model of markdown skills that name none, and who gets a model's text as it comes. */
   model?: string
   onText?: (text: string) => void
   /** The skill that runs, and how many invocations it is nested in (0: the outermost). */
@@ -55,25 +55,16 @@ export type Call = {
 /** `next()` gives 0, 1, 2, …; `count` is how many it gave, less those of which `refused()` said that they are not sent. */
 export type SendCounter = { next(): number; refused(): void; readonly count: number }
 
-/** What an outermost call may bring along. Nested calls inherit all of it. */
-export type InvokeOptions = {
-  caller?: Caller
-  message?: Message
-  route?: string
-  /** Aborts the invocation and everything nested in it. */
-  signal?: AbortSignal
+/**
+ * What an outermost call may bring along; nested calls inherit it. A dispatcher gives a `rootId` that stays the same over
+ * retries, and `sends` to look at its `count` afterwards: whether the skill has replied itself. `model` is the route's.
+ */
+export type InvokeOptions = Partial<
+  Pick<Call, 'caller' | 'message' | 'route' | 'trace' | 'rootId' | 'sends' | 'onText' | 'model' | 'signal'>
+> & {
   /** Ms for the whole invocation; nested calls share the deadline. */
   timeout?: number
   nonlocals?: Record<string, unknown>
-  trace?: string
-  /** Default: a fresh one. A dispatcher gives one that stays the same over retries. */
-  rootId?: string
-  /** Give one to look at its `count` afterwards: whether the skill has replied itself. */
-  sends?: SendCounter
-  /** Gets the text of a model as it comes, for skills that stream. */
-  onText?: (text: string) => void
-  /** Default model of markdown skills that name none: the route's. */
-  model?: string
   /** The outermost skill runs only once somebody approved it, whatever its own metadata says. */
   approval?: boolean
 }

@@ -7,10 +7,10 @@ import type {
 } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import type { Event } from './event.ts'
-import type { Json, JsonObject } from './json.ts'
-import type { Attachment, Message } from './message.ts'
-import type { DeadLetter, Note } from './store.ts'
-import type { Health } from './transport.ts'
+import type { Json } from './json.ts'
+import type { Message } from './message.ts'
+import type { DeadLetter, MessageFilter, Note, ReceiveFilter } from './store.ts'
+import type { Health, Reply } from './transport.ts'
 
 /**
  * What the shipped skills work on, reachable as `ctx.services`. The daemon hands them in; each method is
@@ -67,7 +67,7 @@ export type ReceiveService = {
    * `conversation`, a call inside a conversation takes the messages of that conversation.
    */
   receive(
-    args: { gateway?: string; conversation?: string; timeout: number; lease?: number },
+    args: ReceiveFilter & { timeout: number; lease?: number },
     call: Call,
   ): Promise<ReceivedMessage | null>
   ack(args: { receipt: string }, call: Call): Promise<{ ok: boolean }>
@@ -85,18 +85,12 @@ export type SendService = {
    * `send_rejected` where `data` asks for what only Trivium itself sends.
    */
   send(
-    args: {
-      text: string
-      subject?: string
-      attachments?: Attachment[]
-      data?: JsonObject
-      messageId?: string
-      receipt?: string
-      gateway?: string
-      to?: string
-      key?: string
-      wait?: number
-    },
+    args: Pick<Reply, 'text' | 'subject' | 'attachments' | 'data'> &
+      Partial<Pick<Reply, 'gateway' | 'to' | 'key'>> & {
+        messageId?: string
+        receipt?: string
+        wait?: number
+      },
     call: Call,
   ): Promise<{ key: string; sent: boolean; duplicate: boolean; receipt?: Json }>
 }
@@ -105,10 +99,7 @@ export type MessageService = {
   /** `history` begins with how the message was accepted. Throws `message_not_found`. */
   show(args: { id: string }, call: Call): Promise<{ message: Message; history: HistoryLine[] }>
   /** Newest first. */
-  list(
-    args: { gateway?: string; conversation?: string; before?: string; limit: number },
-    call: Call,
-  ): Promise<Message[]>
+  list(args: MessageFilter, call: Call): Promise<Message[]>
 }
 
 export type HistoryLine = Note | (Omit<Note, 'road'> & { road: 'accept' })

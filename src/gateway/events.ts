@@ -104,7 +104,7 @@ export function createEvents(
     },
     async unsubscribe({ topic, queue, ref }, call) {
       const group = groupOf({ topic, queue, ref }, call)
-      const removed = await subscriptions.remove({ topic, group, ref })
+      const removed = await subscriptions.remove(ref, { topic, group })
       // The group serves another ref, or none: what was asked for is not there.
       if (ref !== undefined && !removed) return { ok: false }
       return { ok: await topics.unsubscribe(topic, group) }

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
-import type { Attachment, Message } from '../core/message.ts'
+import { isJsonObject, toJson } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
 import type { JobEnd, Note, Store } from '../core/store.ts'
 import type { Reply } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
@@ -8,14 +8,7 @@ import { waitFor } from '../lib/wait-for.ts'
 export const OUTBOX_QUEUE = 'outbox'
 
 /** What is sent, besides where to. The same `key` is sent once within seven days. */
-export type Sending = {
-  key: string
-  text: string
-  subject?: string
-  attachments?: Attachment[]
-  data?: JsonObject
-  by?: string
-}
+export type Sending = Pick<Reply, 'key' | 'text' | 'subject' | 'attachments' | 'data' | 'by'>
 
 /**
  * `queued: false`: the key was there already. `unsent`: why it was not put there at all; its history tells too.

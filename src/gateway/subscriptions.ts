@@ -25,13 +25,6 @@ export type Subscription = z.infer<typeof subscriptionSchema>
 /** One event for the skill of a subscription. */
 export type SubscriptionJob = z.infer<typeof jobSchema>
 
-/** The subscriptions with a `ref`, on the store: they go on after a restart and on any daemon. */
-export type Subscriptions = {
-  add(subscription: Subscription): Promise<void>
-  /** Ends it; with `ref` only where it is that one. Tells whether there was one to end. */
-  remove(subscription: { topic: string; group: string; ref: string | undefined }): Promise<boolean>
-}
-
 const QUEUE = 'subscriptions'
 const PREFIX = 'trivium:subscription:'
 /** Written with each change of a subscription, so that every daemon on the store hears of it. */
@@ -45,15 +38,17 @@ const READ_AGAIN = 12 * 60 * 60 * 1_000
 /** Pause after the store failed (ms). */
 const STORE_PAUSE = 1_000
 
-export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number): Subscriptions {
-  const keyOf = ({ topic, group }: { topic: string; group: string }) => `${PREFIX}${topic}\n${group}`
+/** The subscriptions with a `ref`, on the store: they go on after a restart and on any daemon. */
+export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number) {
+  const keyOf = ({ topic, group }: Pick<Subscription, 'topic' | 'group'>) => `${PREFIX}${topic}\n${group}`
   return {
-    async add(subscription) {
+    async add(subscription: Subscription): Promise<void> {
       // With the time, so that one that was ended and made again is another.
       await kv.set(keyOf(subscription), { ...subscription, since: now() })
       await kv.set(CHANGED, now())
     },
-    async remove({ ref, ...named }) {
+    /** Ends it; with `ref` only where it is that one. Tells whether there was one to end. */
+    async remove(ref: string | undefined, named: Pick<Subscription, 'topic' | 'group'>): Promise<boolean> {
       const known = await kv.get(keyOf(named))
       if (!known || (ref !== undefined && subscriptionSchema.parse(known.value).ref !== ref)) return false
       await kv.delete(keyOf(named))

@@ -1,21 +1,18 @@
 import { join } from 'node:path'
 import { createFileLock, type FileLock, type LockFailure } from './file-lock.ts'
 
-/** Mutual exclusion per name, within this process and between all that use the same folder. */
-export type NameLocks = {
-  /** Runs `work` while nobody else works under that name; throws the lock's failure after 10 s of waiting. */
-  hold<T>(name: string, work: () => Promise<T>): Promise<T>
-  close(): void
-}
-
 const STRIPES = 16
 
-/** Names share sixteen lock files in `folder` by their hash. */
-export function createNameLocks(folder: string, failure: LockFailure): NameLocks {
+/**
+ * Mutual exclusion per name, within this process and between all that use the same folder. Names share sixteen lock files
+ * in it by their hash.
+ */
+export function createNameLocks(folder: string, failure: LockFailure) {
   const stripes = new Map<string, FileLock>()
 
   return {
-    async hold(name, work) {
+    /** Runs `work` while nobody else works under that name; throws the lock's failure after 10 s of waiting. */
+    async hold<T>(name: string, work: () => Promise<T>): Promise<T> {
       const stripe = (hash(name) % STRIPES).toString(16)
       const lock = stripes.get(stripe) ?? createFileLock(join(folder, `.lock-${stripe}`), failure)
       stripes.set(stripe, lock)
@@ -26,7 +23,7 @@ export function createNameLocks(folder: string, failure: LockFailure): NameLocks
         release()
       }
     },
-    close() {
+    close(): void {
       for (const lock of stripes.values()) lock.close()
       stripes.clear()
     },
