@@ -47,37 +47,19 @@ export function createEvents(
     }
   }
 
-  const watch = (topic: string) => (wake: () => void) => store.onSignal(`topic:${topic}`, wake)
-
-  const waitInGroup = (args: WaitArgs, group: string, call: Call) => {
+  const readGroup = async (args: WaitArgs, group: string) => {
     const request = readRequest(args, group)
-    return waitFor<Event[]>({
-      async attempt() {
-        let batch = await read(args.topic, request)
-        if (!batch) {
-          await topics.subscribe(args.topic, group, 'now')
-          batch = await read(args.topic, request)
-        }
-        const events = batch ? withGap(args.topic, batch, now()) : []
-        return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
-      },
-      watch: watch(args.topic),
-      timeout: args.timeout,
-      signal: call.signal,
-    })
+    let batch = await read(args.topic, request)
+    if (!batch) {
+      await topics.subscribe(args.topic, group, 'now')
+      batch = await read(args.topic, request)
+    }
+    return { events: batch ? withGap(args.topic, batch, now()) : [], retryAt: batch?.nextVisible }
   }
 
-  const waitForNext = async (args: WaitArgs, call: Call) => {
-    const after = await topics.end(args.topic)
-    return waitFor<Event[]>({
-      async attempt() {
-        const next = await topics.tail(args.topic, after, args.max)
-        return next.length > 0 ? { value: next.map(({ event }) => event) } : { retryAt: undefined }
-      },
-      watch: watch(args.topic),
-      timeout: args.timeout,
-      signal: call.signal,
-    })
+  const readNext = async ({ topic, max }: WaitArgs, after: number) => {
+    const next = await topics.tail(topic, after, max)
+    return { events: next.map(({ event }) => event), retryAt: undefined }
   }
 
   return {
@@ -112,7 +94,16 @@ export function createEvents(
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
-      const events = grouped ? await waitInGroup(args, group, call) : await waitForNext(args, call)
+      const after = grouped ? 0 : await topics.end(args.topic)
+      const events = await waitFor<Event[]>({
+        async attempt() {
+          const { events, retryAt } = await (grouped ? readGroup(args, group) : readNext(args, after))
+          return events.length > 0 ? { value: events } : { retryAt }
+        },
+        watch: (wake) => store.onSignal(`topic:${args.topic}`, wake),
+        timeout: args.timeout,
+        signal: call.signal,
+      })
       return events ?? []
     },
     async ack({ topic, queue, ids, nack, delay }, call) {

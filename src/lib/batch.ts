@@ -24,27 +24,17 @@ export function createBatcher<Item, Result>(options: {
   serial?: boolean
   run(items: Item[]): Promise<readonly Result[]>
 }): Batcher<Item, Result> {
-  let waiting: Waiting<Item, Result>[] = []
+  const waiting: Waiting<Item, Result>[] = []
   let pending = 0
   let isRunning = false
   let idlers: (() => void)[] = []
 
-  const flush = () => {
-    if (options.serial) return void next()
-    const all = waiting
-    waiting = []
-    for (let start = 0; start < all.length; start += options.max) {
-      void runBatch(all.slice(start, start + options.max))
-    }
-  }
-
-  const next = async () => {
+  const flush = async () => {
     if (isRunning) return
-    isRunning = true
+    isRunning = options.serial ?? false
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, options.max)
-      waiting = waiting.slice(options.max)
-      await runBatch(batch)
+      const ran = runBatch(waiting.splice(0, options.max))
+      if (options.serial) await ran
     }
     isRunning = false
   }
@@ -70,7 +60,7 @@ export function createBatcher<Item, Result>(options: {
     add: (item) =>
       new Promise((resolve, reject) => {
         pending += 1
-        if (waiting.push({ item, resolve, reject }) === 1) setImmediate(flush)
+        if (waiting.push({ item, resolve, reject }) === 1) setImmediate(() => void flush())
       }),
     pending: () => pending,
     idle: () => (pending === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),

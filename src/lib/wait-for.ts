@@ -14,10 +14,9 @@ export async function waitFor<T>(options: {
   /** Ms; without it for ever. */
   timeout?: number
   signal?: AbortSignal | undefined
-  now?: () => number
 }): Promise<T | undefined> {
-  const { signal, now = Date.now } = options
-  const deadline = now() + (options.timeout ?? Number.POSITIVE_INFINITY)
+  const { signal } = options
+  const deadline = Date.now() + (options.timeout ?? Number.POSITIVE_INFINITY)
   const bell = createBell()
   const stop = options.watch(bell.ring)
   signal?.addEventListener('abort', bell.ring)
@@ -27,8 +26,8 @@ export async function waitFor<T>(options: {
       bell.clear()
       const outcome = await options.attempt()
       if (outcome.value !== undefined) return outcome.value
-      if (now() >= deadline) return undefined
-      await bell.sleep(Math.min(deadline, outcome.retryAt ?? deadline) - now())
+      if (Date.now() >= deadline) return undefined
+      await bell.sleep(Math.min(deadline, outcome.retryAt ?? deadline) - Date.now())
     }
     return undefined
   } finally {

@@ -68,11 +68,13 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
     assert.ok(!statuses.includes(200))
   })
 
-  test('pipelined requests are answered in order, a bad one among them is the last', async () => {
-    const to = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}`
+  test('pipelined requests are answered in order', async () => {
+    const to = (path: string, more = '') =>
+      `POST ${path} HTTP/1.1\r\nHost: a\r\n${more}Content-Length: 2\r\n\r\n{}`
     const one = to('/hooks/demo')
-    const { statuses, closed } = await sendRaw(daemon.url, `${one}${to('/no')}${one}bad\r\n\r\n${one}`)
-    assert.deepEqual(statuses, [202, 404, 202, 400])
+    const last = to('/no', 'Connection: close\r\n')
+    const { statuses, closed } = await sendRaw(daemon.url, `${one}${to('/no')}${one}${last}${one}`)
+    assert.deepEqual(statuses, [202, 404, 202, 404])
     assert.ok(closed)
   })
 
