@@ -49,7 +49,7 @@ async function stage(
         signal: new AbortController().signal,
       },
     )
-  return { store, put, replies }
+  return { store, put }
 }
 
 const textsOf = (replies: readonly unknown[]) => replies.map((reply) => Object(reply).text)
@@ -131,25 +131,5 @@ describe('the end of a dispatch', () => {
     gate.resolve()
     assert.deepEqual(await waiting, { outcome: 'done', replies: 0 })
     assert.deepEqual(await waitUntilSettled(store, id, 0), { outcome: 'done', replies: 0 })
-  })
-})
-
-describe('the reply log', () => {
-  test('numbers the replies of each conversation from 1, and takes a key once', async (t) => {
-    const { replies } = await stage(t, () => undefined)
-    const log = replies('demo')
-    let woken = 0
-    const off = log.onAppend('c1', () => woken++)
-    const reply = (key: string, text: string) => ({ key, text, gateway: 'demo', conversation: 'any' })
-    for (const text of ['1', 'again']) await log.append('c1', reply('a', text))
-    await log.append('c1', reply('b', '2'))
-    await log.append('c2', reply('c', '3'))
-    const second = { seq: 2, data: { text: '2' } }
-    assert.deepEqual(await log.read('c1', 0, 10), [{ seq: 1, data: { text: '1' } }, second])
-    assert.deepEqual(await log.read('c1', 1, 10), [second])
-    assert.deepEqual([await log.end('c1'), await log.end('c2'), await log.end('none')], [2, 1, 0])
-    assert.deepEqual(await replies('other').read('c1', 0, 10), [])
-    assert.ok(woken >= 1)
-    off()
   })
 })

@@ -22,7 +22,7 @@ transportContract({
       conversation: id,
       inReplyTo: id,
       async received() {
-        const entries = await fixture.deps.replies.read(id, 0, 100)
+        const entries = await fixture.deps.replies.read(`${id} `, 0, 100)
         return entries.map(({ data }) => String(data.text))
       },
     }
