@@ -118,9 +118,7 @@ export type AssistantService = {
   forget(args: { id: string }, call: Call): Promise<Note>
   /** The best of the notes and of the newest messages in the transcript; `in` is one channel. */
   search(args: { query: string; in?: string; limit: number }, call: Call): Promise<Search>
-  delegate(args: { worker: string; task: string }, call: Call): Promise<Delegation>
-  /** For the worker `digest`; one about the same that waits already is returned instead. */
-  queueDigest(args: { topic?: string }, call: Call): Promise<Delegation>
+  delegate(args: Pick<Delegation, 'kind' | 'worker' | 'task'>, call: Call): Promise<Delegation>
   /** The oldest queued work of a worker, for nobody else; null where there is none. */
   take(args: { worker: string; by?: string }, call: Call): Promise<Delegation | null>
   /** Accepts a worker's result, once; a repeated one returns what stands. Throws `not_found`. */

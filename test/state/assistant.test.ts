@@ -76,7 +76,7 @@ describe('what the state holds is bounded', () => {
   test('open work too much is refused, until some is finished; of the finished the newest 500 stay', async (t) => {
     const { most } = LIMITS.openWork
     const { assistant } = await full(t, { delegations: [...work(500, 'done'), ...work(most, 'queued')] })
-    const more = { worker: 'ada', task: 'dig' }
+    const more = { kind: 'task' as const, worker: 'ada', task: 'dig' }
     await assert.rejects(assistant.delegate(more, cli), { code: 'limit_reached' })
     await assistant.accept({ id: 'queued-1', result: 'dug', failed: false })
     await assistant.delegate(more, cli)
@@ -85,7 +85,7 @@ describe('what the state holds is bounded', () => {
 
   test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {
     const { assistant, stateOf } = run(t)
-    const { id } = await assistant.delegate({ worker: 'ada', task: 'dig' }, cli)
+    const { id } = await assistant.delegate({ kind: 'task', worker: 'ada', task: 'dig' }, cli)
     await assistant.remember({ text: `needle ${'x'.repeat(LIMITS.note.most - 10)}` }, cli)
     await assistant.search(search('needle'), cli)
     const before = stateOf()
@@ -94,7 +94,7 @@ describe('what the state holds is bounded', () => {
     for (const attempt of [
       () => assistant.remember({ text: long(LIMITS.note.most) }, cli),
       () => assistant.search(search(long(LIMITS.query.most)), cli),
-      () => assistant.delegate({ worker: 'ada', task: long(LIMITS.task.most) }, cli),
+      () => assistant.delegate({ kind: 'task', worker: 'ada', task: long(LIMITS.task.most) }, cli),
       () => assistant.accept({ id, result: long(LIMITS.result.most), failed: false }),
     ])
       await assert.rejects(attempt, { code: 'limit_reached' })
@@ -236,22 +236,14 @@ describe('the assistant', () => {
   test('lists the work that one gave, took or is the worker of; to an operator all', async (t) => {
     const { assistant } = run(t)
     const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]
-    await assistant.delegate({ worker: 'helper', task: 'of ada' }, ada)
-    await assistant.delegate({ worker: 'team:bob', task: 'for bob' }, ada)
-    await assistant.delegate({ worker: 'helper', task: 'of the command line' }, cli)
+    await assistant.delegate({ kind: 'task', worker: 'helper', task: 'of ada' }, ada)
+    await assistant.delegate({ kind: 'task', worker: 'team:bob', task: 'for bob' }, ada)
+    await assistant.delegate({ kind: 'task', worker: 'helper', task: 'of the command line' }, cli)
     const listed = async (call: Call) => (await assistant.delegations({}, call)).map(({ task }) => task)
     assert.deepEqual(await listed(ada), ['of ada', 'for bob'])
     assert.deepEqual(await listed(bob), ['for bob'])
     await assistant.take({ worker: 'helper' }, bob)
     assert.deepEqual(await listed(bob), ['of ada', 'for bob'])
     assert.equal((await listed(cli)).length, 3)
-  })
-
-  test('queues a digest once until it is taken', async (t) => {
-    const { assistant } = run(t)
-    const one = await assistant.queueDigest({}, cli)
-    assert.equal((await assistant.queueDigest({}, cli)).id, one.id)
-    await assistant.take({ worker: 'digest', by: 'w' }, cli)
-    assert.notEqual((await assistant.queueDigest({}, cli)).id, one.id)
   })
 })

@@ -15,10 +15,8 @@ export const assistantSkills: Skill[] = [
     args: z.object({ text: text.describe('What to remember') }),
     run: ({ args, services, call }) =>
       answerSlips(call, async () => {
-        const note = await services.assistant.remember(
-          { text: said(args.text, 'Say what to remember: remember the milk.') },
-          call,
-        )
+        const text = said(args.text, 'Say what to remember: remember the milk.')
+        const note = await services.assistant.remember({ text }, call)
         return { text: `Stored note ${note.id}.`, note }
       }),
   }),
@@ -70,8 +68,9 @@ export const assistantSkills: Skill[] = [
     name: 'digest-queue',
     description: 'Queues a digest, for whoever takes work as the worker "digest".',
     args: z.object({ text: text.describe('What the digest is about') }),
-    async run({ args: { text: topic }, services, call }) {
-      const digest = await services.assistant.queueDigest(topic ? { topic } : {}, call)
+    async run({ args, services, call }) {
+      const task = args.text || 'what happened since the last digest'
+      const digest = await services.assistant.delegate({ kind: 'digest', worker: 'digest', task }, call)
       return { text: `Queued digest ${digest.id}.`, digest }
     },
   }),
@@ -87,10 +86,8 @@ export const assistantSkills: Skill[] = [
         const [, named, rest] = (args.worker === undefined && WORKER_FIRST.exec(args.text)) || []
         const worker = args.worker ?? named ?? 'worker'
         const hint = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
-        const delegation = await services.assistant.delegate(
-          { worker, task: said(rest ?? args.text, hint) },
-          call,
-        )
+        const task = said(rest ?? args.text, hint)
+        const delegation = await services.assistant.delegate({ kind: 'task', worker, task }, call)
         return { text: `Delegated ${delegation.id} to ${worker}.`, delegation }
       }),
   }),

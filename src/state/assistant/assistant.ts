@@ -38,22 +38,6 @@ export function createAssistant(deps: {
     return made
   }
 
-  const queue = (draft: AssistantState, call: Call, work: Pick<Delegation, 'kind' | 'worker' | 'task'>) => {
-    const { owner } = viewer(call)
-    requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
-    requireRoom(LIMITS.task, work.task)
-    const made: Delegation = {
-      id: nextId(draft, 'delegation'),
-      ...work,
-      channel: channelOf(call),
-      owner,
-      status: 'queued',
-      time: time(),
-    }
-    draft.delegations.push(made)
-    return made
-  }
-
   return {
     remember({ text }, call) {
       const channel = channelOf(call)
@@ -118,30 +102,20 @@ export function createAssistant(deps: {
         ({ id }) => ({ event: 'search_recorded', channel, id, query, results: results.length }),
       )
     },
-    delegate({ worker, task }, call) {
+    delegate(work, call) {
       const channel = channelOf(call)
+      const { owner } = viewer(call)
       return change(
-        (draft) => queue(draft, call, { kind: 'task', worker, task }),
-        ({ id }) => ({ event: 'work_delegated', channel, id, worker }),
-      )
-    },
-    async queueDigest({ topic: task = 'what happened since the last digest' }, call) {
-      const channel = channelOf(call)
-      const { digest } = await change(
         (draft) => {
-          const waiting = draft.delegations.find(
-            (one) =>
-              one.kind === 'digest' &&
-              one.status === 'queued' &&
-              one.task === task &&
-              one.channel === channel,
-          )
-          if (waiting) return { digest: waiting, isNew: false }
-          return { digest: queue(draft, call, { kind: 'digest', worker: 'digest', task }), isNew: true }
+          requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
+          requireRoom(LIMITS.task, work.task)
+          const id = nextId(draft, 'delegation')
+          const made: Delegation = { id, ...work, channel, owner, status: 'queued', time: time() }
+          draft.delegations.push(made)
+          return made
         },
-        (made) => (made.isNew ? { event: 'digest_queued', channel, id: made.digest.id } : undefined),
+        ({ id, worker }) => ({ event: 'work_delegated', channel, id, worker }),
       )
-      return digest
     },
     take({ worker, by: name }, call) {
       const by = name ?? call.caller.id ?? worker
