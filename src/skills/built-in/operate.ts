@@ -3,7 +3,11 @@ import { defineSkill, type Skill } from '../../core/skill.ts'
 
 const ms = z.number().int().min(1)
 const ref = z.string().min(1).describe('The ref')
-const deadLetter = z.strictObject({ id: z.string().min(1).describe('The id of the dead letter') })
+const DEAD_LETTER = [
+  ['show', 'Shows a dead letter whole: its message, every attempt and its error.'],
+  ['retry', 'Puts a dead letter back at the end of its lane with fresh attempts.'],
+  ['drop', 'Removes a dead letter for good.'],
+] as const
 
 /** Callbacks, approvals, dead letters, and calls whose outcome is not known. */
 export const operateSkills: Skill[] = [
@@ -77,24 +81,14 @@ export const operateSkills: Skill[] = [
     }),
     run: ({ args, services, call }) => services.deadLetters.list(args, call),
   }),
-  defineSkill({
-    name: 'dead-letter-show',
-    description: 'Shows a dead letter whole: its message, every attempt and its error.',
-    args: deadLetter,
-    run: ({ args, services, call }) => services.deadLetters.show(args, call),
-  }),
-  defineSkill({
-    name: 'dead-letter-retry',
-    description: 'Puts a dead letter back at the end of its lane with fresh attempts.',
-    args: deadLetter,
-    run: ({ args, services, call }) => services.deadLetters.retry(args, call),
-  }),
-  defineSkill({
-    name: 'dead-letter-drop',
-    description: 'Removes a dead letter for good.',
-    args: deadLetter,
-    run: ({ args, services, call }) => services.deadLetters.drop(args, call),
-  }),
+  ...DEAD_LETTER.map(([what, description]) =>
+    defineSkill({
+      name: `dead-letter-${what}`,
+      description,
+      args: z.strictObject({ id: z.string().min(1).describe('The id of the dead letter') }),
+      run: ({ args, services, call }) => services.deadLetters[what](args, call),
+    }),
+  ),
   defineSkill({
     name: 'call-list',
     description:
