@@ -1,6 +1,5 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
 import { writeWhole } from '../lib/disk.ts'
@@ -11,7 +10,7 @@ import {
   type DocumentSpec,
   formatDocument,
   migrationOf,
-  parseDocument,
+  readDocument,
   stampOf,
 } from '../state/documents/spec.ts'
 import { createStoreBackend } from '../state/documents/store-backend.ts'
@@ -46,18 +45,11 @@ function startingFrom(path: string): DocumentSpec<AssistantState> {
     ...assistantDocument,
     initial() {
       const fresh = assistantDocument.initial()
-      return existsSync(path) ? Object.assign(fresh, readState(path)) : fresh
+      if (!existsSync(path)) return fresh
+      // Whether it has the right shape is for the manager to say, as with every document.
+      const found = readDocument(path, assistantDocument.name)
+      return Object.assign(fresh, migrationOf(assistantDocument, found, path))
     },
-  }
-}
-
-/** Whether it has the right shape is for the manager to say, as with every document. */
-function readState(path: string) {
-  try {
-    return migrationOf(assistantDocument, parseDocument(readFileSync(path, 'utf8')), path)
-  } catch (cause) {
-    if (cause instanceof TriviumError) throw cause
-    throw new TriviumError('state_corrupt', { path, name: 'state', reason: reasonOf(cause) }, { cause })
   }
 }
 

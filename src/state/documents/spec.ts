@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { TriviumError } from '../../core/errors.ts'
+import { readFileSync } from 'node:fs'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Operation } from './patch.ts'
 
@@ -54,6 +55,15 @@ export function parseDocument(text: string): JsonObject {
   const parsed: unknown = JSON.parse(text)
   if (!isJsonObject(parsed)) throw new SyntaxError('it is not a JSON object')
   return parsed
+}
+
+/** Reads a file that must be a JSON object. Throws `state_corrupt`, as of the document of that name. */
+export function readDocument(path: string, name: string): JsonObject {
+  try {
+    return parseDocument(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new TriviumError('state_corrupt', { path, name, reason: reasonOf(error) }, { cause: error })
+  }
 }
 
 /** The version a document says it has; 0 where it says none. */

@@ -1,10 +1,10 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
 import { createStateManager, type StateManager } from '../documents/manager.ts'
-import { type DocumentSpec, parseDocument } from '../documents/spec.ts'
+import { type DocumentSpec, readDocument } from '../documents/spec.ts'
 import { agentStateDocument, taskBoardDocument } from './documents.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
@@ -45,7 +45,7 @@ async function asProject<T extends JsonObject>(
 ): Promise<DocumentSpec<T>> {
   const path = join(dir, `${shipped.name}.schema.json`)
   if (!existsSync(path)) return shipped
-  const schema = readSchema(path, shipped.name)
+  const schema = readDocument(path, shipped.name)
   const version = pathGet(schema, 'properties.schema_version.const')
   if (typeof version !== 'number') {
     throw unusable(path, shipped.name, 'properties.schema_version.const must be the version')
@@ -57,14 +57,6 @@ async function asProject<T extends JsonObject>(
     version,
     migrations,
     initial: () => ({ ...shipped.initial(), schema_version: version }),
-  }
-}
-
-function readSchema(path: string, name: string): JsonObject {
-  try {
-    return parseDocument(readFileSync(path, 'utf8'))
-  } catch (error) {
-    throw unusable(path, name, reasonOf(error), error)
   }
 }
 
@@ -93,6 +85,6 @@ async function migrationsIn(
   return found
 }
 
-function unusable(path: string, name: string, reason: string, cause?: unknown): TriviumError {
-  return new TriviumError('state_corrupt', { path, name, reason }, { cause })
+function unusable(path: string, name: string, reason: string): TriviumError {
+  return new TriviumError('state_corrupt', { path, name, reason })
 }
