@@ -15,31 +15,6 @@ import { plannedTimes } from './planned-times.ts'
 /** One firing. `key` is the same however often it is given, and other for every planned time. */
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
 
-export type Schedules = ScheduleService & {
-  /** One round: fires what is due, where this process holds the lease. Returns in how many ms the next makes sense. */
-  tick(): Promise<number>
-  /** Lets another process go on at once. */
-  release(): Promise<void>
-}
-
-export type SchedulesDeps = {
-  store: { kv: KeyValues; leases: Leases }
-  state: StateDocument<AssistantState>
-  /**
-   * Makes the occasion durable (a job with `key` as its id). May be called again with the same key after a crash; a
-   * throw means that it will be.
-   */
-  fire(occasion: Occasion): Promise<void>
-  /** Notes `schedule_fired`, `schedule_missed`, `schedule_created` and `schedule_deleted`. */
-  record(entry: ActivityEntry): Promise<void>
-  /** Throws `skill_not_found`, and `forbidden` where the call may not have it invoked. */
-  permit(skill: string, call: Call): Promise<void>
-  /** Names this process in the lease. */
-  owner: string
-  log: Log
-  now?: () => number
-}
-
 /** How long a dead holder is waited for. A living one renews at each round. */
 const LEASE = 8_000
 /** Later than this a firing counts as missed, and the misfire policy decides. */
@@ -51,15 +26,27 @@ const SHORTEST_SLEEP = 20
  * Fires schedules, each once per planned time, by whichever process holds the lease. What was handled last is on the
  * store, and is moved after `fire`: a crash between the two repeats a key and nothing else.
  */
-export function createSchedules(deps: SchedulesDeps): Schedules {
-  const { store, state, record, log, owner } = deps
-  const now = deps.now ?? Date.now
+export function createSchedules(deps: {
+  store: { kv: KeyValues; leases: Leases }
+  state: StateDocument<AssistantState>
+  /** Makes the occasion durable. May be called again with the same key after a crash; a throw means that it will be. */
+  fire(occasion: Occasion): Promise<void>
+  /** Notes `schedule_fired`, `schedule_missed`, `schedule_created` and `schedule_deleted`. */
+  record(entry: ActivityEntry): Promise<void>
+  /** Throws `skill_not_found`, and `forbidden` where the call may not have it invoked. */
+  permit(skill: string, call: Call): Promise<void>
+  /** Names this process in the lease. */
+  owner: string
+  log: Log
+  now: () => number
+}) {
+  const { store, state, record, log, owner, now } = deps
   const isSeen = (call: Call) => {
     const { sees } = viewerOf(call, 'person')
     return ({ by, channel }: Schedule) => sees(by?.id ?? channel)
   }
 
-  return {
+  const service: ScheduleService = {
     async create({ name, misfire, timezone = 'UTC', args, ...rest }, call) {
       await deps.permit(rest.skill, call)
       const schedule = {
@@ -102,7 +89,13 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       }
       return { ok: true, existed: gone !== undefined }
     },
+  }
+
+  return {
+    ...service,
+    /** One round: fires what is due, where this process holds the lease. Returns in how many ms the next makes sense. */
     tick,
+    /** Lets another process go on at once. */
     async release() {
       await store.leases.release('scheduler', owner).catch((err) => {
         log.warn({ err }, 'the scheduler could not give its lease back; it runs out in seconds')
