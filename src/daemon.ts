@@ -75,7 +75,7 @@ export async function createDaemon(options: DaemonOptions) {
   const kinds = new Map(Object.entries(transports))
   const metrics = createMetrics({ version })
   const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
-  const logs = createLogs({ dir: dataDir, now })
+  const logs = createLogs({ dir: dataDir, now, log })
   const artifacts = createArtifacts(dataDir)
   const router = createRouter([CLICK_ROUTE, ...config.routes])
   const access = createAccess(config)
@@ -104,7 +104,7 @@ export async function createDaemon(options: DaemonOptions) {
     store,
     dataDir,
     now,
-    noted: recordApprovals(logs, log),
+    noted: recordApprovals(logs),
     async resume(approval) {
       await buttons.decided(approval)
       if (approval.message) await resumeDispatch(store, approval.message, approval.id)
@@ -186,7 +186,6 @@ export async function createDaemon(options: DaemonOptions) {
     access,
     transcript: createTranscript(
       logs,
-      log,
       ({ by }) => router.routes().find(({ name }) => by === `route ${name}`)?.skill,
     ),
     metrics,

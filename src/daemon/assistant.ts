@@ -9,7 +9,7 @@ import { createAssistant } from '../state/assistant/assistant.ts'
 import { assistantDocument } from '../state/assistant/assistant-state.ts'
 import type { Scope } from '../state/assistant/viewer.ts'
 import { createCallLedger } from '../state/ledger.ts'
-import type { ActivityEntry, Logs } from '../state/logs/logs.ts'
+import type { Logs } from '../state/logs/logs.ts'
 import { createSchedules } from '../state/schedules/schedules.ts'
 import { repeat } from './housekeeping.ts'
 import { createScheduleRuns } from './schedule-runs.ts'
@@ -49,48 +49,15 @@ export function createDurableParts(deps: {
   const documents = createStateDocuments({ dataDir, store, log, now })
   const state = documents.document(assistantDocument)
   const assistant = createAssistant({ state, logs, scope: deps.scope, now })
-  const unlessFull = (what: string) => (err: unknown) => log.error({ err }, `${what} could not be written`)
-  const ledger = createCallLedger({
-    kv: store.kv,
-    by: owner,
-    note: (call) => logs.call(call).catch(unlessFull('pending_calls.jsonl')),
-    now,
-  })
-  const record = (entry: ActivityEntry) => logs.event(entry).catch(unlessFull('events.jsonl'))
+  const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
   const runs = createScheduleRuns({
-    store,
-    concurrency: deps.concurrency,
-    invoke: deps.invoke,
-    callerAs: deps.callerAs,
+    ...deps,
     exists: async ({ id, created }) =>
       (await state.load()).document.schedules.some((one) => one.id === id && one.created === created),
-    record,
-    log,
-    now,
+    record: logs.event,
   })
-  const schedules = createSchedules({
-    store,
-    state,
-    fire: runs.add,
-    record,
-    permit: deps.permit,
-    owner,
-    log,
-    now,
-  })
-  const sweep = repeat(
-    createArtifactSweep({
-      artifacts: deps.artifacts,
-      store,
-      dataDir,
-      workbenchDir: deps.workbenchDir,
-      log,
-      now,
-    }),
-    SWEEP_EVERY,
-    'artifacts',
-    log,
-  )
+  const schedules = createSchedules({ ...deps, state, fire: runs.add, record: logs.event })
+  const sweep = repeat(createArtifactSweep(deps), SWEEP_EVERY, 'artifacts', log)
   const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
   let running = false
   let isReadable = false

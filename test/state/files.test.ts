@@ -80,7 +80,7 @@ describe('Documents in files', () => {
   })
 
   test('an edit with an editor is adopted, with its own event, and not reformatted', async (t) => {
-    const { path, open } = make(t)
+    const { dir, path, open } = make(t)
     const manager = open()
     await manager.update('notes', increment)
     const edited = '{"schema_version": 2, "count": 41, "notes": []}'
@@ -89,7 +89,7 @@ describe('Documents in files', () => {
     assert.equal(readFileSync(path, 'utf8'), edited)
     assert.equal((await open().load('notes')).revision, 3)
     assert.equal((await manager.update('notes', increment)).document.count, 42)
-    const events = await Array.fromAsync(manager.history('notes'))
+    const events = await Array.fromAsync(createFileBackend({ dir }).changes('notes'))
     assert.deepEqual(
       events.map(({ event }) => event),
       ['bootstrap', 'update', 'outside', 'update'],

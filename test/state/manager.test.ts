@@ -142,12 +142,12 @@ for (const [kind, start] of Object.entries(KINDS)) {
     })
 
     test('every mutation is one event, with its time, actor and patch', async (t) => {
-      const { manager, tick } = await make(t)
+      const { manager, tick, open } = await make(t)
       const state = manager()
       await state.load('notes')
       tick(1000)
       await state.update('notes', increment, { actor: { kind: 'agent', name: 'builder' } })
-      const events = await Array.fromAsync(state.history('notes'))
+      const events = await Array.fromAsync(open().changes('notes'))
       assert.deepEqual(
         events.map(({ seq, time, event, actor }) => `${seq} ${time} ${event} ${actor}`),
         [
@@ -242,7 +242,7 @@ describe('the event log of a document on a store', () => {
         await Promise.all(Array.from({ length: together }, () => manager.update('notes', increment)))
       const { document: now, revision } = await manager.load('notes')
 
-      const kept = await Array.fromAsync(manager.history('notes'))
+      const kept = await Array.fromAsync(open().changes('notes'))
       // The oldest whole document may be ten events further back, and a commit of seven stays whole.
       assert.ok(kept.length >= limits.kept, `${kept.length} are kept`)
       assert.ok(kept.length <= limits.kept + limits.every + 2 * together, `${kept.length} are kept`)

@@ -13,17 +13,15 @@ import { type Scope, viewerOf } from './viewer.ts'
 
 const KEPT_SEARCHES = 100
 const KEPT_FINISHED = 500
-/** Characters that a recorded search shows of each thing found. */
-const SHOWN = 500
 
 /** Makes the assistant over `state.json` and the logs. `scope` is asked for each call; `now` is Unix ms. */
 export function createAssistant(deps: {
   state: StateDocument<AssistantState>
   logs: Pick<Logs, 'event' | 'newestMessages'>
-  scope?: () => Scope
-  now?: () => number
+  scope: () => Scope
+  now: () => number
 }): AssistantService & { overview(): Promise<JsonObject> } {
-  const { state, logs, scope = () => 'person', now = Date.now } = deps
+  const { state, logs, scope, now } = deps
   const viewer = (call: Call) => viewerOf(call, scope())
   const time = () => new Date(now()).toISOString()
 
@@ -90,8 +88,7 @@ export function createAssistant(deps: {
         isSeen: (line: LogEntry) =>
           mayRead(line) && pathGet(line.meta, 'messageId') !== (call.message?.id ?? null),
       }
-      const whole = await searchTexts(query, from, { channel: within, limit })
-      const results = whole.map((one) => ({ ...one, text: shortened(one.text) }))
+      const results = await searchTexts(query, from, { channel: within, limit })
       const channel = channelOf(call)
       return await change(
         (draft) => {
@@ -186,10 +183,6 @@ function isUnproven(owner: string): boolean {
 
 function isOpen({ status }: Delegation): boolean {
   return status === 'queued' || status === 'working'
-}
-
-function shortened(text: string): string {
-  return text.length <= SHOWN ? text : `${text.slice(0, SHOWN - 1)}…`
 }
 
 function found<T>(value: T | undefined, id: string): T {

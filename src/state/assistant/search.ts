@@ -3,10 +3,11 @@ import type { LogEntry } from '../logs/log-reader.ts'
 import type { Logs } from '../logs/logs.ts'
 
 type Found = Search['results'][number]
-type Text = Omit<Found, 'score'>
 
 /** Messages that a search looks through: the newest. */
 const SEARCHED = 50_000
+/** Characters that are kept of each thing found. */
+const SHOWN = 500
 
 /** The part of the transcript that is searched, newest first. */
 export async function* recentLines(logs: Pick<Logs, 'newestMessages'>): AsyncGenerator<LogEntry> {
@@ -28,13 +29,12 @@ export async function searchTexts(
 ): Promise<Found[]> {
   const words = wordsOf(query)
   if (words.length === 0) return []
-  let best: Found[] = []
-  const consider = (text: Text) => {
-    if (channel !== undefined && text.channel !== channel) return
-    const score = scoreOf(text.text, words)
-    if (score === 0) return
-    best.push({ ...text, score })
-    if (best.length > limit * 10) best = ranked(best, limit)
+  const found: Found[] = []
+  const consider = ({ text, ...of }: Omit<Found, 'score'>) => {
+    if (channel !== undefined && of.channel !== channel) return
+    const score = scoreOf(text, words)
+    const shown = text.length <= SHOWN ? text : `${text.slice(0, SHOWN - 1)}…`
+    if (score > 0) found.push({ ...of, text: shown, score })
   }
   for await (const line of from.lines) {
     if (!from.isSeen(line)) continue
@@ -44,10 +44,6 @@ export async function searchTexts(
   for (const { id, text, channel: where } of from.notes) {
     consider({ source: 'note', ref: id, text, channel: where })
   }
-  return ranked(best, limit)
-}
-
-function ranked(found: Found[], limit: number): Found[] {
   return found.sort((a, b) => b.score - a.score).slice(0, limit)
 }
 

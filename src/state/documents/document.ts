@@ -29,8 +29,6 @@ export type StateDocument<T extends JsonObject = JsonObject> = {
   update<R>(mutate: (draft: T) => R, options?: UpdateOptions): Promise<Updated<T, R>>
   /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
   replay(until: number | { revision: number }): Promise<Snapshot | undefined>
-  /** The event log, oldest first. */
-  history(): AsyncIterable<Change>
   /** Brings it to the current version; tells what it was where that was another. */
   migrate(): Promise<{ from: number; to: number } | undefined>
   /**
@@ -75,7 +73,6 @@ export function createDocument<T extends JsonObject>(
     load: ready,
     update: (mutate, options) => inTurn(() => update(mutate, options)),
     replay: (until) => replay(backend.changes(name), until),
-    history: () => backend.changes(name),
     async migrate() {
       const from = statedVersion(await backend.read(name))
       await ready()
@@ -110,10 +107,12 @@ export function createDocument<T extends JsonObject>(
         const { document: before, revision } = currentOf(stored)
         if (expect !== undefined && expect !== revision)
           throw new TriviumError('document_conflict', { name, found: revision, expected: expect })
-        spec.guard?.(before, { actor, now: now() })
+        spec.guard?.(before, { name, actor, now: now() })
         const draft = copyOf(before)
         const made = mutate(draft)
-        const document = checked(copyOf(draft), invalid)
+        const document = copyOf(draft)
+        const result = check(document)
+        if (!result.ok) throw new TriviumError('state_invalid', { name, details: result.details })
         const patch = diff(before, document)
         if (patch.length === 0) {
           job.updated = { document: draft, revision, made }
@@ -132,7 +131,7 @@ export function createDocument<T extends JsonObject>(
   }
 
   function currentOf({ document, revision }: Snapshot): Snapshot<T> {
-    return { document: checked(document, brokenSchema), revision }
+    return { document: checked(document), revision }
   }
 
   function madeReady(stored: Stored): Commit | undefined {
@@ -141,7 +140,7 @@ export function createDocument<T extends JsonObject>(
     const current = upToDate(found)
     const isMigrated = current !== found
     if ('document' in stored && !isMigrated) return undefined
-    const document = checked(current, brokenSchema)
+    const document = checked(current)
     if ('edited' in stored) {
       spec.adopt?.(document, stored.edited.at)
       if (stored.revision > 0) log?.info({ document: name }, 'a change from outside was adopted')
@@ -180,16 +179,16 @@ export function createDocument<T extends JsonObject>(
 
   function usable(stored: Stored): JsonObject | undefined {
     try {
-      return checked(upToDate(contentOf(stored)), brokenSchema)
+      return checked(upToDate(contentOf(stored)))
     } catch {
       return undefined
     }
   }
 
-  function checked(document: JsonObject, refusal: (details: string) => TriviumError): T {
+  function checked(document: JsonObject): T {
     const found = check(document)
     if (found.ok) return found.document
-    throw refusal(found.details)
+    throw unreadable(`it breaks its schema: ${found.details}`)
   }
 
   function whole(revision: number, event: Change['event'], document: JsonObject, actor = SYSTEM): Commit {
@@ -222,14 +221,6 @@ export function createDocument<T extends JsonObject>(
     } catch {
       return undefined
     }
-  }
-
-  function invalid(details: string): TriviumError {
-    return new TriviumError('state_invalid', { name, details })
-  }
-
-  function brokenSchema(details: string): TriviumError {
-    return unreadable(`it breaks its schema: ${details}`)
   }
 
   function unreadable(reason: string, cause?: unknown): TriviumError {

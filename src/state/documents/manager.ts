@@ -10,7 +10,7 @@ import {
   type UpdateOptions,
 } from './document.ts'
 import { createFileBackend } from './file-backend.ts'
-import type { Change, DocumentSpec, Snapshot } from './spec.ts'
+import type { DocumentSpec, Snapshot } from './spec.ts'
 import { createSqliteValues } from './sqlite-values.ts'
 import { createStoreBackend } from './store-backend.ts'
 
@@ -28,7 +28,6 @@ export type StateManager = {
     options?: UpdateOptions,
   ): Promise<Updated<JsonObject, R>>
   replay(name: string, until: number | { revision: number }): Promise<Snapshot | undefined>
-  history(name: string): AsyncIterable<Change>
   repair(name: string): Promise<Repaired>
   /** Brings every document, or one, to the current version. May run at each start. Tells which it changed. */
   migrate(name?: string): Promise<{ name: string; from: number; to: number }[]>
@@ -74,7 +73,6 @@ export function createStateManager(options: Options): StateManager {
     load: async (name) => await named(name).load(),
     update: async (name, mutate, how) => await named(name).update(mutate, how),
     replay: async (name, until) => await named(name).replay(until),
-    history: (name) => named(name).history(),
     repair: async (name) => await named(name).repair(),
     async migrate(only) {
       const done: { name: string; from: number; to: number }[] = []

@@ -19,7 +19,7 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
   /** Called when a person changed the file beside the manager; may note that in the document. */
   adopt?(document: T, at: number): void
   /** Called before each write with what is there; throws to refuse it. */
-  guard?(document: T, write: { actor: Actor; now: number }): void
+  guard?(document: T, write: { name: string; actor: Actor; now: number }): void
 }
 
 /** Who writes. `human` and `agent` differ where a document protects a person's edits from agents. */

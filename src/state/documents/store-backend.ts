@@ -37,18 +37,13 @@ export function createStoreBackend(options: {
   /** `version` 0: there is none. */
   const read = async (name: string): Promise<{ version: number; stored: Stored; head?: Head }> => {
     const found = await values.get(headKey(name))
-    if (!found) return { version: 0, stored: { revision: await lastEvent(name), missing: true } }
+    if (!found) return { version: 0, stored: { revision: 0, missing: true } }
     const { version, value: head } = found
     if (!isHead(head)) {
-      const edited = { text: JSON.stringify(head), at: 0 }
-      return { version, stored: { revision: await lastEvent(name), edited } }
+      const reason = 'it holds no document'
+      throw new TriviumError('state_corrupt', { path: headKey(name), name, reason })
     }
     return { version, head, stored: { revision: head.revision, document: head.document } }
-  }
-
-  const lastEvent = async (name: string): Promise<number> => {
-    const key = (await eventKeys(name)).at(-1)
-    return key === undefined ? 0 : ((await eventsUnder(key, name)).at(-1)?.seq ?? 0)
   }
 
   const eventsUnder = async (key: string, name: string): Promise<Change[]> => {

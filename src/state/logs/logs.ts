@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileFailure } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
@@ -39,6 +40,8 @@ type LogsOptions = {
   now?: () => number
   /** Bytes from which a new file is begun (default 32 MB). */
   maxSize?: number
+  /** Told of what cannot be written. */
+  log?: Log
 }
 
 const BATCH = 1000
@@ -46,7 +49,7 @@ const FULL = 32 * 1024 * 1024
 
 /**
  * The logs of a data dir: `messages.jsonl`, `events.jsonl`, `pending_calls.jsonl`. Any number of processes may append; what
- * was appended is durable when it resolves.
+ * was appended is durable when it resolves. What cannot be written is reported and holds nothing up: the truth is elsewhere.
  */
 export function createLogs(options: LogsOptions) {
   const now = options.now ?? Date.now
@@ -78,7 +81,7 @@ export function createLogs(options: LogsOptions) {
 }
 
 /** One append-only file. Entries of the same moment share one sync. */
-function createLog(name: string, { dir, maxSize = FULL }: LogsOptions) {
+function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions) {
   const path = join(dir, name)
   const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
   const write = async (entries: LogEntry[]) => {
@@ -101,7 +104,8 @@ function createLog(name: string, { dir, maxSize = FULL }: LogsOptions) {
 
   return {
     path,
-    append: (entry: LogEntry) => queue.add(entry),
+    append: (entry: LogEntry) =>
+      queue.add(entry).catch((err) => log?.error({ err }, `${name} could not be written`)),
     read(query: LogQuery, textOf: (entry: LogEntry) => string): AsyncIterable<LogEntry> {
       const { limit, follow, signal } = query
       return readLog(path, { accept: filterOf(query, textOf), limit, follow, signal })

@@ -46,7 +46,7 @@ export const agentStateDocument: DocumentSpec<AgentState> = {
     last_human_touch: null,
   }),
   adopt: touched,
-  guard: refuseAfterHumanTouch('agent_state'),
+  guard: refuseAfterHumanTouch,
 }
 
 export const taskBoardDocument: DocumentSpec<TaskBoard> = {
@@ -57,7 +57,7 @@ export const taskBoardDocument: DocumentSpec<TaskBoard> = {
   },
   initial: () => ({ schema_version: 1, tasks: [], next_id: 1, last_human_touch: null }),
   adopt: touched,
-  guard: refuseAfterHumanTouch('task_board'),
+  guard: refuseAfterHumanTouch,
 }
 
 function touched(document: { last_human_touch: string | null }, at: number): void {
@@ -68,16 +68,14 @@ function touched(document: { last_human_touch: string | null }, at: number): voi
 const HUMAN_GRACE = 5000
 
 /** Refuses an agent's write soon after a person's edit (`state_human_touch`). People and the system may always write. */
-function refuseAfterHumanTouch(name: string) {
-  return (
-    document: { last_human_touch: string | null },
-    { actor, now }: { actor: Actor; now: number },
-  ): void => {
-    if (actor.kind !== 'agent' || document.last_human_touch === null) return
-    const age = now - Date.parse(document.last_human_touch)
-    // A time in the future is a clock that was wrong, not an edit.
-    if (age >= HUMAN_GRACE || age < -HUMAN_GRACE) return
-    const seconds = Math.max(0, age / 1000).toFixed(1)
-    throw new TriviumError('state_human_touch', { name, seconds, grace: HUMAN_GRACE / 1000 })
-  }
+function refuseAfterHumanTouch(
+  { last_human_touch }: { last_human_touch: string | null },
+  { name, actor, now }: { name: string; actor: Actor; now: number },
+): void {
+  if (actor.kind !== 'agent' || last_human_touch === null) return
+  const age = now - Date.parse(last_human_touch)
+  // A time in the future is a clock that was wrong, not an edit.
+  if (age >= HUMAN_GRACE || age < -HUMAN_GRACE) return
+  const seconds = Math.max(0, age / 1000).toFixed(1)
+  throw new TriviumError('state_human_touch', { name, seconds, grace: HUMAN_GRACE / 1000 })
 }
