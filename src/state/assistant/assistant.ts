@@ -111,7 +111,10 @@ export function createAssistant(deps: {
           draft.delegations.push(made)
           return made
         },
-        ({ id, worker }) => ({ event: 'work_delegated', channel, id, worker }),
+        ({ id, kind, worker }) => ({
+          event: kind === 'digest' ? 'digest_queued' : 'work_delegated',
+          ...{ channel, id, worker },
+        }),
       )
     },
     take({ worker, by: name }, call) {
