@@ -15,8 +15,7 @@ import { type Submission, submissionSchema } from '../core/submission.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
-import { docsPage } from './docs-page.ts'
-import { openApi } from './openapi.ts'
+import { docsPage, openApi } from './openapi.ts'
 import { proofOf } from './token.ts'
 
 /** What the control API offers to those who hold the token. */
