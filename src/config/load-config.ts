@@ -24,7 +24,7 @@ import type { RoutedSkill } from './skill-routes.ts'
 import { parseTokens } from './tokens.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
-/** Everything that routes.yaml and the environment say, checked, with defaults, and deeply frozen. */
+/** Everything that routes.yaml and the environment say, checked, and with defaults. */
 export type Config = Readonly<ReturnType<typeof assemble>> & {
   /** What is odd but works. */
   readonly warnings: readonly Problem[]
@@ -70,7 +70,7 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
       (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
     )
     if (found.some((problem) => problem.severity === 'error')) return { problems: found }
-    return { config: deepFreeze({ ...config, warnings: found }), problems: found }
+    return { config: { ...config, warnings: found }, problems: found }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     return {
@@ -177,11 +177,4 @@ function parseModel(raw: unknown, checker: Checker): ModelConfig | undefined {
   if (raw === null) return undefined
   const named = typeof raw === 'string' ? { name: raw } : raw
   return checker.section(modelSchema, named, ['model'], { TRIVIUM_MODEL: 'name' })
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.freeze(value)
-  for (const item of Object.values(value)) deepFreeze(item)
-  return value
 }

@@ -246,17 +246,6 @@ test('access, model and skills are read with their defaults, and the environment
   assert.deepEqual((await read(t, '', { env })).config?.model, { name: 'c:d' })
 })
 
-test('a configuration cannot be changed, at any depth', async (t) => {
-  const { config } = await read(t, 'routes:\n  - { name: a, skill: s, args: { deep: [{ x: 1 }] } }\n')
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    assert.ok(Object.isFrozen(value))
-    for (const item of Object.values(value)) visit(item)
-  }
-  visit(config)
-  assert.ok(config)
-})
-
 test('anchors, aliases and merges work, with their places', async (t) => {
   const routes = (timeout: string) =>
     `routes:\n  - &base { name: a, match: { event: x }, skill: s, timeout: ${timeout} }\n  - { <<: *base, name: b, match: { event: y } }\n`
