@@ -115,7 +115,7 @@ function remote(control: string, token: string, client = clientName()) {
 }
 
 async function local(environs: Environs): Promise<Connection> {
-  const { createOwnDaemon } = await import('./own-daemon.ts')
+  const { createOwnDaemon } = await import('./start.ts')
   const { daemon } = await createOwnDaemon(environs, { mode: 'local', level: 'warn', pretty: true })
   const { operator } = daemon
   const ended = new AbortController()

@@ -11,7 +11,7 @@ import { createTerminal, type Terminal, usageOutput } from './terminal.ts'
  */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   start: async () => (await import('./commands/daemon.ts')).addStart,
-  init: async () => (await import('./commands/init.ts')).addInit,
+  init: async () => (await import('./commands/daemon.ts')).addInit,
   status: async () => (await import('./commands/status.ts')).addStatus,
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   message: async () => (await import('./commands/message.ts')).addMessage,

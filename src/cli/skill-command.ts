@@ -6,8 +6,7 @@ import { nearest } from '../lib/nearest.ts'
 import { type CommandContext, EXIT_NOTHING, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { loadFor } from './environs.ts'
-import { followEvents } from './follow.ts'
-import { objectsIn, pretty, show, usageOutput } from './terminal.ts'
+import { objectsIn, pretty, show, type Terminal, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
 const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version'])
@@ -178,4 +177,34 @@ function tryJson(text: string): Json | undefined {
 
 function typeName(schema: JsonObject): string {
   return typeof schema.type === 'string' ? schema.type : 'json'
+}
+
+/** One wait of `--follow`; the next begins where it ended. */
+const ROUND = 60_000
+
+/**
+ * `event-wait --follow`: prints one JSON line an event until interrupted. It reads through a consumer group, so
+ * that nothing between two waits is missed: the one given with `--queue`, else one of its own that ends with it.
+ */
+async function followEvents(connection: Connection, args: JsonObject, terminal: Terminal): Promise<void> {
+  if (args.ack === false && args.lease === undefined) {
+    throw usage('--follow consumes what it prints; with --no-ack the same events would come again and again.')
+  }
+  const { topic = null, queue = `follow-${process.pid}-${Date.now().toString(36)}` } = args
+  await connection.invoke('event-subscribe', { topic, queue })
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort()
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupt)
+  try {
+    while (!interrupted.signal.aborted) {
+      const wait = { timeout: ROUND, ...args, queue }
+      const events: Json = await connection.invoke('event-wait', wait, interrupted.signal)
+      for (const event of Array.isArray(events) ? events : []) terminal.out(`${JSON.stringify(event)}\n`)
+    }
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupt)
+    if (args.queue === undefined) await connection.invoke('event-unsubscribe', { topic, queue })
+  }
 }

@@ -1,13 +1,15 @@
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
+import { readEnvironment } from '../config/environment.ts'
+import type { Config } from '../config/load-config.ts'
 import { watchFiles } from '../config/watch-files.ts'
+import { createLogger } from '../control/logger.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { Daemon } from '../daemon.ts'
-import { banner } from './banner.ts'
+import { createDaemon, type Daemon, type DaemonOptions } from '../daemon.ts'
 import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts'
-import type { Environs } from './environs.ts'
-import { createOwnDaemon } from './own-daemon.ts'
+import { type Environs, loadFor } from './environs.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
@@ -75,4 +77,78 @@ function untilSignalled(daemon: Daemon, reload: () => void, log: Log): Promise<n
     process.on('SIGINT', onSignal)
     process.on('SIGHUP', reload)
   })
+}
+
+/** Makes a daemon in this process, with its log on stderr. `level`: what is logged where the configuration shall not say. */
+export async function createOwnDaemon(
+  environs: Environs,
+  { mode, level, pretty }: { mode: DaemonOptions['mode']; level?: string; pretty: boolean },
+) {
+  const first = await loadFor(environs)()
+  let { secrets } = first
+  const load: DaemonOptions['load'] = async (skills) => {
+    const config = await loadFor({ ...environs, path: first.file })(skills)
+    secrets = config.secrets
+    return config
+  }
+  const log = createLogger({
+    level: level ?? first.daemon.logLevel,
+    secrets: () => secrets,
+    destination: process.stderr,
+    pretty,
+  })
+  const env = await readEnvironment(environs.cwd, environs.env)
+  return { daemon: await createDaemon({ load, mode, version: environs.version, env, log }), log }
+}
+
+/** What `trivium start` prints: where everything is, and what to try next. */
+function banner(started: {
+  daemon: Daemon
+  listen: string
+  control: string
+  version: string
+  took: number
+}): string {
+  const { daemon, listen, control, version, took } = started
+  const config = daemon.config()
+  const { dataDir, token } = config.daemon
+  const isSick = (name: string) => daemon.gateways.list().some((each) => each.name === name && !each.ok)
+  const gateways = config.gateways.map(({ name, transport, enabled }) => {
+    return `${name} (${transport}${enabled ? (isSick(name) ? ', NOT RUNNING' : '') : ', off'})`
+  })
+  const notices = daemon.notices().map((notice) => `  ! ${notice}`)
+  return `
+  Trivium ${version} is ready (${took} ms)
+
+  listening   http://${listen}   webhooks and WebSocket
+  console     http://${control}   token: ${token === undefined ? `${near(dataDir)}/control-token` : 'the one that was given (TRIVIUM_TOKEN)'}
+  store       ${daemon.store.kind === 'embedded' ? `embedded, ${near(dataDir)}/trivium.db` : daemon.store.address}
+  routes      ${near(config.file)}   (a saved change takes effect at once)
+  gateways    ${gateways.join(', ') || 'none'}
+
+${notices.length > 0 ? `${notices.join('\n')}\n\n` : ''}  Try:
+    ${tries(config, listen).join('\n    ')}
+
+`
+}
+
+function tries({ gateways }: Config, listen: string): string[] {
+  const pathOf = (kind: string) =>
+    pathGet(gateways.find(({ transport, enabled }) => transport === kind && enabled)?.options, 'path')
+  const hook = pathOf('webhook')
+  const ws = pathOf('websocket')
+  return [
+    'npx trivium message cli "hello"',
+    ...(hook
+      ? [`curl -s http://${listen}${hook} -H 'content-type: application/json' -d '{"hello":"world"}'`]
+      : []),
+    ...(ws ? [`npx wscat -c ws://${listen}${ws}      then type  {"type":"message","text":"hello"}`] : []),
+    'npx trivium event-wait --topic gateway-message --follow',
+    'npx trivium status',
+  ]
+}
+
+function near(path: string): string {
+  const shown = relative(process.cwd(), path)
+  return shown.startsWith('..') ? path : shown || '.'
 }

@@ -1,11 +1,10 @@
 import { statfs } from 'node:fs/promises'
-import { z } from 'zod'
 import { reasonOf } from '../../core/errors.ts'
-import type { Check } from '../../core/transport.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
-import { show, table } from '../terminal.ts'
+import { objectsIn, show, table } from '../terminal.ts'
 
 /** `trivium doctor`. */
 export const addDoctor: AddCommand = (program, context) => {
@@ -17,7 +16,7 @@ export const addDoctor: AddCommand = (program, context) => {
     .action(async () => {
       const environs = context.environs()
       const failed = (name: string) => (error: unknown) => [{ name, ok: false, detail: reasonOf(error) }]
-      const checks: Check[] = [
+      const checks: JsonObject[] = [
         { name: 'Node', ok: true, detail: process.versions.node },
         ...(await checkConfig(environs).catch(failed('configuration'))),
         ...(await checkDaemon(environs).catch(failed('daemon'))),
@@ -33,12 +32,9 @@ export const addDoctor: AddCommand = (program, context) => {
     })
 }
 
-const checks = z.array(
-  z.object({ name: z.string(), ok: z.boolean(), warning: z.boolean().exactOptional(), detail: z.string() }),
-)
 const MIN_FREE = 1024 ** 3
 
-async function checkConfig(environs: Environs): Promise<Check[]> {
+async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   const { file } = await loadFor(environs)()
   const { bavail, bsize } = await statfs(environs.cwd)
   const free = bavail * bsize
@@ -51,11 +47,11 @@ async function checkConfig(environs: Environs): Promise<Check[]> {
 }
 
 /** The daemon checks its own store and gateways; without one, they are opened here. */
-async function checkDaemon(environs: Environs): Promise<Check[]> {
+async function checkDaemon(environs: Environs): Promise<JsonObject[]> {
   const connection = await connectOrOpen(environs)
   try {
     const without = 'not running (start it with `trivium start`); checked without it'
-    const found = checks.parse(await connection.doctor())
+    const found = objectsIn(await connection.doctor())
     return [{ name: 'daemon', ok: true, detail: connection.running ? 'running' : without }, ...found]
   } finally {
     await connection.close()

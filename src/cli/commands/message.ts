@@ -2,11 +2,11 @@ import { isJsonObject, type Json, pathGet } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
-import { age, objectsIn, pretty, shorten, table } from '../terminal.ts'
+import { objectsIn, pretty, table } from '../terminal.ts'
 
 type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: string }
 
-/** `trivium message <gateway> <text>`, `message show <id>` and `message list`. */
+/** `trivium message <gateway> <text>` and `message show <id>`. */
 export const addMessage: AddCommand = (program, context) => {
   const message = program
     .command('message')
@@ -43,17 +43,6 @@ export const addMessage: AddCommand = (program, context) => {
     .description('a message and what became of it on the three roads')
     .argument('<id>', 'the message id')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('message-show', { id }), showMessage))
-
-  message
-    .command('list')
-    .description('the newest messages')
-    .option('--gateway <name>', 'only of this gateway')
-    .option('--conversation <id>', 'only of this conversation')
-    .option('--limit <n>', 'how many', '20')
-    .action((options: { gateway?: string; conversation?: string; limit: string }) => {
-      const args = { ...options, limit: wholeNumber('--limit', options.limit) }
-      return ask(context, (daemon) => daemon.invoke('message-list', args), listMessages)
-    })
 }
 
 /** The replies as text; where there are none, what became of the message instead. */
@@ -89,14 +78,6 @@ function showMessage(found: Json): string {
     '',
     notes.length === 0 ? 'Nothing has happened to it yet.' : table(['time', 'road', 'what', ''], notes),
   ].join('\n')
-}
-
-function listMessages(found: Json): string {
-  const rows = objectsIn(found).map(({ id, receivedAt, gateway, from, subject, text }) => {
-    const about = shorten(String(subject ?? text ?? ''), 60)
-    return [id, age(receivedAt), gateway, shorten(plain(from), 30), about]
-  })
-  return rows.length === 0 ? 'No messages.' : table(['id', 'age', 'gateway', 'from', 'text'], rows)
 }
 
 function plain(value: Json | undefined): string {

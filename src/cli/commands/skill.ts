@@ -5,10 +5,9 @@ import { type Json, pathGet } from '../../core/json.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
-import { invokeByName } from '../skill-command.ts'
 import { objectsIn, shorten, show, table } from '../terminal.ts'
 
-/** `trivium skill list|show|new|invoke`. */
+/** `trivium skill list|show|new`. */
 export const addSkill: AddCommand = (program, context) => {
   const command = program.command('skill').description('the skills: what there is, what they take, a new one')
 
@@ -42,15 +41,6 @@ export const addSkill: AddCommand = (program, context) => {
       const made = await newSkill(context.environs(), name, options.markdown ? 'markdown' : 'code')
       show(context.terminal(), made, () => `Made ${made.path}. A daemon that runs has it already.`)
     })
-
-  command
-    .command('invoke')
-    .description('run a skill; `trivium <name> --arg value` is shorter')
-    .argument('<name>')
-    .option('--args <json>', 'the arguments as a JSON object')
-    .action((name: string, { args }: { args?: string }) =>
-      invokeByName(name, args === undefined ? [] : ['--args', args], context),
-    )
 }
 
 function listed(skills: Json, broken: unknown): string {
