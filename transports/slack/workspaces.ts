@@ -15,25 +15,10 @@ export type Workspace = {
   directory: Directory
 }
 
-export type Workspaces = {
-  /**
-   * Asks Slack once who each token is; rejects, and asks again at the next call, where it cannot. A token that Slack
-   * refuses for good is left out where others work: a workspace that removed the app must not silence the others.
-   */
-  ready(): Promise<readonly Workspace[]>
-  /** The workspace of a team id, once `ready` has resolved. */
-  find(team: string): Workspace | undefined
-  /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
-  isOwnBot(id: unknown): boolean
-  /** Why tokens were left out, or do not work any more. */
-  faults(): readonly string[]
-  /** The only workspace there is; undefined where there are several, or none yet. */
-  only(): Workspace | undefined
-  close(): void
-}
+export type Workspaces = ReturnType<typeof createWorkspaces>
 
 /** Makes the workspaces of a gateway, one a bot token. Does no I/O before `ready`. */
-export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Workspaces {
+export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   const { log, now, gateway } = deps
   const apis = options.botToken.map((token) => {
     return { token, api: createSlackApi({ token, apiUrl: options.apiUrl, log, now }) }
@@ -65,22 +50,30 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps): Wo
   }
 
   return {
-    ready() {
+    /**
+     * Asks Slack once who each token is; rejects, and asks again at the next call, where it cannot. A token that Slack
+     * refuses for good is left out where others work: a workspace that removed the app must not silence the others.
+     */
+    ready(): Promise<readonly Workspace[]> {
       asking ??= identifyAll().catch((error: unknown) => {
         asking = undefined
         throw error
       })
       return asking
     },
-    faults() {
+    /** Why tokens were left out, or do not work any more. */
+    faults(): readonly string[] {
       const faulty = [...found.values()].filter(({ api }) => api.fault() !== undefined)
       const faults = faulty.map(({ name, api }) => `the bot token of ${name} does not work: ${api.fault()}`)
       return [...refused, ...faults]
     },
-    find: (team) => found.get(team),
-    isOwnBot: (id) => bots.has(id),
-    only: () => (apis.length === 1 ? found.values().next().value : undefined),
-    close() {
+    /** The workspace of a team id, once `ready` has resolved. */
+    find: (team: string) => found.get(team),
+    /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
+    isOwnBot: (id: unknown) => bots.has(id),
+    /** The only workspace there is; undefined where there are several, or none yet. */
+    only: (): Workspace | undefined => (apis.length === 1 ? found.values().next().value : undefined),
+    close(): void {
       for (const { api } of apis) api.close()
     },
   }

@@ -19,16 +19,6 @@ type Download = { attachment: Attachment } | { error: string; forGood: boolean }
  */
 export type FetchedFiles = { attachments: Attachment[]; files: JsonObject[]; isWhole: boolean }
 
-export type FileFetcher = {
-  /**
-   * Resolves when all files are here or cannot be had, or when `late` aborts. Never rejects. What is still on its way
-   * then goes on coming, and is found when the message is delivered again.
-   */
-  fetch(files: readonly JsonObject[], workspace: Workspace, late: AbortSignal): Promise<FetchedFiles>
-  /** Ends what is on its way. */
-  stop(): void
-}
-
 /** As long as Slack goes on delivering a message. */
 const PATIENCE = 300_000
 const KEPT_FOR = 600_000
@@ -36,7 +26,7 @@ const KEPT_FOR = 600_000
 export function createFileFetcher(
   options: Pick<SlackOptions, 'apiUrl' | 'max-file-size' | 'max-files'>,
   { artifacts, log }: Pick<TransportDeps, 'artifacts' | 'log'>,
-): FileFetcher {
+) {
   const most = options['max-files']
   const limit = options['max-file-size']
   const stopping = new AbortController()
@@ -92,7 +82,12 @@ export function createFileFetcher(
   }
 
   return {
-    async fetch(files, workspace, late) {
+    /**
+     * Resolves when all files are here or cannot be had, or after `patience` ms. Never rejects. What is still on its way
+     * then goes on coming, and is found when the message is delivered again.
+     */
+    async fetch(files: readonly JsonObject[], workspace: Workspace, patience: number): Promise<FetchedFiles> {
+      const late = AbortSignal.timeout(patience)
       const fetched = await Promise.all(
         files.map(async (file, index): Promise<Download> => {
           if (index >= most) return refused(`only ${most} files are downloaded`)
@@ -106,6 +101,7 @@ export function createFileFetcher(
         isWhole: fetched.every((each) => 'attachment' in each || each.forGood),
       }
     },
+    /** Ends what is on its way. */
     stop: () => stopping.abort(),
   }
 }

@@ -21,20 +21,6 @@ import { idsIn, mrkdwnToMarkdown, type Names } from './markdown.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 
-/** The receiving half of a Slack gateway, for sockets and HTTP alike. */
-export type SlackInbound = {
-  /**
-   * Takes one payload. Resolves when it may be acknowledged: its message is durable, or it starts nothing.
-   * Rejects: it must not be acknowledged, so that Slack delivers it again.
-   */
-  take(kind: PayloadKind, payload: JsonObject): Promise<Accepted | undefined>
-  /**
-   * Refuses from now on; resolves when all that was taken has an outcome, or after a moment: what still waits for a
-   * file then is refused too, and Slack delivers it again.
-   */
-  stop(): Promise<void>
-}
-
 /** How long a stop waits for what was taken (ms). */
 const LAST_WAIT = 2000
 /** How long a message that is being prepared holds up those after it in its conversation (ms). */
@@ -45,18 +31,20 @@ const READERS = { event: readEvent, command: readCommand, interaction: readInter
 /** What is told of each message that was accepted for the first time. */
 export type OnAccepted = (draft: Draft, accepted: Accepted, workspace: Workspace) => void
 
+export type SlackInbound = ReturnType<typeof createInbound>
+
 /**
- * Nearly every event needs nothing of Slack: its names are known and it has no files. Such an event goes to `accept`
- * in the turn in which it came, so that all events of one read share one commit of the store. Any other waits for Slack
- * as long as Slack waits for us. What is missing then (the name of its channel, by which routes may want it; a file) may
- * be there when the event comes again, so it is refused while it does; the last time it is taken as it is.
+ * The receiving half of a Slack gateway, for sockets and HTTP alike. An event that needs nothing of Slack, as nearly all,
+ * goes to `accept` in the turn in which it came, so that all of one read share one commit of the store. Any other waits
+ * for Slack as long as Slack waits for us. What is missing then (the name of its channel, by which routes may want it; a
+ * file) may be there when the event comes again, so it is refused while it does; the last time it is taken as it is.
  */
 export function createInbound(
   options: SlackOptions,
   deps: TransportDeps,
   workspaces: Workspaces,
   onAccepted: OnAccepted,
-): SlackInbound {
+) {
   const files = createFileFetcher(options, deps)
   const underWay = new Set<Promise<unknown>>()
   /** The last of each conversation that is being prepared: messages stay in order while names and files are awaited. */
@@ -65,6 +53,10 @@ export function createInbound(
   let stopped = false
   let ended = false
 
+  /**
+   * Takes one payload. Resolves when it may be acknowledged: its message is durable, or it starts nothing.
+   * Rejects: it must not be acknowledged, so that Slack delivers it again.
+   */
   async function take(kind: PayloadKind, payload: JsonObject): Promise<Accepted | undefined> {
     if (stopped) throw stoppingError()
     const workspace = workspaceOf(payload, workspaces)
@@ -107,9 +99,7 @@ export function createInbound(
     const { channel, ts = '', thread } = draft
     const [named, fetched, found] = await Promise.all([
       namesFor(draft, workspace, patience),
-      draft.files.length === 0
-        ? undefined
-        : files.fetch(draft.files, workspace, AbortSignal.timeout(patience)),
+      draft.files.length === 0 ? undefined : files.fetch(draft.files, workspace, patience),
       // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
       draft.threadUnknown ? workspace.directory.threadOf(channel, ts, patience) : { name: thread },
     ])
@@ -133,7 +123,11 @@ export function createInbound(
 
   return {
     take,
-    async stop() {
+    /**
+     * Refuses from now on; resolves when all that was taken has an outcome, or after a moment: what still waits for a
+     * file then is refused too, and Slack delivers it again.
+     */
+    async stop(): Promise<void> {
       stopped = true
       await inTime(Promise.allSettled(underWay), AbortSignal.timeout(LAST_WAIT))
       ended = true

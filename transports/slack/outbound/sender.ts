@@ -12,12 +12,10 @@ import { directChannel, isPrivate, isShutOut, openDirect, requireAnswered, whisp
 import { createSentLog, type Sending, type Sent } from './sent-log.ts'
 import { createStreams } from './stream.ts'
 
+type Probe = Awaited<ReturnType<NonNullable<Transport['probe']>>>
+
 /** The sending half of a Slack gateway. */
-export type SlackSender = Required<Pick<Transport, 'send' | 'probe' | 'stream'>> & { close(): void }
-
-type Probe = Awaited<ReturnType<SlackSender['probe']>>
-
-export function createSender(deps: TransportDeps, workspaces: Workspaces): SlackSender {
+export function createSender(deps: TransportDeps, workspaces: Workspaces) {
   const { gateway } = deps
   const log = createSentLog(deps.kv, gateway)
   const streams = createStreams(deps, workspaces)
@@ -143,7 +141,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces): Slack
   return {
     stream: streams.show,
     close: streams.close,
-    async send(reply) {
+    async send(reply: Reply): Promise<Receipt> {
       try {
         const sending = await begin(reply)
         const { sent, target, save } = sending
@@ -157,7 +155,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces): Slack
         throw sendError(gateway, reply.key, error)
       }
     },
-    async probe(reply) {
+    async probe(reply: Reply): Promise<Probe> {
       try {
         return await look(reply)
       } catch (error) {

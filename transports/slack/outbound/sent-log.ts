@@ -47,23 +47,20 @@ export type Sending = {
   save(): Promise<void>
 }
 
-/** Remembers on the store, per key, what of a reply has been sent, so that no daemon sends it twice. */
-export type SentLog = {
-  read(key: string): Promise<Sent>
-  write(key: string, sent: Sent): Promise<void>
-}
-
 /** A little longer than the outbox knows a key. */
 const KEPT = 8 * 86_400_000
 
-export function createSentLog(kv: KeyValues, gateway: string): SentLog {
+export type SentLog = ReturnType<typeof createSentLog>
+
+/** Remembers on the store, per key, what of a reply has been sent, so that no daemon sends it twice. */
+export function createSentLog(kv: KeyValues, gateway: string) {
   const nameOf = (key: string) => `slack/${gateway}/sent/${createHash('sha256').update(key).digest('hex')}`
   return {
-    async read(key) {
+    async read(key: string): Promise<Sent> {
       const entry = await kv.get(nameOf(key))
       return entry ? sentSchema.parse(entry.value) : { posted: [], done: false }
     },
-    async write(key, sent) {
+    async write(key: string, sent: Sent): Promise<void> {
       await kv.set(nameOf(key), { ...sent }, { ttl: KEPT })
     },
   }

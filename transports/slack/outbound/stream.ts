@@ -12,19 +12,6 @@ import type { Workspace, Workspaces } from '../workspaces.ts'
 import { markdownPosts } from './extras.ts'
 import { findPosts, type Posted, post } from './posts.ts'
 
-/** Replies shown while they are being written: one post that grows, and that the whole reply then replaces. */
-export type Streams = {
-  /** Takes what there is so far; shows it when it is time. Never throws. */
-  show(piece: ReplyPiece): void
-  /**
-   * Ends the stream of the message that this reply answers, and gives its post where this reply is the one to replace
-   * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
-   * changing that post.
-   */
-  claim(reply: Reply, workspace: Workspace, target: Target): Promise<Posted | undefined>
-  close(): void
-}
-
 /** What is written within the first moment need not be shown. */
 const EVERY = 1000
 /** Slack takes about 50 updates a minute and workspace; some are for the whole replies. */
@@ -50,10 +37,11 @@ type StreamRecord = z.infer<typeof recordSchema>
 /** What this daemon has still to show, and what it is showing. */
 type Stream = { newest?: ReplyPiece; writing?: Promise<void> }
 
+/** Replies shown while they are being written: one post that grows, and that the whole reply then replaces. */
 export function createStreams(
   deps: Pick<TransportDeps, 'gateway' | 'log' | 'now' | 'kv'>,
   workspaces: Workspaces,
-): Streams {
+) {
   const { gateway, kv, now } = deps
   const streams = new Map<string, Stream>()
   const closing = new AbortController()
@@ -107,7 +95,8 @@ export function createStreams(
   }
 
   return {
-    show(piece) {
+    /** Takes what there is so far; shows it when it is time. Never throws. */
+    show(piece: ReplyPiece): void {
       const id = piece.inReplyTo
       const known = streams.get(id)
       if (known) known.newest = piece
@@ -118,7 +107,16 @@ export function createStreams(
       streams.set(id, stream)
       void run(id, target, stream)
     },
-    async claim({ inReplyTo: id, key }, workspace, target) {
+    /**
+     * Ends the stream of the message that this reply answers, and gives its post where this reply is the one to replace
+     * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
+     * changing that post.
+     */
+    async claim(
+      { inReplyTo: id, key }: Reply,
+      workspace: Workspace,
+      target: Target,
+    ): Promise<Posted | undefined> {
       if (id === undefined) return undefined
       const stream = streams.get(id)
       delete stream?.newest
