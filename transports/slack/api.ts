@@ -5,24 +5,6 @@ import { pause } from '../../src/lib/pause.ts'
 import { putLast } from '../../src/lib/put-last.ts'
 import { slackFailure, tokenFault } from './failure.ts'
 
-/** Slack's Web API under Slack's rate limits, with no retries but one after a 429 that is soon over. */
-export type SlackApi = {
-  /**
-   * Runs one call. `limit` names what Slack counts together: a method, or, for chat.postMessage, that and a channel
-   * (https://docs.slack.dev/apis/web-api/rate-limits). While that is over its limit for more than two seconds, it rejects
-   * without asking Slack. Rejects with what the client threw; `slackFailure` tells what it means.
-   */
-  call<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T>
-  /**
-   * Waits for the turn of a post to a channel: about one a second, with short bursts. `key` is that of the reply.
-   * Throws `SendPostponed` where the turn comes later than in two seconds; it is kept for when the reply comes again.
-   */
-  pace(channel: string, key: string): Promise<void>
-  /** Why Slack does not accept the token, as the last call told; undefined where it does. */
-  fault(): string | undefined
-  close(): void
-}
-
 /** https://docs.slack.dev/apis/web-api/rate-limits: one message a second and channel, short bursts allowed. */
 const POST_EVERY = 1000
 const BURST = 5
@@ -32,7 +14,10 @@ const MAX_TURNS = 1000
 /** How long one call may take (ms). */
 export const CALL_TIMEOUT = 15_000
 
-export function createSlackApi(options: ClientOptions & { now(): number }): SlackApi {
+export type SlackApi = ReturnType<typeof createSlackApi>
+
+/** Slack's Web API under Slack's rate limits, with no retries but one after a 429 that is soon over. */
+export function createSlackApi(options: ClientOptions & { now(): number }) {
   const { now } = options
   const closing = new AbortController()
   const blockedUntil = new Map<string, number>()
@@ -52,7 +37,12 @@ export function createSlackApi(options: ClientOptions & { now(): number }): Slac
   }
 
   return {
-    async call(limit, run) {
+    /**
+     * Runs one call. `limit` names what Slack counts together: a method, or, for chat.postMessage, that and a channel
+     * (https://docs.slack.dev/apis/web-api/rate-limits). While that is over its limit for more than two seconds, it rejects
+     * without asking Slack. Rejects with what the client threw; `slackFailure` tells what it means.
+     */
+    async call<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T> {
       for (let isAgain = false; ; isAgain = true) {
         const left = (blockedUntil.get(limit) ?? 0) - now()
         if (left > LONGEST_WAIT) throw new WebAPIRateLimitedError(Math.ceil(left / 1000))
@@ -69,7 +59,11 @@ export function createSlackApi(options: ClientOptions & { now(): number }): Slac
         }
       }
     },
-    async pace(channel, key) {
+    /**
+     * Waits for the turn of a post to a channel: about one a second, with short bursts. `key` is that of the reply.
+     * Throws `SendPostponed` where the turn comes later than in two seconds; it is kept for when the reply comes again.
+     */
+    async pace(channel: string, key: string): Promise<void> {
       const reply = `${channel}/${key}`
       const wait = turnOf(channel, reply) - now()
       if (wait > LONGEST_WAIT) throw new SendPostponed(wait)
@@ -77,6 +71,7 @@ export function createSlackApi(options: ClientOptions & { now(): number }): Slac
       if (closing.signal.aborted) throw new SendPostponed(POST_EVERY)
       turns.delete(reply)
     },
+    /** Why Slack does not accept the token, as the last call told; undefined where it does. */
     fault: () => fault,
     close: () => closing.abort(),
   }

@@ -52,32 +52,29 @@ const ADVICE: Record<string, string> = {
 
 /** Classifies what a call of the Web API threw. */
 export function slackFailure(error: unknown): SlackFailure {
-  const failure = (kind: SlackFailure['kind'], reason: string, more: Partial<SlackFailure> = {}) => {
-    return { kind, reason, code: '', seconds: 0, ...more }
-  }
-  if (error instanceof SendPostponed) {
-    return failure('rate-limited', error.message, { seconds: error.delay / 1000 })
-  }
+  const known = { kind: 'unknown' as const, reason: reasonOf(error), code: '', seconds: 0 }
+  if (error instanceof SendPostponed) return { ...known, kind: 'rate-limited', seconds: error.delay / 1000 }
   if (error instanceof WebAPIRateLimitedError) {
     const { retryAfter: seconds } = error
-    return failure('rate-limited', `rate limited for ${seconds} s`, { seconds })
+    return { ...known, kind: 'rate-limited', reason: `rate limited for ${seconds} s`, seconds }
   }
   if (error instanceof WebAPIPlatformError) {
-    const code = error.data.error
+    const { error: code } = error.data
     const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
     const kind = KINDS[code] ?? 'rejected'
-    if (kind === 'rate-limited') return failure(kind, reason, { seconds: 30 })
-    return failure(kind, reason, kind === 'rejected' ? { code } : {})
+    if (kind === 'rejected') return { ...known, kind, reason, code }
+    return { ...known, kind, reason, seconds: kind === 'rate-limited' ? 30 : 0 }
   }
   if (error instanceof WebAPIHTTPError) {
-    return failure(error.statusCode < 500 ? 'unsent' : 'unknown', `Slack answered ${error.statusCode}`)
+    const { statusCode } = error
+    return { ...known, kind: statusCode < 500 ? 'unsent' : 'unknown', reason: `Slack answered ${statusCode}` }
   }
   if (error instanceof WebAPIRequestError) {
     const code = causeCode(error.original) ?? ''
-    return failure(UNCONNECTED.test(code) ? 'unsent' : 'unknown', code || reasonOf(error.original))
+    const kind = UNCONNECTED.test(code) ? 'unsent' : 'unknown'
+    return { ...known, kind, reason: code || reasonOf(error.original) }
   }
-  if (error instanceof SlackError) return failure('rejected', error.message, { code: error.code })
-  return failure('unknown', reasonOf(error))
+  return error instanceof SlackError ? { ...known, kind: 'rejected', code: error.code } : known
 }
 
 /** https://docs.slack.dev/reference/methods/auth.test/#errors: nothing works with such a token until somebody mends it. */

@@ -1,4 +1,3 @@
-import { TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
 import { objectAt, objectsAt, textAt } from '../fields.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
@@ -60,10 +59,4 @@ export function isExternal(payload: JsonObject, { team }: Pick<Workspace, 'team'
   const written = isJsonObject(changed) ? changed : event
   const home = textAt(payload, 'user.team_id') ?? textAt(written, 'user_team') ?? textAt(written, 'team')
   return home === undefined ? isShared === true : home !== team
-}
-
-/** With this a payload is refused that would have come in without something of which more may be known later. */
-export function incomplete(): TriviumError {
-  const reason = 'not all that the event needs could be read in time'
-  return new TriviumError('store_unavailable', { store: 'Slack', reason })
 }

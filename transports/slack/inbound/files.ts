@@ -5,6 +5,7 @@ import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
+import { putLast } from '../../../src/lib/put-last.ts'
 import { slackFailure } from '../failure.ts'
 import { textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
@@ -21,7 +22,8 @@ export type FetchedFiles = { attachments: Attachment[]; files: JsonObject[]; isW
 
 /** As long as Slack goes on delivering a message. */
 const PATIENCE = 300_000
-const KEPT_FOR = 600_000
+/** More than come while Slack goes on delivering a message. */
+const MOST_KEPT = 1000
 
 export function createFileFetcher(
   options: Pick<SlackOptions, 'apiUrl' | 'max-file-size' | 'max-files'>,
@@ -35,15 +37,10 @@ export function createFileFetcher(
 
   function find(file: JsonObject, workspace: Workspace): Promise<Download> {
     const key = `${workspace.team}/${textAt(file, 'id') ?? textAt(file, 'url_private') ?? ''}`
-    const known = kept.get(key)
-    if (known) return known
-    const coming = download(file, workspace)
-    kept.set(key, coming)
-    void coming.then((done) => {
-      // What may come yet is fetched anew when the message comes again.
-      const isOpen = 'error' in done && !done.forGood
-      setTimeout(() => kept.delete(key), isOpen ? 0 : KEPT_FOR).unref()
-    })
+    const coming = kept.get(key) ?? download(file, workspace)
+    putLast(kept, key, coming, MOST_KEPT)
+    // What may come yet is fetched anew when the message comes again.
+    void coming.then((done) => 'error' in done && !done.forGood && kept.delete(key))
     return coming
   }
 
@@ -66,18 +63,17 @@ export function createFileFetcher(
     if (url === undefined) return refused('Slack gives no address to download it from')
     if (!mayHaveToken(url, options.apiUrl)) return refused('it is not kept at Slack')
     const headers = { authorization: `Bearer ${workspace.token}` }
-    // Without the scope files:read Slack sends browsers to a page to log in.
+    // Without the scope files:read Slack redirects to a page to log in.
     const response = await fetch(url, { headers, redirect: 'manual', signal })
     const { status, body } = response
-    const type = textAt(file, 'mimetype') ?? 'application/octet-stream'
-    const isPage = type !== 'text/html' && response.headers.get('content-type')?.startsWith('text/html')
-    if (!response.ok || !body || isPage) {
+    if (!response.ok || !body) {
       await body?.cancel()
-      const error = isPage ? 'Slack sent a page to log in' : `Slack answered ${status}`
+      const error = `Slack answered ${status}`
       if (status >= 500 || status === 429 || status === 408) return { error, forGood: false }
       return refused(`${error}; the token may lack the scope files:read`)
     }
     const name = textAt(file, 'name') ?? textAt(file, 'title') ?? 'file'
+    const type = textAt(file, 'mimetype') ?? 'application/octet-stream'
     return { attachment: await artifacts.save(name, type, Readable.from(body), limit) }
   }
 

@@ -1,4 +1,4 @@
-import { stoppingError } from '../../../src/core/errors.ts'
+import { stoppingError, TriviumError } from '../../../src/core/errors.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
@@ -7,14 +7,7 @@ import { inTime } from '../../../src/lib/pause.ts'
 import { targetData } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import {
-  type Delivery,
-  deliveryOf,
-  incomplete,
-  isExternal,
-  type PayloadKind,
-  workspaceOf,
-} from './delivery.ts'
+import { type Delivery, deliveryOf, isExternal, type PayloadKind, workspaceOf } from './delivery.ts'
 import { conversationIn, type Draft } from './draft.ts'
 import { createFileFetcher, type FetchedFiles } from './files.ts'
 import { idsIn, mrkdwnToMarkdown, type Names } from './markdown.ts'
@@ -106,8 +99,9 @@ export function createInbound(
     const isWhole = named.isWhole && fetched?.isWhole !== false && found !== undefined
     if (!isWhole && comesAgain) {
       deps.refused('incomplete')
-      deps.log.info({ channel, ts }, 'an event of Slack is left for later: not all of it could be read')
-      throw incomplete()
+      const reason = 'not all that the event needs could be read in time'
+      deps.log.info({ channel, ts, reason }, 'an event of Slack is left for later')
+      throw new TriviumError('store_unavailable', { store: 'Slack', reason })
     }
     const placed = { ...draft, thread: found?.name ?? thread }
     const message = messageOf(placed, workspace, named.names, fetched)

@@ -52,8 +52,8 @@ export function splitMarkdown(markdown: string, limit = LIMIT): string[] {
     const part = rest.slice(0, at).trimEnd()
     const following = rest.slice(at).replace(/^\n+/, '')
     const fence = openFence(part)
-    parts.push(fence ? `${part}\n${fence.marks}` : part)
-    rest = fence ? `${fence.marks}${fence.language}\n${following}` : following
+    parts.push(fence ? `${part}\n${/^[`~]+/.exec(fence)}` : part)
+    rest = fence ? `${fence}\n${following}` : following
   }
   if (rest !== '') parts.push(rest)
   return parts
@@ -78,11 +78,14 @@ function cutOf(text: string, longest: number): number {
   return code >= 0xd800 && code <= 0xdbff ? longest - 1 : longest
 }
 
-function openFence(text: string): { marks: string; language: string } | undefined {
-  let open: { marks: string; language: string } | undefined
-  for (const [, marks = '', info = ''] of text.matchAll(/^[ \t]*(`{3,10}|~{3,10})([^`\n]*)$/gm)) {
-    if (!open) open = { marks, language: info.slice(0, 20) }
-    else if (marks.startsWith(open.marks) && info.trim() === '') open = undefined
+/** The line that opened the code in which a part ends. */
+function openFence(text: string): string | undefined {
+  let open: string | undefined
+  for (const [, fence = '', marks = ''] of text.matchAll(
+    /^[ \t]*((`{3,10}|~{3,10})[^`\n]{0,20})[^`\n]*$/gm,
+  )) {
+    if (open === undefined) open = fence
+    else if (open.startsWith(marks) && fence.trim() === marks) open = undefined
   }
   return open
 }
