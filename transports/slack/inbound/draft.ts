@@ -19,17 +19,17 @@ export type Draft = Target & {
   /** For what people write: which kind of event told of it. */
   source?: 'message' | 'app_mention'
   direct: boolean
-  mention: boolean
+  mention?: boolean
   /** Nobody else sees it, so it is a conversation of its own. */
   alone?: boolean
-  content: Content
-  files: JsonObject[]
+  content?: Content
+  files?: JsonObject[]
   /** What only this kind of event has: command, action, reaction, … */
   extra: JsonObject
 }
 
-/** `skip`: why an event starts nothing. It is acknowledged all the same. */
-export type Read = { draft: Draft } | { skip: string }
+/** What was read, or in words why it starts nothing. It is acknowledged all the same. */
+export type Read = Draft | string
 
 /** The conversation that a draft belongs to. */
 export function conversationIn(draft: Draft): string {

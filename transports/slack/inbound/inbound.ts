@@ -58,8 +58,8 @@ export function createInbound(
       return skip('its workspace has no bot token here')
     }
     const read = READERS[kind](payload, workspace, options, workspaces)
-    if ('skip' in read) return skip(read.skip)
-    const draft = { ...read.draft, external: isExternal(payload, workspace) }
+    if (typeof read === 'string') return skip(read)
+    const draft = { ...read, external: isExternal(payload, workspace) }
     const accepting = accept(draft, workspace, deliveryOf(kind, payload, deps.now()))
     underWay.add(accepting)
     try {
@@ -92,7 +92,7 @@ export function createInbound(
     const { channel, ts = '', thread } = draft
     const [named, fetched, found] = await Promise.all([
       namesFor(draft, workspace, patience),
-      draft.files.length === 0 ? undefined : files.fetch(draft.files, workspace, patience),
+      draft.files?.length ? files.fetch(draft.files, workspace, patience) : undefined,
       // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
       draft.threadUnknown ? workspace.directory.threadOf(channel, ts, patience) : { name: thread },
     ])
@@ -146,8 +146,8 @@ function messageOf(draft: Draft, workspace: Workspace, names: Names, fetched: Fe
     thread: draft.thread,
     ts: draft.ts,
     direct: draft.direct,
-    mention: draft.mention,
-    ...draft.content.shown,
+    mention: draft.mention ?? false,
+    ...draft.content?.shown,
     ...draft.extra,
     files: fetched?.files,
     replyTarget: targetData(draft),
@@ -158,7 +158,7 @@ function messageOf(draft: Draft, workspace: Workspace, names: Names, fetched: Fe
     key: draft.key,
     from: defined({ id: user, name, address: user, verified: true, external: draft.external || undefined }),
     to: channelName ?? channel,
-    text: mrkdwnToMarkdown(draft.content.text, names),
+    text: mrkdwnToMarkdown(draft.content?.text ?? '', names),
     attachments: fetched?.attachments ?? [],
     data,
   }
@@ -173,7 +173,7 @@ async function namesFor(
   { directory, botUser }: Workspace,
   patience: number,
 ): Promise<{ names: Names; isWhole: boolean }> {
-  const { users, channels } = idsIn(draft.content.text)
+  const { users, channels } = idsIn(draft.content?.text ?? '')
   users.delete(botUser)
   if (draft.userName === undefined) users.add(draft.user)
   if (draft.channelName === undefined && !draft.direct) channels.add(draft.channel)

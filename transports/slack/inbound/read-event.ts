@@ -37,23 +37,20 @@ export function readEvent(
   const here = { workspace, options, isOwnBot, appId: textAt(callback, 'api_app_id'), key }
   if (type === 'app_mention') return readMessage(event, here)
   if (type === 'reaction_added' || type === 'reaction_removed') return readReaction(event, here)
-  if (type !== 'message') return { skip: `events of type ${String(type)} start nothing` }
+  if (type !== 'message') return `events of type ${String(type)} start nothing`
   // The root of a thread leaves a stone behind when it is deleted, of which Slackbot is the author.
   const isStone = textAt(event, 'message.subtype') === 'tombstone'
   if (subtype === 'message_deleted' || isStone) return readDeletion(event, here)
   if (subtype === 'message_changed') return readEdit(event, here)
-  return WRITTEN.has(subtype)
-    ? readMessage(event, here)
-    : { skip: `the subtype ${String(subtype)} starts nothing` }
+  return WRITTEN.has(subtype) ? readMessage(event, here) : `the subtype ${String(subtype)} starts nothing`
 }
 
 function readMessage(event: JsonObject, here: Here): Read {
-  const read = written(event, event, here)
-  if ('skip' in read) return read
-  const { draft } = read
+  const draft = written(event, event, here)
+  if (typeof draft === 'string') return draft
   const source = event.type === 'app_mention' ? 'app_mention' : 'message'
   const kinds = draft.mention ? ['app_mention', 'message'] : 'message'
-  return { draft: { ...draft, key: keyOf(draft), event: kinds, source } }
+  return { ...draft, key: keyOf(draft), event: kinds, source }
 }
 
 /**
@@ -68,48 +65,42 @@ function keyOf({ team, channel, ts, mention, direct }: Draft): string {
 function readEdit(event: JsonObject, here: Here): Read {
   const message = objectAt(event, 'message')
   const before = objectAt(event, 'previous_message')
-  const read = written(event, message, here)
-  if ('skip' in read) return read
+  const draft = written(event, message, here)
+  if (typeof draft === 'string') return draft
   // Slack also tells of previews that it added and of replies that it counted.
-  if (message.text === before.text) return { skip: 'the text did not change' }
-  const { draft } = read
+  if (message.text === before.text) return 'the text did not change'
   const extra = defined({ previousText: textAt(before, 'text') })
   // What is written directly was for the bot before, and has its answer.
   if (draft.mention && !draft.direct && !mentions(before, here.workspace.botUser)) {
     const kinds = ['app_mention', 'message', 'message_changed']
-    return { draft: { ...draft, key: keyOf(draft), event: kinds, source: 'message', extra } }
+    return { ...draft, key: keyOf(draft), event: kinds, source: 'message', extra }
   }
-  return { draft: { ...draft, event: 'message_changed', files: [], extra: { ...extra, notice: true } } }
+  return { ...draft, event: 'message_changed', files: [], extra: { ...extra, notice: true } }
 }
 
 function readDeletion(event: JsonObject, here: Here): Read {
   const before = objectAt(event, 'previous_message')
   const ts = event.deleted_ts ?? objectAt(event, 'message').ts ?? ''
-  const read = written(event, { ts, ...before }, here)
-  if ('skip' in read) return read
-  const { draft } = read
+  const draft = written(event, { ts, ...before }, here)
+  if (typeof draft === 'string') return draft
   const extra = defined({ notice: true, previousText: textAt(before, 'text') })
-  const gone = { event: 'message_deleted', content: contentOf({}), files: [], mention: false }
-  return { draft: { ...draft, ...gone, extra } }
+  const { content: _content, ...left } = draft
+  return { ...left, event: 'message_deleted', files: [], mention: false, extra }
 }
 
 function readReaction(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Here): Read {
   const channel = textAt(event, 'item.channel')
   const ts = textAt(event, 'item.ts')
   const user = textAt(event, 'user')
-  if (!channel || !ts || !user) return { skip: 'it is no reaction on a message' }
-  if (isOwnBot(user)) return { skip: 'it is our own reaction' }
+  if (!channel || !ts || !user) return 'it is no reaction on a message'
+  if (isOwnBot(user)) return 'it is our own reaction'
   const inThread = threadsIn(channel, options) === 'reply'
   const what = { reaction: textAt(event, 'reaction'), itemUser: textAt(event, 'item_user') }
   return {
-    draft: {
-      ...{ team, channel, thread: inThread ? ts : undefined, threadUnknown: inThread },
-      ...{ key, user, ts, direct: isDirect(channel), mention: false },
-      event: String(event.type),
-      content: contentOf({}),
-      files: [],
-      extra: defined({ notice: true, ...what }),
-    },
+    ...{ team, channel, thread: inThread ? ts : undefined, threadUnknown: inThread },
+    ...{ key, user, ts, direct: isDirect(channel) },
+    event: String(event.type),
+    extra: defined({ notice: true, ...what }),
   }
 }
 
@@ -117,27 +108,23 @@ function readReaction(event: JsonObject, { workspace: { team }, options, isOwnBo
 function written(event: JsonObject, message: JsonObject, here: Here): Read {
   const { workspace, options, key } = here
   const unwanted = whyUnwanted(message, here)
-  if (unwanted !== undefined) return { skip: unwanted }
+  if (unwanted !== undefined) return unwanted
   const channel = textAt(event, 'channel')
   const user = textAt(message, 'user') ?? textAt(message, 'bot_id')
   const ts = textAt(message, 'ts')
-  if (channel === undefined || user === undefined || ts === undefined) {
-    return { skip: 'it names no channel, author or time' }
-  }
+  if (!channel || !user || !ts) return 'it names no channel, author or time'
   const inThread = textAt(message, 'thread_ts')
   const startsThread = inThread === undefined && threadsIn(channel, options) === 'reply'
   return {
-    draft: {
-      ...{ team: workspace.team, channel, thread: startsThread ? ts : inThread },
-      ...{ key, user, userName: textAt(message, 'username'), ts },
-      event: 'message',
-      direct: event.channel_type === 'im' || isDirect(channel),
-      mention: event.type === 'app_mention' || mentions(message, workspace.botUser),
-      content: contentOf(message, workspace.botUser),
-      files: objectsAt(message, 'files'),
-      extra: {},
-      startsThread: startsThread || undefined,
-    },
+    ...{ team: workspace.team, channel, thread: startsThread ? ts : inThread },
+    ...{ key, user, userName: textAt(message, 'username'), ts },
+    event: 'message',
+    direct: event.channel_type === 'im' || isDirect(channel),
+    mention: event.type === 'app_mention' || mentions(message, workspace.botUser),
+    content: contentOf(message, workspace.botUser),
+    files: objectsAt(message, 'files'),
+    extra: {},
+    startsThread: startsThread || undefined,
   }
 }
 

@@ -1,76 +1,68 @@
 import { randomUUID } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
+import type { Target } from '../conversation.ts'
 import { objectAt, objectsAt, textAt } from '../fields.ts'
 import { openMetadata } from '../modal.ts'
 import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/extras.ts'
 import type { Workspace } from '../workspaces.ts'
-import { type Content, contentOf } from './content.ts'
+import { contentOf } from './content.ts'
 import type { Draft, Read } from './draft.ts'
 import { threadsIn } from './read-event.ts'
 
 /** What Slack says in place of the names of private channels and direct messages. */
 const NO_NAMES = new Set<unknown>(['privategroup', 'directmessage'])
 
-/** The installation that an interaction is of. */
-type Installation = Pick<Workspace, 'team' | 'token'>
-
-/** Where something was done. */
-type Place = Pick<Draft, 'team' | 'channel' | 'thread' | 'startsThread'>
-
 /** What one kind of interaction says of itself. */
-type Said = Pick<Draft, 'key' | 'extra'> & { content?: Content }
+type Said = Pick<Draft, 'key' | 'extra' | 'content'>
 
 /** Reads a slash command (https://docs.slack.dev/interactivity/implementing-slash-commands). */
-export function readCommand(payload: JsonObject, { team }: Installation, options: SlackOptions): Read {
+export function readCommand(payload: JsonObject, { team }: Workspace, options: SlackOptions): Read {
   const command = textAt(payload, 'command')
   const user = textAt(payload, 'user_id')
   const channel = textAt(payload, 'channel_id')
-  if (!command || !user || !channel) return { skip: 'it names no command, user or channel' }
+  if (!command || !user || !channel) return 'it names no command, user or channel'
   const triggerId = textAt(payload, 'trigger_id')
   return {
-    draft: {
-      ...plain({ team, channel }, user),
-      key: `${team}:command:${triggerId ?? randomUUID()}`,
-      event: 'slash_command',
-      userName: textAt(payload, 'user_name'),
-      channelName: channelNameAt(payload, 'channel_name'),
-      content: contentOf({ text: textAt(payload, 'text') ?? '' }),
-      // With and without the slash: both are natural in `match`.
-      extra: { command: [command, command.replace(/^\//, '')] },
-      alone: true,
-      responseUrl: options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined,
-      triggerId,
-    },
+    ...{ team, channel, user, direct: isDirect(channel) },
+    key: `${team}:command:${triggerId ?? randomUUID()}`,
+    event: 'slash_command',
+    userName: textAt(payload, 'user_name'),
+    channelName: channelNameAt(payload, 'channel_name'),
+    content: contentOf({ text: textAt(payload, 'text') ?? '' }),
+    // With and without the slash: both are natural in `match`.
+    extra: { command: [command, command.replace(/^\//, '')] },
+    alone: true,
+    responseUrl: options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined,
+    triggerId,
   }
 }
 
 /** Reads an interaction: a button or select, a submitted or closed modal, a shortcut. */
-export function readInteraction(payload: JsonObject, workspace: Installation, options: SlackOptions): Read {
+export function readInteraction(payload: JsonObject, workspace: Workspace, options: SlackOptions): Read {
   const { type } = payload
   const user = textAt(payload, 'user.id')
   const said = user === undefined ? undefined : saidBy(payload, workspace, user)
-  if (!user || !said) return { skip: `an interaction of type ${String(type)} that says nothing to us` }
+  if (!user || !said) return `an interaction of type ${String(type)} that says nothing to us`
   // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
   const alone = isEphemeral(payload)
+  const place = placeOf(payload, workspace, user, options)
   return {
-    draft: {
-      ...plain(placeOf(payload, workspace, user, options), user),
-      event: String(type),
-      userName: nameOfUser(payload),
-      channelName: channelNameAt(payload, 'channel.name'),
-      alone,
-      inModal: (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined,
-      triggerId: textAt(payload, 'trigger_id'),
-      responseUrl: alone ? textAt(payload, 'response_url') : undefined,
-      ...said,
-      key: `${workspace.team}:${said.key}`,
-    },
+    ...{ ...place, user, direct: isDirect(place.channel) },
+    event: String(type),
+    userName: nameOfUser(payload),
+    channelName: channelNameAt(payload, 'channel.name'),
+    alone,
+    inModal: (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined,
+    triggerId: textAt(payload, 'trigger_id'),
+    responseUrl: alone ? textAt(payload, 'response_url') : undefined,
+    ...said,
+    key: `${workspace.team}:${said.key}`,
   }
 }
 
-function saidBy(payload: JsonObject, workspace: Installation, user: string): Said | undefined {
+function saidBy(payload: JsonObject, workspace: Workspace, user: string): Said | undefined {
   switch (payload.type) {
     case 'block_actions':
       return saidByClick(payload)
@@ -114,7 +106,7 @@ function saidByClick(payload: JsonObject): Said | undefined {
   }
 }
 
-function saidByView(payload: JsonObject, workspace: Installation, user: string): Said {
+function saidByView(payload: JsonObject, workspace: Workspace, user: string): Said {
   const view = objectAt(payload, 'view')
   const serial = textAt(view, 'hash') ?? textAt(payload, 'trigger_id')
   return {
@@ -128,7 +120,7 @@ function saidByView(payload: JsonObject, workspace: Installation, user: string):
 }
 
 /** Where it was done. A modal has a place where its opening sealed one; else it is the user's direct messages. */
-function placeOf(payload: JsonObject, workspace: Installation, user: string, options: SlackOptions): Place {
+function placeOf(payload: JsonObject, workspace: Workspace, user: string, options: SlackOptions): Target {
   const { team } = workspace
   const channel = textAt(payload, 'channel.id') ?? textAt(payload, 'container.channel_id')
   if (channel === undefined) {
@@ -143,9 +135,9 @@ function placeOf(payload: JsonObject, workspace: Installation, user: string, opt
   return startsThread ? { team, channel, thread: ts, startsThread } : { team, channel }
 }
 
-function plain(place: Place, user: string) {
-  const direct = /^[DUW]/.test(place.channel)
-  return { ...place, user, direct, mention: false, content: contentOf({}), files: [] }
+/** The direct messages of a channel, or of a user whom Slack gives none for. */
+function isDirect(channel: string): boolean {
+  return /^[DUW]/.test(channel)
 }
 
 function isEphemeral(payload: JsonObject): boolean {
