@@ -1,18 +1,10 @@
-import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
+import type { Accepted } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { slackFailure } from './failure.ts'
-import type { OnAccepted } from './inbound/inbound.ts'
+import type { Draft } from './inbound/draft.ts'
 import type { SlackOptions } from './options.ts'
-import type { Workspace, Workspaces } from './workspaces.ts'
-
-/** Reactions that show on a message what becomes of it. Best effort: none of it holds up anything. */
-export type Progress = {
-  follow: OnAccepted
-  /** Ends what an earlier daemon, or one that was killed, had left as being worked on. Never rejects. */
-  resume(workspaces: Pick<Workspaces, 'find'>): Promise<void>
-  stop(): void
-}
+import type { Workspaces } from './workspaces.ts'
 
 const EMOJI = { working: 'eyes', done: 'white_check_mark', failed: 'warning' }
 /** What is done this fast needs no "working", and what no route wants gets no reaction at all. */
@@ -23,45 +15,44 @@ const MAX_FOLLOWED = 100
 /** For so long a daemon that was killed may be away. */
 const KEPT = 86_400_000
 
-const placeSchema = z.object({ team: z.string(), channel: z.string(), ts: z.string() })
-
-type Place = z.infer<typeof placeSchema>
-
-export function createProgress({ progress }: SlackOptions, deps: TransportDeps): Progress {
-  if (progress === 'off') return { follow() {}, async resume() {}, stop() {} }
+/** Reactions that show on a message what becomes of it. Best effort: none of it holds up anything. */
+export function createProgress({ progress }: SlackOptions, deps: TransportDeps, workspaces: Workspaces) {
+  const { kv, log, settled } = deps
   const prefix = `slack/${deps.gateway}/working/`
   let followed = 0
-  let ended = false
+  let ended = progress === 'off'
 
-  const react = async ({ api }: Workspace, verb: 'add' | 'remove', name: string, place: Place) => {
+  /** `marked`: TEAM/CHANNEL/TS/ID, the message as Slack knows it and as we do. */
+  const react = async (marked: string, verb: 'add' | 'remove', name: string) => {
+    const [team = '', channel = '', timestamp = ''] = marked.split('/')
     try {
-      const { channel, ts: timestamp } = place
-      await api.call(`reactions.${verb}`, (web) => web.reactions[verb]({ channel, name, timestamp }))
+      const api = workspaces.find(team)?.api
+      await api?.call(`reactions.${verb}`, (web) => web.reactions[verb]({ channel, name, timestamp }))
     } catch (error) {
       const { code, reason } = slackFailure(error)
-      deps.log.debug({ reason }, 'a reaction was not set')
+      log.debug({ reason }, 'a reaction was not set')
       if (code !== 'missing_scope') return
       ended = true
-      deps.log.warn({}, 'no reactions: the bot token lacks the scope reactions:write')
+      log.warn({}, 'no reactions: the bot token lacks the scope reactions:write')
     }
   }
 
-  const show = async (messageId: string, place: Place, workspace: Workspace) => {
-    const early = await deps.settled(messageId, SOON)
+  const show = async (marked: string, id: string) => {
+    const early = await settled(id, SOON)
     if (early === 'unrouted' || ended) return
-    if (early !== undefined) return react(workspace, 'add', EMOJI[early], place)
+    if (early !== undefined) return react(marked, 'add', EMOJI[early])
     // Kept first: a daemon that is killed would leave the reaction for good.
-    await deps.kv.set(prefix + messageId, place, { ttl: KEPT })
-    await react(workspace, 'add', EMOJI.working, place)
-    await showEnd(messageId, place, workspace)
+    await kv.set(prefix + marked, true, { ttl: KEPT })
+    await react(marked, 'add', EMOJI.working)
+    await showEnd(marked, id)
   }
 
-  const showEnd = async (messageId: string, place: Place, workspace: Workspace) => {
-    const outcome = await deps.settled(messageId, LONGEST)
+  const showEnd = async (marked: string, id: string) => {
+    const outcome = await settled(id, LONGEST)
     // Of several daemons that wait for it, one shows it.
-    if (ended || !(await deps.kv.delete(prefix + messageId))) return
-    await react(workspace, 'remove', EMOJI.working, place)
-    if (outcome === 'done' || outcome === 'failed') await react(workspace, 'add', EMOJI[outcome], place)
+    if (ended || !(await kv.delete(prefix + marked))) return
+    await react(marked, 'remove', EMOJI.working)
+    if (outcome === 'done' || outcome === 'failed') await react(marked, 'add', EMOJI[outcome])
   }
 
   /** Runs beside all else, for as many as anybody looks at. Never rejects. */
@@ -71,24 +62,24 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps):
     try {
       await run()
     } catch (error) {
-      deps.log.debug({ reason: reasonOf(error) }, 'progress was not shown')
+      log.debug({ reason: reasonOf(error) }, 'progress was not shown')
     }
     followed--
   }
 
   return {
-    follow({ team, channel, ts, source }, { id }, workspace) {
-      if (source && ts) void beside(() => show(id, { team, channel, ts }, workspace))
+    follow({ team, channel, ts, source }: Draft, { id }: Accepted): void {
+      if (source && ts) void beside(() => show([team, channel, ts, id].join('/'), id))
     },
-    resume: (workspaces) =>
+    /** Ends what an earlier daemon, or one that was killed, had left as being worked on. Never rejects. */
+    resume: () =>
       beside(async () => {
-        for (const key of await deps.kv.list(prefix, MAX_FOLLOWED)) {
-          const place = placeSchema.safeParse((await deps.kv.get(key))?.value).data
-          const workspace = place && workspaces.find(place.team)
-          if (workspace) void beside(() => showEnd(key.slice(prefix.length), place, workspace))
+        for (const key of await kv.list(prefix, MAX_FOLLOWED)) {
+          const marked = key.slice(prefix.length)
+          void beside(() => showEnd(marked, marked.split('/').at(-1) ?? ''))
         }
       }),
-    stop() {
+    stop(): void {
       ended = true
     },
   }

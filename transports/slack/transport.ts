@@ -21,7 +21,7 @@ const BACKOFF = { first: 1000, longest: 30_000 }
 export function createSlackTransport(options: SlackOptions, deps: TransportDeps): Transport {
   const { log, now } = deps
   const workspaces = createWorkspaces(options, deps)
-  const progress = createProgress(options, deps)
+  const progress = createProgress(options, deps, workspaces)
   const inbound = createInbound(options, deps, workspaces, progress.follow)
   const answer = createAnswers(options, deps, workspaces, inbound.take)
   const gaps = createGapFill(options, deps, workspaces, inbound)
@@ -47,7 +47,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
         isIdentified = true
         if (stopping.signal.aborted) return
         listener.start()
-        return void progress.resume(workspaces)
+        return void progress.resume()
       } catch (error) {
         const wait = backoff(++failures, BACKOFF)
         fault = reasonOf(error)

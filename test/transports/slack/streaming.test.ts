@@ -93,13 +93,6 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual([textsOf(message)[0], textsOf(message).length], ['It is done', 2])
   })
 
-  test('whose first post was not confirmed is found, and replaced', async () => {
-    server.fail('chat.postMessage', lost)
-    const message = await begun()
-    await sendElsewhere(replyTo(message, 'It is done'))
-    assert.deepEqual(textsOf(message), ['It is done'])
-  })
-
   test('is not begun by one daemon after another has sent all of it', async () => {
     const message = await asked()
     transport.stream?.(pieceOf(message, 'It is'))

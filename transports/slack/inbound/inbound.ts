@@ -21,9 +21,6 @@ const HOLD = 2000
 
 const READERS = { event: readEvent, command: readCommand, interaction: readInteraction }
 
-/** What is told of each message that was accepted for the first time. */
-export type OnAccepted = (draft: Draft, accepted: Accepted, workspace: Workspace) => void
-
 export type SlackInbound = ReturnType<typeof createInbound>
 
 /**
@@ -31,12 +28,13 @@ export type SlackInbound = ReturnType<typeof createInbound>
  * goes to `accept` in the turn in which it came, so that all of one read share one commit of the store. Any other waits
  * for Slack as long as Slack waits for us. What is missing then (the name of its channel, by which routes may want it; a
  * file) may be there when the event comes again, so it is refused while it does; the last time it is taken as it is.
+ * `onAccepted` is told of each message that is accepted for the first time.
  */
 export function createInbound(
   options: SlackOptions,
   deps: TransportDeps,
   workspaces: Workspaces,
-  onAccepted: OnAccepted,
+  onAccepted: (draft: Draft, accepted: Accepted) => void,
 ) {
   const files = createFileFetcher(options, deps)
   const underWay = new Set<Promise<unknown>>()
@@ -64,7 +62,7 @@ export function createInbound(
     underWay.add(accepting)
     try {
       const accepted = await accepting
-      if (!accepted.duplicate) onAccepted(draft, accepted, workspace)
+      if (!accepted.duplicate) onAccepted(draft, accepted)
       return accepted
     } finally {
       underWay.delete(accepting)

@@ -7,10 +7,9 @@ import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { CALL_TIMEOUT } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
-import { mayHaveArrived } from '../failure.ts'
-import type { Workspace, Workspaces } from '../workspaces.ts'
+import type { Workspaces } from '../workspaces.ts'
 import { markdownPosts } from './extras.ts'
-import { findPosts, type Posted, post } from './posts.ts'
+import { type Posted, post } from './posts.ts'
 
 /** What is written within the first moment need not be shown. */
 const EVERY = 1000
@@ -26,7 +25,7 @@ const SOON = 500
 /** What all daemons know of a stream: the whole reply may be sent by another one. */
 const recordSchema = z.object({
   post: z.object({ channel: z.string(), ts: z.string() }).exactOptional(),
-  /** Until when (Unix ms) a daemon may be changing it. Past, and no post: there may be one whose answer was lost. */
+  /** Until when (Unix ms) a daemon may be changing it. */
   busyUntil: z.number().exactOptional(),
   /** The key of the reply that replaces it. */
   claimedBy: z.string().exactOptional(),
@@ -86,10 +85,10 @@ export function createStreams(
     if ((await keep(id, { ...before, busyUntil: now() + LONGEST }, version)) === undefined) return
     try {
       if (shown) await workspace.api.call('chat.update', (web) => web.chat.update({ ...shown, ...first }))
-      const mark = { key: keyOf(id), part: 0, parts: 1 }
+      const mark = { key: `stream:${id}`, part: 0, parts: 1 }
       await keep(id, { post: shown ?? (await post(workspace, target, first, mark)) })
     } catch (error) {
-      await keep(id, shown || !mayHaveArrived(error) ? before : { busyUntil: 0 })
+      await keep(id, before)
       throw error
     }
   }
@@ -112,35 +111,20 @@ export function createStreams(
      * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
      * changing that post.
      */
-    async claim(
-      { inReplyTo: id, key }: Reply,
-      workspace: Workspace,
-      target: Target,
-    ): Promise<Posted | undefined> {
+    async claim({ inReplyTo: id, key }: Reply): Promise<Posted | undefined> {
       if (id === undefined) return undefined
       const stream = streams.get(id)
       delete stream?.newest
       await stream?.writing?.catch(() => undefined)
       const record = await read(id)
       if (!record || (record.claimedBy ?? key) !== key) return undefined
-      const { post: shown, busyUntil, version } = record
-      if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
-      const found = shown ?? (busyUntil === undefined ? undefined : await lostPost(id, workspace, target))
+      const { post: shown, busyUntil = 0, version } = record
+      if (busyUntil > now()) throw new SendPostponed(SOON)
       // Also where nothing was shown yet: another daemon may be about to.
-      if ((await keep(id, defined({ claimedBy: key, post: found }), version)) === undefined)
-        throw new SendPostponed(SOON)
-      return found
+      const kept = await keep(id, defined({ claimedBy: key, post: shown }), version)
+      if (kept === undefined) throw new SendPostponed(SOON)
+      return shown
     },
     close: () => closing.abort(),
   }
-}
-
-async function lostPost(id: string, workspace: Workspace, place: Target): Promise<Posted | undefined> {
-  const { posts } = await findPosts(keyOf(id), [], workspace, place)
-  const [ts] = posts.values()
-  return ts === undefined ? undefined : { channel: place.channel, ts }
-}
-
-function keyOf(messageId: string): string {
-  return `stream:${messageId}`
 }
