@@ -42,16 +42,6 @@ export function createSmtp(options: {
     }
   }
 
-  /** Servers that refuse a token without asking for another: the next attempt logs in with a fresh one. */
-  const renewToken = async (error: unknown) => {
-    if (!tokens || details.parse(error).code !== 'EAUTH') return
-    const old = pool
-    pool = undefined
-    await tokens('renew')
-    const transporter = await old
-    transporter?.close()
-  }
-
   return {
     async send(mail, key) {
       try {
@@ -59,8 +49,6 @@ export function createSmtp(options: {
         const sent = await transporter.sendMail(mail)
         return { response: sent.response ?? '' }
       } catch (error) {
-        // That the token cannot be renewed shows at the next login; what is told now is why this send failed.
-        await renewToken(error).catch(() => {})
         throw failure(gateway, key, error, handedOver.has(mail.messageId ?? ''))
       } finally {
         handedOver.delete(mail.messageId ?? '')
