@@ -7,19 +7,17 @@ import { header, type Mail } from './parse.ts'
  * Tells bounces. `bounce`: of a send of ours, to which it is tied in the log, the history and the metrics. `foreign`: of
  * something that others sent from this mailbox. Undefined: it is a message.
  */
-export type Bounces = (mail: Mail) => Promise<'bounce' | 'foreign' | undefined>
-
-export function createBounces({ deps, sent }: { deps: TransportDeps; sent: SentLog }): Bounces {
+export function createBounces({ deps, sent }: { deps: TransportDeps; sent: SentLog }) {
   const { log } = deps
-  return async (mail) => {
+  return async (mail: Mail): Promise<'bounce' | 'foreign' | undefined> => {
     const bounce = readBounce(mail)
     if (!bounce) return undefined
     const { isReport, marks, action, ...detail } = bounce
-    const found = await Promise.all(marks.map(async (mark) => ({ mark, record: await sent.get(mark) })))
-    const records = found.flatMap(({ mark, record }) => (record ? [{ mark, record }] : []))
+    const found = await Promise.all(marks.map(async (mark) => [mark, await sent.get(mark)] as const))
+    const records = found.flatMap(([mark, record]) => (record ? [[mark, record] as const] : []))
     if (records.length === 0 && !isReport) return undefined
     deps.refused('bounce')
-    for (const { mark, record } of records) {
+    for (const [mark, record] of records) {
       const { inReplyTo, conversation, key, to } = record
       await sent.set(mark, { ...record, state: 'sent' })
       if (inReplyTo) deps.note(inReplyTo, `reply ${action}`, { ...detail, to })
@@ -33,28 +31,18 @@ export function createBounces({ deps, sent }: { deps: TransportDeps; sent: SentL
   }
 }
 
-/** What became of mail of ours: it was not delivered, or not yet (RFC 3464). */
-type Bounce = {
-  /** It says in the form of RFC 3464 that it is one. All else counts where one of `marks` was really sent. */
-  isReport: boolean
-  /** The sends it is about; none where it does not say. */
-  marks: string[]
-  /** `failed`, `delayed` or `delivered`. */
-  action: string
-  /** `5.1.1`, where it is given. */
-  status?: string
-  recipient?: string
-  diagnostic?: string
-}
-
 const MAX_SCAN = 262_144
+/** How the subject of a notice says that it is not the end yet. */
+const LATE = /\b(delayed|warning)\b/i
 
 /**
  * Recognises a delivery status notification, which is a multipart/report as a whole (Postfix, Exchange, Gmail, Exim),
  * and the notices of servers that write none: plain texts with what they were sent (qmail, older Exim).
  * A part of somebody's mail that is such a report, and whatever else a postmaster writes, is mail like any other.
+ * `isReport`: it is one in the form of RFC 3464; all else counts where one of `marks`, the sends it is about, is ours.
+ * `action` is the word of RFC 3464: `failed`, `delayed`, `delivered`, …
  */
-export function readBounce(mail: Mail): Bounce | undefined {
+export function readBounce(mail: Mail) {
   const status = mail.parts.find((part) => /^message\/(global-)?delivery-status$/.test(part.type))
   const type = reportType(mail)
   // Of something else: that it was read (RFC 8098), or is taken for spam (RFC 5965).
@@ -71,7 +59,7 @@ export function readBounce(mail: Mail): Bounce | undefined {
   return {
     isReport,
     marks,
-    action: actionOf(field('Action')?.toLowerCase(), mail),
+    action: field('Action')?.toLowerCase() ?? (LATE.test(mail.subject ?? '') ? 'delayed' : 'failed'),
     ...defined({ status: code, recipient, diagnostic: typed('Diagnostic-Code') }),
   }
 }
@@ -88,12 +76,6 @@ function noticeMarks(mail: Mail): string[] {
   // Exim and Gmail say so outright.
   if (header(mail, 'x-failed-recipients')) return marksIn(`${threadOf(mail)}\n${contentOf(mail)}`)
   return mail.from[0]?.address.startsWith('mailer-daemon@') ? marksIn(contentOf(mail)) : []
-}
-
-function actionOf(action: string | undefined, mail: Mail): string {
-  if (action === 'delayed') return 'delayed'
-  if (action === 'delivered' || action === 'relayed' || action === 'expanded') return 'delivered'
-  return action === undefined && /\b(delayed|warning)\b/i.test(mail.subject ?? '') ? 'delayed' : 'failed'
 }
 
 /** The mail that it answers. */
