@@ -5,17 +5,10 @@ import type { Incoming, Ingested } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
-/** Does with mails of one folder what `after` and `quarantine` say, once they are dealt with. */
-export type PutAway = (
-  connection: ImapConnection,
-  incoming: readonly Incoming[],
-  results: readonly Ingested[],
-) => Promise<void>
-
 const DONE = new Set<Ingested['outcome']>(['accepted', 'bounce'])
 
 /**
- * A folder to move to that is missing is made. What the server refuses (a quota, a right) is logged, and the mail
+ * Does with mails of one folder what `after` and `quarantine` say, once they are dealt with. A folder to move to that is missing is made. What the server refuses (a quota, a right) is logged, and the mail
  * stays where it is: it was accepted, and that counts. What was not taken whole is never deleted. Rejects only where
  * the connection is gone.
  */
@@ -24,7 +17,7 @@ export function createPutAway(parts: {
   after: EmailOptions['after']
   quarantine: string | undefined
   log: Log
-}): PutAway {
+}) {
   const { folder, after, quarantine, log } = parts
 
   const attempt = async (
@@ -41,7 +34,11 @@ export function createPutAway(parts: {
     }
   }
 
-  return async (connection, incoming, results) => {
+  return async (
+    connection: ImapConnection,
+    incoming: readonly Incoming[],
+    results: readonly Ingested[],
+  ): Promise<void> => {
     const done: number[] = []
     const refused: number[] = []
     for (const [at, { uid }] of incoming.entries()) {
@@ -72,20 +69,15 @@ export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
 
 function mover(folder: string) {
   return async (client: ImapFlow, uids: number[]): Promise<void> => {
-    if (await moveTo(client, uids, folder)) return
-    // The name may be written with the `/` that people know, on a server that separates with something else.
-    const path = folder.replaceAll('/', client.namespace?.delimiter || '/')
-    if (path !== folder && (await moveTo(client, uids, path))) return
+    // With neither, the library would expunge what the user has marked as well.
+    const isSafe = supports(client, 'MOVE') || supports(client, 'UIDPLUS')
+    if (!isSafe) throw new Error('the IMAP server offers neither MOVE nor UIDPLUS, so nothing can be moved')
+    // The library joins the parts with whatever the server separates folders with.
+    const path = folder.split('/')
+    if (await client.messageMove(uids, path, { uid: true })) return
     await client.mailboxCreate(path)
-    await must(moveTo(client, uids, path), `move to ${path}`)
+    await must(client.messageMove(uids, path, { uid: true }), `move to ${folder}`)
   }
-}
-
-async function moveTo(client: ImapFlow, uids: number[], path: string): Promise<boolean> {
-  // With neither, the library would expunge what the user has marked as well.
-  const isSafe = supports(client, 'MOVE') || supports(client, 'UIDPLUS')
-  if (!isSafe) throw new Error('the IMAP server offers neither MOVE nor UIDPLUS, so nothing can be moved')
-  return Boolean(await client.messageMove(uids, path, { uid: true }))
 }
 
 /** IMAP4rev2 (RFC 9051) includes both. */
