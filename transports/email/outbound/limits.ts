@@ -3,16 +3,6 @@ import { z } from 'zod'
 import type { KeyValues } from '../../../src/core/store.ts'
 import type { Rate } from '../../../src/core/units.ts'
 
-/** Counts automatic replies per correspondent, conversation and thread, for all daemons together. */
-export type Budget = {
-  /**
-   * Takes one reply out of the budget of each of `names`; 0, or the ms until there is room again. The same `key` counts
-   * once, and one that was refused before is let through: a refused reply is a dead letter, which only a person sends
-   * again. `quick`: it answers what came right after a reply of ours, as robots write; each such reply halves the budget.
-   */
-  take(names: readonly string[], key: string, quick: boolean): Promise<number>
-}
-
 /** About as long as a dead letter is worth sending again. */
 const DEAD_LETTERS = 30 * 86_400_000
 /** So many replies are left of a budget, however quick they were: people can be quick. */
@@ -20,11 +10,15 @@ const FEW = 3
 /** When each reply was taken (Unix ms), its key, and whether it was quick. */
 const takenSchema = z.array(z.tuple([z.number(), z.string(), z.boolean()])).catch([])
 
-/** A budget over a sliding window. Rate `off` is no budget. */
-export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off', now: () => number): Budget {
-  if (rate === 'off') return { take: async () => 0 }
+/**
+ * Counts automatic replies per correspondent, conversation and thread over a sliding window, for all daemons together.
+ * The function takes one out of the budget of each of `names`; 0, or the ms until there is room again. The same `key`
+ * counts once, and one that was refused before is let through: a refused reply is a dead letter, which only a person
+ * sends again. `quick`: it answers what came right after a reply of ours, as robots write; each such one halves the budget.
+ */
+export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off', now: () => number) {
   const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
-  const takeFrom = async (budget: string, mark: string, quick: boolean): Promise<number> => {
+  const takeFrom = async (rate: Rate, budget: string, mark: string, quick: boolean): Promise<number> => {
     const name = `email/${gateway}/budget/${digest(budget)}`
     for (;;) {
       const found = await kv.get(name)
@@ -44,18 +38,16 @@ export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off',
       if (written !== undefined) return 0
     }
   }
-  return {
-    async take(names, key, quick) {
-      const mark = digest(key)
-      const refused = `email/${gateway}/over-budget/${mark}`
-      if (await kv.get(refused)) return 0
-      for (const name of new Set(names)) {
-        const wait = await takeFrom(name, mark, quick)
-        if (wait <= 0) continue
-        await kv.set(refused, true, { ttl: DEAD_LETTERS })
-        return wait
-      }
-      return 0
-    },
+  return async (names: readonly string[], key: string, quick: boolean): Promise<number> => {
+    const mark = digest(key)
+    const refused = `email/${gateway}/over-budget/${mark}`
+    if (rate === 'off' || (await kv.get(refused))) return 0
+    for (const name of new Set(names)) {
+      const wait = await takeFrom(rate, name, mark, quick)
+      if (wait <= 0) continue
+      await kv.set(refused, true, { ttl: DEAD_LETTERS })
+      return wait
+    }
+    return 0
   }
 }

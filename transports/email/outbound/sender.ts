@@ -8,7 +8,6 @@ import {
   type TransportDeps,
 } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { withoutTag } from '../inbound/to-message.ts'
 import type { EmailOptions } from '../options.ts'
@@ -19,14 +18,6 @@ import { createBudget } from './limits.ts'
 import type { SentFolder } from './sent-folder.ts'
 import type { Smtp } from './smtp.ts'
 
-export type Sender = Required<Pick<Transport, 'send' | 'probe'>> & {
-  /** Why mail cannot be sent at present, for people. */
-  trouble(): string | undefined
-}
-
-/** A place under a rate limit that comes free within so many ms is waited for. */
-const SHORT = 200
-
 /** Sends replies: once per key, never to a machine, within the limits. */
 export function createSender(parts: {
   options: EmailOptions
@@ -34,10 +25,10 @@ export function createSender(parts: {
   smtp: Smtp
   sent: SentLog
   sentFolder: SentFolder | undefined
-}): Sender {
+}): Required<Pick<Transport, 'send' | 'probe'>> & { trouble(): string | undefined } {
   const { options, deps, smtp, sent, sentFolder } = parts
   const { log, gateway, now } = deps
-  const budget = createBudget(deps.kv, gateway, options['reply-budget'], now)
+  const takeFromBudget = createBudget(deps.kv, gateway, options['reply-budget'], now)
   let trouble: string | undefined
   const takePlace = createTokenBucket(options['rate-limit'], now)
 
@@ -57,13 +48,15 @@ export function createSender(parts: {
       return { id, data: { suppressed: reason } }
     }
     if (target) await withinBudget(to, reply, target)
-    await place()
+    const wait = takePlace()
+    // The outbox calls again when there is a place: who waits here keeps others from sending.
+    if (wait > 0) throw new SendPostponed(wait)
     return handOver(reply, outgoing, before?.at ?? now())
   }
 
   const withinBudget = async (to: string, { key, conversation }: Reply, { thread, quick }: ReplyTarget) => {
     const names = [withoutTag(to.toLowerCase()), conversation, thread ?? conversation]
-    const wait = await budget.take(names, key, quick ?? false)
+    const wait = await takeFromBudget(names, key, quick ?? false)
     if (wait <= 0) return
     deps.refused('reply:budget')
     const minutes = Math.ceil(wait / 60_000)
@@ -81,14 +74,6 @@ export function createSender(parts: {
       const isUp = error instanceof TriviumError && error.code === 'send_rejected'
       trouble = isUp ? undefined : `mail cannot be sent: ${reasonOf(error)}`
       throw error
-    }
-  }
-
-  /** The outbox calls again when there is a place: who waits here keeps others from sending. */
-  const place = async () => {
-    for (let wait = takePlace(); wait > 0; wait = takePlace()) {
-      if (wait > SHORT) throw new SendPostponed(wait)
-      await pause(wait)
     }
   }
 
@@ -115,6 +100,7 @@ export function createSender(parts: {
 
   return {
     send,
+    /** Why mail cannot be sent at present, for people. */
     trouble: () => trouble,
     async probe(reply) {
       const { mark, messageId } = compose(reply, options, deps.artifacts)

@@ -2,18 +2,13 @@ import type { SendMailOptions } from 'nodemailer'
 import nodemailer from 'nodemailer'
 import type { ConnectImap, ImapConnection } from '../mailbox/imap-connection.ts'
 
-/** The folder with what was sent. Each call uses a connection of its own: the reader's is busy waiting. */
-export type SentFolder = {
-  /** Whether a mail with this Message-ID is there. */
-  has(messageId: string): Promise<boolean>
-  /** Puts a copy there, where the server does not do so by itself. */
-  keep(mail: SendMailOptions): Promise<void>
-}
+export type SentFolder = ReturnType<typeof createSentFolder>
 
+/** The folder with what was sent. Each call uses a connection of its own: the reader's is busy waiting. */
 export function createSentFolder(
   { folder, copy }: { folder: string; copy: 'append' | 'server' },
   connect: ConnectImap,
-): SentFolder {
+) {
   const connected = async <T>(work: (run: ImapConnection['run']) => Promise<T>) => {
     const { run, end } = await connect()
     try {
@@ -23,7 +18,8 @@ export function createSentFolder(
     }
   }
   return {
-    has: (messageId) =>
+    /** Whether a mail with this Message-ID is there. */
+    has: (messageId: string) =>
       connected(async (run) => {
         await run((client) => client.mailboxOpen(folder, { readOnly: true }))
         const query = { header: { 'message-id': messageId } }
@@ -31,21 +27,18 @@ export function createSentFolder(
         if (!found) throw new Error(`the IMAP server refused to search ${folder}`)
         return found.length > 0
       }),
-    async keep(mail) {
+    /** Puts a copy there, where the server does not do so by itself. */
+    async keep(mail: SendMailOptions): Promise<void> {
       if (copy === 'server') return
       const composer = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
       const { message } = await composer.sendMail(mail)
       if (!Buffer.isBuffer(message)) throw new Error('the copy of a mail could not be made')
       await connected(async (run) => {
         const append = () => run((client) => client.append(folder, message, ['\\Seen']))
-        const refused = await append().then(
-          (done) => (done ? undefined : new Error(`the IMAP server refused a copy for ${folder}`)),
-          (error: unknown) => error,
-        )
-        if (!refused) return
+        if (await append().catch(() => false)) return
         // The folder may be missing. Where it is not, making it fails, and says nothing of why.
-        const made = await run((client) => client.mailboxCreate(folder)).catch(() => undefined)
-        if (!made?.created || !(await append())) throw refused
+        await run((client) => client.mailboxCreate(folder)).catch(() => {})
+        if (!(await append())) throw new Error(`the IMAP server refused a copy for ${folder}`)
       })
     },
   }
