@@ -46,20 +46,17 @@ const recordSchema = z.object({
 /** What is remembered of a send, under its mark, so that any daemon recognises what comes back. */
 export type SentRecord = z.output<typeof recordSchema>
 
-export type SentLog = {
-  get(mark: string): Promise<SentRecord | undefined>
-  set(mark: string, record: SentRecord): Promise<void>
-}
+export type SentLog = ReturnType<typeof createSentLog>
 
 /** Bounces come within days (RFC 5321, section 4.5.4.1, gives up after 4 to 5), replies within weeks. */
 const KEEP = 60 * 86_400_000
 
 /** The memory of what a gateway sent, on the store. */
-export function createSentLog(kv: KeyValues, gateway: string): SentLog {
+export function createSentLog(kv: KeyValues, gateway: string) {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
   return {
-    get: async (mark) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data,
-    async set(mark, record) {
+    get: async (mark: string) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data,
+    async set(mark: string, record: SentRecord) {
       await kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
     },
   }

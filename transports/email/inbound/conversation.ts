@@ -7,11 +7,7 @@ import type { Mail } from './parse.ts'
 import { bareSubject, isReplySubject } from './subject.ts'
 
 /** Finds the conversation of a mail, and remembers it for the mails that answer it. */
-export type Conversations = {
-  find(mail: Mail, identity: Identity): Promise<Found>
-  /** Called once the mail is accepted. */
-  remember(mail: Mail, conversation: string): Promise<void>
-}
+export type Conversations = ReturnType<typeof createConversations>
 
 /**
  * `thread`: the conversation in which we sent the mail that this one refers to, whoever wrote it; else its own. `answers`:
@@ -37,7 +33,7 @@ export function createConversations(options: {
   gateway: string
   sent: SentLog
   window: number
-}): Conversations {
+}) {
   const { kv, gateway, sent, window } = options
   const digest = (text: string) => hash('sha256', `${gateway}\n${text}`, 'base64url').slice(0, 22)
   const ofRoot = (id: string) => `mail-${digest(id)}`
@@ -56,7 +52,7 @@ export function createConversations(options: {
   }
 
   return {
-    async find(mail, { unsigned = [] }) {
+    async find(mail: Mail, { unsigned = [] }: Identity): Promise<Found> {
       const isOpen = unsigned.includes('in-reply-to') || unsigned.includes('references')
       const parents = new Set([...(mail.inReplyTo ? [mail.inReplyTo] : []), ...mail.references.toReversed()])
       let answered: SentRecord | undefined
@@ -78,7 +74,8 @@ export function createConversations(options: {
       return { conversation, thread, ...defined({ answers: answered?.at }) }
     },
 
-    async remember(mail, conversation) {
+    /** Called once the mail is accepted. */
+    async remember(mail: Mail, conversation: string): Promise<void> {
       // A thread's first mail is found by its own id; only what cannot be computed is stored.
       if (mail.messageId && ofRoot(mail.messageId) !== conversation) {
         await kv.set(threadKey(mail.messageId), conversation, { ttl: KEEP })

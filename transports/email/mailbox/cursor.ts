@@ -28,24 +28,18 @@ export type Aside = z.output<typeof asideSchema>
  */
 export type Cursor = z.output<typeof cursorSchema>
 
-export type CursorStore = {
-  load(): Promise<Cursor | undefined>
-  /** Throws where another holder of the lease wrote since: then this one must stop. */
-  save(cursor: Cursor): Promise<void>
-}
+export type CursorStore = ReturnType<typeof createCursorStore>
 
-/** The cursor of one folder on the store, written under the fencing token of the lease. */
-export function createCursorStore(
-  kv: KeyValues,
-  gateway: string,
-  folder: string,
-  token: number,
-): CursorStore {
+/**
+ * The cursor of one folder on the store, written under the fencing token of the lease. Throws where another holder of
+ * the lease wrote since: then this one must stop.
+ */
+export function createCursorStore(kv: KeyValues, gateway: string, folder: string, token: number) {
   const key = `email/${gateway}/cursor/${folder}`
   let version = 0
 
   return {
-    async load() {
+    async load(): Promise<Cursor | undefined> {
       const found = await kv.get(key)
       if (!found || !isJsonObject(found.value)) return undefined
       const { token: holder, ...value } = found.value
@@ -54,7 +48,7 @@ export function createCursorStore(
       return cursorSchema.parse(value)
     },
 
-    async save(cursor) {
+    async save(cursor: Cursor): Promise<void> {
       const aside = cursor.aside.map((each) => ({ ...each }))
       const written = await kv.set(key, { ...cursor, aside, token }, { ifVersion: version })
       if (written === undefined) throw fenced()
