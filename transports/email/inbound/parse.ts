@@ -33,7 +33,6 @@ export type Mail = {
 
 export type Mailbox = { name: string; address: string }
 
-const MAX_BODY = 65_536
 /** postal-mime takes 10 µs and 2 KB for each line that is not encoded: 9 s and 1.7 GB for a million of them. */
 const MAX_LINES = 100_000
 /** As base64 and quoted-printable have them. */
@@ -72,11 +71,7 @@ function toMail(email: Email, raw: Uint8Array): Mail {
   const value = (name: string) => email.headers.find((each) => each.key === name)?.value.trim()
   const html = email.html?.trim() ? email.html : undefined
   const written = email.text?.trim() ? email.text : html ? htmlToText(html) : ''
-  // A container in which no part begins: its text is there all the same.
-  const type = value('content-type') ?? ''
-  const isLost = /^multipart\//i.test(type) && written === '' && email.attachments.length === 0
-  const body = isLost ? bodyOf(raw) : ''
-  const isBare = isLost && (!/boundary=/i.test(type) || !/^--\S/m.test(body))
+  const isLost = written === '' && email.attachments.length === 0
   return {
     headers: email.headers.map(({ key, value }) => ({ key, value })),
     references: messageIds(value('references')),
@@ -91,12 +86,8 @@ function toMail(email: Email, raw: Uint8Array): Mail {
       date: dateOf(value('date')),
       subject: email.subject ? oneLine(email.subject) : undefined,
       html,
-      unreadable:
-        isBare && raw.length > MAX_BODY
-          ? `No part begins in it; its first ${MAX_BODY} bytes were taken as they are.`
-          : undefined,
     }),
-    text: plain(isBare ? body : written),
+    text: plain(isLost ? bareBody(raw, value('content-type') ?? '') : written),
     parts: email.attachments.map(toPart),
   }
 }
@@ -139,9 +130,11 @@ function dateOf(value: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-function bodyOf(raw: Uint8Array): string {
-  const [, ...body] = new TextDecoder().decode(raw.subarray(0, MAX_BODY)).split(/\r?\n\r?\n/)
-  return body.join('\n\n').trim()
+/** The text of a container in which no part begins; `''` for any other mail. */
+function bareBody(raw: Uint8Array, type: string): string {
+  if (!/^multipart\//i.test(type)) return ''
+  const [, body = ''] = /\r?\n\r?\n(.*)/s.exec(new TextDecoder().decode(raw)) ?? []
+  return /boundary=/i.test(type) && /^--\S/m.test(body) ? '' : body.trim()
 }
 
 /** Puts what is in each winmail.dat into its place, and its body where the mail has none. What is not whole stays as well. */
