@@ -60,16 +60,9 @@ function isAutoSubmitted({ headers }: Mail): boolean {
 }
 
 /** That somebody accepted or declined (RFC 5546, section 3.2.3): a calendar wrote it, for a calendar. */
-function isCalendarReply(mail: Mail): boolean {
-  const type = /^\s*text\/calendar\b.{0,500}\bmethod\s*=\s*"?(reply|counter|declinecounter|refresh)\b/i
-  const within = mail.parts.some(
-    (part) => part.type === 'text/calendar' && CALENDAR_REPLY.test(headOf(part.content)),
-  )
-  return within || type.test(header(mail, 'content-type') ?? '')
+function isCalendarReply({ parts }: Mail): boolean {
+  const headOf = (content: Uint8Array) => new TextDecoder('latin1').decode(content.subarray(0, 4096))
+  return parts.some(({ type, content }) => type === 'text/calendar' && CALENDAR_REPLY.test(headOf(content)))
 }
 
 const CALENDAR_REPLY = /^METHOD:(REPLY|COUNTER|DECLINECOUNTER|REFRESH)\s*$/im
-
-function headOf(content: Uint8Array): string {
-  return new TextDecoder('latin1').decode(content.subarray(0, 4096))
-}
