@@ -90,7 +90,7 @@ export function createIngest(parts: {
     }
     if (!isAllowed(mail.from[0]?.address ?? '')) return refuse('sender')
     const { identity, undecided } = await verify(mail, incoming.raw)
-    const { folder, uid, size } = incoming
+    const { folder, uid } = incoming
     if (undecided && waited(uid) < patience) {
       if (waited(uid) === 0) log.warn({ folder, uid, reason: identity.detail }, 'a mail was set aside')
       return { outcome: 'undecided' }
@@ -112,7 +112,7 @@ export function createIngest(parts: {
       maxAge,
     })
     const key = await keyOf(mail, incoming.raw)
-    const facts = { gateway, key, folder, uid, size, identity, auto, target, own }
+    const facts = { gateway, key, incoming, identity, auto, target, own }
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 

@@ -13,9 +13,7 @@ import { kindOfMail } from './subject.ts'
 export type Circumstances = {
   gateway: string
   key: string
-  folder: string
-  uid: number
-  size: number
+  incoming: { folder: string; uid: number; size: number }
   identity: Identity
   /** Why it is automatic, where it is. */
   auto: string | undefined
@@ -33,6 +31,7 @@ const TRANSPORT_HEADER =
 
 /** Makes the message that is accepted, but for its conversation. Attachments and long texts are artifacts when it resolves. */
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
+  const { folder, uid, size } = known.incoming
   const [sender] = mail.from
   const address = sender?.address ?? ''
   const fresh = newPart(mail.text.slice(0, 4 * INLINE_LIMIT), kindOfMail(mail))
@@ -63,9 +62,9 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
       to: mail.to.map((each) => each.address),
       cc: mail.cc.map((each) => each.address),
       headers: headersOf(mail),
-      folder: known.folder,
-      uid: known.uid,
-      size: known.size,
+      folder,
+      uid,
+      size,
       authentication: { ...known.identity },
       ...defined({
         messageId: mail.messageId,
@@ -135,12 +134,10 @@ export function withoutTag(address: string): string {
 }
 
 function headersOf(mail: Mail): JsonObject {
-  const headers: JsonObject = {}
-  let count = 0
+  const headers = new Map<string, string>()
   for (const { key, value } of mail.headers) {
-    if (TRANSPORT_HEADER.test(key) || key === '__proto__' || Object.hasOwn(headers, key)) continue
-    if (++count > MAX_HEADERS) break
-    headers[key] = value.trim().slice(0, MAX_HEADER)
+    if (TRANSPORT_HEADER.test(key) || key === '__proto__' || headers.has(key)) continue
+    headers.set(key, value.trim().slice(0, MAX_HEADER))
   }
-  return headers
+  return Object.fromEntries([...headers].slice(0, MAX_HEADERS))
 }

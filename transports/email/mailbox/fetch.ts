@@ -100,26 +100,28 @@ async function fetchBatch(
   batch: readonly Listed[],
   { folder, maxSize }: FetchParts,
 ): Promise<Incoming[]> {
-  const small = batch.filter(({ size }) => size <= maxSize).map(({ uid }) => uid)
-  const big = batch.filter(({ size }) => size > maxSize).map(({ uid }) => uid)
-  const whole = await sources(connection, small, { source: true })
-  const heads = await sources(connection, big, { headers: true })
+  const isBig = ({ size }: Listed) => size > maxSize
+  const whole = batch.filter((each) => !isBig(each))
+  const contents = new Map([
+    ...(await sources(connection, whole, { source: true })),
+    ...(await sources(connection, batch.filter(isBig), { headers: true })),
+  ])
   return batch.flatMap((listed): Incoming[] => {
-    const { uid, size } = listed
-    const raw = whole.get(uid)
-    if (raw) return [{ ...listed, folder, raw, parse: () => parseMail(raw) }]
-    const head = heads.get(uid)
-    const reason = `It has ${size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
-    return head ? [{ ...listed, folder, raw: head, parse: () => headersOf(head, reason) }] : []
+    const raw = contents.get(listed.uid)
+    if (!raw) return []
+    const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
+    const parse = () => (isBig(listed) ? headersOf(raw, reason) : parseMail(raw))
+    return [{ ...listed, folder, raw, parse }]
   })
 }
 
 async function sources(
   connection: ImapConnection,
-  uids: readonly number[],
+  mails: readonly Listed[],
   what: { source: true } | { headers: true },
 ): Promise<Map<number, Buffer>> {
-  if (uids.length === 0) return new Map()
+  if (mails.length === 0) return new Map()
+  const uids = mails.map(({ uid }) => uid)
   const query = { uid: true, ...what }
   const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
   const contents = new Map(

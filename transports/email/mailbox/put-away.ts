@@ -8,9 +8,9 @@ import type { ImapConnection } from './imap-connection.ts'
 const DONE = new Set<Ingested['outcome']>(['accepted', 'bounce'])
 
 /**
- * Does with mails of one folder what `after` and `quarantine` say, once they are dealt with. A folder to move to that is missing is made. What the server refuses (a quota, a right) is logged, and the mail
- * stays where it is: it was accepted, and that counts. What was not taken whole is never deleted. Rejects only where
- * the connection is gone.
+ * Does with mails of one folder what `after` and `quarantine` say, once they are dealt with. A missing folder is made.
+ * What the server refuses (a quota, a right) is logged, and the mail stays where it is: it was accepted, and that
+ * counts. What was not taken whole is never deleted. Rejects only where the connection is gone.
  */
 export function createPutAway(parts: {
   folder: string
