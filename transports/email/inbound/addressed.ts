@@ -13,13 +13,8 @@ const ADDRESS = /[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/g
 /**
  * Whether a mail names this mailbox as one that it is for. What answers by itself answers no other (RFC 3834, section
  * 2; RFC 5230, section 4.5): whoever was sent a copy unseen would give itself away, and mail for thousands would get
- * an answer from each. Aliases that nobody configured must not fall silent, so one of these is enough:
- *
- * - an address of ours in To, Cc or their Resent- forms, with or without a `+tag`, or any address in our domains;
- * - an address there for which a server on the way says that it took the mail: it came through an alias elsewhere;
- * - a sign that the mail was forwarded here;
- * - no address at all in To and Cc, where a server says that it took the mail for an address of ours: web forms and
- *   scripts write none, and whoever sends to thousands unseen writes one (`undisclosed-recipients:;` is none).
+ * an answer from each. Aliases that nobody configured must not fall silent, so a trace of one is enough; and where To
+ * and Cc are empty, as web forms leave them, that a server took the mail for us.
  */
 export function isAddressed(mail: Mail, own: OwnAddresses): boolean {
   // In the form of the DNS: senders write the letters of `bücher.example`, or what these are there.

@@ -10,17 +10,6 @@ export type Part = {
   content: Uint8Array
 }
 
-/** What a winmail.dat holds. Nothing in it is trusted. */
-export type Winmail = {
-  text: string
-  html: string
-  /** Its only body is in RTF, which is not read. */
-  isRtf: boolean
-  parts: Part[]
-  /** False where something in it could not be read, or is in none of these: then it must be kept. */
-  whole: boolean
-}
-
 const TNEF_TYPE = /^application\/(vnd\.)?ms-tnef$/i
 const UNKNOWN_TYPE = 'application/octet-stream'
 const MIME_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/
@@ -34,10 +23,11 @@ export function isWinmail({ name, type }: Part): boolean {
 }
 
 /**
- * Reads what is in a winmail.dat. Undefined for anything else. Never throws. The one package that reads TNEF has not been
- * maintained since 2022, and those for RTF take minutes for hostile input.
+ * Reads what is in a winmail.dat; nothing in it is trusted. Undefined for anything else. Never throws. `isRtf`: its only
+ * body is in RTF. `whole`: all of it could be read and is in what is returned; else it must be kept.
+ * The one package that reads TNEF has not been maintained since 2022, and those for RTF take minutes for hostile input.
  */
-export function readWinmail(bytes: Uint8Array): Winmail | undefined {
+export function readWinmail(bytes: Uint8Array) {
   const tnef = readTnef(bytes)
   if (!tnef) return undefined
   const { message, attachments } = tnef
@@ -71,15 +61,7 @@ function partOf(tnef: Tnef, values: Values, index: number): Part | undefined {
   }
 }
 
-/** What a TNEF stream holds, as far as it can be read. Nothing in it is trusted. */
-type Tnef = {
-  message: Values
-  attachments: Values[]
-  /** False where bytes are missing or wrong: then this is what stood before that. */
-  whole: boolean
-  /** The first of these values that is a text with anything in it, else ''. */
-  text(values: Values, ...ids: number[]): string
-}
+type Tnef = NonNullable<ReturnType<typeof readTnef>>
 
 /** Attributes and properties by their ids. */
 type Values = Map<number, { type: number; bytes: Buffer }>
@@ -123,9 +105,10 @@ const FIRST_NAMED = 0x8000
 
 /**
  * Reads the Transport Neutral Encapsulation Format ([MS-OXTNEF]). Undefined for anything else. Never throws; takes time
- * and memory in proportion to the input, whatever lengths and counts stand in it.
+ * and memory in proportion to the input, whatever lengths and counts stand in it. Where bytes are missing or wrong it is
+ * not `whole`, and this is what stood before them.
  */
-function readTnef(input: Uint8Array): Tnef | undefined {
+function readTnef(input: Uint8Array) {
   const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength)
   if (bytes.length < 6 || bytes.readUInt32LE() !== SIGNATURE) return undefined
   const message: Values = new Map()
@@ -140,7 +123,8 @@ function readTnef(input: Uint8Array): Tnef | undefined {
     // Texts end with a NUL, or not.
     return decoder.decode(bytes).split('\0', 1)[0] ?? ''
   }
-  const text: Tnef['text'] = (values, ...ids) => ids.map((id) => decoded(values, id)).find(Boolean) ?? ''
+  /** The first of these values that is a text with anything in it, else ''. */
+  const text = (values: Values, ...ids: number[]) => ids.map((id) => decoded(values, id)).find(Boolean) ?? ''
   return { message, attachments, whole, text }
 }
 
