@@ -96,7 +96,7 @@ describe('a body whose type no signature covers', () => {
     const changed = as('Content-Type: multipart/mixed; boundary=evil\r\n', raw)
     const { result, detail } = await judge(changed)
     assert.equal(result, 'fail')
-    assert.match(detail, /Content-Type is not signed/)
+    assert.match(detail, /content-type is not signed/)
     assert.equal((await judge(HOP + changed, { resolver: dnsOf(SPF) })).result, 'pass')
     const trusted =
       'Authentication-Results: mx.example.com; dmarc=pass (p=REJECT) header.from=example.net\r\n'

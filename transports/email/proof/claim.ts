@@ -31,8 +31,6 @@ export type Claim = {
    * readers agree. What is proven of such a mail is proven of something else than what skills would see.
    */
   doubt: string | undefined
-  /** Why a header that says how the body is read may be another than that of the author; by header. */
-  content: { type: string | undefined; encoding: string | undefined }
 }
 
 /** A DKIM-Signature header. `isPartial`: it leaves the end of the body open (RFC 6376, section 8.2). */
@@ -61,7 +59,6 @@ export function readClaim(mail: Mail, raw: Buffer): Claim | undefined {
     headers,
     signatures,
     doubt: doubtOf(mail, address, signatures) ?? malformed(headIn(raw)),
-    content: contentOf(mail, raw),
   }
 }
 
@@ -138,13 +135,16 @@ const SINGLE = [
  * Why the author of a signature is not the author of all that is read here of this mail: anybody may have put a header
  * of their own over what is covered. Undefined where nobody can.
  */
-export function leftOpen({ headers, content }: Claim, covered: Covered): string | undefined {
+export function leftOpen({ headers, mail, raw }: Claim, covered: Covered): string | undefined {
   const times = (name: string) => covered.filter((each) => each === name).length
   const open = repeated(headers).find((name) => times(name) < (headers.get(name)?.length ?? 0))
   if (open) return moreThanOne(open)
   if (headers.has('subject') && !covered.includes('subject')) return 'its subject is not signed'
-  if (content.type && !covered.includes('content-type')) return content.type
-  return covered.includes('content-transfer-encoding') ? undefined : content.encoding
+  const body = bodyOf(raw)
+  const looksOther = { 'content-type': isOtherType, 'content-transfer-encoding': isOtherEncoding }
+  const [free] =
+    Object.entries(looksOther).find(([name, is]) => !covered.includes(name) && is(mail, body)) ?? []
+  return free && `its ${free} is not signed, and its body looks like another`
 }
 
 /** The header of which there are several, each with another value: which of them counts depends on who reads it. */
@@ -178,22 +178,15 @@ const HIDDEN_BREAK = /=(?:0[a-d]|3c|85|e2=80=a[89])/i
 /** A line of words that goes on in the next one, as quoted-printable has it. */
 const SOFT_BREAK = /^(?=[^\r\n]* )[^\r\n]{68,75}=\r?$/m
 
+function bodyOf(raw: Buffer): string {
+  return /\r?\n\r?\n(.*)/s.exec(raw.toString('latin1', 0, MAX_START))?.[1] ?? ''
+}
+
 /**
  * Many senders, Gmail among them, leave Content-Type or Content-Transfer-Encoding out of their signatures. With another
  * boundary, type or encoding, what the author only quotes becomes what she wrote (RFC 6376, section 8.15). The body is
  * signed, though, and shows what it is.
  */
-function contentOf(mail: Mail, raw: Buffer): Claim['content'] {
-  const text = raw.toString('latin1', 0, MAX_START)
-  const end = /\r?\n\r?\n/.exec(text)
-  const body = end ? text.slice(end.index + end[0].length) : ''
-  const doubt = (name: string) => `its ${name} is not signed, and its body looks like another`
-  return {
-    type: isOtherType(mail, body) ? doubt('Content-Type') : undefined,
-    encoding: isOtherEncoding(mail, body) ? doubt('Content-Transfer-Encoding') : undefined,
-  }
-}
-
 function isOtherType(mail: Mail, body: string): boolean {
   const type = header(mail, 'content-type') ?? 'text/plain'
   const boundary = OPENING.exec(body)?.[1]
