@@ -10,14 +10,6 @@ import { readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
 import { type HeldLease, holdLease } from './lease.ts'
 
-/** Reads the mailbox, on one daemon at a time. */
-export type Reader = {
-  start(): void
-  /** Resolves when nothing is being taken in any more. */
-  stop(): Promise<void>
-  health(): Health
-}
-
 export type ReaderTiming = {
   /** How long a daemon that died keeps the mailbox from the others (ms). */
   lease: number
@@ -31,6 +23,7 @@ export const READER_TIMING: ReaderTiming = { lease: 8000, retry: 1000, maxRetry:
 /** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
 type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string }
 
+/** Reads the mailbox, on one daemon at a time. */
 export function createReader(parts: {
   options: EmailOptions
   deps: TransportDeps
@@ -39,7 +32,7 @@ export function createReader(parts: {
   /** How long a mail may be undecided (ms). */
   patience: number
   timing: ReaderTiming
-}): Reader {
+}) {
   const { options, deps, connect, ingest, patience, timing } = parts
   const { log, gateway, now } = deps
   const owner = randomUUID()
@@ -95,15 +88,16 @@ export function createReader(parts: {
   }
 
   return {
-    start() {
+    start(): void {
       startedAt ||= now()
       running ??= run()
     },
-    async stop() {
+    /** Resolves when nothing is being taken in any more. */
+    async stop(): Promise<void> {
       stopping.abort()
       await running
     },
-    health() {
+    health(): Health {
       if (states.size === 0) return { ok: true, detail: 'another daemon reads the mailbox, or nobody yet' }
       for (const [folder, { progressAt, read, error }] of states) {
         const silence = now() - progressAt

@@ -66,7 +66,7 @@ export function createSender(parts: {
 
   const handing = async (mail: SendMailOptions, key: string) => {
     try {
-      const { response } = await smtp.send(mail, key)
+      const response = await smtp.send(mail, key)
       trouble = undefined
       return response
     } catch (error) {

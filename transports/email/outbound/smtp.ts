@@ -6,27 +6,17 @@ import { tlsOptions } from '../mailbox/imap-connection.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
 
-/** A pool of connections to the SMTP server. */
-export type Smtp = {
-  /**
-   * Hands one mail over; resolves with the server's answer. Throws `send_rejected` (5xx), `send_failed` (4xx, network:
-   * it was not taken), or `send_ambiguous`: the whole mail was handed over and no answer came.
-   */
-  send(mail: SendMailOptions, key: string): Promise<{ response: string }>
-  /** Connects and logs in. Rejects where that fails. */
-  verify(): Promise<void>
-  close(): void
-}
+export type Smtp = ReturnType<typeof createSmtp>
 
 const CONNECT_TIMEOUT = 30_000
 const SOCKET_TIMEOUT = 120_000
 
-/** Opens the pool lazily: the first send connects. */
+/** A pool of connections to the SMTP server. The first send opens it. */
 export function createSmtp(options: {
   gateway: string
   server: ServerOptions
   tokens: TokenSource | undefined
-}): Smtp {
+}) {
   const { gateway, server, tokens } = options
   /** The Message-IDs of mails that were handed over whole. */
   const handedOver = new Set<string>()
@@ -43,22 +33,27 @@ export function createSmtp(options: {
   }
 
   return {
-    async send(mail, key) {
+    /**
+     * Hands one mail over; resolves with the server's answer. Throws `send_rejected` (5xx), `send_failed` (4xx, network:
+     * it was not taken), or `send_ambiguous`: the whole mail was handed over and no answer came.
+     */
+    async send(mail: SendMailOptions, key: string): Promise<string> {
       try {
         const transporter = await open()
-        const sent = await transporter.sendMail(mail)
-        return { response: sent.response ?? '' }
+        const { response } = await transporter.sendMail(mail)
+        return response ?? ''
       } catch (error) {
         throw failure(gateway, key, error, handedOver.has(mail.messageId ?? ''))
       } finally {
         handedOver.delete(mail.messageId ?? '')
       }
     },
-    async verify() {
+    /** Connects and logs in. Rejects where that fails. */
+    async verify(): Promise<void> {
       const transporter = await open()
       await transporter.verify()
     },
-    close() {
+    close(): void {
       pool?.then((transporter) => transporter.close()).catch(() => {})
     },
   }
