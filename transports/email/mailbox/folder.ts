@@ -9,16 +9,19 @@ import { type Failures, fetchAll, TRIES } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
 import { createPutAway } from './put-away.ts'
 
-/** What a folder's reader works with. */
-export type FolderParts = {
-  folder: string
+/** What reading works with, in all folders. */
+export type ReadingParts = {
   options: EmailOptions
   deps: TransportDeps
-  cursors: CursorStore
-  memory: FolderMemory
   ingest: Ingest
   /** How long a mail may be undecided (ms). */
   patience: number
+}
+
+type FolderParts = ReadingParts & {
+  folder: string
+  cursors: CursorStore
+  memory: FolderMemory
   /** From when on mail is new (Unix ms). */
   startedAt: number
   /** Called whenever mails were dealt with, and when the server answered that there are no more. */
@@ -26,7 +29,7 @@ export type FolderParts = {
 }
 
 /** What outlives a connection: failed fetches, and when mails that were set aside were tried last (Unix ms). */
-export type FolderMemory = { uidValidity: string; failures: Failures; tried: Map<number, number> }
+type FolderMemory = { uidValidity: string; failures: Failures; tried: Map<number, number> }
 
 const DAY = 86_400_000
 /** A mail that was delivered late carries an earlier date than one read before it. */
@@ -69,11 +72,7 @@ export async function readFolder(
 
   const openCursor = async (): Promise<Cursor> => {
     const stored = await cursors.load()
-    if (stored?.uidValidity === uidValidity) {
-      // A clock that was set back must not make a mail wait longer.
-      const aside = stored.aside.map((each) => ({ ...each, since: Math.min(each.since, now()) }))
-      return { ...stored, aside }
-    }
+    if (stored?.uidValidity === uidValidity) return stored
     if (stored) {
       log.warn(
         { folder, was: stored.uidValidity, is: uidValidity },
@@ -117,7 +116,7 @@ export async function readFolder(
       )
     }
     const aside = fresh.map((uid) => ({ uid, since: now(), unfetchable: true as const }))
-    const next = { ...cursor, aside: inOrder([...cursor.aside, ...aside]) }
+    const next = { ...cursor, aside: [...cursor.aside, ...aside] }
     await cursors.save(next)
     return next
   }
@@ -217,10 +216,6 @@ function behind(cursor: Cursor, batch: Incoming[], results: readonly Ingested[],
     ...cursor,
     uid: Math.max(cursor.uid, ...batch.map(({ uid }) => uid)),
     newest: Math.max(cursor.newest, ...batch.map(({ internalDate }) => internalDate)),
-    aside: inOrder([...aside.values()]),
+    aside: [...aside.values()],
   }
-}
-
-function inOrder(aside: Aside[]): Aside[] {
-  return aside.toSorted((a, b) => a.uid - b.uid)
 }

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { Health, TransportDeps } from '../../../src/core/transport.ts'
+import type { Health } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { pause } from '../../../src/lib/pause.ts'
-import type { Ingest } from '../inbound/ingest.ts'
-import type { EmailOptions } from '../options.ts'
 import { type Aside, createCursorStore } from './cursor.ts'
-import { readFolder } from './folder.ts'
+import { type ReadingParts, readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
 import { type HeldLease, holdLease } from './lease.ts'
 
@@ -24,16 +22,8 @@ export const READER_TIMING: ReaderTiming = { lease: 8000, retry: 1000, maxRetry:
 type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string }
 
 /** Reads the mailbox, on one daemon at a time. */
-export function createReader(parts: {
-  options: EmailOptions
-  deps: TransportDeps
-  connect: ConnectImap
-  ingest: Ingest
-  /** How long a mail may be undecided (ms). */
-  patience: number
-  timing: ReaderTiming
-}) {
-  const { options, deps, connect, ingest, patience, timing } = parts
+export function createReader(parts: ReadingParts & { connect: ConnectImap; timing: ReaderTiming }) {
+  const { options, deps, connect, timing } = parts
   const { log, gateway, now } = deps
   const owner = randomUUID()
   const stopping = new AbortController()
@@ -72,9 +62,9 @@ export function createReader(parts: {
       try {
         // The cursor is read again for each connection: it says how far the last one came.
         const cursors = createCursorStore(deps.kv, gateway, folder, lease.token)
-        const parts = { folder, options, deps, cursors, memory, ingest, patience, startedAt, onProgress }
         const connection = await connect()
-        await readFolder(connection, parts, signal).finally(() => connection.end())
+        const folderParts = { ...parts, folder, cursors, memory, startedAt, onProgress }
+        await readFolder(connection, folderParts, signal).finally(() => connection.end())
       } catch (error) {
         if (signal.aborted) return
         const wait = backoff(++failures, { first: timing.retry, longest: timing.maxRetry })
