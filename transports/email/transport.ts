@@ -44,34 +44,14 @@ export function createEmailTransport(
   const smtpTokens = sameLogin ? imapTokens : tokensFor(options.smtp)
   const smtp = createSmtp({ gateway, server: options.smtp, tokens: smtpTokens })
   const sent = createSentLog(kv, gateway)
-  const ingest = createIngest({
-    options,
-    deps,
-    own,
-    verify: createIdentityCheck({
-      authentication: options.authentication,
-      trust: options.trust,
-      resolver: world.resolver ?? createResolver(),
-    }),
-    patience,
-    conversations: createConversations({ kv, gateway, sent, window: options['thread-window'] }),
-    sent,
-  })
-  const reader = createReader({
-    options,
-    deps,
-    connect,
-    ingest,
-    patience,
-    timing: world.timing ?? READER_TIMING,
-  })
-  const sender = createSender({
-    options,
-    deps,
-    smtp,
-    sent,
-    sentFolder: options.sent && createSentFolder(options.sent, connect),
-  })
+  const { authentication, trust } = options
+  const verify = createIdentityCheck({ authentication, trust, resolver: world.resolver ?? createResolver() })
+  const conversations = createConversations({ kv, gateway, sent, window: options['thread-window'] })
+  const ingest = createIngest({ options, deps, own, verify, patience, conversations, sent })
+  const timing = world.timing ?? READER_TIMING
+  const reader = createReader({ options, deps, connect, ingest, patience, timing })
+  const sentFolder = options.sent && createSentFolder(options.sent, connect)
+  const sender = createSender({ options, deps, smtp, sent, sentFolder })
 
   return {
     async start() {

@@ -25,8 +25,8 @@ const LOOKUPS = 5
  * a client shortened References. A reply without either belongs to the last conversation with its subject and
  * correspondent, within `window` ms.
  *
- * Where a sender is proven by a signature that leaves References and In-Reply-To out (Microsoft's does), anybody may
- * have put them over her words. They lead to what was sent to her then, and to no conversation of others.
+ * Where the proof of a sender leaves these headers out (Microsoft's does), anybody may have put them over her words.
+ * They lead to what was sent to her then, and to no conversation of others.
  */
 export function createConversations(options: {
   kv: KeyValues

@@ -39,13 +39,7 @@ export type Ingested = {
   unreadable?: string
 }
 
-/**
- * Takes a batch of mails in: they are read side by side, and accepted one after the other, in the order of the mailbox.
- * Resolves when everything that follows from them is durable. Rejects only when aborted.
- */
-export type Ingest = (batch: readonly Incoming[], work: Work) => Promise<Ingested[]>
-
-export type Work = {
+type Work = {
   /** For how long a mail has been undecided (ms); 0 for one that was not offered before. */
   waited(uid: number): number
   signal: AbortSignal
@@ -58,6 +52,12 @@ const RETRY = { first: 500, longest: 30_000 }
 /** Nobody reads a mail and answers it within so many ms. */
 const QUICK = 30_000
 
+export type Ingest = ReturnType<typeof createIngest>
+
+/**
+ * Makes the function that takes a batch of mails in: they are read side by side, and accepted one after the other, in
+ * the order of the mailbox. It resolves when everything that follows from them is durable, and rejects only when aborted.
+ */
 export function createIngest(parts: {
   options: EmailOptions
   deps: TransportDeps
@@ -67,7 +67,7 @@ export function createIngest(parts: {
   verify: VerifyIdentity
   conversations: Conversations
   sent: SentLog
-}): Ingest {
+}) {
   const { options, deps, own, patience, verify, conversations, sent } = parts
   const { authentication, answer, 'allowed-senders': globs, 'reply-max-age': maxAge } = options
   const { log, gateway } = deps
@@ -155,7 +155,7 @@ export function createIngest(parts: {
     }
   }
 
-  return async (batch, work) => {
+  return async (batch: readonly Incoming[], work: Work): Promise<Ingested[]> => {
     const { signal } = work
     const reading = batch.map((mail) => insist(mail, signal, () => read(mail, work)))
     // All of them have ended when this does, so that nothing is written after a stop.

@@ -10,10 +10,9 @@ const firstSchema = z.tuple([z.number(), z.string(), z.string()])
 
 /**
  * Gives the key that a mail is deduplicated by: the Message-ID, and the content where there is none. Some devices and
- * programs write the same Message-ID into each of their mails: a mail with a known one, another Date and another text is
- * another mail, and gets a key of its own. So does one with another sender and another text, whatever its Date: else a
- * forged mail that came first would keep the genuine one out. Nothing less tells them apart: lists change Subject, From
- * and text of one and the same mail, every server adds to its headers, and who sends a mail again may date it anew.
+ * programs write the same Message-ID into each of their mails: one with another text, and another Date or sender, gets a
+ * key of its own; else a forged mail that came first would keep the genuine one out. Nothing less tells them apart: lists
+ * change Subject, From and text of one and the same mail, and who sends a mail again may date it anew.
  */
 export function createMailKeys({ kv, gateway }: { kv: KeyValues; gateway: string }) {
   return async (mail: Mail, raw: Buffer): Promise<string> => {

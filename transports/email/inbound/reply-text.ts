@@ -5,14 +5,10 @@ import type { MailKind } from './subject.ts'
 
 /**
  * The new part of a mail's text: without quoted text and without the signature, as a person would read it out. Where
- * it is not plain what is quoted, nothing is cut: what a person wrote must not be lost.
- * - A mail that answers nothing, or quotes nobody, keeps its `>` lines: they are its own.
- * - Who says that the answers are below, or in red, wrote into the quote: then it stays.
- * - What is forwarded stays: it is what the mail is about.
- * - Where nothing would be left, it is the whole text.
- *
- * Takes time linear in the text, whatever is in it: libraries that do this with backtracking expressions can be
- * stopped for minutes by one hostile line.
+ * it is not plain what is quoted, or nothing else would be left, nothing is cut: what a person wrote must not be lost.
+ * So do `>` lines stay in a mail that answers nothing, the quote of who says that the answers are below, or in red, and
+ * what is forwarded. Takes time linear in the text, whatever is in it: libraries that do this with backtracking
+ * expressions can be stopped for minutes by one hostile line.
  */
 export function newPart(text: string, kind: MailKind): string {
   if (kind === 'forward') return text.trim()

@@ -9,15 +9,13 @@ import { type LastHop, lastHop } from './last-hop.ts'
 import { domainOf } from './results.ts'
 import { trustedResult } from './trusted.ts'
 
-/** Tells who wrote a mail; `raw` is the mail as it came. Never throws. */
-export type VerifyIdentity = (mail: Mail, raw: Buffer) => Promise<Verdict>
+export type VerifyIdentity = ReturnType<typeof createIdentityCheck>
 
 /**
- * `off`: no mail is verified. With `trust` the Authentication-Results (RFC 8601) of that host are believed.
- * Else DKIM, SPF and DMARC are verified here, with what the Received headers of own servers say of the sender.
- * A mail passes only where its whole body is proven, where the address that is shown is the one that was verified, and
- * where its headers are read here as they are read by whoever verifies them. Of a claim in doubt nothing is proven, and
- * the policy of the domain decides.
+ * Makes the function that tells who wrote a mail (`raw`: as it came), and that never throws. With `trust` the
+ * Authentication-Results (RFC 8601) of that host are believed. Else DKIM, SPF and DMARC are verified here, with what the
+ * Received headers of own servers say of the sender. A mail passes only where its whole body is proven, where the address
+ * that is shown is the one that was verified, and where its headers are read here as whoever verifies them reads them.
  *
  * The parts of mailauth are called one by one. Its `authenticate` lets signatures count for DMARC that leave the end of
  * the body open, believes a Received header further down where the topmost has no address, and takes the envelope's
@@ -27,9 +25,9 @@ export function createIdentityCheck(options: {
   authentication: 'require' | 'prefer' | 'off'
   trust: string | undefined
   resolver: DNSResolver
-}): VerifyIdentity {
+}) {
   const { authentication, trust, resolver } = options
-  return async (mail, raw) => {
+  return async (mail: Mail, raw: Buffer): Promise<Verdict> => {
     if (authentication === 'off') return { identity: { result: 'none', by: 'off', detail: 'not verified' } }
     try {
       const claim = readClaim(mail, raw)
