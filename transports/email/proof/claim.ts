@@ -135,10 +135,10 @@ const SINGLE = [
  * Why the author of a signature is not the author of all that is read here of this mail: anybody may have put a header
  * of their own over what is covered. Undefined where nobody can.
  */
-export function leftOpen({ headers, mail, raw }: Claim, covered: Covered): string | undefined {
-  const times = (name: string) => covered.filter((each) => each === name).length
-  const open = repeated(headers).find((name) => times(name) < (headers.get(name)?.length ?? 0))
-  if (open) return moreThanOne(open)
+export function leftOpen(claim: Claim, covered: Covered): string | undefined {
+  const { headers, mail, raw } = claim
+  const open = repetition(claim, covered)
+  if (open) return open
   if (headers.has('subject') && !covered.includes('subject')) return 'its subject is not signed'
   const body = bodyOf(raw)
   const looksOther = { 'content-type': isOtherType, 'content-transfer-encoding': isOtherEncoding }
@@ -147,10 +147,17 @@ export function leftOpen({ headers, mail, raw }: Claim, covered: Covered): strin
   return free && `its ${free} is not signed, and its body looks like another`
 }
 
-/** The header of which there are several, each with another value: which of them counts depends on who reads it. */
-export function repetition({ headers }: Claim): string | undefined {
-  const [name] = repeated(headers)
-  return name && moreThanOne(name)
+/**
+ * The header of which there are several, each with another value, and not all covered: which of them counts depends on
+ * who reads it.
+ */
+export function repetition({ headers }: Claim, covered: Covered = []): string | undefined {
+  const open = SINGLE.find((name) => {
+    const values = headers.get(name) ?? []
+    const isCovered = covered.filter((each) => each === name).length >= values.length
+    return !isCovered && new Set(values.map((each) => each.trim())).size > 1
+  })
+  return open && `it has more than one ${open} header`
 }
 
 /** The headers by which a mail is answered and put into a conversation, and that none of these signatures covers. */
@@ -158,14 +165,6 @@ export function unsignedHeaders({ headers }: Claim, signatures: readonly Covered
   return ['reply-to', 'in-reply-to', 'references'].filter(
     (name) => headers.has(name) && !signatures.some((covered) => covered.includes(name)),
   )
-}
-
-function repeated(headers: Claim['headers']): string[] {
-  return SINGLE.filter((name) => new Set(headers.get(name)?.map((each) => each.trim())).size > 1)
-}
-
-function moreThanOne(name: string): string {
-  return `it has more than one ${name} header`
 }
 
 const MAX_START = 320 * 1024
