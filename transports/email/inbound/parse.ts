@@ -56,7 +56,7 @@ export async function parseMail(raw: Uint8Array): Promise<Mail> {
 }
 
 /** The first header of that name (lower case). */
-export function header(mail: Mail, name: string): string | undefined {
+export function header(mail: Pick<Mail, 'headers'>, name: string): string | undefined {
   return mail.headers.find((each) => each.key === name)?.value.trim()
 }
 
@@ -68,7 +68,7 @@ function messageIds(value: string | undefined): string[] {
 }
 
 function toMail(email: Email, raw: Uint8Array): Mail {
-  const value = (name: string) => email.headers.find((each) => each.key === name)?.value.trim()
+  const value = (name: string) => header(email, name)
   const html = email.html?.trim() ? email.html : undefined
   const written = email.text?.trim() ? email.text : html ? htmlToText(html) : ''
   const isLost = written === '' && email.attachments.length === 0

@@ -12,7 +12,7 @@ export function kindOfMail(mail: {
 }): MailKind {
   if (isForwardSubject(mail.subject)) return 'forward'
   const refers = mail.inReplyTo !== undefined || mail.references.length > 0
-  return refers || isPlainReply(mail.subject) ? 'reply' : 'first'
+  return refers || (isReplySubject(mail.subject) && !ANY_WORD.test(mail.subject ?? '')) ? 'reply' : 'first'
 }
 
 const REPLY =
@@ -35,10 +35,6 @@ function prefix(words: string, flags: string): RegExp {
 
 /** Words that may begin anybody's subject: by themselves they make no mail an answer. */
 const ANY_WORD = prefix('ha|на|vs|ref|res|rif|r|cev|bls', 'iu')
-
-function isPlainReply(subject = ''): boolean {
-  return isReplySubject(subject) && !ANY_WORD.test(subject)
-}
 
 /** True for a subject that says it answers another, or passes it on. */
 export function isReplySubject(subject = ''): boolean {

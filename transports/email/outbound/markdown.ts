@@ -65,16 +65,13 @@ const TOO_MANY_SPACES = / {101,}/g
 const MAX_MARKS = 2000
 const MARKS = /\*+|_+|~+/g
 
-/** The two parts of a mail that say the same. */
-export type Rendered = { html: string; text: string }
-
 /**
  * Renders markdown for mail: as an HTML document for mail clients, and as the plain text that a person would have
  * typed. What a skill repeats from a mail may be hostile, so only harmless tags stay: no script, no form, no remote
  * image that would tell when the mail is read. What is too long, nested too deep or marked too often to be
  * read as markdown stays as it is.
  */
-export function renderMarkdown(markdown: string): Rendered {
+export function renderMarkdown(markdown: string): { html: string; text: string } {
   const isTooMuch = markdown.length > MAX_MARKDOWN || (markdown.match(MARKS)?.length ?? 0) > MAX_MARKS
   if (isTooMuch) return asItIs(markdown)
   try {
@@ -87,7 +84,7 @@ export function renderMarkdown(markdown: string): Rendered {
   }
 }
 
-function asItIs(text: string): Rendered {
+function asItIs(text: string) {
   return { html: toDocument(`<pre>${escaped(text)}</pre>`), text }
 }
 

@@ -20,16 +20,12 @@ export function createSmtp(options: {
   const { gateway, server, tokens } = options
   /** The Message-IDs of mails that were handed over whole. */
   const handedOver = new Set<string>()
-  let pool: Promise<ReturnType<typeof createPool>> | undefined
+  let pool: ReturnType<typeof createPool> | undefined
 
   const open = async () => {
-    pool ??= tlsOptions(server).then((tls) => createPool(server, tls, tokens, handedOver))
-    try {
-      return await pool
-    } catch (error) {
-      pool = undefined
-      throw error
-    }
+    const tls = await tlsOptions(server)
+    pool ??= createPool(server, tls, tokens, handedOver)
+    return pool
   }
 
   return {
@@ -54,7 +50,7 @@ export function createSmtp(options: {
       await transporter.verify()
     },
     close(): void {
-      pool?.then((transporter) => transporter.close()).catch(() => {})
+      pool?.close()
     },
   }
 }
