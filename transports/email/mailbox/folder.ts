@@ -7,7 +7,7 @@ import type { EmailOptions } from '../options.ts'
 import type { Aside, Cursor, CursorStore } from './cursor.ts'
 import { type Failures, fetchAll, TRIES } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
-import { createPutAway } from './put-away.ts'
+import { putAway } from './put-away.ts'
 
 /** What reading works with, in all folders. */
 export type ReadingParts = {
@@ -53,7 +53,6 @@ export async function readFolder(
   const { folder, options, deps, cursors, memory, patience, startedAt } = parts
   const { log, now } = deps
   const { since, after, quarantine, 'max-size': maxSize } = options
-  const putAway = createPutAway({ folder, after, quarantine, log })
   // Where nothing on the server is ever changed, nothing can be.
   const readOnly = after === 'keep' && !quarantine
   const { uidNext, ...box } = await run(() => client.mailboxOpen(folder, { readOnly }))
@@ -177,7 +176,7 @@ export async function readFolder(
       // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
       signal.throwIfAborted()
       const results = await parts.ingest(batch, { waited, signal })
-      await putAway(connection, batch, results)
+      await putAway(connection, batch, results, { after, quarantine, log })
       parts.onProgress(aside)
       yield [batch, results]
     }

@@ -12,50 +12,40 @@ const DONE = new Set<Ingested['outcome']>(['accepted', 'bounce'])
  * What the server refuses (a quota, a right) is logged, and the mail stays where it is: it was accepted, and that
  * counts. What was not taken whole is never deleted. Rejects only where the connection is gone.
  */
-export function createPutAway(parts: {
-  folder: string
-  after: EmailOptions['after']
-  quarantine: string | undefined
-  log: Log
-}) {
-  const { folder, after, quarantine, log } = parts
-
-  const attempt = async (
-    connection: ImapConnection,
-    uids: number[],
-    work: (client: ImapFlow, uids: number[]) => Promise<void>,
-  ) => {
+export async function putAway(
+  { client, run }: ImapConnection,
+  incoming: readonly Incoming[],
+  results: readonly Ingested[],
+  { after, quarantine, log }: Pick<EmailOptions, 'after' | 'quarantine'> & { log: Log },
+): Promise<void> {
+  const attempt = async (uids: number[], work: (client: ImapFlow, uids: number[]) => Promise<void>) => {
     if (uids.length === 0) return
     try {
-      await connection.run((client) => work(client, uids))
+      await run((client) => work(client, uids))
     } catch (error) {
-      if (!connection.client.usable) throw error
+      if (!client.usable) throw error
+      const { folder } = incoming[0] ?? {}
       log.error({ folder, reason: reasonOf(error) }, 'mails could not be put away; they stay')
     }
   }
 
-  return async (
-    connection: ImapConnection,
-    incoming: readonly Incoming[],
-    results: readonly Ingested[],
-  ): Promise<void> => {
-    const done: number[] = []
-    const refused: number[] = []
-    for (const [at, { uid }] of incoming.entries()) {
-      const { outcome = 'own', unreadable: reason } = results[at] ?? {}
-      if (outcome === 'refused') refused.push(uid)
-      if (!DONE.has(outcome)) continue
-      if (reason === undefined || after !== 'delete') done.push(uid)
-      else log.warn({ folder, uid, reason }, 'a mail was not taken whole; it is not deleted')
-    }
-    if (after === 'seen') {
-      const mark = (client: ImapFlow) => client.messageFlagsAdd(done, ['\\Seen'], { uid: true })
-      await attempt(connection, done, (client) => must(mark(client), 'flag'))
-    }
-    if (after === 'delete') await attempt(connection, done, remove)
-    if (typeof after === 'object') await attempt(connection, done, mover(after.move))
-    if (quarantine) await attempt(connection, refused, mover(quarantine))
+  const done: number[] = []
+  const refused: number[] = []
+  for (const [at, { folder, uid }] of incoming.entries()) {
+    const { outcome = 'own', unreadable: reason } = results[at] ?? {}
+    if (outcome === 'refused') refused.push(uid)
+    if (!DONE.has(outcome)) continue
+    if (reason === undefined || after !== 'delete') done.push(uid)
+    else log.warn({ folder, uid, reason }, 'a mail was not taken whole; it is not deleted')
   }
+  if (after === 'seen') await attempt(done, mark)
+  else if (after === 'delete') await attempt(done, remove)
+  else if (after !== 'keep') await attempt(done, mover(after.move))
+  if (quarantine) await attempt(refused, mover(quarantine))
+}
+
+function mark(client: ImapFlow, uids: number[]): Promise<void> {
+  return must(client.messageFlagsAdd(uids, ['\\Seen'], { uid: true }), 'flag')
 }
 
 /**
