@@ -3,8 +3,6 @@ import { describe, test } from 'node:test'
 import { isAddressed } from '../../../transports/email/inbound/addressed.ts'
 import { automaticReason } from '../../../transports/email/inbound/automatic.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
-import { markOf, marksIn, messageIdOf } from '../../../transports/email/sent-log.ts'
-import fc from '../../fixtures/fast-check.ts'
 import { mail } from './harness.ts'
 
 const OWN = new Set(['support@example.com'])
@@ -139,22 +137,5 @@ describe('whether a mail is for this mailbox, where it is not plain', () => {
     ] as const) {
       assert.equal(await addressed(to, '', new Set([own])), true, to)
     }
-  })
-})
-
-describe('the mark of a send', () => {
-  test('is found again wherever it is quoted, and differs by gateway and key', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.string(), fc.string(), (gateway, key, noise) => {
-        const mark = markOf(gateway, key)
-        assert.deepEqual(
-          marksIn(`${noise} ${messageIdOf(mark, 'support@example.com').toUpperCase()} ${noise}`).includes(
-            mark,
-          ),
-          true,
-        )
-        assert.notEqual(mark, markOf(gateway, `${key}x`))
-      }),
-    )
   })
 })

@@ -154,11 +154,4 @@ describe('mail is never answered in a loop', () => {
     assert.equal(pathGet(one.store.messages[0]?.data, 'replyTarget.suppress'), 'too-old')
     assert.equal(one.store.messages.length, 1)
   })
-
-  test('automatic mail is a message like any other, with the reason on it', async () => {
-    const one = await autoresponder('auto@example.com')
-    await world.deliver(mail({ headers: { 'List-Id': '<news.example.org>' } }), 'auto@example.com')
-    const message = await one.message()
-    assert.equal(message.data.auto, 'list')
-  })
 })

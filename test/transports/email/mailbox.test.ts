@@ -7,7 +7,7 @@ import type { ImapFlow } from 'imapflow'
 import { startDovecot } from '../../fixtures/dovecot.ts'
 import { deliver } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { cursorOf, mail, startWorld } from './harness.ts'
+import { mail, startWorld } from './harness.ts'
 import { encodeTnef } from './tnef-encoder.ts'
 
 const world = await startWorld()
@@ -68,20 +68,6 @@ describe('a mailbox', () => {
       await until(() => holds(address), `what comes after: ${JSON.stringify(after)}`)
       assert.equal(daemon.store.messages.length, 1)
     }
-  })
-
-  test('with several folders is read in all of them', async () => {
-    const address = 'folders@example.com'
-    await world.as(address, (client) => client.mailboxCreate('Orders'))
-    const daemon = await world.daemon({ address, folders: ['INBOX', 'Orders'] })
-    await until(() => cursorOf(daemon.store, 'support', 'Orders'), 'the second folder')
-    await world.as(address, (client) => client.append('Orders', mail({ text: 'order' })))
-    await world.deliver(mail({ text: 'question' }), address)
-    await daemon.message(1)
-    assert.deepEqual(daemon.store.messages.map(({ text, data }) => [text, data.folder]).sort(), [
-      ['order', 'Orders'],
-      ['question', 'INBOX'],
-    ])
   })
 
   test('with a backlog is taken in the order of the mailbox, also where one mail takes longer to read', async () => {

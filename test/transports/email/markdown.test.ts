@@ -61,6 +61,14 @@ describe('the plain text of a mail that is written in markdown', () => {
 })
 
 describe('a mail of hostile markdown', () => {
+  test('becomes HTML without anything that could do harm', () => {
+    const text =
+      '- a\n\n<script>alert(1)</script>\n\n<img src="https://evil/x.png">\n\n[x](javascript:alert(1)) `c`'
+    const { html } = renderMarkdown(text)
+    assert.match(html, /<li>a<\/li>/)
+    assert.doesNotMatch(html, /<script|<img|javascript:/)
+  })
+
   test('is sent as it is where it nests deeper than can be followed', () => {
     for (const deep of [`${'> '.repeat(5000)}x`, `${'- '.repeat(5000)}x`]) {
       const { text, html } = renderMarkdown(deep)

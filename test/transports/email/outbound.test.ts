@@ -117,18 +117,6 @@ describe('answering by mail', () => {
     assert.deepEqual(read?.from, [{ name: 'Support', address: 'support@example.com' }])
   })
 
-  test('markdown becomes HTML without anything that could do harm', async () => {
-    const message = await received(daemon, mail({ from: 'html@example.net' }))
-    const text =
-      '# Hi\n\n- a\n\n<script>alert(1)</script>\n\n<img src="https://evil/x.png">\n\n[x](javascript:alert(1)) `c`'
-    await daemon.transport.send(replyTo(message, text))
-    const [read] = await readMails(world, 'html@example.net')
-    assert.match(read?.html ?? '', /<h1>Hi<\/h1>/)
-    assert.match(read?.html ?? '', /<li>a<\/li>/)
-    assert.doesNotMatch(read?.html ?? '', /<script|<img|javascript:/)
-    assert.match(read?.text ?? '', /^Hi\n\n- a\n/)
-  })
-
   test('attachments arrive as they were', async () => {
     const message = await received(daemon, mail({ from: 'files@example.net' }))
     const { Readable } = await import('node:stream')
@@ -221,8 +209,7 @@ describe('answering by mail', () => {
   test('a copy is in lines that end with CRLF, and where it is refused the reason is told', async () => {
     const client = new ImapFlow({ host: 'x', port: 1, auth: { user: 'x', pass: 'x' }, logger: false })
     const copies: string[] = []
-    const end = () => {}
-    const connection = { client, closed: new AbortController().signal, end }
+    const connection = { client, closed: new AbortController().signal, end() {} }
     const folder = createSentFolder({ folder: 'Sent', copy: 'append' }, async () => ({
       ...connection,
       run: (commands) => commands(client),
