@@ -90,17 +90,12 @@ async function bounded(
   type: string,
   artifacts: Artifacts,
 ): Promise<{ text: string; path?: string }> {
-  const bytes = Buffer.byteLength(text)
-  if (bytes <= INLINE_LIMIT) return { text }
-  const saved = await artifacts.save(name, type, Readable.from([Buffer.from(text)]), bytes)
+  const bytes = Buffer.from(text)
+  if (bytes.length <= INLINE_LIMIT) return { text }
+  const { path } = await artifacts.save(name, type, Readable.from([bytes]), bytes.length)
+  const start = bytes.subarray(0, INLINE_LIMIT).toString()
   // Cut at a character, not within one.
-  return {
-    text: Buffer.from(text)
-      .subarray(0, INLINE_LIMIT)
-      .toString()
-      .replace(/\ufffd$/, ''),
-    path: saved.path,
-  }
+  return { text: start.replace(/\ufffd$/, ''), path }
 }
 
 async function saveParts(mail: Mail, artifacts: Artifacts): Promise<Attachment[]> {
