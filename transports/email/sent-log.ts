@@ -54,8 +54,14 @@ const KEEP = 60 * 86_400_000
 /** The memory of what a gateway sent, on the store. */
 export function createSentLog(kv: KeyValues, gateway: string) {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
+  const get = async (mark: string) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data
   return {
-    get: async (mark: string) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data,
+    get,
+    /** The send whose Message-ID this is. */
+    async of(messageId: string): Promise<SentRecord | undefined> {
+      const [mark] = marksIn(messageId)
+      return mark === undefined ? undefined : get(mark)
+    },
     async set(mark: string, record: SentRecord) {
       await kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
     },

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { KeyValues } from '../../../src/core/store.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Identity } from '../proof/claim.ts'
-import { marksIn, type SentLog, type SentRecord } from '../sent-log.ts'
+import type { SentLog, SentRecord } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
 import { bareSubject, isReplySubject } from './subject.ts'
 
@@ -46,11 +46,6 @@ export function createConversations(options: {
     return typeof value === 'string' ? value : undefined
   }
 
-  const sentAs = async (id: string) => {
-    const [mark] = marksIn(id)
-    return mark ? await sent.get(mark) : undefined
-  }
-
   return {
     async find(mail: Mail, { unsigned = [] }: Identity): Promise<Found> {
       const isOpen = unsigned.includes('in-reply-to') || unsigned.includes('references')
@@ -58,7 +53,7 @@ export function createConversations(options: {
       let answered: SentRecord | undefined
       let conversation: string | undefined
       for (const id of [...parents].slice(0, LOOKUPS)) {
-        const record = await sentAs(id)
+        const record = await sent.of(id)
         answered ??= record
         if (!isOpen || record?.to.toLowerCase() === mail.from[0]?.address) conversation = record?.conversation
         if (!isOpen) conversation ??= await text(threadKey(id))

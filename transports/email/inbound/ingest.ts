@@ -9,7 +9,7 @@ import type { EmailOptions } from '../options.ts'
 import type { Identity } from '../proof/claim.ts'
 import type { VerifyIdentity } from '../proof/verify.ts'
 import { type ReplyTarget, replyTarget } from '../reply-target.ts'
-import { marksIn, type SentLog } from '../sent-log.ts'
+import type { SentLog } from '../sent-log.ts'
 import { isAddressed } from './addressed.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
 import { createBounces } from './bounce.ts'
@@ -116,12 +116,8 @@ export function createIngest(parts: {
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 
-  const isOwn = async (mail: Mail) => {
-    const id = mail.messageId ?? ''
-    if (id.startsWith('<trivium-check.')) return true
-    const [mark] = marksIn(id)
-    return mark !== undefined && (await sent.get(mark)) !== undefined
-  }
+  const isOwn = async ({ messageId: id = '' }: Mail) =>
+    id.startsWith('<trivium-check.') || (await sent.of(id)) !== undefined
 
   const accept = async ({ mail, identity, target, draft }: Ready): Promise<Ingested> => {
     const { conversation, thread, answers } = await conversations.find(mail, identity)
