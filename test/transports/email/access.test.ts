@@ -5,12 +5,8 @@ import { until } from '../../fixtures/until.ts'
 import { mail, startWorld } from './harness.ts'
 import { dnsOf, RECORDS, signed } from './signing.ts'
 
-/** example.net signs and asks to reject the rest; spf.example names its servers; other domains publish nothing. */
-const resolver = dnsOf({
-  ...RECORDS,
-  'TXT spf.example': 'v=spf1 ip4:203.0.113.7 -all',
-  'TXT _dmarc.spf.example': 'v=DMARC1; p=reject',
-})
+/** example.net signs and asks to reject the rest; other domains publish nothing. */
+const resolver = dnsOf(RECORDS)
 
 const world = await startWorld()
 
@@ -43,14 +39,11 @@ describe('who may write', async () => {
 
   const require = { authentication: 'require' }
   const anna = { 'allowed-senders': ['anna@example.net'] }
-  const from = 'Anna <anna@spf.example>'
-  const received = (ip: string) =>
-    `Received: from mail.spf.example (mail.spf.example [${ip}])\r\n\tby mx.example.com (Postfix) with ESMTPS id 1;\r\n\tSat, 21 Nov 2026 19:40:48 +0000\r\n`
   const raw = mail({ text: 'pay 10' })
   const genuine = String(await signed(raw))
   const results = 'Authentication-Results: mx.example.com; dmarc=pass header.from=example.net\r\n'
 
-  const cases: Record<string, { options: object; refused: string[]; taken: string; path?: string }> = {
+  const cases: Record<string, { options: object; refused: string[]; taken: string }> = {
     'a signature proves the sender, and no forged name, no change on the way, and no header put before it': {
       options: anna,
       refused: [
@@ -59,12 +52,6 @@ describe('who may write', async () => {
         `Subject: invoice\r\nMessage-ID: <x@y>\r\n${genuine}`,
       ],
       taken: genuine,
-    },
-    'SPF is asked about the server that handed the mail over, not about the local delivery': {
-      options: { 'allowed-senders': ['anna@spf.example'] },
-      refused: [received('198.51.100.66') + received('203.0.113.7') + mail({ from })],
-      taken: received('203.0.113.7') + mail({ from }),
-      path: 'anna@spf.example',
     },
     'require does not let in whom nobody can vouch for': {
       options: require,
@@ -77,12 +64,12 @@ describe('who may write', async () => {
       taken: results + raw,
     },
   }
-  for (const [at, [what, { options, refused, taken, path }]] of Object.entries(cases).entries()) {
+  for (const [at, [what, { options, refused, taken }]] of Object.entries(cases).entries()) {
     test(what, async () => {
       const user = `case-${at}@example.com`
       const daemon = await guarded(user, options)
-      for (const each of refused) await world.deliver(each, user, path)
-      await world.deliver(taken, user, path)
+      for (const each of refused) await world.deliver(each, user)
+      await world.deliver(taken, user)
       assert.equal((await daemon.message()).from.verified, true)
       assert.deepEqual(
         daemon.refused,

@@ -189,8 +189,7 @@ export function mail(parts: {
 /** The reply to a message, as the outbox makes it. */
 export function replyTo(message: Message, text: string, key = `${message.id}:test:0`): Reply {
   const target = message.data.replyTarget
-  if (typeof target !== 'object' || target === null || Array.isArray(target))
-    throw new Error('no reply target')
+  if (!isJsonObject(target)) throw new Error('no reply target')
   return {
     key,
     gateway: message.gateway,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { renderMarkdown } from '../../../transports/email/outbound/markdown.ts'
-import fc from '../../fixtures/fast-check.ts'
 import { inTime } from '../../fixtures/in-time.ts'
 
 const textOf = (markdown: string) => renderMarkdown(markdown).text
@@ -46,16 +45,6 @@ describe('the plain text of a mail that is written in markdown', () => {
     assert.ok(
       html.includes('Hello O_Neil *Bob* [Ticket #12] &lt;b&gt; a|b ~~x~~ `c` \\ # &amp; R&amp;D'),
       html,
-    )
-  })
-
-  test('has the letters of any escaped words', () => {
-    const word = fc.stringMatching(/^[a-zA-Z\\`*_[\]<>#|~ ]{1,30}$/)
-    fc.assert(
-      fc.property(word, (words) => {
-        const written = words.replaceAll(/\s+/g, ' ').trim()
-        assert.equal(textOf(`Hello x${escaped(written)}x.`), `Hello x${written}x.`)
-      }),
     )
   })
 })

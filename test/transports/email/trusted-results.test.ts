@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseAuthenticationResults } from '../../../transports/email/proof/results.ts'
 import fc from '../../fixtures/fast-check.ts'
+import { inTime } from '../../fixtures/in-time.ts'
 import { mail } from './harness.ts'
 import { judge } from './signing.ts'
 
@@ -181,17 +182,9 @@ describe('the results of Microsoft 365, which name no server', () => {
 })
 
 describe('an Authentication-Results header', () => {
-  test('is read in time that grows with its length', () => {
-    for (const value of [
-      '('.repeat(10_000),
-      '"'.repeat(9999),
-      'a=b '.repeat(2500),
-      'a;'.repeat(5000),
-      '(a'.repeat(5000),
-    ]) {
-      const start = performance.now()
-      parseAuthenticationResults(value)
-      assert.ok(performance.now() - start < 500, `${value.slice(0, 20)} took ${performance.now() - start} ms`)
+  test('is read in time that grows with its length', async () => {
+    for (const piece of ['(', '"', 'a=b ', 'a;', '(a']) {
+      await inTime(piece, 500, () => parseAuthenticationResults(piece.repeat(9999 / piece.length)))
     }
   })
 })
