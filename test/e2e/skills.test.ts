@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pathGet } from '../../src/core/json.ts'
@@ -215,34 +215,6 @@ export default defineMiddleware({
     assert.match(await end(await ada.say('admin')), /no access rule grants it to the sender/)
     for (const one of [ada, bob]) one.close()
   })
-})
-
-test('with TRIVIUM_DATA_DIR=.agent-apps, sessions and state are in .agent-apps/ and survive a restart', {
-  timeout: 60_000,
-}, async (t) => {
-  const remembers = `export default {
-  description: 'Remembers.',
-  metadata: { session: { key: 'args.teamId', store: 'file' } },
-  run: ({ locals }) => locals.session.entries.length,
-}`
-  const site = createSite({
-    routes: 'routes: [{ name: rest, skill: echo }]',
-    skills: { remembers },
-    env: { TRIVIUM_DATA_DIR: '.agent-apps' },
-  })
-  t.after(() => site.remove())
-  const first = await site.start()
-  assert.equal(await first.invoke('remembers', { teamId: 'blue' }), 0)
-  await first.invoke('state-set', { key: 'user:alice:prefs', value: { theme: 'dark' } })
-  await first.end()
-  for (const folder of ['sessions', 'state']) {
-    const files = readdirSync(join(site.dir, '.agent-apps', folder)).filter((name) => name.endsWith('.json'))
-    assert.equal(files.length, 1, folder)
-  }
-  const second = await site.start()
-  assert.equal(await second.invoke('remembers', { teamId: 'blue' }), 1)
-  assert.deepEqual(await second.invoke('state-get', { key: 'user:alice:prefs' }), { theme: 'dark' })
-  await second.end()
 })
 
 /** A chat: `say` resolves to the id of the accepted message, `reply` to the first reply that fits. */

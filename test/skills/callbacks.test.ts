@@ -35,26 +35,6 @@ for (const kind of storeKinds()) {
       assert.deepEqual(await Promise.all(results), [{ n: 1 }, { n: 2 }, { n: 3 }])
     })
 
-    test('an error response is the error of the invocation', async (t) => {
-      const runtime = await start(t)
-      const ref = await createRef(runtime)
-      const failed = assert.rejects(runtime.manager.invoke(ref), /answered with an error: no coffee/)
-      const { id } = await nextCall(runtime, ref)
-      await runtime.manager.invoke('callback-respond', { ref, id, error: 'no coffee' })
-      await failed
-    })
-
-    test('a responder that dies leaves the caller with callback_timeout, and a late response is told so', async (t) => {
-      const runtime = await start(t)
-      const ref = await createRef(runtime, { timeout: 200 })
-      const timedOut = assert.rejects(runtime.manager.invoke(ref), { code: 'callback_timeout' })
-      const { id } = await nextCall(runtime, ref)
-      await timedOut
-      assert.deepEqual(await runtime.manager.invoke('callback-respond', { ref, id, result: 1 }), {
-        ok: false,
-      })
-    })
-
     test('release ends those who wait for an answer and those who wait for invocations', async (t) => {
       const runtime = await start(t)
       const ref = await createRef(runtime)
@@ -90,16 +70,6 @@ for (const kind of storeKinds()) {
       await service.wait({ ref, timeout: 5000 }, signal)
       assert.equal(await answer, 'done')
       assert.ok(answered)
-    })
-
-    test('an unknown ref is callback_not_found for callers and responders', async (t) => {
-      const { manager } = await start(t)
-      const ref = 'callback-00000000'
-      await assert.rejects(manager.invoke(ref), { code: 'callback_not_found' })
-      await assert.rejects(manager.invoke('callback-wait', { ref }), { code: 'callback_not_found' })
-      await assert.rejects(manager.invoke('callback-respond', { ref, id: 'x' }), {
-        code: 'callback_not_found',
-      })
     })
 
     test('createCallbackRef answers with what the function returns or throws', async (t) => {

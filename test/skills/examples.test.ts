@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import { createMarkdownLoader } from '../../src/skills/markdown/loader.ts'
 import fc from '../fixtures/fast-check.ts'
-import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
-import { cleanup } from './support/cleanup.ts'
 import { messageOf } from './support/message.ts'
-import { SHIPPED, startRuntime } from './support/runtime.ts'
+import { startRuntime } from './support/runtime.ts'
 
 async function startWithOutbox(t: TestContext) {
   const sent: string[] = []
@@ -55,8 +51,6 @@ describe('what ships', () => {
     assert.deepEqual(defaultsOf('state-get'), { store: 'file' })
   })
 })
-
-describe('echo', () => {})
 
 describe('summarize-push', () => {
   const push = {
@@ -109,29 +103,5 @@ describe('ask-person', () => {
     assert.equal(await manager.invoke(ref, { answer: 'blue' }), 'Thank you.')
     assert.deepEqual(await asking, { answered: true, text: 'blue' })
     await assert.rejects(manager.invoke(ref, { answer: 'late' }), /was released/)
-  })
-})
-
-describe('support-triage', () => {
-  test('remembers the conversation, and its comment never reaches the model', async (t) => {
-    const server = await startOpenAiServer([{ text: '[today/billing]\n\nHi Ada' }, { text: '[later/other]' }])
-    cleanup(t, () => server.close())
-    const loadMarkdown = createMarkdownLoader({
-      env: {},
-      providers: { local: { baseURL: server.url } },
-      defaultModel: () => 'local:m',
-    })
-    const { manager } = await startRuntime(t, { manager: { folders: [SHIPPED], loadMarkdown } })
-    const turn = (text: string) => {
-      const message = messageOf({ text })
-      return manager.invoke('support-triage', { text, message, sessionId: 'c1' }, { message })
-    }
-    await turn('I was billed twice, says Ada')
-    await turn('Any news?')
-    const prompt = JSON.stringify(server.requests[1]?.messages)
-    assert.match(prompt, /billed twice[\s\S]*today\/billing[\s\S]*Any news/)
-    assert.match(await readFile(join(SHIPPED, 'support-triage/SKILL.md'), 'utf8'), /<!--/)
-    assert.doesNotMatch(prompt, /<!--|Needs a model/)
-    assert.deepEqual(server.requests[0]?.tools.toSorted(), ['ask-person', 'state-get', 'state-set'])
   })
 })

@@ -57,21 +57,6 @@ describe('invoking a skill', () => {
     assert.equal(await manager.invoke('subject', { big: true }), 5n)
   })
 
-  test('a nested invocation that fails and that nobody awaits ends nothing, and is in the log', async (t) => {
-    const unhandled = t.mock.fn()
-    process.on('unhandledRejection', unhandled)
-    t.after(() => process.off('unhandledRejection', unhandled))
-    const skill = skillOf(({ manager }) => {
-      void manager.invoke('nope')
-      return 'done'
-    })
-    const manager = await startManager(t, { skills: [skill] })
-    assert.equal(await manager.invoke('subject'), 'done')
-    await new Promise((resolve) => setImmediate(resolve))
-    assert.equal(unhandled.mock.callCount(), 0)
-    assert.ok(manager.lines.some(({ message }) => message === 'an invocation failed'))
-  })
-
   test('names the nearest skill when there is none of that name', async (t) => {
     const manager = await startManager(t, { skills: [skillOf(() => 1, { name: 'event-wait' })] })
     await assert.rejects(

@@ -154,11 +154,6 @@ describe('rendering', () => {
       /older entries are left out\]\n\n[\s\S]*turn 11 x+ \[\d+ characters are left out\]/,
     )
   })
-
-  test('without a session the directive leaves nothing', async (t) => {
-    const { instructions } = await render(t, 'Before.\n\n:session-history[]\n\nAfter.', {})
-    assert.ok(instructions.endsWith('Before.\n\n\n\nAfter.'))
-  })
 })
 
 describe('front matter', () => {

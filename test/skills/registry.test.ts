@@ -211,19 +211,6 @@ export default { order: 1, description: 'd', setup: () => () => word }`,
     assert.equal(await manager.invoke('one'), 2)
   })
 
-  test('keeps the last good version of a skill that broke, and says why', async (t) => {
-    const folder = await createFolder(t, { 'one/index.ts': codeSkill('one', '1') })
-    const manager = await startManager(t, { folders: [folder] })
-    await writeIn(folder, 'one/index.ts', 'export default {{')
-    await manager.reload('one')
-    assert.equal(await manager.invoke('one'), 1)
-    assert.equal(manager.errors()[0]?.kept, true)
-    await writeIn(folder, 'one/index.ts', codeSkill('one', '3'))
-    await manager.reload('one')
-    assert.equal(await manager.invoke('one'), 3)
-    assert.deepEqual(manager.errors(), [])
-  })
-
   test('forgets a skill that was removed and finds one that was added', async (t) => {
     const folder = await createFolder(t, { 'one/index.ts': codeSkill('one', '1') })
     const manager = await startManager(t, { folders: [folder] })

@@ -44,12 +44,6 @@ for (const kind of storeKinds()) {
         assert.deepEqual(sorted(await manager.invoke('subject', { id: 's' })), numbers)
       })
 
-      test('drops the oldest entries beyond maxEntries', async (t) => {
-        const { manager } = await start(t, { maxEntries: 2 })
-        for (const n of [1, 2, 3]) await manager.invoke('subject', { id: 's', n })
-        assert.deepEqual(await manager.invoke('subject', { id: 's' }), [2, 3])
-      })
-
       test('is found and forgotten by who does not know where it is kept', async (t) => {
         const { manager } = await start(t)
         await manager.invoke('subject', { id: 's', n: 1 })

@@ -3,7 +3,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 
-/** Where keys and values live. Versions count from 1 for a key that was absent. Expired keys are absent. */
+/** Where keys and values live. Expired keys are absent. */
 export type StateBackend = KeyValues & {
   /** A hint that the key may have changed. */
   onChange(key: string, listener: () => void): () => void
