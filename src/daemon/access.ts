@@ -1,9 +1,10 @@
 import type { Config } from '../config/load-config.ts'
 import type { Caller } from '../core/call.ts'
-import { compileMember, identityOf } from '../core/identity.ts'
+import { identityOf } from '../core/identity.ts'
 import type { Message } from '../core/message.ts'
 import { compilePattern } from '../core/pattern.ts'
-import type { AccessRule } from '../skills/middleware/access.ts'
+import { type AccessRule, createWho } from '../skills/middleware/access.ts'
+import { createNameMatcher } from '../skills/names.ts'
 
 /** Who may have which skills invoked, by the roles in force. */
 export type Access = ReturnType<typeof createAccess>
@@ -16,7 +17,7 @@ export function createAccess(initial: Roles) {
   const callerAs = (id: string | undefined): Caller => {
     if (id === undefined) return { kind: 'route' }
     const caller: Caller = { kind: 'route', id }
-    const named = config.roles.filter(({ members }) => members.some((isMeant) => isMeant(caller)))
+    const named = config.rules.filter(({ who }) => who(caller))
     return { ...caller, roles: named.map(({ role }) => role) }
   }
   return {
@@ -42,7 +43,8 @@ function compiled({ access }: Roles) {
   const roles = Object.entries(access.roles)
   return {
     named: roles,
-    rules: roles.map(([, { members, skills }]) => ({ who: members, skills })),
-    roles: roles.map(([role, { members }]) => ({ role, members: members.map((one) => compileMember(one)) })),
+    rules: roles.map(([role, { members, skills }]) => {
+      return { role, who: createWho(members), skills: createNameMatcher(skills) }
+    }),
   }
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { pathGet } from '../../src/core/json.ts'
 import { defineMiddleware } from '../../src/core/skill.ts'
+import { createWho } from '../../src/skills/middleware/access.ts'
 import { createMiddleware } from '../../src/skills/middleware/index.ts'
+import { createNameMatcher } from '../../src/skills/names.ts'
 import { createOnion } from '../../src/skills/onion.ts'
 import { createFolder } from './support/folder.ts'
 import { skillOf, startManager } from './support/manager.ts'
@@ -164,8 +166,8 @@ describe('access', () => {
     const outer = skillOf((ctx) => ctx.manager.invoke('inner'), { name: 'outer' })
     const inner = skillOf(() => 1, { name: 'inner' })
     const access = [
-      { who: ['*'], skills: 'outer' },
-      { who: ['role:admin'], skills: '*' },
+      { who: createWho(['*']), skills: createNameMatcher('outer') },
+      { who: createWho(['role:admin']), skills: createNameMatcher('*') },
     ]
     const { manager } = await startRuntime(t, {
       skills: [outer, inner],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Call } from '../../core/call.ts'
+import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { compileMember, isOperator, requireAskFor } from '../../core/identity.ts'
@@ -8,8 +8,9 @@ import { defineMiddleware, type Middleware } from '../../core/skill.ts'
 import { createNameMatcher, type NameMatcher, skillRunLater } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
-/** Who may invoke what: members (`compileMember`), and globs over names of skills. */
-export type AccessRule = { who: string[]; skills: string | string[] }
+/** Who may invoke what. */
+export type AccessRule = { who: Who; skills: NameMatcher }
+type Who = (caller: Caller) => boolean
 
 const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
 
@@ -23,7 +24,6 @@ const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.
  * `rules` is asked at each invocation, so that who is taken out of a role is out at once.
  */
 export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Middleware {
-  const compiled = createCompiler(rules ?? (() => []))
   return defineMiddleware({
     name: 'access',
     order: 100,
@@ -38,8 +38,9 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
           if (isAskedFor(call)) checkToken(call, skill.name)
           return next()
         }
-        if (own && !own(call)) throw refused(call, skill.name, `its access setting does not name the sender`)
-        if (isAskedFor(call) && !isGranted(compiled(), call, skill.name)) {
+        if (own && !own(call.caller))
+          throw refused(call, skill.name, `its access setting does not name the sender`)
+        if (isAskedFor(call) && !isGranted(rules?.() ?? [], call, skill.name)) {
           throw refused(call, skill.name, 'no access rule grants it to the sender')
         }
         return next()
@@ -65,34 +66,18 @@ function checkToken(call: Call, name: string): void {
   }
 }
 
-type Who = (call: Call) => boolean
-type CompiledRule = { who: Who; skills: NameMatcher }
-
-/** Compiles rules anew only where they are others than before. */
-function createCompiler(rules: () => readonly AccessRule[]): () => CompiledRule[] {
-  let known: readonly AccessRule[] = []
-  let compiled: CompiledRule[] = []
-  return () => {
-    const now = rules()
-    if (now !== known) {
-      compiled = now.map(({ who, skills }) => ({ who: createWho(who), skills: createNameMatcher(skills) }))
-      known = now
-    }
-    return compiled
-  }
-}
-
-function createWho(members: readonly string[]): Who {
+/** Whether somebody is one of these members. */
+export function createWho(members: readonly string[]): Who {
   const compiled = members.map((member) => compileMember(member))
-  return ({ caller }) => compiled.some((isMeant) => isMeant(caller))
+  return (caller) => compiled.some((isMeant) => isMeant(caller))
 }
 
 function isAskedFor(call: Call): boolean {
   return call.depth === 0 || call.toolDepth === call.depth
 }
 
-function isGranted(rules: CompiledRule[], call: Call, name: string): boolean {
-  return rules.length === 0 || rules.some(({ who, skills }) => skills.matches(name) && who(call))
+function isGranted(rules: readonly AccessRule[], { caller }: Call, name: string): boolean {
+  return rules.length === 0 || rules.some(({ who, skills }) => skills.matches(name) && who(caller))
 }
 
 function refused(call: Call, name: string, reason: string): TriviumError {
