@@ -91,3 +91,11 @@ function compile(regex: string): RE2JS {
     })
   }
 }
+
+/** `deploy` fits "Deploy now" and "deploy: now", not "deployed": a prefix ends where a word ends. */
+export function compilePrefix(wanted: string): RegExp {
+  const prefix = wanted.trim()
+  const end = /[\p{L}\p{N}_]$/u.test(prefix) ? '(?![\\p{L}\\p{N}_])' : ''
+  // Nothing in it can backtrack: what is wanted is text, not a pattern.
+  return new RegExp(`^\\s*${RegExp.escape(prefix)}${end}`, 'iu')
+}

@@ -1,6 +1,6 @@
 import { pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
-import { compilePattern } from '../core/pattern.ts'
+import { compilePattern, compilePrefix } from '../core/pattern.ts'
 import type { Route, RouteMatch } from '../core/route.ts'
 
 /** One key of a route's `match`, compiled. */
@@ -90,7 +90,9 @@ function flagTest(wanted: boolean): (value: unknown) => boolean {
 
 function textTest(key: string, wanted: readonly string[]): (text: string) => boolean {
   const tests =
-    key === 'prefix' ? wanted.map(prefixTest) : wanted.map((source) => compilePattern(source).test)
+    key === 'prefix'
+      ? wanted.map(compilePrefix).map((regex) => (text: string) => regex.test(text))
+      : wanted.map((source) => compilePattern(source).test)
   const [only] = tests
   return tests.length === 1 && only ? only : (text) => tests.some((test) => test(text))
 }
@@ -102,13 +104,4 @@ function valueTest(test: (text: string) => boolean): (value: unknown) => boolean
     return (typeof value === 'number' || typeof value === 'boolean') && test(String(value))
   }
   return (value) => (Array.isArray(value) ? value.some(scalar) : scalar(value))
-}
-
-/** `deploy` fits "Deploy now" and "deploy: now", not "deployed": a prefix ends where a word ends. */
-function prefixTest(wanted: string): (text: string) => boolean {
-  const prefix = wanted.trim()
-  const end = /[\p{L}\p{N}_]$/u.test(prefix) ? '(?![\\p{L}\\p{N}_])' : ''
-  // Nothing in it can backtrack: what is wanted is text, not a pattern.
-  const regex = new RegExp(`^\\s*${RegExp.escape(prefix)}${end}`, 'iu')
-  return (text) => regex.test(text)
 }

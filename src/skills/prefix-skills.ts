@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import type { JsonObject } from '../core/json.ts'
+import { compilePrefix } from '../core/pattern.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import { isMissing } from '../lib/disk.ts'
 import { SKILL_NAME } from './load-code.ts'
@@ -50,15 +51,9 @@ function createPrefixSkill(one: z.infer<typeof entry>): Skill {
   })
 }
 
-/** What follows the longest prefix that the text begins with, where a word ends with it. */
+/** What follows the longest prefix that the text begins with. */
 function withoutPrefix(text: string, prefixes: readonly string[]): string {
-  const trimmed = text.trim()
-  const longestFirst = prefixes.toSorted((a, b) => b.length - a.length)
-  for (const prefix of longestFirst) {
-    if (trimmed.slice(0, prefix.length).toLowerCase() !== prefix.toLowerCase()) continue
-    const rest = trimmed.slice(prefix.length)
-    if (/^[\p{L}\p{N}_]/u.test(rest) && /[\p{L}\p{N}_]$/u.test(prefix)) continue
-    return rest.replace(/^[\s:,]+/, '')
-  }
-  return trimmed
+  const rests = prefixes.map((prefix) => text.replace(compilePrefix(prefix), ''))
+  const [rest = text] = rests.sort((a, b) => a.length - b.length)
+  return rest.replace(/^[\s:,]+/, '').trimEnd()
 }
