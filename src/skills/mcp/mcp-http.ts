@@ -10,7 +10,6 @@ export type McpHttp = ReturnType<typeof createMcpHttp>
 
 /** A session that was not used for that long is forgotten. */
 const IDLE = 30 * 60_000
-const MAX_SESSIONS = 1000
 
 type Session = { caller: Caller; transport: StreamableHTTPServerTransport; usedAt: number; running: number }
 
@@ -26,9 +25,6 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () =
       onsessioninitialized: () => {
         sessions.set(id, session)
       },
-      onsessionclosed: () => {
-        sessions.delete(id)
-      },
     })
     const session: Session = { caller, transport, usedAt: now(), running: 0 }
     const server = createMcpServer({ ...options, caller })
@@ -42,11 +38,8 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () =
   }
 
   const dropIdle = async () => {
-    for (const [id, session] of sessions) {
-      if (session.running > 0) continue
-      if (session.usedAt + IDLE > now() && sessions.size <= MAX_SESSIONS) continue
-      sessions.delete(id)
-      await session.transport.close()
+    for (const { running, usedAt, transport } of sessions.values()) {
+      if (running === 0 && usedAt + IDLE <= now()) await transport.close()
     }
   }
 
@@ -78,9 +71,7 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () =
     },
     /** Ends all sessions. */
     async close() {
-      const all = [...sessions.values()]
-      sessions.clear()
-      await Promise.all(all.map(({ transport }) => transport.close()))
+      await Promise.all([...sessions.values()].map(({ transport }) => transport.close()))
     },
   }
 }
