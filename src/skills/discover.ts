@@ -33,14 +33,13 @@ async function findSkill(folder: string, name: string): Promise<FoundSkill | und
 export async function discoverMiddleware(
   folders: readonly string[],
 ): Promise<{ name: string; path: string }[]> {
-  const found: { name: string; path: string }[] = []
-  for (const folder of folders) {
-    for (const file of await entriesOf(join(folder, 'middleware'))) {
-      if (!MODULE.test(file)) continue
-      found.push({ name: file.replace(MODULE, ''), path: join(folder, 'middleware', file) })
-    }
-  }
-  return found
+  const found = folders.map(async (folder) => {
+    const files = await entriesOf(join(folder, 'middleware'))
+    return files
+      .filter((file) => MODULE.test(file))
+      .map((file) => ({ name: file.replace(MODULE, ''), path: join(folder, 'middleware', file) }))
+  })
+  return (await Promise.all(found)).flat()
 }
 
 async function entriesOf(folder: string): Promise<string[]> {
