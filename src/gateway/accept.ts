@@ -1,4 +1,4 @@
-import { TriviumError } from '../core/errors.ts'
+import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Journal } from '../core/store.ts'
 import { createBatcher } from '../lib/batch.ts'
@@ -39,28 +39,32 @@ export function createAccept(options: {
   const { journal, metrics, maxPending, maxBacklog } = options
   const batcher = createBatcher<NewMessage, Accepted>({
     max: MAX_BATCH,
-    run: (messages) => journal.accept(messages),
+    async run(messages) {
+      try {
+        const answers = await journal.accept(messages)
+        messages.forEach(({ gateway }, index) => {
+          if (answers[index]?.duplicate) metrics.duplicate(gateway)
+          else metrics.accepted(gateway)
+        })
+        return answers
+      } catch (error) {
+        for (const { gateway } of messages) metrics.refused(gateway, toTriviumError(error).code)
+        throw error
+      }
+    },
   })
   let backlog = 0
 
   const refuse = (message: NewMessage, what: string, limit: number) => {
     metrics.refused(message.gateway, 'overloaded')
-    return new TriviumError('overloaded', { what, limit, seconds: 1 })
+    return Promise.reject(new TriviumError('overloaded', { what, limit, seconds: 1 }))
   }
 
   return {
-    async accept(message) {
-      if (batcher.pending() >= maxPending) throw refuse(message, 'The accept queue', maxPending)
-      if (backlog >= maxBacklog) throw refuse(message, 'The backlog of messages to dispatch', maxBacklog)
-      try {
-        const answer = await batcher.add(message)
-        if (answer.duplicate) metrics.duplicate(message.gateway)
-        else metrics.accepted(message.gateway)
-        return answer
-      } catch (error) {
-        metrics.refused(message.gateway, error instanceof TriviumError ? error.code : 'internal')
-        throw error
-      }
+    accept(message) {
+      if (batcher.pending() >= maxPending) return refuse(message, 'The accept queue', maxPending)
+      if (backlog >= maxBacklog) return refuse(message, 'The backlog of messages to dispatch', maxBacklog)
+      return batcher.add(message)
     },
     setBacklog(count) {
       backlog = count

@@ -19,13 +19,10 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
         held -= counted
         counted = 0
       }
-      const end = () => {
+      const refuse = (error: TriviumError) => {
         request.off('data', collect)
         request.off('end', finish)
         release()
-      }
-      const refuse = (error: TriviumError) => {
-        end()
         reject(error)
       }
       const collect = (piece: Buffer) => {
@@ -39,7 +36,7 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
         counted += more
       }
       const finish = () => {
-        end()
+        release()
         const [only] = pieces
         resolve(pieces.length === 1 && only ? only : Buffer.concat(pieces, size))
       }

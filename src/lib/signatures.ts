@@ -96,21 +96,21 @@ export function createSignatureCheck(
   now: () => number,
 ): SignatureCheck {
   const secrets = keys.map((key) => createSecretKey(key))
+  const main = compile(first)
+  const known = [main, ...others.map(compile)]
   const schemeOf = (headers: IncomingHttpHeaders) =>
-    others.find(({ header }) => headers[header] !== undefined && headers[first.header] === undefined) ?? first
-  const signed = (headers: IncomingHttpHeaders) =>
-    Array.from(schemeOf(headers).template?.matchAll(HEADER) ?? [], ([, name = '']) => name.toLowerCase())
+    known.find(({ header }) => headers[header] !== undefined) ?? main
 
   return {
-    carriers: [first, ...others].map(({ header }) => header),
-    signed,
+    carriers: known.map(({ header }) => header),
+    signed: (headers) => schemeOf(headers).signed,
     head(headers) {
       const { header } = schemeOf(headers)
       return headers[header] === undefined ? `the header ${header} is missing` : undefined
     },
     body(headers, raw) {
       const scheme = schemeOf(headers)
-      const { algorithm = 'sha256', template = '{body}' } = scheme
+      const { algorithm = 'sha256', parts, signed } = scheme
       const { signatures, time } = claimIn(scheme, headers)
       if (signatures.length === 0) return 'the signature is malformed'
       if (scheme.time !== undefined) {
@@ -119,12 +119,14 @@ export function createSignatureCheck(
         if (Math.abs(now() - at) > tolerance)
           return `its time is more than ${tolerance / 1000} s away from now`
       }
-      const empty = signed(headers).find((name) => text(headers, name) === '')
+      const empty = signed.find((name) => text(headers, name) === '')
       if (empty !== undefined) return `the header ${empty} is missing`
-      const [before = '', after = ''] = template.split('{body}').map((part) => fill(part, headers, time))
       let found = false
       for (const secret of secrets) {
-        const expected = createHmac(algorithm, secret).update(before).update(raw).update(after).digest()
+        const hmac = createHmac(algorithm, secret)
+        for (const part of parts) hmac.update(part === BODY ? raw : fill(part, headers, time))
+        // As a buffer of its own it would cost the garbage collector more than the text does.
+        const expected = Buffer.from(hmac.digest('hex'), 'hex')
         for (const signature of signatures) {
           if (signature.length === expected.length && timingSafeEqual(signature, expected)) found = true
         }
@@ -134,6 +136,14 @@ export function createSignatureCheck(
   }
 }
 
+/** A scheme with the parts of its template, and the headers that those name. */
+function compile(scheme: Scheme) {
+  const { template = BODY } = scheme
+  const signed = Array.from(template.matchAll(HEADER), ([, name = '']) => name.toLowerCase())
+  return { ...scheme, parts: template.split(/(\{body\})/).filter((part) => part !== ''), signed }
+}
+
+const BODY = '{body}'
 const HEADER = /\{header\.([\w-]+)\}/g
 
 /** A sender may sign with several keys while it rotates them; more than this is no rotation. */

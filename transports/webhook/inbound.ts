@@ -37,30 +37,38 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
 
   /** Serves one request on the gateway's path. What it throws is the answer. */
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const raw = await counted(readProved(request, response))
-    if (accepting.isStopping()) return counted(Promise.reject(stoppingError()))
-    accepting.enter()
+    let isEntered = false
+    let isRead = false
     try {
-      const read = await counted(readMessage(request, raw))
-      // What `accept` refuses, it counts itself.
-      if ('challenge' in read) answerJson(response, 200, JSON.stringify(read.challenge))
-      else acknowledge(response, await deps.accept(read.message), read.message)
-    } finally {
-      accepting.leave()
-    }
-  }
-
-  async function counted<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await work
+      requireHead(request, response)
+      const raw = await http.readBody(request, limit, gateway)
+      requireProof(response, verifier.body(request.headers, raw))
+      requireToken(response)
+      if (accepting.isStopping()) throw stoppingError()
+      accepting.enter()
+      isEntered = true
+      const { 'content-type': type, 'content-encoding': encoding } = request.headers
+      const whole = encoding === undefined ? raw : await uncompressed(encoding, raw)
+      const decoded = decodeBody(type, whole)
+      const challenge = challengeIn(decoded)
+      if (challenge !== undefined) return answerJson(response, 200, JSON.stringify(challenge))
+      let message = normalize(request, decoded)
+      if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
+      const isFile = decoded.format === 'binary' || whole.length > INLINE_BYTES
+      if (isFile) message = await withFile(message, decoded, whole, type)
+      isRead = true
+      acknowledge(response, await deps.accept(message), message)
     } catch (error) {
-      deps.refused(toTriviumError(error).code)
+      // What `accept` refuses, it counts itself.
+      if (!isRead) deps.refused(toTriviumError(error).code)
       throw error
+    } finally {
+      if (isEntered) accepting.leave()
     }
   }
 
-  /** The body of an authentic delivery. */
-  async function readProved(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+  /** What can be told before the body is read. */
+  function requireHead(request: IncomingMessage, response: ServerResponse) {
     const { method = '', headers } = request
     if (method !== 'POST') {
       response.setHeader('Allow', 'POST')
@@ -70,24 +78,15 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     if (options.verify.scheme === 'none') refuseForeign(request, http.isLocal, 'verify')
     requireProof(response, verifier.head(headers))
     if (accepting.isStopping()) throw stoppingError()
-    const raw = await http.readBody(request, limit, gateway)
-    requireProof(response, verifier.body(headers, raw))
-    const wait = takeToken()
-    if (wait === 0) return raw
-    response.setHeader('Retry-After', Math.ceil(wait / 1000))
-    throw rateError()
   }
 
-  async function readMessage(request: IncomingMessage, raw: Buffer) {
-    const { 'content-type': type, 'content-encoding': encoding } = request.headers
-    const whole = encoding === undefined ? raw : await uncompressed(encoding, raw)
-    const decoded = decodeBody(type, whole)
-    const challenge = challengeIn(decoded)
-    if (challenge !== undefined) return { challenge }
-    const message = normalize(request, decoded)
-    if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
-    const isFile = decoded.format === 'binary' || whole.length > INLINE_BYTES
-    return { message: isFile ? await withFile(message, decoded, whole, type) : message }
+  function requireToken(response: ServerResponse) {
+    const wait = takeToken()
+    if (wait === 0) return
+    response.setHeader('Retry-After', Math.ceil(wait / 1000))
+    const { 'rate-limit': limit } = options
+    const rate = limit === 'off' ? '' : `${limit.count} deliveries in ${formatDuration(limit.per)}`
+    throw new TriviumError('rate_limited', { gateway, rate })
   }
 
   function requireProof(response: ServerResponse, reason: string | undefined) {
@@ -160,12 +159,6 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       .update(plainToken)
       .digest('hex')
     return { plainToken, encryptedToken }
-  }
-
-  function rateError(): TriviumError {
-    const { 'rate-limit': limit } = options
-    const rate = limit === 'off' ? '' : `${limit.count} deliveries in ${formatDuration(limit.per)}`
-    return new TriviumError('rate_limited', { gateway, rate })
   }
 
   return {

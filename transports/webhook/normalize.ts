@@ -17,12 +17,13 @@ export function createNormalizer(
   options: WebhookOptions,
   { carriers, signed }: Pick<Verifier, 'carriers' | 'signed'>,
 ): Normalizer {
+  const useful = createHeaderFilter(carriers)
   const respond = options.respond === 'result' ? { respond: 'result' } : undefined
   const verified = options.verify.scheme === 'none' ? undefined : { verified: true }
   return (request, decoded) => {
     const headers = request.headers
     const body = 'body' in decoded ? decoded.body : undefined
-    const data: JsonObject = { headers: usefulHeaders(headers, carriers), format: decoded.format, ...respond }
+    const data: JsonObject = { headers: useful(headers), format: decoded.format, ...respond }
     if (body !== undefined) data.body = body
     addQuery(data, request.url)
     const lookUp = (pointer: string | undefined) => pointer && resolve(pointer, headers, data)
@@ -48,20 +49,25 @@ export function createNormalizer(
 const SECRET =
   /auth|cookie|token|secret|signature|passw|pwd|credential|session|private|assertion|jwt|hmac|^(code|sig|pass|pin|otp)$|(?<!(event|idempotency|issue|project|object|routing|partition)[-_]?)key$/
 /** Of the connection, not of the delivery. */
-const NOISE = new Set(
+const NOISE =
   'host connection content-length transfer-encoding accept accept-encoding keep-alive te upgrade expect'.split(
     ' ',
-  ),
-)
+  )
 
-/** The headers that are no secret. */
-function usefulHeaders(headers: IncomingHttpHeaders, carriers: readonly string[]): JsonObject {
-  const kept: JsonObject = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || NOISE.has(name) || carriers.includes(name) || SECRET.test(name)) continue
-    if (name !== '__proto__') kept[name] = value
+/** Copies the headers that are no secret. What a name means is remembered, for a bounded number of names. */
+function createHeaderFilter(carriers: readonly string[]) {
+  const verdicts = new Map<string, boolean>()
+  return (headers: IncomingHttpHeaders) => {
+    const kept: JsonObject = {}
+    for (const name in headers) {
+      const value = headers[name]
+      const isUseful =
+        verdicts.get(name) ?? (![...NOISE, ...carriers, '__proto__'].includes(name) && !SECRET.test(name))
+      if (verdicts.size < 500) verdicts.set(name, isUseful)
+      if (isUseful && value !== undefined) kept[name] = value
+    }
+    return kept
   }
-  return kept
 }
 
 function addQuery(data: JsonObject, url = '') {
@@ -115,11 +121,8 @@ function keyOf(
   body: Json | undefined,
   signed: readonly string[],
 ): string | undefined {
-  const inSigned = firstOf(
-    headers,
-    KEY_HEADERS.filter((name) => signed.includes(name)),
-  )
-  const known = inSigned ?? keyInBody(headers, body) ?? firstOf(headers, KEY_HEADERS)
+  const inSigned = signed.filter((name) => KEY_HEADERS.includes(name))
+  const known = firstOf(headers, inSigned) ?? keyInBody(headers, body) ?? firstOf(headers, KEY_HEADERS)
   if (known !== undefined) return known
   return headers['ce-id'] === undefined ? undefined : `${headers['ce-source']} ${headers['ce-id']}`
 }
@@ -137,8 +140,8 @@ function keyInBody(headers: IncomingHttpHeaders, body: Json | undefined): string
 }
 
 function firstOf(headers: IncomingHttpHeaders, names: readonly string[]): string | undefined {
-  const [found] = names.flatMap((name) => headers[name] || [])
-  return found
+  const found = headers[names.find((name) => headers[name]) ?? '']
+  return typeof found === 'string' ? found : undefined
 }
 
 function isSlack(body: Json | undefined): boolean {

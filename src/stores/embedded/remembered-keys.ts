@@ -17,7 +17,7 @@ const SLICE = 'SELECT hash FROM key_index WHERE hash > ? ORDER BY hash LIMIT ? +
 
 /** The hash of a key: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
 function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
-  return digest('sha256', JSON.stringify([kind, space, key]), 'buffer').subarray(0, 16)
+  return Buffer.from(digest('sha256', JSON.stringify([kind, space, key])).slice(0, 32), 'hex')
 }
 
 /**
