@@ -37,8 +37,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
 
   /** Serves one request on the gateway's path. What it throws is the answer. */
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let isEntered = false
-    let isRead = false
+    let at: 'body' | 'message' | 'accept' = 'body'
     try {
       requireHead(request, response)
       const raw = await http.readBody(request, limit, gateway)
@@ -46,7 +45,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       requireToken(response)
       if (accepting.isStopping()) throw stoppingError()
       accepting.enter()
-      isEntered = true
+      at = 'message'
       const { 'content-type': type, 'content-encoding': encoding } = request.headers
       const whole = encoding === undefined ? raw : await uncompressed(encoding, raw)
       const decoded = decodeBody(type, whole)
@@ -56,14 +55,14 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
       const isFile = decoded.format === 'binary' || whole.length > INLINE_BYTES
       if (isFile) message = await withFile(message, decoded, whole, type)
-      isRead = true
+      at = 'accept'
       acknowledge(response, await deps.accept(message), message)
     } catch (error) {
       // What `accept` refuses, it counts itself.
-      if (!isRead) deps.refused(toTriviumError(error).code)
+      if (at !== 'accept') deps.refused(toTriviumError(error).code)
       throw error
     } finally {
-      if (isEntered) accepting.leave()
+      if (at !== 'body') accepting.leave()
     }
   }
 
