@@ -42,9 +42,9 @@ export function createAccept(options: {
     async run(messages) {
       try {
         const answers = await journal.accept(messages)
-        messages.forEach(({ gateway }, index) =>
-          metrics[answers[index]?.duplicate ? 'duplicate' : 'accepted'](gateway),
-        )
+        messages.forEach(({ gateway }, index) => {
+          metrics[answers[index]?.duplicate ? 'duplicate' : 'accepted'](gateway)
+        })
         return answers
       } catch (error) {
         for (const { gateway } of messages) metrics.refused(gateway, toTriviumError(error).code)
