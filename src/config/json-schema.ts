@@ -64,8 +64,7 @@ function toJson(schema: z.core.$ZodType): JsonObject {
       const { type, description: _, default: __, ...own } = jsonSchema
       if (type !== 'number' && type !== 'integer' && type !== 'boolean' && !(own.enum && type === 'string'))
         return
-      for (const key of Object.keys(own)) Reflect.deleteProperty(jsonSchema, key)
-      Reflect.deleteProperty(jsonSchema, 'type')
+      for (const key of ['type', ...Object.keys(own)]) Reflect.deleteProperty(jsonSchema, key)
       jsonSchema.anyOf = [
         { type, ...own },
         { type: 'string', pattern: '\\$\\{' },

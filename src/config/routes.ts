@@ -1,12 +1,11 @@
 import { compilePattern } from '../core/pattern.ts'
 import { type Route, routeSchema } from '../core/route.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
-import type { Checker } from './checker.ts'
+import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig } from './gateways.ts'
 import { type RoutedSkill, withSkillRoutes } from './skill-routes.ts'
 import { createFindCover } from './unreachable.ts'
 import type { Path } from './yaml-file.ts'
-import { check, findingsOf } from './zod-problems.ts'
 
 /** What routes may refer to. `skills` is undefined before the skills are known: then they are not checked. */
 export type RouteWorld = {

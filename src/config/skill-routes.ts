@@ -2,9 +2,9 @@ import { isJsonObject } from '../core/json.ts'
 import { isMatchKey, type Route, routeSchema } from '../core/route.ts'
 import type { Skill } from '../core/skill.ts'
 import { quote } from '../lib/nearest.ts'
+import { check, findingsOf } from './checker.ts'
 import type { FindCover } from './unreachable.ts'
 import type { Problem } from './yaml-file.ts'
-import { check, findingsOf } from './zod-problems.ts'
 
 /** The little of a skill that its routes are made from and checked against; a broken one has but a name. */
 export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> & Partial<Pick<Skill, 'args'>>
