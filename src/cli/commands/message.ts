@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, pathGet } from '../../core/json.ts'
+import { stringify } from 'yaml'
+import { type Json, pathGet } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
@@ -59,28 +60,18 @@ function replyText(result: Json): string {
   return `Accepted as ${id}. ${why[outcome] ?? 'No reply came in time.'}`
 }
 
-const FIELDS = ['id', 'gateway', 'transport', 'conversation', 'key', 'from', 'to', 'subject', 'trace']
-
+/** The message without what only programs read, and what became of it. */
 function showMessage(found: Json): string {
-  const message = Object(pathGet(found, 'message'))
-  const received = ['received', new Date(Number(message.receivedAt)).toISOString()]
-  const rows: string[][] = FIELDS.flatMap((name) =>
-    message[name] === undefined ? [] : [[name, plain(message[name])]],
-  )
+  const { text, html: _html, data: _data, receivedAt, ...head } = Object(pathGet(found, 'message'))
+  const received = new Date(Number(receivedAt)).toISOString()
   const notes = objectsIn(pathGet(found, 'history')).map(({ at, road, what, detail }) => {
     const time = new Date(Number(at)).toISOString().slice(11, 23)
     return [time, road, what, detail]
   })
   return [
-    table(['', ''], rows.toSpliced(1, 0, received)).trimStart(),
-    '',
-    String(message.text ?? ''),
+    stringify({ received, ...head }),
+    String(text ?? ''),
     '',
     notes.length === 0 ? 'Nothing has happened to it yet.' : table(['time', 'road', 'what', ''], notes),
   ].join('\n')
-}
-
-function plain(value: Json | undefined): string {
-  if (isJsonObject(value)) return String(value.address ?? value.name ?? value.id ?? JSON.stringify(value))
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

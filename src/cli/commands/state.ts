@@ -1,13 +1,20 @@
 import { existsSync } from 'node:fs'
+import { transports } from '../../../transports/registry.ts'
+import { createLogger } from '../../control/logger.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { parseDuration } from '../../core/units.ts'
+import { openStore } from '../../daemon/open-store.ts'
+import { createStateDocuments } from '../../daemon/state-documents.ts'
+import { createToEvent } from '../../gateway/gateways.ts'
 import { defined } from '../../lib/defined.ts'
 import type { StateManager } from '../../state/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench } from '../../state/workbench/init.ts'
+import { openWorkbench } from '../../state/workbench/project.ts'
 import { type AddCommand, type CommandContext, usage, wholeNumber } from '../command.ts'
-import { withManager, workbenchDir } from '../documents.ts'
+import { type Environs, loadFor } from '../environs.ts'
 import { show } from '../terminal.ts'
+import { workbenchDir } from './workbench.ts'
 
 type DirOption = { dir?: string }
 type ReplayOptions = DirOption & { until?: string; revision?: string }
@@ -112,4 +119,33 @@ function momentOf({ until, revision }: ReplayOptions): number | { revision: numb
   const time = ago === undefined ? Date.parse(until) : Date.now() - ago
   if (Number.isNaN(time)) throw usage(`--until is a time such as 2026-11-21T10:00:00Z, or 2h, not ${until}`)
   return time
+}
+
+/**
+ * Runs `work` on the manager that knows a document, where it is: `state` is the assistant's, every other name the
+ * workbench's. Beside a running daemon too: documents are safe between processes.
+ */
+async function withManager<T>(
+  environs: Environs,
+  { name, dir }: { name: string; dir?: string },
+  work: (manager: StateManager) => Promise<T>,
+): Promise<T> {
+  await using closing = new AsyncDisposableStack()
+  const manager =
+    name === 'state'
+      ? await openAssistant(environs, closing)
+      : (await openWorkbench({ dir: await workbenchDir(environs, dir) })).manager
+  closing.defer(() => manager.close())
+  return await work(manager)
+}
+
+async function openAssistant(environs: Environs, closing: AsyncDisposableStack): Promise<StateManager> {
+  const { daemon } = await loadFor(environs)()
+  const { dataDir } = daemon
+  const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
+  // The embedded store has one owner, but the state beside it is a file.
+  if (daemon.redisUrl === undefined) return createStateDocuments({ dataDir, log })
+  const store = await openStore({ daemon, toEvent: createToEvent(new Map(Object.entries(transports))), log })
+  closing.defer(() => store.close())
+  return createStateDocuments({ dataDir, store, log })
 }

@@ -1,12 +1,16 @@
 import { userInfo } from 'node:os'
+import { resolve } from 'node:path'
 import { stringify } from 'yaml'
+import { readEnvironment } from '../../config/environment.ts'
+import { configPath } from '../../config/load-config.ts'
 import type { NewWorkbenchTask, WorkbenchTask, WorkbenchUpdate } from '../../core/assistant-services.ts'
+import { workbenchDirOf } from '../../daemon/workbench-service.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Actor } from '../../state/documents/spec.ts'
 import { atWorkbench } from '../../state/workbench/project.ts'
 import type { Workbench } from '../../state/workbench/workbench.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
-import { workbenchDir } from '../documents.ts'
+import type { Environs } from '../environs.ts'
 import { show } from '../terminal.ts'
 
 type Common = { dir?: string; agent?: string }
@@ -121,4 +125,10 @@ function taskLine(task: WorkbenchTask): string {
   const about = task.kind === 'review' ? `review of ${task.target}` : 'build'
   const by = owner === undefined ? '' : ` by ${owner}`
   return `${id}  ${status}${by}  ${title} (${about})${result === undefined ? '' : `: ${result}`}`
+}
+
+/** The folder of the workbench: as given, else beside routes.yaml, which need not be there or be right. */
+export async function workbenchDir({ env, cwd, path }: Environs, dir?: string): Promise<string> {
+  if (dir !== undefined) return resolve(cwd, dir)
+  return workbenchDirOf(configPath(cwd, await readEnvironment(cwd, env), path))
 }
