@@ -52,16 +52,10 @@ describe('the operator console', { timeout: 90_000 }, () => {
     assert.equal(await page.locator('#dead b, #messages i').count(), 0)
     await page.locator('#messages').getByTitle(id).first().click()
     await page.locator('dialog').getByText('"hello": "<i>world</i>"').waitFor()
-    if (process.env.TRIVIUM_SCREENSHOTS) {
-      await page.screenshot({ path: `${process.env.TRIVIUM_SCREENSHOTS}/detail.png` })
-    }
     await page.locator('dialog').getByLabel('close').click()
     page.on('dialog', (dialog) => dialog.accept())
     await page.locator('#dead').getByText('drop').click()
     await page.locator('#dead').getByText('None.').waitFor()
-    if (process.env.TRIVIUM_SCREENSHOTS) {
-      await page.screenshot({ path: `${process.env.TRIVIUM_SCREENSHOTS}/console.png` })
-    }
     assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
   })
 })
