@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { hostname, userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { z } from 'zod'
 import { readEnvironment } from '../config/environment.ts'
 import { configPath } from '../config/load-config.ts'
 import type { DaemonConfig } from '../config/sections.ts'
@@ -12,10 +13,40 @@ import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
 import type { Submission } from '../core/submission.ts'
 import { defined } from '../lib/defined.ts'
+import { writeWhole } from '../lib/disk.ts'
 import type { CommandContext } from './command.ts'
-import { readDaemonFile } from './daemon-file.ts'
 import { type Environs, loadFor } from './environs.ts'
 import { pretty, show } from './terminal.ts'
+
+const daemonFileSchema = z.object({
+  pid: z.int(),
+  listen: z.string(),
+  control: z.string(),
+  store: z.string(),
+  startedAt: z.number(),
+})
+
+/** What `<data dir>/daemon.json` tells: where the running daemon is. Addresses are `host:port`. */
+type DaemonFile = z.infer<typeof daemonFileSchema>
+
+/** Writes the file at once as a whole. */
+export async function writeDaemonFile(dataDir: string, content: DaemonFile): Promise<void> {
+  await writeWhole(join(dataDir, 'daemon.json'), `${JSON.stringify(content, null, 2)}\n`)
+}
+
+/** Removes the file, but only that of this process. */
+export function removeDaemonFile(dataDir: string): void {
+  if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(join(dataDir, 'daemon.json'), { force: true })
+}
+
+/** The file's content; the daemon that wrote it may be gone. A file that cannot be read names no daemon. */
+function readDaemonFile(dataDir: string): DaemonFile | undefined {
+  try {
+    return daemonFileSchema.safeParse(JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))).data
+  } catch {
+    return undefined
+  }
+}
 
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
 export type Connection = ReturnType<typeof remote>
