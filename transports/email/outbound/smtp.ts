@@ -61,7 +61,7 @@ function createPool(
   tokens: TokenSource | undefined,
   handedOver: Set<string>,
 ) {
-  const port = server.port ?? 465
+  const { port = 465, user, pass = '' } = server
   const mode = server.tls ?? (port === 465 ? 'implicit' : 'starttls')
   const transporter = nodemailer.createTransport({
     pool: true,
@@ -71,7 +71,7 @@ function createPool(
     requireTLS: mode === 'starttls',
     ignoreTLS: mode === 'none',
     tls,
-    ...auth(server, tokens),
+    ...(user ? { auth: tokens ? { type: 'OAuth2' as const, user } : { user, pass } } : {}),
     maxConnections: 3,
     // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.
     maxRequeues: 0,
@@ -99,13 +99,6 @@ function createPool(
     done()
   })
   return transporter
-}
-
-function auth(server: ServerOptions, tokens: TokenSource | undefined) {
-  if (!server.user) return {}
-  return tokens
-    ? { auth: { type: 'OAuth2' as const, user: server.user } }
-    : { auth: { user: server.user, pass: server.pass ?? '' } }
 }
 
 function failure(gateway: string, key: string, error: unknown, handedOver: boolean): TriviumError {
