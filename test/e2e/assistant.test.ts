@@ -128,28 +128,6 @@ describe('the assistant on the command line, with no daemon and no configuration
     assert.equal(memory.length, 1)
     assert.equal(memory[0].text, 'the milk')
   })
-
-  test('a past moment of the state can be seen, and by its time', async () => {
-    const { time } = lines(site, 'state.events.jsonl')[1]
-    const { code, out } = await site.run(['state', 'replay', 'state', '--until', time, '--json'])
-    assert.equal(code, 0)
-    assert.deepEqual(JSON.parse(out).document.memory.length, 1)
-    assert.equal((await site.run(['state', 'replay', 'state', '--until', '2001-01-01T00:00:00Z'])).code, 2)
-  })
-
-  test('a state from a newer version is left alone and refused with its number', async () => {
-    const before = readFileSync(fileOf(site, 'state.json'), 'utf8')
-    const future = before.replace('"schema_version": 2', '"schema_version": 7')
-    writeFileSync(fileOf(site, 'state.json'), future)
-    const { code, err } = await site.run(['state', 'show'])
-    assert.equal(code, 2)
-    assert.match(err, /schema_version 7/)
-    const status = await site.run(['status'])
-    assert.equal(status.code, 0)
-    assert.match(status.out, /schema_version 7/)
-    assert.equal(readFileSync(fileOf(site, 'state.json'), 'utf8'), future)
-    writeFileSync(fileOf(site, 'state.json'), before)
-  })
 })
 
 describe('the assistant in a running daemon', { timeout: 120_000 }, () => {

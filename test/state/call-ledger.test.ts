@@ -37,25 +37,6 @@ async function begin(ledger: CallLedger, key: string): Promise<void> {
 }
 
 describe('Idempotency keys on every non-idempotent tool call', () => {
-  test('a retry finds the result and skips the call', async (t) => {
-    const { open } = await start(t)
-    let calls = 0
-    const send = async () => ({ id: `sent-${++calls}` })
-    for (let i = 0; i < 2; i += 1) assert.deepEqual(await open().once('mail:1', send), { id: 'sent-1' })
-    assert.deepEqual(await open().once('mail:2', send), { id: 'sent-2' })
-  })
-
-  test('one that was started and not finished is unknown and never repeated', async (t) => {
-    const { open } = await start(t)
-    await begin(open(), 'charge:7')
-    for (let i = 0; i < 2; i += 1) await assert.rejects(open().once('charge:7', assert.fail), unknown)
-    const left = await open().unfinished()
-    assert.deepEqual(
-      left.map(({ key, state }) => [key, state]),
-      [['charge:7', 'started']],
-    )
-  })
-
   test('a person settles an unknown call: with its result, or as not happened', async (t) => {
     const { open } = await start(t)
     for (const key of ['a', 'b']) await begin(open(), key)

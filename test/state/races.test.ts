@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { fileFailure } from '../../src/core/errors.ts'
-import { createFileLock } from '../../src/lib/file-lock.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import { until } from '../fixtures/until.ts'
 import { memoryDir, notes } from './kit.ts'
@@ -64,25 +61,5 @@ describe('Run two agents against the same state file', () => {
       assert.ok(count >= least && count <= least + 1, `${least} acknowledged, ${count} there`)
       least = count
     }
-  })
-
-  test('a lock is free at once when its holder is killed', async (t) => {
-    const path = join(memoryDir(t), 'one.lock')
-    const code = `import { createFileLock } from ${JSON.stringify(join(import.meta.dirname, '../../src/lib/file-lock.ts'))}
-      await createFileLock(${JSON.stringify(path)}, (kind) => new Error(kind)).acquire()
-      console.log('held')
-      setInterval(() => {}, 1000)`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    t.after(() => child.kill('SIGKILL'))
-    await once(child.stdout, 'data')
-    const lock = createFileLock(path, fileFailure(path))
-    t.after(() => lock.close())
-    await assert.rejects(lock.acquire(20), { code: 'state_locked' })
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-    const release = await lock.acquire(0)
-    release()
   })
 })

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import type { Actor } from '../../src/state/documents/spec.ts'
 import { agentStateDocument, taskBoardDocument } from '../../src/state/workbench/documents.ts'
-import { initWorkbench } from '../../src/state/workbench/init.ts'
 import { openWorkbench } from '../../src/state/workbench/project.ts'
 import { createWorkbench } from '../../src/state/workbench/workbench.ts'
 import { temporaryDir } from './kit.ts'
@@ -13,35 +12,10 @@ import { temporaryDir } from './kit.ts'
 const agent: Actor = { kind: 'agent', name: 'builder' }
 
 async function make(t: TestContext, dir = temporaryDir(t)) {
-  // Ahead of the disk's clock until a test edits a file.
-  let shift = 3_600_000
-  const { workbench, manager } = await openWorkbench({ dir, now: () => Date.now() + shift })
+  const { workbench, manager } = await openWorkbench({ dir })
   t.after(() => manager.close())
-  const read = (name: string) => readFileSync(join(dir, name), 'utf8')
-  const setShift = (ms: number) => {
-    shift = ms
-  }
-  return { dir, workbench, manager, read, setShift }
+  return { workbench, manager }
 }
-
-describe('Exercise 1: last_human_touch', () => {
-  test('an agent’s write within five seconds of a person’s edit in an editor is refused', async (t) => {
-    const { dir, workbench, read, setShift } = await make(t)
-    await workbench.get()
-    setShift(0)
-    const edited = read('agent_state.json').replace('"next_action": ""', '"next_action": "wait for me"')
-    writeFileSync(join(dir, 'agent_state.json'), edited)
-    await assert.rejects(workbench.update({ set: { next_action: 'mine' } }, agent), {
-      code: 'state_human_touch',
-    })
-    assert.equal(read('agent_state.json'), edited)
-    setShift(5001)
-    await workbench.update({ add: { risks: ['early'] } }, agent)
-    const { document } = await workbench.update({ add: { risks: ['late'] } }, agent)
-    assert.equal(document.next_action, 'wait for me')
-    assert.ok(Math.abs(Date.parse(document.last_human_touch ?? '') - Date.now()) < 60_000)
-  })
-})
 
 describe('Exercise 2: oneOf, a task is either a build task or a review task', () => {
   test('each kind has required fields of its own', async (t) => {
@@ -97,25 +71,5 @@ describe('Exercise 4: the storage backend moves to SQLite and the API stays', ()
     const workbench = createWorkbench({ state, board, now: Date.now })
     await workbench.addTask({ kind: 'build', title: 'One', acceptance: ['a'] }, agent)
     assert.equal((await workbench.claim({ owner: 'a' }, agent))?.id, 'task-1')
-  })
-})
-
-describe('state init', () => {
-  test('writes a project’s own schema pair, first documents and a migration scaffold, and overwrites nothing', async (t) => {
-    const dir = temporaryDir(t)
-    assert.deepEqual((await initWorkbench(dir)).sort(), [
-      '.gitignore',
-      'agent_state.json',
-      'agent_state.schema.json',
-      'migrations/agent_state.v2-to-v3.mjs',
-      'task_board.json',
-      'task_board.schema.json',
-    ])
-    writeFileSync(join(dir, '.gitignore'), 'mine')
-    assert.deepEqual(await initWorkbench(dir), [])
-    const { workbench, read, setShift } = await make(t, dir)
-    setShift(0)
-    await workbench.update({ set: { next_action: 'go' } }, agent)
-    assert.equal(read('.gitignore'), 'mine')
   })
 })
