@@ -10,6 +10,7 @@ import type { Call } from './core/call.ts'
 import { reasonOf, TriviumError } from './core/errors.ts'
 import { toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
+import type { Note } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalButtons } from './daemon/approval-buttons.ts'
@@ -80,6 +81,11 @@ export async function createDaemon(options: DaemonOptions) {
   const router = createRouter([CLICK_ROUTE, ...config.routes])
   const access = createAccess(config)
   const running = createRunningGateways()
+  const note = (messageId: string, what: Omit<Note, 'at'>) => {
+    store.journal
+      .note(messageId, [{ at: now(), ...what }])
+      .catch((err) => log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'))
+  }
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
     store,
@@ -142,7 +148,7 @@ export async function createDaemon(options: DaemonOptions) {
         return modelSources(config.model, env).providers
       },
       defaultModel: () => config.model?.name,
-      onUsage: createUsageRecorder({ journal: store.journal, metrics, log, now }),
+      onUsage: createUsageRecorder(metrics, note),
     }),
     ended: roads.events.releaseOwn,
     log,
@@ -167,12 +173,7 @@ export async function createDaemon(options: DaemonOptions) {
       settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
       log: log.child({ gateway }),
       now,
-      note: (messageId, what, detail) =>
-        void store.journal
-          .note(messageId, [{ at: now(), road: 'outbox', what, detail }])
-          .catch((err) =>
-            log.warn({ messageId, what, err }, 'a note is missing in the history of a message'),
-          ),
+      note: (messageId, what, detail) => note(messageId, { road: 'outbox', what, detail }),
       refused: (reason) => metrics.accept.refused(gateway, reason),
     }),
   })

@@ -1,7 +1,6 @@
 import type { ModelConfig } from '../config/sections.ts'
 import type { Metrics } from '../control/metrics.ts'
-import type { Log } from '../core/log.ts'
-import type { Journal } from '../core/store.ts'
+import type { Note } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { ModelUsage } from '../skills/markdown/loader.ts'
 import type { ModelOptions } from '../skills/model/resolve-model.ts'
@@ -23,18 +22,12 @@ export function modelSources(
 }
 
 /** Counts what a run of a model cost, in the metrics and on the history of the message that asked for it. */
-export function createUsageRecorder(deps: {
-  journal: Pick<Journal, 'note'>
-  metrics: Pick<Metrics, 'tokens'>
-  log: Log
-  now(): number
-}): (usage: ModelUsage) => void {
-  const { journal, metrics, log, now } = deps
+export function createUsageRecorder(
+  metrics: Pick<Metrics, 'tokens'>,
+  note: (messageId: string, what: Omit<Note, 'at'>) => void,
+): (usage: ModelUsage) => void {
   return ({ messageId, ...detail }) => {
     metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)
-    if (messageId === undefined) return
-    journal
-      .note(messageId, [{ at: now(), road: 'dispatch', what: 'model', detail }])
-      .catch((err) => log.warn({ messageId, err }, 'what the model used is missing in the history'))
+    if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
   }
 }

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { scheduleSchema } from '../core/assistant-services.ts'
 import type { Caller, InvokeOptions } from '../core/call.ts'
-import { TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
-import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../gateway/worker.ts'
+import { attemptOf, createWorker, failedAttempt, lastErrorOf, type RunOutcome } from '../gateway/worker.ts'
 import { defined } from '../lib/defined.ts'
 import type { ActivityEntry } from '../state/logs/logs.ts'
 import type { Occasion } from '../state/schedules/schedules.ts'
@@ -46,8 +45,7 @@ export function createScheduleRuns(deps: {
     const attempt = attemptOf(job)
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
-      if (attempt > RETRY.attempts)
-        throw new TriviumError('skill_failed', { name: skill, reason: lastReason(job) })
+      if (attempt > RETRY.attempts) throw lastErrorOf(job)
       const result = await deps.invoke(skill, args, {
         signal,
         // The same over attempts, so that sends and approvals of a repeated run are recognised.
@@ -97,8 +95,4 @@ export function createScheduleRuns(deps: {
 function brief(result: unknown): Json {
   const text = JSON.stringify(toJson(result))
   return text.length <= LONGEST_RESULT ? toJson(result) : `${text.slice(0, LONGEST_RESULT)}…`
-}
-
-function lastReason(job: ClaimedJob): string {
-  return job.errors.at(-1)?.message ?? `the process that ran it died ${job.lost} times`
 }

@@ -14,6 +14,7 @@ import {
   attemptOf,
   createWorker,
   failedAttempt,
+  lastErrorOf,
   type RunOutcome,
   type Worker,
 } from './worker.ts'
@@ -194,11 +195,4 @@ export async function resumeDispatch(
 /** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */
 export function sendKey(messageId: string, route: string, ordinal: number): string {
   return `${messageId}:${route}:${ordinal}`
-}
-
-/** What to say of a job whose attempts are used up before this claim: its holder died each time. */
-function lastErrorOf(job: ClaimedJob): Error {
-  const last = job.errors.at(-1)
-  if (last) return new Error(last.message)
-  return new Error(`the process that ran it died ${job.lost} times`)
 }

@@ -221,6 +221,11 @@ export function attemptOf({ failures, lost }: Pick<ClaimedJob, 'failures' | 'los
   return failures + lost + 1
 }
 
+/** What to say of a job whose attempts are used up before this claim: its holder died each time. */
+export function lastErrorOf({ errors, lost }: ClaimedJob): Error {
+  return new Error(errors.at(-1)?.message ?? `the process that ran it died ${lost} times`)
+}
+
 /** An error as the attempts of a job keep it. */
 export function attemptError(error: unknown, at: number): AttemptError {
   const stack = error instanceof Error && !(error instanceof TriviumError) ? error.stack : undefined

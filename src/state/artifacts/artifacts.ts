@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { TriviumError } from '../../core/errors.ts'
 import type { Attachment } from '../../core/message.ts'
@@ -22,10 +22,7 @@ export type ArtifactStore = Artifacts & {
 export function createArtifacts(dataDir: string): ArtifactStore {
   const root = join(dataDir, 'artifacts')
   const incoming = join(root, 'incoming')
-  const pathOf = (sha256: string) => {
-    if (!/^[0-9a-f]{64}$/.test(sha256)) throw new TriviumError('artifact_not_found', { sha256 })
-    return join(root, sha256.slice(0, 2), sha256)
-  }
+  const pathOf = (sha256: string) => join(root, sha256.slice(0, 2), sha256)
 
   return {
     async save(name, type, body, limit) {
@@ -33,19 +30,20 @@ export function createArtifacts(dataDir: string): ArtifactStore {
       const temporary = temporaryName(join(incoming, 'body'))
       const written = await receive(temporary, body, limit)
       const { sha256 } = written
-      const shard = join(root, sha256.slice(0, 2))
+      const kept = pathOf(sha256)
+      const shard = dirname(kept)
       const isNew = !existsSync(shard)
       disk.makeDir(shard)
       // Always renamed, also over the same bytes: the new file's age protects it from a sweep.
-      disk.rename(temporary, join(shard, sha256))
+      disk.rename(temporary, kept)
       await syncDir(shard)
       if (isNew) await syncDir(root)
-      const path = `artifacts/${sha256.slice(0, 2)}/${sha256}`
-      return { name, type, ...written, path } satisfies Attachment
+      return { name, type, ...written, path: relative(dataDir, kept) } satisfies Attachment
     },
     open(sha256) {
       const path = pathOf(sha256)
-      if (!existsSync(path)) throw new TriviumError('artifact_not_found', { sha256 })
+      if (!/^[0-9a-f]{64}$/.test(sha256) || !existsSync(path))
+        throw new TriviumError('artifact_not_found', { sha256 })
       return createReadStream(path)
     },
     async olderThan(before) {
