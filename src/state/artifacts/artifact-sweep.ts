@@ -18,11 +18,8 @@ const NAMING = '{*.json,state/**/*.json,sessions/**/*.json}'
  * dead letter, by a value on the store, or by a file of the state: there a hash in any place counts.
  */
 export function createArtifactSweep(deps: {
-  artifacts: Pick<ArtifactStore, 'olderThan' | 'remove'>
-  store: Pick<Store, 'stats'> & {
-    kv: Pick<Store['kv'], 'list' | 'get'>
-    jobs: { deadLetters: Pick<Store['jobs']['deadLetters'], 'list'> }
-  }
+  artifacts: ArtifactStore
+  store: Store
   dataDir: string
   workbenchDir: string
   log: Log
