@@ -2,7 +2,7 @@ import type { AttemptError, Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from
 import { errorsOf, keptMessage, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, maybeText, type Row, text, toJson } from './sql.ts'
+import { int, maybeInt, type Row, text, toJson } from './sql.ts'
 
 const HEAD = 1
 
@@ -79,7 +79,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
   }
 
   function settleOne(queue: number, name: string, outcome: Settled): boolean {
-    const row = sql(`SELECT n, id, lane, grp, state, failures, notify, message, message_id, data, errors, kept
+    const row = sql(`SELECT n, id, lane, state, notify, message, message_id, errors, kept
       FROM job WHERE n = ? AND queue = ? AND id = ? AND token = ?`).get(
       serialOf(outcome.token),
       queue,
@@ -108,6 +108,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
 
   /** Removes a job and makes the oldest of its lane the head. */
   function end(queue: number, row: Row, outcome: Settled & { outcome: 'done' | 'dead' }, now: number): void {
+    if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
     sql('DELETE FROM job WHERE n = ?').run(int(row.n))
     sql(`UPDATE job SET state = 1, due = max(due, ?3)
       WHERE n = (SELECT n FROM job WHERE queue = ?1 AND lane = ?2 ORDER BY n LIMIT 1)`).run(
@@ -117,8 +118,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
     )
     counters.add(`jobs ${queue}`, -1)
     const notify = int(row.notify) === 1
-    if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
-    else if (notify) {
+    if (notify && outcome.outcome === 'done') {
       const insert = sql('INSERT OR REPLACE INTO done (queue, id, at, result) VALUES (?, ?, ?, ?)')
       insert.run(queue, outcome.id, now, toJson(outcome.result))
     }
@@ -135,18 +135,12 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
     // One may be left from an earlier life of that job.
     const { changes } = sql('DELETE FROM dead WHERE queue = ? AND id = ?').run(queue, outcome.id)
     sql(`INSERT INTO dead (queue, id, at, lane, grp, reason, notify, message_id, data, errors, kept)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
-      queue,
-      outcome.id,
+      SELECT queue, id, ?, lane, grp, ?, notify, message_id, data, ?, ? FROM job WHERE n = ?`).run(
       now,
-      text(row.lane),
-      text(row.grp),
       outcome.reason,
-      int(row.notify),
-      maybeText(row.message_id) ?? null,
-      maybeText(row.data) ?? null,
       withError(row, outcome.error),
       toJson(messageOf(row)),
+      int(row.n),
     )
     counters.add(`dead ${queue}`, 1 - Number(changes))
   }

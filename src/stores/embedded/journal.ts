@@ -23,23 +23,10 @@ const OF_CONVERSATION = `SELECT seq FROM (SELECT seq, gateway FROM journal WHERE
     UNION ALL SELECT seq, gateway FROM journal WHERE seq = ?2 AND id = ?1)
   WHERE seq < ?3 AND (?4 = 0 OR gateway = ?4) ORDER BY seq DESC LIMIT ?5 + 0`
 
-/** The journal, and what other parts of the store need of it, all synchronous. */
-export type JournalTable = Journal & {
-  /** The message at a position. */
-  at(seq: number): Message | undefined
-  /** What was pumped last, from memory: a message, once. */
-  takePumped(id: string): Message | undefined
-  /** The position of an id, if that very message is there. */
-  find(id: string): number | undefined
-  /** Messages after a position, oldest first. */
-  after(seq: number, max: number): { position: number; message: Message }[]
-  /** The position of the oldest message, if there is one. */
-  first(): number | undefined
-  /** Inside a transaction only. The caller knows that the message is there. */
-  addNotes(seq: number, notes: readonly Note[]): void
-}
+export type JournalTable = ReturnType<typeof createJournal>
 
-export function createJournal(parts: Parts): JournalTable {
+/** The journal, and what other parts of the store need of it, all synchronous. */
+export function createJournal(parts: Parts) {
   const { sql, writer, counters, gateways, queues, keys, signals } = parts
   const fresh = createFreshMessages()
   writer.follow({ rolledBack: () => fresh.pumpedTo(undefined) })
@@ -74,6 +61,7 @@ export function createJournal(parts: Parts): JournalTable {
     return id
   }
 
+  /** The position of an id, if that very message is there. */
   function find(id: string): number | undefined {
     const seq = positionOf(id)
     if (seq === undefined) return undefined
@@ -85,11 +73,13 @@ export function createJournal(parts: Parts): JournalTable {
     return row && toMessage(row)
   }
 
+  /** Messages after a position, oldest first. */
   function after(seq: number, max: number): { position: number; message: Message }[] {
     const rows = sql(AFTER).all(seq, max)
     return rows.map((row) => ({ position: int(row.seq), message: toMessage(row) }))
   }
 
+  /** Inside a transaction only. The caller knows that the message is there. */
   function addNotes(seq: number, notes: readonly Note[]): void {
     const insert = sql(`INSERT INTO note (seq, n, at, road, what, detail)
       VALUES (?1, coalesce((SELECT max(n) + 1 FROM note WHERE seq = ?1), 0), ?2, ?3, ?4, ?5)`)
@@ -113,20 +103,7 @@ export function createJournal(parts: Parts): JournalTable {
     return found.flatMap((row) => at(int(row.seq)) ?? [])
   }
 
-  return {
-    at,
-    takePumped: (id) => {
-      const message = fresh.pumped().get(id)
-      fresh.pumped().delete(id)
-      return message
-    },
-    find,
-    after,
-    addNotes,
-    first: () => {
-      const row = sql('SELECT seq FROM journal ORDER BY seq LIMIT 1').get()
-      return row && int(row.seq)
-    },
+  const journal: Journal = {
     accept: (messages) =>
       messages.length === 0 ? Promise.resolve([]) : writer.write(() => append(messages)),
     get: (id) =>
@@ -164,6 +141,13 @@ export function createJournal(parts: Parts): JournalTable {
         return true
       }),
   }
+  /** What was pumped last, from memory: a message, once. */
+  const takePumped = (id: string): Message | undefined => {
+    const message = fresh.pumped().get(id)
+    fresh.pumped().delete(id)
+    return message
+  }
+  return { ...journal, at, find, after, addNotes, takePumped }
 }
 
 function toMessage(row: Row): Message {

@@ -90,9 +90,11 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     },
     /** The position of the oldest event there; one past the end of an empty topic. */
     first: (topic: TopicRow): number => {
-      const first = sql('SELECT min(position) AS position FROM event WHERE topic = ?')
-      const position = topic.id === MESSAGES ? journal.first() : maybeInt(first.get(topic.id)?.position)
-      return position ?? topic.last + 1
+      const row =
+        topic.id === MESSAGES
+          ? sql('SELECT min(seq) AS position FROM journal').get()
+          : sql('SELECT min(position) AS position FROM event WHERE topic = ?').get(topic.id)
+      return maybeInt(row?.position) ?? topic.last + 1
     },
   }
 }

@@ -37,15 +37,9 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
 
   function subscribe(name: string, group: string, from: 'now' | 'start'): { created: boolean } {
     const topic = log.open(name)
-    if (find(topic, group)) return { created: false }
     const next = from === 'now' ? topic.last : log.first(topic) - 1
-    sql('INSERT INTO consumer (topic, name, next, used) VALUES (?, ?, ?, ?)').run(
-      topic.id,
-      group,
-      next,
-      parts.now(),
-    )
-    return { created: true }
+    const insert = sql('INSERT OR IGNORE INTO consumer (topic, name, next, used) VALUES (?, ?, ?, ?)')
+    return { created: insert.run(topic.id, group, next, parts.now()).changes > 0 }
   }
 
   /**

@@ -1,8 +1,8 @@
-import { timeOf } from '../../core/message-id.ts'
+import { makeId, timeOf } from '../../core/message-id.ts'
 import type { Retention } from '../../core/store.ts'
 import { groupAge, ownOf, WEEK } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
-import { int, type Row, text } from './sql.ts'
+import { int, maybeInt, type Row, text } from './sql.ts'
 import { MESSAGES } from './topic-log.ts'
 
 /** Rows that one transaction removes at most, so that no turn of the event loop takes long. */
@@ -78,16 +78,12 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   function trimTopic({ topics = {}, journal }: Retention, row: Row, max: number): number {
     const [id, first] = [int(row.id), int(row.first)]
     const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, text(row.name)) ?? {}
-    const keepFrom = int(row.last) - maxCount + 1
-    let end = first - 1
-    for (const each of sql(
-      'SELECT position, id FROM event WHERE topic = ? ORDER BY position LIMIT ? + 0',
-    ).all(id, max)) {
-      const position = int(each.position)
-      if (position >= keepFrom && timeOf(text(each.id)) >= now() - maxAge) break
-      end = position
-    }
-    if (end < first) return 0
+    // Ids sort by time.
+    const oldest = sql(`SELECT max(position) AS end FROM
+        (SELECT position, id FROM event WHERE topic = ? ORDER BY position LIMIT ? + 0)
+      WHERE position <= ? OR id < ?`).get(id, max, int(row.last) - maxCount, makeId(now() - maxAge, 0, 0))
+    const end = maybeInt(oldest?.end)
+    if (end === undefined) return 0
     const removed = Number(sql('DELETE FROM event WHERE topic = ? AND position <= ?').run(id, end).changes)
     losePending(id, first, end)
     return removed
