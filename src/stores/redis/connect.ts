@@ -12,10 +12,10 @@ export type ConnectOptions = {
   /** One of `FORMS`. */
   url: string
   log: Log
-  /** How long a command may take, in ms, before it counts as failed with its outcome unknown. */
-  commandTimeout: number
-  /** How long to wait for the first connection, in ms. */
-  connectTimeout: number
+  /** How long a command may take, in ms, before it counts as failed with its outcome unknown (default 2,000). */
+  commandTimeout?: number
+  /** How long to wait for the first connection, in ms (default 5,000). */
+  connectTimeout?: number
 }
 
 export type Connection = {
@@ -31,8 +31,9 @@ export type Connection = {
  * at once. Throws `store_unavailable` when there is no connection within `connectTimeout`.
  */
 export async function connect(options: ConnectOptions): Promise<Connection> {
-  const target = parseUrl(options.url)
-  const shared = commonOptions(options)
+  const { url, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options
+  const target = parseUrl(url)
+  const shared = commonOptions(commandTimeout, connectTimeout)
   const client = target.nodes
     ? new Cluster(target.nodes, {
         enableOfflineQueue: false,
@@ -40,13 +41,13 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
         retryDelayOnFailover: 100,
         retryDelayOnClusterDown: 100,
         maxRedirections: 5,
-        slotsRefreshTimeout: options.commandTimeout,
+        slotsRefreshTimeout: commandTimeout,
         slotsRefreshInterval: 5_000,
         redisOptions: { ...shared, ...target.options },
       })
     : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: pauseBefore })
-  watch(client, target.address, options.log)
-  await firstConnection(client, target.address, options.connectTimeout)
+  watch(client, target.address, log)
+  await firstConnection(client, target.address, connectTimeout)
 
   let turn = 0
   const subscriber = () => {
@@ -129,7 +130,7 @@ function badUrl(text: string): TriviumError {
   return new TriviumError('config_invalid', { details: `REDIS_URL is ${FORMS}; this is not: "${shown}"` })
 }
 
-function commonOptions({ commandTimeout, connectTimeout }: ConnectOptions) {
+function commonOptions(commandTimeout: number, connectTimeout: number) {
   return {
     commandTimeout,
     connectTimeout: Math.min(connectTimeout, 5_000),

@@ -26,15 +26,14 @@ const FORMAT = 1
 
 export { checkRedis } from './check.ts'
 
-export type RedisStoreOptions = Pick<ConnectOptions, 'url' | 'log'> &
-  Partial<ConnectOptions> & {
-    /** What all keys begin with. Stores with different prefixes share a Redis without meeting. */
-    prefix?: string
-    /** Makes the event of a message on `gateway-message`; its id must be the message's. */
-    toEvent: (message: Message) => Event
-    /** The clock, for tests. Without it, leases and ages go by the clock of the Redis server. */
-    now?: () => number
-  }
+export type RedisStoreOptions = ConnectOptions & {
+  /** What all keys begin with. Stores with different prefixes share a Redis without meeting. */
+  prefix?: string
+  /** Makes the event of a message on `gateway-message`; its id must be the message's. */
+  toEvent: (message: Message) => Event
+  /** The clock, for tests. Without it, leases and ages go by the clock of the Redis server. */
+  now?: () => number
+}
 
 /**
  * The store on Redis 6.2 or newer: streams for the journal and topics, and one Lua script for each
@@ -42,8 +41,8 @@ export type RedisStoreOptions = Pick<ConnectOptions, 'url' | 'log'> &
  * hears signals. Throws `store_unavailable`, or `config_invalid` for a URL that is none.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<Store> {
-  const { url, prefix = 'trivium', toEvent, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options
-  const connection = await connect({ url, log, commandTimeout, connectTimeout })
+  const { prefix = 'trivium', toEvent, log, connectTimeout = 5_000 } = options
+  const connection = await connect(options)
   const { client, address } = connection
   const channel = `${prefix}:signals`
   const server = createServer(connection, channel, createRoots(prefix), options.now)

@@ -1,25 +1,18 @@
 import type { Redis } from 'ioredis'
 import type { Log } from '../../core/log.ts'
-import { createListeners, type Listeners } from '../shared/listeners.ts'
+import { createListeners } from '../shared/listeners.ts'
 import { pauseBefore } from './connect.ts'
 import { listOf, textOf } from './reply.ts'
 
 /** How often an idle subscription is probed: a peer that vanished without a word is found by nothing else. */
 const PROBE_MS = 15_000
 
-export type Signals = {
-  on: Listeners['on']
-  /** Resolves when the first subscription stands; rejects where the user may not subscribe. */
-  ready: Promise<true>
-  close(): void
-}
-
 /**
  * Hears what scripts publish and calls the listeners of each signal. After every new subscription but
  * the first it calls all of them, because what was published in between is lost. `subscriber` makes a connection,
  * which is used until it breaks.
  */
-export function createSignals(subscriber: () => Redis, channel: string, log: Log): Signals {
+export function createSignals(subscriber: () => Redis, channel: string, log: Log) {
   const listeners = createListeners(log)
   const { promise: ready, resolve, reject } = Promise.withResolvers<true>()
   let current: Redis | undefined
@@ -60,6 +53,7 @@ export function createSignals(subscriber: () => Redis, channel: string, log: Log
   open()
 
   return {
+    /** Resolves when the first subscription stands; rejects where the user may not subscribe. */
     ready,
     on: listeners.on,
     close: () => {

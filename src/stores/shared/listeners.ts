@@ -3,8 +3,6 @@ import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Signal } from '../../core/store.ts'
 
-export type Listeners = ReturnType<typeof createListeners>
-
 /** Who listens to which signal of a store. */
 export function createListeners(log: Log) {
   const emitter = new EventEmitter().setMaxListeners(0)

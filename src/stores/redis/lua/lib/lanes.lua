@@ -76,22 +76,19 @@ end
 -- empty, data as JSON or empty, `1` for notify or empty, digest or empty.
 -- False where a job with that id is alive.
 local function add_job(queue, i)
-  local id, lane, group, message = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-  local position, data, notify = ARGV[i + 4], ARGV[i + 5], ARGV[i + 6]
+  local id = ARGV[i]
   local key = queue.base .. 'job:' .. id
   if redis.call('EXISTS', key) == 1 then return false end
-  local fields = { 'l', lane, 'g', group }
-  local function field(name, value)
-    if value == '' then return end
-    fields[#fields + 1] = name
-    fields[#fields + 1] = value
+  local fields = {}
+  for place, name in ipairs({ 'l', 'g', 'm', 'v', 'd', 'n' }) do
+    local value = ARGV[i + place]
+    if place <= 2 or value ~= '' then
+      fields[#fields + 1] = name
+      fields[#fields + 1] = value
+    end
   end
-  field('m', message)
-  field('v', position)
-  field('d', data)
-  field('n', notify)
   redis.call('HSET', key, unpack(fields))
-  append_to_lane(queue, id, lane, group, position)
+  append_to_lane(queue, id, ARGV[i + 1], ARGV[i + 2], ARGV[i + 4])
   return true
 end
 
