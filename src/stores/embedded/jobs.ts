@@ -84,16 +84,7 @@ function createDeadLetters(parts: Parts): DeadLetters {
 
 function toLetter(row: Row): DeadLetter {
   const { id, lane, group, data } = toJob(row)
-  const message = keptMessage(row)
-  return {
-    id,
-    queue: text(row.queue),
-    at: int(row.at),
-    lane,
-    group,
-    reason: toReason(text(row.reason)),
-    errors: errorsOf(row),
-    ...(data === undefined ? {} : { data }),
-    ...(message ? { message } : {}),
-  }
+  const [queue, at, reason] = [text(row.queue), int(row.at), toReason(text(row.reason))]
+  const errors = errorsOf(row)
+  return { id, queue, at, lane, group, reason, errors, ...defined({ data, message: keptMessage(row) }) }
 }

@@ -29,14 +29,13 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     const removed = remove.get(place.gateway, place.seq)
     counters.add('ready', -1)
     if (!message) throw new Error(`message ${place.seq} is ready but not in the journal`)
-    if (lease === undefined) {
-      journal.addNotes(place.seq, [{ at: now, road: 'receive', what: 'taken' }])
-      return { message }
-    }
+    journal.addNotes(place.seq, [
+      { at: now, road: 'receive', what: lease === undefined ? 'taken' : 'leased' },
+    ])
+    if (lease === undefined) return { message }
     const token = randomTail()
     const insert = sql('INSERT INTO leased (seq, gateway, conversation, until, token) VALUES (?, ?, ?, ?, ?)')
     insert.run(place.seq, place.gateway, maybeText(removed?.conversation) ?? null, now + lease, token)
-    journal.addNotes(place.seq, [{ at: now, road: 'receive', what: 'leased' }])
     return { message, receipt: `${place.seq}.${token}` }
   }
 
@@ -69,25 +68,19 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     if (seq === undefined || token === undefined) return undefined
     return sql(statement).get(Number(seq), Number(token), parts.now())
   }
-  const end = (receipt: string) =>
-    onLease(receipt, `DELETE FROM leased WHERE ${HELD} RETURNING seq, gateway, conversation`)
+  const end = (receipt: string, what: 'acknowledged' | 'released') =>
+    writer.write(() => {
+      const row = onLease(receipt, `DELETE FROM leased WHERE ${HELD} RETURNING seq, gateway, conversation`)
+      if (!row) return false
+      if (what === 'released') giveBack(row)
+      journal.addNotes(int(row.seq), [{ at: parts.now(), road: 'receive', what }])
+      return true
+    })
 
   return {
     take: (filter, lease) => writer.write(() => take(filter, lease)),
-    ack: (receipt) =>
-      writer.write(() => {
-        const row = end(receipt)
-        if (row) journal.addNotes(int(row.seq), [{ at: parts.now(), road: 'receive', what: 'acknowledged' }])
-        return row !== undefined
-      }),
-    release: (receipt) =>
-      writer.write(() => {
-        const row = end(receipt)
-        if (!row) return false
-        giveBack(row)
-        journal.addNotes(int(row.seq), [{ at: parts.now(), road: 'receive', what: 'released' }])
-        return true
-      }),
+    ack: (receipt) => end(receipt, 'acknowledged'),
+    release: (receipt) => end(receipt, 'released'),
     leased: (receipt) =>
       parts.read(() => {
         const row = onLease(receipt, `SELECT seq FROM leased WHERE ${HELD}`)

@@ -56,16 +56,15 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
       sql('DELETE FROM leased WHERE seq = ?').run(seq)
     }
     counters.add('messages', -seqs.length)
-    losePending(MESSAGES, Math.min(...seqs), Math.max(...seqs))
+    losePending(MESSAGES, Math.max(...seqs))
     return seqs.length
   }
 
   function trimTopics(policy: Retention, max: number): number {
     let removed = 0
     const topics =
-      sql(`SELECT t.id, t.name, t.last, e.position AS first FROM topic t JOIN event e ON e.topic = t.id
-      AND e.position = (SELECT min(position) FROM event WHERE topic = t.id)
-      WHERE t.id > ? ORDER BY t.id LIMIT ? + 0`).all(nextTopic, TOPICS)
+      sql(`SELECT id, name, last FROM topic WHERE id > ? AND EXISTS (SELECT 1 FROM event WHERE event.topic = topic.id)
+      ORDER BY id LIMIT ? + 0`).all(nextTopic, TOPICS)
     nextTopic = topics.length < TOPICS ? 0 : nextTopic
     for (const row of topics) {
       removed += trimTopic(policy, row, max - removed)
@@ -76,7 +75,7 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   }
 
   function trimTopic({ topics = {}, journal }: Retention, row: Row, max: number): number {
-    const [id, first] = [int(row.id), int(row.first)]
+    const id = int(row.id)
     const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, text(row.name)) ?? {}
     // Ids sort by time.
     const oldest = sql(`SELECT max(position) AS end FROM
@@ -85,17 +84,17 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     const end = maybeInt(oldest?.end)
     if (end === undefined) return 0
     const removed = Number(sql('DELETE FROM event WHERE topic = ? AND position <= ?').run(id, end).changes)
-    losePending(id, first, end)
+    losePending(id, end)
     return removed
   }
 
   /** What groups were shown but had not consumed is gone as well; they learn how many. */
-  function losePending(topic: number, from: number, to: number): void {
-    const lose = sql(`DELETE FROM pending WHERE consumer = ?1 AND position BETWEEN ?2 AND ?3
-      AND NOT EXISTS (SELECT 1 FROM event WHERE topic = ?4 AND event.position = pending.position)
-      AND NOT EXISTS (SELECT 1 FROM journal WHERE ?4 = 1 AND seq = pending.position)`)
+  function losePending(topic: number, to: number): void {
+    const lose = sql(`DELETE FROM pending WHERE consumer = ?1 AND position <= ?2
+      AND NOT EXISTS (SELECT 1 FROM event WHERE topic = ?3 AND event.position = pending.position)
+      AND NOT EXISTS (SELECT 1 FROM journal WHERE ?3 = 1 AND seq = pending.position)`)
     for (const { id } of sql('SELECT id FROM consumer WHERE topic = ?').all(topic)) {
-      const { changes } = lose.run(int(id), from, to, topic)
+      const { changes } = lose.run(int(id), to, topic)
       if (changes > 0) sql('UPDATE consumer SET missed = missed + ? WHERE id = ?').run(changes, int(id))
     }
   }

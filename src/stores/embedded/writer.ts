@@ -33,14 +33,10 @@ type Settled = { resolve(): void; reject(error: unknown): void }
 type Call = Settled & { flush: boolean; run(): void }
 
 /**
- * Group commit: the calls of one turn become one transaction, because a commit has a price and a call has
- * little. The log is flushed in the thread pool while the event loop goes on; what comes meanwhile waits for
- * the end of that flush and is the next transaction. Promises are settled after the flush, so this is what
- * `synchronous = FULL` promises. When a flush fails, the kernel may have dropped the pages that it did not
- * write, and a later flush would succeed without them (https://wiki.postgresql.org/wiki/Fsync_Errors); so
- * everything is refused from then on, until the store is opened again.
- *
- * `flush` resolves when all that was committed before the call is on the disk.
+ * Group commit: the calls of one turn become one transaction. `flush` has the thread pool flush the log, and what comes
+ * meanwhile is the next transaction; promises are settled after the flush. When one fails, the kernel may have dropped
+ * the pages that it did not write, and a later flush would succeed without them
+ * (https://wiki.postgresql.org/wiki/Fsync_Errors): all is refused from then on, until the store is opened again.
  */
 export function createWriter(db: DatabaseSync, address: string, flush: () => Promise<void>): Writer {
   const begin = db.prepare('BEGIN IMMEDIATE')

@@ -24,8 +24,6 @@ import { createTrim } from './trim.ts'
 /** What the keys look like; one higher with each change that an older Trivium cannot read. */
 const FORMAT = 1
 
-export { checkRedis } from './check.ts'
-
 export type RedisStoreOptions = ConnectOptions & {
   /** What all keys begin with. Stores with different prefixes share a Redis without meeting. */
   prefix?: string

@@ -1,19 +1,15 @@
 import type { Message } from '../../core/message.ts'
 import type { AttemptError, ClaimedJob, DeadLetter, JobEnd } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { lastOf, toReason, WEEK } from '../shared/values.ts'
 import { entryOf, messageOf, storedMessage } from './codec.ts'
 import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
 
 /** What a job that is claimed and a dead letter have in common. */
 function storedJob(id: unknown, fields: Map<string, string>) {
-  const data = fields.get('d')
-  return {
-    id: textOf(id),
-    lane: textOf(fields.get('l')),
-    group: textOf(fields.get('g')),
-    errors: errorsOf(fields.get('e')),
-    ...(data === undefined ? {} : { data: JSON.parse(data) }),
-  }
+  const [lane, group, data] = [textOf(fields.get('l')), textOf(fields.get('g')), fields.get('d')]
+  const job = { id: textOf(id), lane, group, errors: errorsOf(fields.get('e')) }
+  return data === undefined ? job : { ...job, data: JSON.parse(data) }
 }
 
 /** A job as `jobs-claim` returns it. Its message is taken out of `known` where it was told to leave that out. */
@@ -49,14 +45,8 @@ export function endOf(errors: unknown, done: unknown, now: number): JobEnd | und
 export function deadLetter(reply: unknown): DeadLetter {
   const [queue, id, flat] = listOf(reply)
   const fields = fieldsOf(flat)
-  const message = storedMessage(fields)
-  return {
-    ...storedJob(id, fields),
-    queue: textOf(queue),
-    at: numberOf(fields.get('z')),
-    reason: toReason(fields.get('y')),
-    ...(message ? { message } : {}),
-  }
+  const letter = { queue: textOf(queue), at: numberOf(fields.get('z')), reason: toReason(fields.get('y')) }
+  return { ...storedJob(id, fields), ...letter, ...defined({ message: storedMessage(fields) }) }
 }
 
 function errorsOf(json = '[]'): AttemptError[] {

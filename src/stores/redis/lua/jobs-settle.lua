@@ -47,29 +47,19 @@ local function finish(id, lane, group, notify, outcome, result)
   end
 end
 
--- Which of the jobs are claimed, in one call for all.
-local function claimed_ones()
-  local ids, claims = {}, {}
-  for i = 4, #ARGV, 8 do ids[#ids + 1] = ARGV[i] end
-  local scores = #ids > 0 and redis.call('ZMSCORE', base .. 'claims', unpack(ids)) or {}
-  for i, id in ipairs(ids) do claims[id] = scores[i] ~= false end
-  return claims
-end
-
-local claims = claimed_ones()
-
 local function settle(i)
   local id, token, outcome, delay = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3])
   local key = base .. 'job:' .. id
   local job = redis.call('HMGET', key, 'k', 'l', 'g', 'v', 'n', 'e')
   local lane, group, position = job[2], job[3], job[4]
   if job[1] ~= token or settled[id] then return 0 end
+  local claimed = redis.call('ZSCORE', base .. 'claims', id)
   if outcome == 'renew' then
-    if claims[id] then add_later(queue, base .. 'claims', now + delay, id) end
-    return claims[id] and 1 or 0
+    if claimed then add_later(queue, base .. 'claims', now + delay, id) end
+    return claimed and 1 or 0
   end
   settled[id] = true
-  if claims[id] then
+  if claimed then
     remove_later(queue, base .. 'claims', id)
   else
     -- A lease that ran out without another claim is still the holder's.

@@ -34,12 +34,8 @@ local function alone()
   return is_available(its_gateway, own) and own or nil
 end
 
-local function oldest_in_conversation()
-  return older(in_list(), alone())
-end
-
 local position
-if conversation == '' then position = oldest_available(gateway) else position = oldest_in_conversation() end
+if conversation == '' then position = oldest_available(gateway) else position = older(in_list(), alone()) end
 if not position then return false end
 
 local found = entry_at(position)

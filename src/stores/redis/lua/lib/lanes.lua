@@ -17,27 +17,20 @@ local function open_queue(name)
   return { name = name, base = base, sequence = sequence, begun = sequence, adds = {}, removes = {} }
 end
 
-local function gather(table_, key, first, second)
-  local list = table_[key]
-  if not list then
-    list = {}
-    table_[key] = list
-  end
-  list[#list + 1] = first
-  if second ~= nil then list[#list + 1] = second end
+local function add_later(queue, key, score, member)
+  local list = queue.adds[key] or {}
+  queue.adds[key], list[#list + 1], list[#list + 2] = list, score, member
 end
 
-local function add_later(queue, key, score, member) gather(queue.adds, key, score, member) end
-local function remove_later(queue, key, member) gather(queue.removes, key, member) end
-
--- Lua's stack bounds how many arguments one call can carry.
-local function call_in_parts(command, key, list)
-  for i = 1, #list, 1000 do redis.call(command, key, unpack(list, i, math.min(i + 999, #list))) end
+local function remove_later(queue, key, member)
+  local list = queue.removes[key] or {}
+  queue.removes[key], list[#list + 1] = list, member
 end
 
+-- `inBatches` of scripts.ts bounds how many changes there are: Lua's stack bounds what one call can carry.
 local function flush(queue)
-  for key, list in pairs(queue.removes) do call_in_parts('ZREM', key, list) end
-  for key, list in pairs(queue.adds) do call_in_parts('ZADD', key, list) end
+  for key, list in pairs(queue.removes) do redis.call('ZREM', key, unpack(list)) end
+  for key, list in pairs(queue.adds) do redis.call('ZADD', key, unpack(list)) end
   queue.adds, queue.removes = {}, {}
   if queue.sequence > queue.begun then
     redis.call('SET', queue.base .. 'sequence', queue.sequence)
