@@ -186,15 +186,6 @@ export function jobsContract(factory: StoreFactory): void {
       advance(WEEK + MINUTE)
       assert.equal(await bench.store.jobs.end('q', 'a'), undefined)
     },
-    'the death of a job with notify signals its end too': async ({ store, now }) => {
-      await store.jobs.add('q', [job('a', 'l', { notify: true })])
-      const signal = new Promise<void>((resolve) => store.onSignal('job:a', resolve))
-      const { id, token } = await claimOne(store, 'q')
-      await store.jobs.settle('q', [
-        { id, token, outcome: 'dead', error: failure('x', now()), reason: 'permanent' },
-      ])
-      await signal
-    },
     'a job that waits or runs has no end, and the figures count it': async ({ store }) => {
       await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
       await claimOne(store, 'q')
@@ -278,24 +269,22 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual([a.id, a.failures, a.lost, a.errors, a.data], ['a', 0, 0, [], 7])
       assert.equal(a.message?.text, 'again')
     },
-    'dropping removes it': async ({ store, now }) => {
-      await store.jobs.add('q', [job('a', 'l')])
+    'the death of a job with notify signals its end, and dropping removes it': async ({ store, now }) => {
+      await store.jobs.add('q', [job('a', 'l', { notify: true })])
       const { token } = await claimOne(store, 'q')
+      const signal = new Promise<void>((resolve) => store.onSignal('job:a', resolve))
       await store.jobs.settle('q', [
         { id: 'a', token, outcome: 'dead', error: failure('x', now()), reason: 'ambiguous' },
       ])
+      await signal
       const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
       assert.equal(letter?.reason, 'ambiguous')
       assert.equal(await store.jobs.deadLetters.drop(letter?.id ?? ''), true)
       assert.equal(await store.jobs.deadLetters.drop(letter?.id ?? ''), false)
       assert.equal(await store.jobs.deadLetters.get(letter?.id ?? ''), undefined)
+      assert.equal(await store.jobs.deadLetters.retry('__proto__'), false)
       assert.deepEqual(await store.jobs.deadLetters.list({ limit: 1 }), [])
       assert.equal(await store.jobs.end('q', 'a'), undefined)
-    },
-    'unknown dead letters are not there': async ({ store }) => {
-      assert.equal(await store.jobs.deadLetters.get('nonsense'), undefined)
-      assert.equal(await store.jobs.deadLetters.retry('__proto__'), false)
-      assert.equal(await store.jobs.deadLetters.drop(''), false)
     },
   })
 }

@@ -51,12 +51,6 @@ export function keyValueContract(factory: StoreFactory): void {
       assert.deepEqual(await store.kv.list('', 10), ['stays'])
       assert.ok(await store.kv.set('k', 2, { ifVersion: 0 }))
     },
-    'delete tells whether it was there': async ({ store }) => {
-      await store.kv.set('k', 1)
-      assert.equal(await store.kv.delete('k'), true)
-      assert.equal(await store.kv.delete('k'), false)
-      assert.equal(await store.kv.get('k'), undefined)
-    },
     'list gives the keys with a prefix, sorted, up to the limit': async ({ store }) => {
       const keys = ['a', 'a%', 'a*', 'a/1', 'a/2', 'a_', 'b', '__proto__', 'é']
       for (const key of keys) await store.kv.set(key, key)
@@ -118,11 +112,6 @@ export function keyValueContract(factory: StoreFactory): void {
   })
 
   part(factory, 'life of a store', {
-    'ping answers, and closing is final but quiet': async (bench) => {
-      await bench.store.ping()
-      await bench.reopen()
-      await bench.store.ping()
-    },
     'two stores over the same data see one truth': async (bench) => {
       if (!bench.shared) return
       const other = await bench.second()

@@ -1,17 +1,7 @@
 import assert from 'node:assert/strict'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { isId } from '../../../src/core/message-id.ts'
-import {
-  acceptAll,
-  dataOf,
-  MINUTE,
-  part,
-  publishAll,
-  readGroup,
-  type StoreFactory,
-  saying,
-  WEEK,
-} from './kit.ts'
+import { acceptAll, dataOf, MINUTE, part, publishAll, readGroup, type StoreFactory, WEEK } from './kit.ts'
 
 /** Topics, consumer groups, and the topic of all messages. */
 export function topicsContract(factory: StoreFactory): void {
@@ -166,15 +156,6 @@ export function topicsContract(factory: StoreFactory): void {
         [['a'], ['a', 'b'], ['b'], []],
       )
     },
-    'groups are independent of each other': async ({ store }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      await store.topics.subscribe('t', 'h', 'start')
-      const ids = await publishAll(store, 't', ['a', 'b'])
-      await readGroup(store, 't', 'g', 'consume')
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'h', 'lease', { lease: MINUTE })), ['a', 'b'])
-      await store.topics.ack('t', 'h', ids.slice(0, 1))
-      assert.equal((await store.topics.groups('t')).find(({ group }) => group === 'g')?.pending, 0)
-    },
     'an id given twice in one call is consumed once': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')
       const [id = ''] = await publishAll(store, 't', ['a', 'b'])
@@ -220,12 +201,6 @@ export function topicsContract(factory: StoreFactory): void {
       const { cursor, messages } = await store.journal.unpumped(1)
       await store.journal.pumped(cursor, messages[0]?.id ?? '', [])
       assert.equal((await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')).events.length, 1)
-    },
-    'tail and end follow the journal, and duplicates are no events': async ({ store }) => {
-      await store.journal.accept([saying('a', { key: 'k' }), saying('b', { key: 'k' })])
-      const entries = await store.topics.tail(MESSAGE_TOPIC, 0, 10)
-      assert.equal(entries.length, 1)
-      assert.equal(entries[0]?.position, await store.topics.end(MESSAGE_TOPIC))
     },
   })
 }

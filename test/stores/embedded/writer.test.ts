@@ -130,22 +130,6 @@ describe('the flush of the log', () => {
     assert.equal(flushes.length, 1)
   })
 
-  test('gathers what comes while it runs into one transaction with one flush', async (t) => {
-    const { flush, flushes } = heldFlushes()
-    const { settled, add, commits } = await open(t, flush)
-    for (const name of ['a', 'b', 'c']) {
-      add(name)
-      await turns()
-    }
-    assert.equal(commits(), 1)
-    flushes[0]?.end()
-    await turns()
-    assert.deepEqual([commits(), flushes.length, settled], [2, 2, ['a']])
-    flushes[1]?.end()
-    await turns()
-    assert.deepEqual(settled, ['a', 'b', 'c'])
-  })
-
   test('that fails refuses what it covered and all that follows', async (t) => {
     const { flush, flushes } = heldFlushes()
     const { writer, settled, add } = await open(t, flush)
@@ -175,18 +159,6 @@ describe('the flush of the log', () => {
     flushes[1]?.end()
     await closed
     assert.deepEqual(settled, ['flushing', 'waiting', 'closed'])
-  })
-})
-
-test('closing commits what was asked for and refuses what comes after', async () => {
-  await withDir(async (dir) => {
-    await withStore(dir, async (store) => {
-      const last = store.kv.set('k', 1)
-      await store.close()
-      assert.ok(await last)
-      await assert.rejects(store.kv.set('k', 2), { code: 'store_unavailable' })
-    })
-    await withStore(dir, async (store) => assert.equal((await store.kv.get('k'))?.value, 1))
   })
 })
 

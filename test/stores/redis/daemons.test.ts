@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { saying } from '../../contract/store/kit.ts'
 import { startRedisCluster } from '../../fixtures/redis-server.ts'
@@ -22,23 +21,6 @@ describe('three daemons on one cluster', () => {
   after(async () => {
     for (const each of stores) await each.close()
     await cluster.stop()
-  })
-
-  const texts = (count: number, prefix: string) =>
-    Array.from({ length: count }, (_, n) => saying(`${prefix}${n}`))
-
-  test('each message is taken by one of them', async () => {
-    await store.journal.accept(texts(300, 'm'))
-    const taken: string[] = []
-    const take = async (each: Store): Promise<void> => {
-      const got = await each.receive.take({})
-      if (!got) return
-      taken.push(got.message.text)
-      return take(each)
-    }
-    await Promise.all(stores.flatMap((each) => [take(each), take(each)]))
-    assert.equal(taken.length, 300)
-    assert.equal(new Set(taken).size, 300)
   })
 
   test('pumps that race make each job once, and lanes keep their order across daemons', async () => {
@@ -85,24 +67,6 @@ describe('three daemons on one cluster', () => {
         ran.filter((text) => text.startsWith(`${conversation} `)),
         Array.from({ length: 40 }, (_, n) => `${conversation} ${n}`),
       )
-    }
-  })
-
-  test('the members of a group share its events', async () => {
-    for (const topic of ['shared', MESSAGE_TOPIC]) await store.topics.subscribe(topic, 'team', 'now')
-    await store.topics.publish(
-      'shared',
-      texts(60, 'e').map(({ text }) => ({ type: 'x', source: 's', data: text })),
-    )
-    await store.journal.accept(texts(60, 'e'))
-    for (const topic of ['shared', MESSAGE_TOPIC]) {
-      const read = async (each: Store): Promise<string[]> => {
-        const [batch] = await each.topics.read(topic, [{ group: 'team', max: 7, mode: 'consume' }])
-        const ids = batch?.events.map(({ id }) => id) ?? []
-        return ids.length === 0 ? [] : [...ids, ...(await read(each))]
-      }
-      const shares = (await Promise.all(stores.map(read))).flat()
-      assert.deepEqual([shares.length, new Set(shares).size], [60, 60])
     }
   })
 

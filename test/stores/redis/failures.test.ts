@@ -2,10 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
-import { TriviumError } from '../../../src/core/errors.ts'
 import type { Store } from '../../../src/core/store.ts'
-import { toStoreError } from '../../../src/stores/redis/failure.ts'
-import { createHandOver } from '../../../src/stores/redis/hand-over.ts'
 import { saying } from '../../contract/store/kit.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -108,19 +105,6 @@ describe('a Redis that fails', () => {
       message: /redis:\/\/127\.0\.0\.1:1/,
     })
     assert.ok(performance.now() - began < 3_000)
-  })
-
-  test('a host that swallows packets is a store that is away', () => {
-    const error = toStoreError(new Error('connect ETIMEDOUT'), 'redis://10.255.255.1')
-    assert.ok(error instanceof TriviumError && error.retryable)
-    assert.equal(error.code, 'store_unavailable')
-  })
-
-  test('calls that could not be sent are not remembered: while Redis is away they would pile up', async () => {
-    const handOver = createHandOver()
-    const refused = new Error("Stream isn't writeable and enableOfflineQueue options is false")
-    await assert.rejects(handOver('', () => Promise.reject(toStoreError(refused, 'redis://a'))))
-    assert.deepEqual(await handOver('', async ([, , unheard]) => unheard), '')
   })
 
   test('a user who may not subscribe is refused at the start, one who may not look is warned', async () => {
