@@ -1,10 +1,9 @@
 import type { AttemptError, Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from '../../core/store.ts'
+import { ownOf } from '../shared/values.ts'
 import { errorsOf, keptMessage, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { int, maybeInt, type Row, text, toJson } from './sql.ts'
-
-const HEAD = 1
 
 /** The groups that have a head: one index step a group. */
 const GROUPS = `WITH RECURSIVE g (name) AS (
@@ -79,7 +78,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
   }
 
   function settleOne(queue: number, name: string, outcome: Settled): boolean {
-    const row = sql(`SELECT n, id, lane, state, notify, message, message_id, errors, kept
+    const row = sql(`SELECT n, id, lane, notify, message, message_id, errors, kept
       FROM job WHERE n = ? AND queue = ? AND id = ? AND token = ?`).get(
       serialOf(outcome.token),
       queue,
@@ -96,14 +95,13 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
   }
 
   function giveBack(row: Row, outcome: Settled & { outcome: 'release' | 'retry' }, now: number): void {
-    // A claim that ran out was counted as lost; its holder lives after all.
-    const found = int(row.state) === HEAD ? 1 : 0
     const isRetry = outcome.outcome === 'retry'
     // Released without a delay the job keeps its due time, and so its place among the lanes.
     const due = isRetry || outcome.delay ? now + (outcome.delay ?? 0) : 0
     const errors = isRetry ? withError(row, outcome.error) : text(row.errors)
-    sql(`UPDATE job SET state = 1, due = max(due, ?), failures = failures + ?, errors = ?, token = NULL, lost = lost - ?
-      WHERE n = ?`).run(due, isRetry ? 1 : 0, errors, found, int(row.n))
+    // A claim that ran out was counted as lost; its holder lives after all.
+    sql(`UPDATE job SET state = 1, due = max(due, ?), failures = failures + ?, errors = ?, token = NULL,
+      lost = lost - (state = 1) WHERE n = ?`).run(due, isRetry ? 1 : 0, errors, int(row.n))
   }
 
   /** Removes a job and makes the oldest of its lane the head. */
@@ -170,8 +168,7 @@ function withError(row: Row, error: AttemptError): string {
 }
 
 function capOf({ max, limits }: Claim, group: string): number {
-  const limit = limits && Object.hasOwn(limits, group) ? limits[group] : undefined
-  return Math.max(0, Math.min(max, limit ?? max))
+  return Math.max(0, Math.min(max, ownOf(limits ?? {}, group) ?? max))
 }
 
 /** The row in a token; 0 for a text that is no token. */

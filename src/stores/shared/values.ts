@@ -19,7 +19,7 @@ export function groupAge({ journal, topics = {} }: Retention): number {
   return Math.max(WEEK, journal.maxAge, ...ages)
 }
 
-/** The override for a gateway or a topic, where there is one; names may be anything. */
-export function ownOf<T>(overrides: Record<string, T>, name: string): T | undefined {
-  return Object.hasOwn(overrides, name) ? overrides[name] : undefined
+/** What is said of a gateway, a topic or a group, where anything is; names may be anything. */
+export function ownOf<T>(values: Record<string, T>, name: string): T | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined
 }
