@@ -22,8 +22,11 @@ export async function runBounded<T>(
     controller.abort(new TriviumError('skill_timeout', { name, timeout: formatDuration(ms) }))
   const timer = timeout === undefined ? undefined : setTimeout(end, timeout, timeout)
   live?.add(controller)
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(abortError(signal)), { once: true })
+  })
   try {
-    return await rejectOnAbort(work(signal), signal)
+    return await Promise.race([work(signal), aborted])
   } finally {
     live?.delete(controller)
     clearTimeout(timer)
@@ -36,14 +39,4 @@ export function abortError(signal: AbortSignal, what = 'The invocation'): Error 
   const { reason } = signal
   if (reason instanceof TriviumError) return reason
   return new TriviumError('cancelled', { what, reason: reasonOf(reason) }, { cause: reason })
-}
-
-/** Settles like `promise`, or rejects when the signal aborts, whichever is first. */
-function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(abortError(signal))
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
