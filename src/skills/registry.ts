@@ -166,17 +166,10 @@ export function createRegistry(options: RegistryOptions) {
   }
 }
 
-/**
- * Stands in for a middleware that was never loaded, so that no skill runs without the layer that it asks for: each that
- * names it is broken, with the reason.
- */
+/** Stands in for a middleware that was never loaded: it breaks each skill that names it, so that none runs without its layer. */
 function brokenMiddleware({ name, path }: { name: string; path: string }): Middleware {
-  return {
-    name,
-    order: 0,
-    description: 'It cannot be loaded.',
-    setup() {
-      throw new Error(`the middleware ${path} cannot be loaded`)
-    },
+  const setup = () => {
+    throw new Error(`the middleware ${path} cannot be loaded`)
   }
+  return { name, order: 0, description: 'It cannot be loaded.', setup }
 }

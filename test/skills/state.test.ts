@@ -9,7 +9,6 @@ import { createFileBackend, fileNameOf } from '../../src/skills/state/file-backe
 import fc from '../fixtures/fast-check.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder } from './support/folder.ts'
-import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
 
@@ -153,19 +152,6 @@ describe('state in files', () => {
         assert.equal(fileNameOf(other).toLowerCase() === name.toLowerCase(), one === other)
       }),
     )
-  })
-})
-
-describe('the backends of state', () => {
-  test('memory is a process-lifetime Map on globals, and lost on exit', async (t) => {
-    const look = skillOf(({ globals }) => globals.state)
-    const { manager, dataDir } = await startRuntime(t, { skills: [look] })
-    await manager.invoke('state-set', { key: 'counter', value: 42, store: 'memory' })
-    const map = await manager.invoke('subject')
-    assert.ok(map instanceof Map)
-    assert.equal(map.get('counter').value, 42)
-    const later = await startRuntime(t, { dataDir })
-    assert.equal(await later.manager.invoke('state-get', { key: 'counter', store: 'memory' }), null)
   })
 })
 

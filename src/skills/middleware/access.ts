@@ -15,13 +15,9 @@ type Who = (caller: Caller) => boolean
 const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
 
 /**
- * Two checks of one kind. The `rules` of the configuration (none: no check) hold for what a message asks
- * for: the skill that a route dispatches, and the tools that a model calls. `access: [role:admin, …]` in a
- * skill's metadata holds wherever the skill is invoked on behalf of a message. Whoever holds the control
- * token, the command line and code of the daemon are operators and may do everything; programs with a token of their
- * own have what it names.
- *
- * `rules` is asked at each invocation, so that who is taken out of a role is out at once.
+ * The `rules` of the configuration (none: no check; asked each time) hold for what a message asks for: the skill that a
+ * route dispatches, and the tools that a model calls. `access: [role:admin, …]` in a skill's metadata holds wherever the
+ * skill is invoked on behalf of a message. Operators may do everything; programs have what their token names.
  */
 export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Middleware {
   return defineMiddleware({

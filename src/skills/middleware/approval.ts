@@ -18,12 +18,9 @@ const options = z.strictObject({
 
 /**
  * `approval: true`, or `{title, approvers, timeout, on-timeout}`: the skill runs only once someone allowed has approved
- * exactly these arguments. Asked once per outermost invocation, skill and arguments, so that a repeated
- * attempt finds the decision that stands, and the next identical call does not.
- *
- * A dispatched invocation parks: it ends with `approval_pending`, and the daemon dispatches the message
- * again when the decision falls. Every other caller waits in place; when one from outside goes away, its request is
- * denied, as approving it would do nothing. `ask` tells people about the request.
+ * exactly these arguments, in this outermost invocation: a repeated attempt finds the decision that stands, the next
+ * identical call does not. A dispatched invocation ends with `approval_pending`, and is dispatched again when the decision
+ * falls. Others wait in place; who goes away takes the request along. `ask` tells people about it.
  */
 export function createApprovalMiddleware(
   ask: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
