@@ -23,22 +23,17 @@ const skillShape = z.object({
 
 /** Imports a code skill: the default export of its module. Throws where it is not one. */
 export async function loadCodeSkill(found: FoundSkill, importer: FreshImporter): Promise<Skill> {
-  const module = await importer.load(found.path).catch((error) => throwWithPlace(error, found.path))
-  const exported = module.default
+  const exported = await importDefault(found.path, importer)
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
-  checkSchema(rest.args)
-  return { name, ...rest, ...(metadata ? { metadata } : {}) }
-}
-
-/** Whoever lists the skills needs each schema as JSON Schema: one that has none must not break the list. */
-function checkSchema(args: z.ZodType): void {
   try {
-    skillJsonSchema({ args })
+    // Whoever lists the skills needs it, and one that has none must not break the list.
+    skillJsonSchema(rest)
   } catch (error) {
     throw new Error(`args cannot be told as JSON Schema: ${reasonOf(error)}`, { cause: error })
   }
+  return { name, ...rest, ...(metadata ? { metadata } : {}) }
 }
 
 const middlewareShape = z.object({
@@ -54,8 +49,11 @@ export async function loadMiddleware(
   found: { name: string; path: string },
   importer: FreshImporter,
 ): Promise<Middleware> {
-  const module = await importer.load(found.path).catch((error) => throwWithPlace(error, found.path))
-  return { name: found.name, ...parseSettings(middlewareShape, module.default) }
+  return { name: found.name, ...parseSettings(middlewareShape, await importDefault(found.path, importer)) }
+}
+
+async function importDefault(path: string, importer: FreshImporter): Promise<unknown> {
+  return (await importer.load(path).catch((error) => throwWithPlace(error, path))).default
 }
 
 /** Node tells only in the stack where code went wrong. Its own frames have no `/` at the beginning. */

@@ -129,7 +129,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
         )
         return isOutside(invokeOptions) ? asJson(result) : result
       } catch (error) {
-        throw asSkillError(name, error)
+        if (error instanceof TriviumError) throw error
+        throw new TriviumError('skill_failed', { name, reason: reasonOf(error) }, { cause: error })
       } finally {
         // Dispatch tries a message again, and says itself when that is over.
         if (!invokeOptions.message) await options.ended?.(rootId)
@@ -157,7 +158,6 @@ export async function createSkillManager(options: SkillManagerOptions) {
     reload,
     /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */
     async watch(changed?: (name: string | undefined) => void) {
-      if (stopWatching) return
       const reloadChanged = async (name: string | undefined) => {
         await reload(name)
         changed?.(name)
@@ -205,11 +205,6 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown): string {
   const isPlain = issue.message.startsWith('Invalid input')
   if (path && isPlain && pathGet(args, path) === undefined) return `${path} is missing`
   return path ? `${path}: ${issue.message}` : issue.message
-}
-
-function asSkillError(name: string, error: unknown): TriviumError {
-  if (error instanceof TriviumError) return error
-  return new TriviumError('skill_failed', { name, reason: reasonOf(error) }, { cause: error })
 }
 
 function isOutside({ caller }: InvokeOptions): boolean {
