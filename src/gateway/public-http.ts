@@ -74,13 +74,9 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     socket.once('close', () => open.delete(socket))
   })
   server.on('upgrade', serveUpgrade)
-  server.on('drop', warnOfDrop)
-
-  function warnOfDrop() {
-    logRarely('connections', (times) =>
-      log.warn({ limit: server.maxConnections, times }, 'connections are refused: there are too many'),
-    )
-  }
+  server.on('drop', () =>
+    logRarely('connections', (times) => log.warn({ maxConnections, times }, 'connections are refused')),
+  )
 
   function logRarely(kind: string, write: (times: number) => void) {
     const { until, count } = quiet.get(kind) ?? { until: 0, count: 0 }

@@ -10,17 +10,15 @@ import type { Verifier } from './verify.ts'
  * Makes the message of one authentic delivery. `data` holds `event`, `headers` (none that may be secret),
  * `format`, `body` and, where the address had one, `query`.
  */
-export type Normalizer = (request: IncomingMessage, decoded: DecodedBody) => NewMessage
-
 export function createNormalizer(
   gateway: string,
   options: WebhookOptions,
   { carriers, signed }: Pick<Verifier, 'carriers' | 'signed'>,
-): Normalizer {
+) {
   const useful = createHeaderFilter(carriers)
   const respond = options.respond === 'result' ? { respond: 'result' } : undefined
   const verified = options.verify.scheme === 'none' ? undefined : { verified: true }
-  return (request, decoded) => {
+  return (request: IncomingMessage, decoded: DecodedBody): NewMessage => {
     const headers = request.headers
     const body = 'body' in decoded ? decoded.body : undefined
     const data: JsonObject = { headers: useful(headers), format: decoded.format, ...respond }

@@ -25,13 +25,6 @@ export function createAuthenticator(gateway: string, options: WebsocketOptions, 
   }
 }
 
-/** The subprotocol to answer with: browsers hang up where none of those that they offered is chosen. */
-export function chooseProtocol(offered: Set<string>): string | false {
-  if (offered.has('trivium')) return 'trivium'
-  const [first] = offered
-  return first ?? false
-}
-
 function knownTokens(tokens: NonNullable<WebsocketOptions['tokens']>): { subject: string; token: string }[] {
   return Array.isArray(tokens)
     ? tokens.map((token) => ({ subject: `token-${hash('sha256', token).slice(0, 8)}`, token }))

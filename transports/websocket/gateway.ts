@@ -6,7 +6,7 @@ import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { checkOpenDoor } from '../open-door.ts'
-import { chooseProtocol, createAuthenticator, type Peer } from './authenticate.ts'
+import { createAuthenticator, type Peer } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Connection, serveConnection } from './connection.ts'
 import { createConversationIds, loadKey } from './conversation-id.ts'
@@ -34,7 +34,6 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     maxPayload: options['max-frame'],
     // Compression costs 300 KB a connection and lets a small frame become a huge one.
     perMessageDeflate: false,
-    handleProtocols: chooseProtocol,
   })
   let stopping = false
   let unmount: (() => void) | undefined
