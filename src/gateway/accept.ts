@@ -3,39 +3,23 @@ import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Journal } from '../core/store.ts'
 import { createBatcher } from '../lib/batch.ts'
 
-/** What `accept` counts. */
-export type AcceptMetrics = {
-  accepted(gateway: string): void
-  duplicate(gateway: string): void
-  refused(gateway: string, reason: string): void
-}
-
-/** The one door: every transport brings every message through here. */
-export type Accept = {
-  /**
-   * Resolves when the message is durable and visible on all three roads, or was already. Rejects with
-   * `overloaded` or `store_unavailable`; then upstream must be refused, so that it tries again.
-   */
-  accept(message: NewMessage): Promise<Accepted>
-  /** Tells how many accepted messages wait for dispatch; over the bound, new ones are refused. */
-  setBacklog(count: number): void
-  /** Resolves when no call is under way. */
-  idle(): Promise<void>
-}
-
 /** Messages in one store call at most, so that no call stalls the store for long. */
 const MAX_BATCH = 256
 
 /**
- * Makes the door. Calls of one turn of the event loop become one store call. `maxPending` bounds the
- * messages in memory, `maxBacklog` those that wait in the store for dispatch.
+ * The one door: every transport brings every message through here. Calls of one turn of the event loop become one store
+ * call. `maxPending` bounds the messages in memory, `maxBacklog` those that wait in the store for dispatch.
  */
 export function createAccept(options: {
   journal: Pick<Journal, 'accept'>
-  metrics: AcceptMetrics
+  metrics: {
+    accepted(gateway: string): void
+    duplicate(gateway: string): void
+    refused(gateway: string, reason: string): void
+  }
   maxPending: number
   maxBacklog: number
-}): Accept {
+}) {
   const { journal, metrics, maxPending, maxBacklog } = options
   const batcher = createBatcher<NewMessage, Accepted>({
     max: MAX_BATCH,
@@ -60,14 +44,20 @@ export function createAccept(options: {
   }
 
   return {
-    accept(message) {
+    /**
+     * Resolves when the message is durable and visible on all three roads, or was already. Rejects with
+     * `overloaded` or `store_unavailable`; then upstream must be refused, so that it tries again.
+     */
+    accept(message: NewMessage): Promise<Accepted> {
       if (batcher.pending() >= maxPending) return refuse(message, 'The accept queue', maxPending)
       if (backlog >= maxBacklog) return refuse(message, 'The backlog of messages to dispatch', maxBacklog)
       return batcher.add(message)
     },
-    setBacklog(count) {
+    /** Tells how many accepted messages wait for dispatch; over the bound, new ones are refused. */
+    setBacklog(count: number): void {
       backlog = count
     },
+    /** Resolves when no call is under way. */
     idle: batcher.idle,
   }
 }

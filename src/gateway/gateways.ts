@@ -37,26 +37,15 @@ function healthOf({ transport, failure }: Running): Health {
     : { ok: false, detail: failure ?? 'not started' }
 }
 
-/** Starts and stops the gateways of this daemon. */
-export type Gateways = {
-  /**
-   * Makes the running gateways those of `specs`: stops what is gone or changed, starts what is new or changed,
-   * leaves the rest alone. A gateway that cannot start is reported and retried at the next call; the others run.
-   */
-  apply(specs: readonly GatewaySpec[]): Promise<void>
-  /** What `trivium doctor` finds of a gateway. One that does not run here is made for it, and not started. Never throws. */
-  check(spec: GatewaySpec): Promise<Check[]>
-  /** Takes no more messages in; sending goes on until `close`. */
-  stop(): Promise<void>
-  close(): Promise<void>
-}
+export type Gateways = ReturnType<typeof createGateways>
 
+/** Starts and stops the gateways of this daemon. */
 export function createGateways(options: {
   kinds: ReadonlyMap<string, TransportKind>
   gateways: RunningGateways
   deps(gateway: string): TransportDeps
   log: Log
-}): Gateways {
+}) {
   const { kinds, log } = options
   const { running } = options.gateways
 
@@ -120,12 +109,17 @@ export function createGateways(options: {
   }
 
   return {
-    /** One at a time: two reloads at once would start a gateway while its old self still holds the path. */
-    apply(specs) {
+    /**
+     * Makes the running gateways those of `specs`: stops what is gone or changed, starts what is new or changed,
+     * leaves the rest alone. A gateway that cannot start is reported and retried at the next call; the others run.
+     * One call at a time: two reloads at once would start a gateway while its old self still holds the path.
+     */
+    apply(specs: readonly GatewaySpec[]): Promise<void> {
       applied = applied.then(() => apply(specs))
       return applied
     },
-    async check(spec) {
+    /** What `trivium doctor` finds of a gateway. One that does not run here is made for it, and not started. Never throws. */
+    async check(spec: GatewaySpec): Promise<Check[]> {
       const named = (one: Check): Check => ({ ...one, name: `${spec.name}: ${one.name}` })
       try {
         const own = running.get(spec.name)?.transport
@@ -134,7 +128,8 @@ export function createGateways(options: {
         return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
       }
     },
-    stop() {
+    /** Takes no more messages in; sending goes on until `close`. */
+    stop(): Promise<void> {
       stopping = true
       return each((transport) => transport.stop())
     },
