@@ -13,7 +13,7 @@ export type FileLock = {
 }
 
 /** Makes the error that a lock throws: somebody held it for so long, or its file cannot be made. */
-export type LockFailure = (kind: 'locked' | 'unwritable', cause?: unknown) => Error
+type LockFailure = (kind: 'locked' | 'unwritable', cause?: unknown) => Error
 
 type Handle = { database: DatabaseSync; begin: StatementSync; end: StatementSync }
 

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { fileFailure, reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
-import { createNameLocks } from '../../lib/name-locks.ts'
+import { createFileLock } from '../../lib/file-lock.ts'
 import { createBackend, type Entries } from './backends.ts'
 import type { StateBackend } from './state-service.ts'
 
@@ -27,26 +27,27 @@ type StateDocument = z.infer<typeof stateDocument>
 
 /** One JSON file a key in `folder`, which is made with the first write; survives restarts, and is safe between processes. */
 export function createFileBackend(folder: string, now: () => number): StateBackend {
-  const locks = createNameLocks(folder, fileFailure(folder))
+  const lock = createFileLock(join(folder, '.lock'), fileFailure(folder))
   const pathOf = (key: string) => join(folder, fileNameOf(key))
   const makeFolder = () => mkdirSync(folder, { recursive: true, mode: 0o700 })
 
   const files: Entries = {
     get: (key) => load(pathOf(key)),
-    change(key, decide) {
+    async change(key, decide) {
       makeFolder()
-      return locks.hold(key, async () => {
-        const path = pathOf(key)
+      const release = await lock.acquire()
+      const path = pathOf(key)
+      try {
         const next = decide(await load(path))
-        try {
-          if (next === null) await removeWhole(path)
-          if (!next) return
-          const document: StateDocument = { schema_version: VERSION, key, ...next, updated_at: now() }
-          await writeWhole(path, `${JSON.stringify(document, null, 2)}\n`)
-        } catch (error) {
-          throw fileFailure(path)('unwritable', error)
-        }
-      })
+        if (next === null) await removeWhole(path)
+        if (!next) return
+        const document: StateDocument = { schema_version: VERSION, key, ...next, updated_at: now() }
+        await writeWhole(path, `${JSON.stringify(document, null, 2)}\n`)
+      } catch (error) {
+        throw error instanceof TriviumError ? error : fileFailure(path)('unwritable', error)
+      } finally {
+        release()
+      }
     },
     /** One that cannot be read must not hide the others, and gives its error to who asks for its key. */
     async all() {
@@ -62,7 +63,7 @@ export function createFileBackend(folder: string, now: () => number): StateBacke
       watcher.on('error', () => watcher.close())
       return () => watcher.close()
     },
-    close: locks.close,
+    close: lock.close,
   }
   return createBackend(files, now)
 }
