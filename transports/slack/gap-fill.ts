@@ -47,10 +47,9 @@ type Gap = {
 }
 
 /**
- * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away. So it is noted on
- * the store until when everything was taken. With each connection every known channel is read from there on, with a
- * refused message its channel: at most `fill-gaps` back and the newest 500 messages, again and again until that succeeds.
- * What was taken before is recognised by its key.
+ * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away. So the store knows
+ * until when everything was taken. With each connection every known channel is read from there on, with a refused message
+ * its channel, again and again until that succeeds. What was taken before is recognised by its key.
  */
 export function createGapFill(
   options: SlackOptions,

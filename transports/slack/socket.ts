@@ -70,19 +70,13 @@ const FAULTS: Record<string, string> = {
   too_many_websockets: 'the app has all of its 10 sockets open (too_many_websockets)',
 }
 
-/**
- * Why a connection ended, whether somebody has to know, and how long to wait before the next (ms); without `wait`, as
- * failures add up.
- */
+/** Why a connection ended, whether somebody has to know, and the wait before the next (ms) where failures do not say. */
 type Ending = { why: string; isFault: boolean; wait?: number | undefined }
 
 /**
- * Neither @slack/bolt nor @slack/socket-mode: the acknowledgement has to wait for the store and nothing else, the old socket
- * has to be gone before the next is asked for, and one that is open but deaf has to be found.
- *
- * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode), one socket at a time: the next
- * one is asked for only after the last has gone. An envelope is acknowledged over the socket it came from, and
- * only when it is durable; Slack delivers again whatever was not acknowledged.
+ * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Neither @slack/bolt nor
+ * @slack/socket-mode: an envelope is acknowledged over the socket it came from, and only when it is durable; the old
+ * socket has to be gone before the next is asked for; and one that is open but deaf has to be found.
  */
 export function createSocketMode(
   options: SocketOptions,

@@ -71,13 +71,6 @@ describe('markdown for Slack', () => {
     )
   })
 
-  test('is split between paragraphs where it can', () => {
-    assert.deepEqual(splitMarkdown(`${'a'.repeat(80)}\n\n${'b'.repeat(80)}`, 150), [
-      'a'.repeat(80),
-      'b'.repeat(80),
-    ])
-  })
-
   test('keeps its code as code of its language in every part', () => {
     const lines = Array.from({ length: 80 }, (_, line) => `line ${line}`).join('\n')
     const parts = splitMarkdown(`before\n~~~js\n${lines}\n~~~\nafter`, 200)

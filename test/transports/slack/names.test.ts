@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { createSlackApi } from '../../../transports/slack/api.ts'
-import { createDirectory } from '../../../transports/slack/directory.ts'
-import { startSlackServer } from '../../fixtures/slack-server.ts'
-import { recordingLog } from '../../fixtures/transport-deps.ts'
-import { until } from '../../fixtures/until.ts'
 import { callback, command, startWorld, type World } from './harness.ts'
 
 const UNAVAILABLE = { status: 503, body: {} }
@@ -93,24 +88,4 @@ test('a channel whose name Slack will never tell goes by its id, and holds up no
   }
   assert.deepEqual(channels(world), [['C0GEN'], ['C0GEN']])
   assert.equal(world.server.calls.filter(({ method }) => method === 'conversations.info').length, 1)
-})
-
-test('a name that was known is kept while Slack is in trouble, and renewed when it is not', async (t) => {
-  const server = await startSlackServer()
-  t.after(() => server.close())
-  let clock = 0
-  const shared = { log: recordingLog([]), now: () => clock }
-  const api = createSlackApi({ token: 'xoxb-test', apiUrl: server.apiUrl, ...shared })
-  const directory = createDirectory({ api, ...shared })
-  const calls = () => server.calls.filter(({ method }) => method === 'conversations.info').length
-  const name = async () => (await directory.find('channel', 'C1', 5000))?.name
-  assert.equal(await name(), 'chan-c1')
-  clock += 2 * 3_600_000
-  server.fail('conversations.info', UNAVAILABLE)
-  assert.equal(await name(), 'chan-c1')
-  await until(() => calls() === 2, 'a second question')
-  assert.equal(await name(), 'chan-c1')
-  server.fail('conversations.info', { body: { ok: true, channel: { name: 'renamed' } } })
-  await until(async () => (await name()) === 'renamed', 'the new name')
-  assert.equal(calls(), 3)
 })

@@ -109,16 +109,6 @@ describe('an approval', () => {
 })
 
 describe('blocks', () => {
-  test('are shown in place of the text, in one post however long that is', async () => {
-    const message = await asked()
-    const blocks = [{ type: 'divider' }]
-    await transport.send(replyTo(message, paragraphs(2).join('\n\n'), { data: { blocks } }))
-    assert.deepEqual(
-      postsOf(message.data.thread).map((post) => post.blocks),
-      [blocks],
-    )
-  })
-
   test('call people, and never everybody', async () => {
     const text = '<@U1ANN> <!channel|x> <!here> <!subteam^S1> <!date^1^{date}|today>'
     const shout = [

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { contentOf } from '../../../transports/slack/inbound/content.ts'
 import { slack } from '../../../transports/slack/index.ts'
-import fc from '../../fixtures/fast-check.ts'
 import { deliverEvent, interact, richText, startWorld } from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
@@ -91,32 +89,8 @@ test('what somebody forwards is the text where nothing is said to it, and there 
   assert.equal(asked, false, 'nobody reads the name of where it came from')
 })
 
-test('what a deleted message showed is gone', async () => {
-  const previous_message = { user: 'U9', bot_id: 'B9', ts: '9.1', text: '', attachments: [alert] }
-  const message = await deliverEvent(world, { subtype: 'message_deleted', previous_message })
-  assert.deepEqual([message.text, message.data.attachments], ['', undefined])
-})
-
 test('a shortcut on an alert has the text of the alert', async () => {
   const alerted = { ts: '9.2', bot_id: 'B9', text: '', attachments: [{ text: 'CPU high' }] }
   const shortcut = { type: 'message_action', channel: { id: 'C0GEN' }, trigger_id: 't1', message: alerted }
   assert.equal((await interact(world, shortcut)).text, 'CPU high')
-})
-
-test('whatever stands in blocks and attachments can be read', () => {
-  const keys = ['type', 'text', 'elements', 'fields', 'rows', 'title', 'message_blocks', 'fallback']
-  const { tree } = fc.letrec((tie) => ({
-    leaf: fc.constantFrom('section', 'table', 'context', 'rich_text', 'mrkdwn', '<@U1>', null, 7),
-    tree: fc.oneof(
-      { maxDepth: 5 },
-      tie('leaf'),
-      fc.array(tie('tree')),
-      fc.dictionary(fc.constantFrom(...keys), tie('tree')),
-    ),
-  }))
-  fc.assert(
-    fc.property(fc.array(tree), fc.array(tree), (blocks, attachments) => {
-      assert.equal(typeof contentOf(JSON.parse(JSON.stringify({ blocks, attachments }))).text, 'string')
-    }),
-  )
 })

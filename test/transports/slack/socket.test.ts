@@ -102,20 +102,6 @@ test('a gateway that stops does not wait for a file that does not come, and leav
   assert.equal((await delivery).acked, false)
 })
 
-test('a gateway that stops does not wait for a Slack that gives out no socket', async () => {
-  world = await startWorld()
-  const { server, transport } = world
-  const answered = server.hold('apps.connections.open')
-  const asked = () => server.calls.filter(({ method }) => method === 'apps.connections.open').length
-  const before = asked()
-  server.sockets.cut()
-  await until(() => asked() > before, 'the call')
-  const stoppedAt = performance.now()
-  await transport.stop()
-  assert.ok(performance.now() - stoppedAt < 2000)
-  answered()
-})
-
 test('a gateway hears its other workspaces though one has removed the app, and says so', async () => {
   world = await startWorld({ botToken: ['xoxb-test', 'xoxb-gone'] })
   world.server.fail('auth.test', { body: { ok: false, error: 'token_revoked' } })

@@ -8,7 +8,6 @@ import {
   ask,
   deliverEvent,
   failing,
-  file,
   paragraphs as filling,
   lost,
   replyTo,
@@ -81,16 +80,6 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual(await transport.probe?.(reply), { sent: false })
     await transport.send(reply)
     assert.deepEqual(textsOf(message), ['It is done'])
-  })
-
-  test('and has files replaces its beginning, and shares the files once', async () => {
-    const message = await begun()
-    const reply = replyTo(message, 'It is done', { attachments: [await file(world)] })
-    server.fail('files.completeUploadExternal', lost)
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-    assert.equal((await transport.probe?.(reply))?.sent, true)
-    await transport.send(reply)
-    assert.deepEqual([textsOf(message)[0], textsOf(message).length], ['It is done', 2])
   })
 
   test('is not begun by one daemon after another has sent all of it', async () => {

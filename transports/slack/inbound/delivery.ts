@@ -12,10 +12,7 @@ export type Delivery = { patience: number; comesAgain: boolean }
 const EVENT = 2000
 /** A person waits, and may have a modal opened only for 3 s in all; Slack does not repeat a click or a command. */
 const PERSON = 1000
-/**
- * https://docs.slack.dev/apis/events-api#retries: at once, after 1 min and after 5 min. Whatever comes later than this
- * comes for the last time, on whichever daemon and whichever road the others arrived.
- */
+/** https://docs.slack.dev/apis/events-api#retries: at once, after 1 and 5 min; what is older (ms) comes for the last time. */
 const LAST_RETRY = 3
 const LAST_CHANCE = 180_000
 /** Nobody waits for what is read back from history, and it does not come again. */

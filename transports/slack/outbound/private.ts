@@ -28,11 +28,9 @@ function viewerOf({ reply, extras, target }: Sending): string {
 }
 
 /**
- * Shows to one person, and to nobody else, the posts that were not shown yet: by the response URL of what is answered,
- * while Slack takes it; then as ephemeral posts; and where the bot or they are not in the channel, in the direct messages
- * with them. Only those can be read back, so before any other it is noted that it is `unconfirmed`. Throws
- * `send_rejected` where only direct messages would reach somebody else than who is answered: a skill may show something to
- * others in the channel, and writes to nobody who did not write.
+ * Shows to one person the posts that were not shown yet: by the response URL of what is answered, while Slack takes it;
+ * then as ephemeral posts; and where the bot or they are not in the channel, in the direct messages with them. Only those
+ * can be read back, so before any other it is noted that it is `unconfirmed`.
  */
 export async function whisper(sending: Sending): Promise<void> {
   const { posts, sent, save } = sending
@@ -56,12 +54,15 @@ export async function whisper(sending: Sending): Promise<void> {
   if (sent.direct !== undefined) await postAll(sending, { channel: sent.direct })
 }
 
-/** The direct messages with who alone may see it. Throws `send_rejected` for anybody but who is answered. */
+/** The direct messages with who alone may see it. Throws as `requireAnswered` does. */
 export async function directChannel(sending: Sending): Promise<string> {
   return openDirect(requireAnswered(sending), sending.workspace)
 }
 
-/** Who is answered, and alone may see it. Throws `send_rejected` where somebody else should. */
+/**
+ * Who is answered, and alone may see it. Throws `send_rejected` where somebody else should: a skill may show something to
+ * others in the channel, and writes to nobody who did not write.
+ */
 export function requireAnswered(sending: Sending): string {
   const { reply, target } = sending
   const user = viewerOf(sending)
@@ -90,10 +91,8 @@ async function showOnce(sending: Sending, shown: Post): Promise<string> {
 }
 
 /**
- * Answers a slash command or a click at its response URL
- * (https://docs.slack.dev/interactivity/handling-user-interaction), which works in channels that the bot is not in.
- * Only who typed or clicked sees it. False: Slack does not know the URL, or no longer. Throws `send_rejected` where Slack
- * refuses, `send_ambiguous` where it cannot be told whether it arrived, `SendPostponed` over Slack's rate limit.
+ * Answers at a response URL (https://docs.slack.dev/interactivity/handling-user-interaction), which works in channels
+ * that the bot is not in. Only who typed or clicked sees it. False: Slack does not know the URL, or no longer.
  */
 async function respond(sending: Sending, url: string, shown: Post): Promise<boolean> {
   const { gateway, key } = sending.reply

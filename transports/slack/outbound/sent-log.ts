@@ -9,10 +9,7 @@ import type { Extras, Post } from './extras.ts'
 const sentSchema = z.object({
   /** The channel that Slack says it went to: for a user's id, their direct messages. */
   channel: z.string().exactOptional(),
-  /**
-   * The conversation of a reply that `update` may replace, there alone. The question of an approval has none, nor what
-   * an earlier version sent.
-   */
+  /** The conversation of a reply that `update` may replace, there alone. The question of an approval has none. */
   conversation: z.string().exactOptional(),
   /** The timestamps of the posts. */
   posted: z.array(z.string()),
