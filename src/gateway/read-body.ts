@@ -6,6 +6,7 @@ const TOTAL = 64 * 1024 * 1024
 const UNCOUNTED = 16 * 1024
 /** What each piece of a body costs besides its bytes: a hostile sender sends them alone. */
 const PIECE = 100
+const FULL = { what: 'The listener', limit: 'unfinished bodies', seconds: 1 }
 
 /** Makes the reader of bodies for all gateways. One body alone may be as large as its limit, whatever `total` is. */
 export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
@@ -31,7 +32,7 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
         if (pieces.push(piece) === 2) request.once('close', release)
         if (pieces.length === 1) return
         const more = Math.max(0, size + pieces.length * PIECE - UNCOUNTED) - counted
-        if (held > counted && held + more > total) return refuse(tooMany())
+        if (held > counted && held + more > total) return refuse(new TriviumError('overloaded', FULL))
         held += more
         counted += more
       }
@@ -48,8 +49,4 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
 
 function tooLarge(limit: number, gateway: string): TriviumError {
   return new TriviumError('body_too_large', { limit, gateway })
-}
-
-function tooMany(): TriviumError {
-  return new TriviumError('overloaded', { what: 'The listener', limit: 'unfinished bodies', seconds: 1 })
 }
