@@ -25,7 +25,8 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given) {
   const sql = createSql(db)
   const last = sql('SELECT id FROM journal ORDER BY seq DESC LIMIT 1').get()
   let lastTime = last ? timeOf(text(last.id)) : 0
-  followClock(sql, now(), lastTime - now())
+  const followClock = createClockFollower(sql, now, lastTime)
+  followClock()
   return {
     sql,
     writer,
@@ -35,6 +36,7 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given) {
     gateways: createNames(sql, writer, 'gateway'),
     queues: createNames(sql, writer, 'queue'),
     keys: createRememberedKeys(sql, writer),
+    followClock,
     signals: createSignals(writer, log),
     /** The time for the next id: like `now`, but it never steps back, so that ids sort in journal order. */
     idTime: () => {
@@ -56,17 +58,24 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given) {
 const SET_BACK = 10_000
 
 /**
- * Where the clock had jumped ahead and was set back by `back` ms, sets back with it what waits for a time: else lanes,
- * retries and leases would wait until the clock is again where it was, for days. Done at the start.
+ * Where the clock had jumped ahead and was set back, sets back with it what waits for a time: else lanes, retries and
+ * leases would wait until the clock is again where it was, for days. `latest` is a time that was used before. Called at the
+ * start, and in a transaction with each trim.
  */
-function followClock(sql: Sql, now: number, back: number): void {
-  if (back < SET_BACK) return
-  for (const [table, column] of [
-    ['job', 'due'],
-    ['leased', 'until'],
-    ['pending', 'hidden_until'],
-  ])
-    sql(`UPDATE ${table} SET ${column} = ${column} - ? WHERE ${column} > ?`).run(back, now)
+function createClockFollower(sql: Sql, now: () => number, latest: number) {
+  return (): void => {
+    const time = now()
+    const back = latest - time
+    latest = time
+    if (back < SET_BACK) return
+    for (const [table, column] of [
+      ['job', 'due'],
+      ['job', 'until'],
+      ['leased', 'until'],
+      ['pending', 'hidden_until'],
+    ])
+      sql(`UPDATE ${table} SET ${column} = ${column} - ? WHERE ${column} > ?`).run(back, time)
+  }
 }
 
 /** Durable numbers by name, 0 at first. They are written once per transaction, however often they changed in it. */

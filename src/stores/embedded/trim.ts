@@ -116,7 +116,10 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   }
 
   return async (policy) => {
-    const removed = await writer.write(() => slice(policy))
+    const removed = await writer.write(() => {
+      parts.followClock()
+      return slice(policy)
+    })
     if (removed === 0) await writer.write(() => clearAway(policy))
     return { removed }
   }

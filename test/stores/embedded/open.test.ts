@@ -134,31 +134,33 @@ describe('opening the embedded store', () => {
     })
   })
 
-  test('a start finds a clock that had jumped ahead set back, and lets nothing wait until then', async (t) => {
-    await withDir(async (dir) => {
-      let time = Date.now() + 3 * DAY
-      let store = await openStore(dir, () => time)
-      t.after(() => store.close())
-      await store.jobs.add('q', [job('retried', 'l'), job('lost', 'm')])
-      const { jobs } = await claimJobs(store, 'q')
-      const { id = '', token = '' } = jobs.find((one) => one.id === 'retried') ?? {}
-      const error = failure('x', time)
-      await store.jobs.settle('q', [{ id, token, outcome: 'retry', delay: MINUTE, error }])
-      await acceptAll(store, ['a'])
-      await store.receive.take({}, MINUTE)
-      await store.topics.subscribe('t', 'g', 'now')
-      await publishAll(store, 't', ['a'])
-      await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
-      await store.close()
-      time -= 3 * DAY
-      store = await openStore(dir, () => time)
-      assert.deepEqual(await claimIds(store, 'q'), ['lost'])
-      time += MINUTE
-      assert.deepEqual((await claimIds(store, 'q')).sort(), ['lost', 'retried'])
-      assert.ok(await store.receive.take({}))
-      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a'])
+  for (const at of ['start', 'trim'])
+    test(`a ${at} finds a clock that had jumped ahead set back, and lets nothing wait until then`, async (t) => {
+      await withDir(async (dir) => {
+        let time = Date.now() + 3 * DAY
+        let store = await openStore(dir, () => time)
+        t.after(() => store.close())
+        await store.jobs.add('q', [job('retried', 'l'), job('lost', 'm')])
+        const { jobs } = await claimJobs(store, 'q')
+        const { id = '', token = '' } = jobs.find((one) => one.id === 'retried') ?? {}
+        const error = failure('x', time)
+        await store.jobs.settle('q', [{ id, token, outcome: 'retry', delay: MINUTE, error }])
+        await acceptAll(store, ['a'])
+        await store.receive.take({}, MINUTE)
+        await store.topics.subscribe('t', 'g', 'now')
+        await publishAll(store, 't', ['a'])
+        await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
+        if (at === 'start') await store.close()
+        time -= 3 * DAY
+        if (at === 'start') store = await openStore(dir, () => time)
+        else await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })
+        assert.deepEqual(await claimIds(store, 'q'), at === 'start' ? ['lost'] : [])
+        time += MINUTE
+        assert.deepEqual((await claimIds(store, 'q')).sort(), ['lost', 'retried'])
+        assert.ok(await store.receive.take({}))
+        assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a'])
+      })
     })
-  })
 
   test('closing twice is harmless, and the directory has only what is meant to be there', async () => {
     await withDir(async (dir) => {

@@ -88,14 +88,23 @@ describe('a Redis that fails', () => {
     assert.equal((await store.journal.get(kept?.id ?? ''))?.text, 'kept')
   })
 
-  test('keys that hold something else are named as that', async (t) => {
+  test('keys that hold something else are named as that, and nothing is half appended', async (t) => {
     const foreign = await openStore(server.url, { prefix: 'foreign' })
     t.after(() => foreign.close())
     const admin = new Redis(server.url)
     t.after(() => admin.disconnect())
-    await admin.set('{foreign}:journal', 'text')
-    const accepted = foreign.journal.accept([saying('a')])
-    await assert.rejects(accepted, { code: 'store_unreadable', message: /WRONGTYPE/ })
+    const both = [saying('a', { key: 'a' }), saying('b', { conversation: 'c' })]
+    const list = 'conversation:Ln0sA6lQeuJl7PW1'
+    for (const name of ['journal', 'meta', 'gateways', 'receive:demo', list].map(
+      (key) => `{foreign}:${key}`,
+    )) {
+      await admin.set(name, 'text')
+      await assert.rejects(foreign.journal.accept(both), { code: 'store_unreadable', message: /WRONGTYPE/ })
+      const left = (await admin.keys('{foreign}:*')).filter((key) => key !== '{foreign}:format')
+      assert.deepEqual(left, [name], 'nothing is left of what was refused')
+      await admin.del(name)
+    }
+    assert.equal((await foreign.journal.accept(both)).length, 2)
   })
 
   test('a Redis that is not there fails the start within its time', async () => {
