@@ -10,7 +10,8 @@ export function answerJson(response: ServerResponse, status: number, json: strin
 
 /** Whether an address is of this machine alone. */
 export function isLoopback(address: string): boolean {
-  return address === 'localhost' || address === '::1' || address.replace('::ffff:', '').startsWith('127.')
+  const plain = address.replace('::ffff:', '')
+  return plain === 'localhost' || plain === '::1' || (plain.startsWith('127.') && isIP(plain) === 4)
 }
 
 /**

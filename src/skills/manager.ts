@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { Call, InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { requireAskFor } from '../core/identity.ts'
 import { isJsonObject, pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
@@ -116,8 +117,9 @@ export async function createSkillManager(options: SkillManagerOptions) {
      */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
-      const { signal: parent, timeout } = invokeOptions
-      const { rootId = `${invokeOptions.caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
+      const { signal: parent, timeout, caller } = invokeOptions
+      if (caller) requireAskFor(caller, name)
+      const { rootId = `${caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
       try {
         const result = await runBounded({ skill: name, ...defined({ parent, timeout }), live }, (signal) =>
           run(
@@ -136,8 +138,16 @@ export async function createSkillManager(options: SkillManagerOptions) {
         if (!invokeOptions.message) await options.ended?.(rootId)
       }
     },
-    /** Throws what the access layer of a skill throws for this call: `forbidden`; also `skill_not_found`, `skill_broken`. */
+    /**
+     * Throws what the access layer of a skill throws for a call that has it run later: `forbidden`, to programs always, as
+     * their token may be gone by then; also `skill_not_found`, `skill_broken`.
+     */
     async permit(name: string, call: Call): Promise<void> {
+      const { id, skills } = call.caller
+      if (skills) {
+        const reason = 'what runs later needs the control token'
+        throw new TriviumError('forbidden', { what: `Skill ${name} for ${id}`, reason })
+      }
       const { skill } = find(name).onion
       const access = registry.middleware().filter((one) => one.name === 'access')
       const asked = { ...call, skill: name, depth: 0 }

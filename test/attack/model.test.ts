@@ -18,7 +18,8 @@ const markdown = (name: string, front = '') =>
 const GUARDED = `export default { description: 'asks first', metadata: { approval: true }, run: () => 'it ran' }`
 
 /** What sees or decides beyond the conversation of whoever asks. */
-const OPERATORS = /^(message|dead-letter|approval|session|schedule|call)-|^gateway-(receive|ack)$/
+const OPERATORS =
+  /^(message|dead-letter|approval|session|schedule|call)-|^gateway-(receive|ack)$|^delegation-(take|accept)$/
 
 describe('a model that anybody may talk to', { timeout: 90_000 }, () => {
   let model: OpenAiServer

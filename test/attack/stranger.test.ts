@@ -105,8 +105,10 @@ describe('a stranger', { timeout: 90_000 }, () => {
 
   test('reaches a daemon on loopback by no web page', async () => {
     const { host, port } = new URL(daemon.url)
-    const evil = { origin: 'https://evil.example', 'content-type': 'text/plain' }
-    assert.equal((await daemon.post('/demo', 'hello', evil)).status, 403)
+    for (const origin of ['https://evil.example', 'http://127.evil.example']) {
+      const evil = { origin, 'content-type': 'text/plain' }
+      assert.equal((await daemon.post('/demo', 'hello', evil)).status, 403, origin)
+    }
     const rebound = `evil.example:${port}`
     const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
     const asked = async (from: string, origin: string) => {

@@ -15,16 +15,17 @@ routes:
 tokens:
   - name: worker
     token: "\${WORKER_TOKEN}"
-    skills: [gateway-*, message-*, event-*, dead-letter-list]
+    skills: [gateway-*, message-*, event-*, dead-letter-list, later]
     gateways: [orders]
   - { name: all, token: ${ALL}, skills: ["*"], gateways: ["*"] }
 `
+const LATER = `export default { description: 'later', run: ({ manager, args }) => manager.invoke(args.name, args.args) }`
 
 describe('tokens of programs', { timeout: 90_000 }, () => {
   let site: Site
   let daemon: DaemonProcess
   before(async () => {
-    site = createSite({ routes: ROUTES })
+    site = createSite({ routes: ROUTES, skills: { later: LATER } })
     site.write('.env', `WORKER_TOKEN=${WORKER}\n`)
     daemon = await site.start()
   })
@@ -82,7 +83,7 @@ describe('tokens of programs', { timeout: 90_000 }, () => {
 
   test('what a token does not name is refused, and what reaches beyond its gateways or outlives it', async () => {
     assert.match(
-      refusal(await call('state-set', { key: 'a', value: 1 })),
+      refusal(await call('state-set', { no: 'such argument' })),
       /state-set.*token:worker.*`skills`/,
     )
     assert.match(refusal(await ask(WORKER, '/v1/skills/echo')), /`skills`/)
@@ -94,13 +95,21 @@ describe('tokens of programs', { timeout: 90_000 }, () => {
       /gateway-receive/,
     )
     assert.match(refusal(await call('event-subscribe', { topic: 'x', ref: 'gateway-list' })), /later/)
+    const names = {
+      'event-subscribe': { topic: 'x', ref: 'message-list' },
+      'schedule-create': { skill: 'message-list', every: '1s' },
+    }
+    for (const [name, args] of Object.entries(names))
+      assert.match(refusal(await call('later', { name, args })), /later/)
     assert.deepEqual((await call('event-wait', { topic: 'jobs', timeout: 0 })).result, [])
     assert.equal((await call('dead-letter-list', {}, ALL)).status, 200)
     assert.equal((await call('event-wait', { topic: 'gateway-message', timeout: 0 }, ALL)).status, 200)
     const { result: skills } = await ask(WORKER, '/v1/skills')
     assert.ok(skills.some(({ name }: { name: string }) => name === 'gateway-receive'))
     assert.ok(
-      skills.every(({ name }: { name: string }) => /^(gateway|message|event|dead-letter)-/.test(name)),
+      skills.every(({ name }: { name: string }) =>
+        /^(gateway|message|event|dead-letter)-|^later$/.test(name),
+      ),
     )
   })
 

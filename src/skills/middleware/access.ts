@@ -5,7 +5,7 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { compileMember, isOperator, requireAskFor } from '../../core/identity.ts'
 import { pathGet } from '../../core/json.ts'
 import { defineMiddleware, type Middleware } from '../../core/skill.ts'
-import { createNameMatcher, type NameMatcher, skillRunLater } from '../names.ts'
+import { createNameMatcher, type NameMatcher } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
 /** Who may invoke what. */
@@ -48,13 +48,11 @@ export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Mid
 /** What sees or decides for all gateways at once. */
 const BEYOND_GATEWAYS = createNameMatcher(['dead-letter-*', 'approval-*', 'session-*', 'call-*'])
 
-/** A program has what its token names, now: nothing runs later for it, when the token may be gone. */
+/** A program has what its token names; schedules are for later, when the token may be gone. */
 function checkToken(call: Call, name: string): void {
   const { caller, given } = call
   requireAskFor(caller, name)
-  if (name.startsWith('schedule-') || skillRunLater(name, given) !== undefined) {
-    throw refused(call, name, 'what runs later needs the control token')
-  }
+  if (name.startsWith('schedule-')) throw refused(call, name, 'what runs later needs the control token')
   const isEvent = name.startsWith('event-') && pathGet(given, 'topic') === MESSAGE_TOPIC
   if (caller.gateways && (isEvent || BEYOND_GATEWAYS.matches(name))) {
     const instead = isEvent ? '; gateway-receive gives the messages of some' : ''
