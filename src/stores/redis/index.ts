@@ -60,7 +60,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     throw toStoreError(error, address)
   }
   const kv = createKeyValues(server)
-  await watchTornLogs(client, log)
+  // A Redis that lost its last writes gives their places to others: what is in memory may be of before.
+  await watchTornLogs(client, log, () => fresh.pumpedTo(undefined))
   await warn(connection, log)
 
   return {

@@ -9,9 +9,9 @@ import { parseInfo } from './check.ts'
  * second crash loses acknowledged messages (seen on Redis 7.0.15; valkey-io/valkey#4342). A new file heals it.
  *
  * Resolves when each master is looked at and the rewrites are ordered; from then on it looks whenever one is connected
- * to again. Rejects for nothing: a server that forbids it is told of in the log.
+ * to again, and calls `back`. Rejects for nothing: a server that forbids it is told of in the log.
  */
-export async function watchTornLogs(client: Redis | Cluster, log: Log): Promise<void> {
+export async function watchTornLogs(client: Redis | Cluster, log: Log, back: () => void): Promise<void> {
   const look = (server: Redis) =>
     heal(server).catch((error) => {
       log.warn(
@@ -19,7 +19,7 @@ export async function watchTornLogs(client: Redis | Cluster, log: Log): Promise<
         'whether Redis was restarted cannot be seen; after a crash of it, run BGREWRITEAOF',
       )
     })
-  const follow = (server: Redis) => server.on('ready', () => look(server))
+  const follow = (server: Redis) => server.on('ready', back).on('ready', () => look(server))
   if (client instanceof Cluster) client.on('+node', follow)
   const servers = client instanceof Cluster ? client.nodes('master') : [client]
   await Promise.all(servers.map((server) => look(follow(server))))

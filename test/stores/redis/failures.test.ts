@@ -52,6 +52,27 @@ describe('a Redis that fails', () => {
     end()
   })
 
+  test('what another accepted in the place of a message that Redis lost is dispatched', async () => {
+    const lossy = await startRedisServer({ args: ['--appendonly', 'no'] })
+    const [one, other] = [await openStore(lossy.url), await openStore(lossy.url)]
+    try {
+      await one.journal.unpumped(9)
+      await one.journal.accept([saying('lost')])
+      await lossy.kill()
+      await lossy.start()
+      await until(() => other.journal.accept([saying('of the other')]).catch(() => 0), 'the other to be back')
+      await until(() => one.journal.accept([saying('own')]).catch(() => 0), 'the one to be back')
+      const { messages } = await one.journal.unpumped(9)
+      assert.deepEqual(
+        messages.map(({ text }) => text),
+        ['of the other', 'own'],
+      )
+    } finally {
+      await Promise.all([one.close(), other.close()])
+      await lossy.stop()
+    }
+  })
+
   test('a Redis that hangs fails a command at its timeout, and what follows when it goes on', async () => {
     server.freeze()
     const began = performance.now()
