@@ -16,7 +16,7 @@ export default defineSkill({
     const created = await manager.invoke('callback-create', { label: 'ask', timeout, ttl: timeout + 60_000 })
     const ref = String(pathGet(created, 'ref'))
     try {
-      const text = `${question}\n\nTo answer: trivium skill invoke ${ref} --args '{"answer": "…"}'`
+      const text = `${question}\n\nTo answer: trivium ${ref} --args '{"answer": "…"}'`
       await manager.invoke('gateway-send', { ...target, text })
       const call = await manager.invoke('callback-wait', { ref, timeout })
       if (call === null) return { answered: false, text: `Nobody answered: ${question}` }

@@ -78,13 +78,12 @@ export async function connect(environs: Environs, client?: string): Promise<Conn
   const proof = await fetchJson(`http://${file.control}/v1/proof/${nonce}`, {
     signal: AbortSignal.timeout(LONGEST_PROOF),
   }).catch(() => undefined)
-  // The daemon was given its token, and this command was not.
-  if (proof !== undefined && token === undefined) throw new TriviumError('unauthorized')
-  // Nobody is there, or somebody else: the file is an old one.
-  if (token === undefined || proof !== proofOf(token, nonce)) {
-    throw new TriviumError('not_running', { path: dataDir })
-  }
-  return remote(file.control, token, client)
+  const own = proofOf(token ?? '', nonce)
+  if (token !== undefined && proof === own) return remote(file.control, token, client)
+  // A daemon is there whose token this command was not given; what `control-token` has may be an old one.
+  const isDaemon = String(proof).length === own.length || (token === undefined && proof !== undefined)
+  // Otherwise nobody is there, or somebody else: the file is an old one.
+  throw isDaemon ? new TriviumError('unauthorized') : new TriviumError('not_running', { path: dataDir })
 }
 
 /** Ms; a daemon that is busy for longer is as good as none. */

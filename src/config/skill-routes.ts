@@ -1,7 +1,7 @@
 import { isJsonObject } from '../core/json.ts'
 import { isMatchKey, type Route, routeSchema } from '../core/route.ts'
 import type { Skill } from '../core/skill.ts'
-import { quote } from '../lib/nearest.ts'
+import { noSuch, quote } from '../lib/nearest.ts'
 import { check, findingsOf } from './checker.ts'
 import type { FindCover } from './unreachable.ts'
 import type { Problem } from './yaml-file.ts'
@@ -27,6 +27,10 @@ export function withSkillRoutes(
   const warn = (skill: string, message: string) =>
     problems.push({ severity: 'warning', file: `skill ${skill}`, message })
 
+  const names = skills.map(({ name }) => name)
+  for (const { name, metadata: { prefixes, ref } = {} } of skills) {
+    if (prefixes && typeof ref === 'string' && !names.includes(ref)) warn(name, noSuch('skill', ref, names))
+  }
   for (const { skill, transport, raw } of skills.flatMap((each) => rawRoutesOf(each, transports))) {
     const { data: route, issues } = check(routeSchema, raw)
     for (const { path, message } of findingsOf(issues)) {

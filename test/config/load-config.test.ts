@@ -207,11 +207,13 @@ describe('routes', () => {
       { name: 'bad', metadata: route({ text: '/(/', tmeout: '5s' }) },
       { name: 'same', metadata: route({ name: 'a' }) },
       { name: 'late', metadata: route({ text: 'yes' }) },
+      { name: 'word', metadata: { prefixes: ['go'], ref: 'bat' } },
     ]
     const file =
       'gateways:\n  g: { transport: slack, botToken: x }\nroutes:\n  - { name: a, match: { text: "y*" }, skill: bad }\n'
     const { config, problems } = await read(t, file, { skills })
     const expected = [
+      /^skill word: there is no skill "bat"; did you mean "bad"\?/,
       /^skill bad: metadata\.slack\.route\.match\.text: the pattern/,
       /^skill bad: metadata\.slack\.route\.tmeout: unknown key "tmeout"; did you mean "timeout"\?/,
       /^skill same: its route "a" is left out/,

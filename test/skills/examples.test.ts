@@ -99,7 +99,8 @@ describe('ask-person', () => {
     const asking = manager.invoke('ask-person', { question: 'Which colour?' })
     const question = await until(() => sent[0], 'the question')
     assert.match(question, /^Which colour\?/)
-    const ref = /ask-[0-9a-f]{8}/.exec(question)?.[0] ?? ''
+    // Any ref is a command.
+    const ref = /trivium (ask-[0-9a-f]{8}) --args/.exec(question)?.[1] ?? ''
     assert.equal(await manager.invoke(ref, { answer: 'blue' }), 'Thank you.')
     assert.deepEqual(await asking, { answered: true, text: 'blue' })
     await assert.rejects(manager.invoke(ref, { answer: 'late' }), /was released/)

@@ -3,11 +3,12 @@ import { type Json, pathGet } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
+import { invokeByName } from '../skill-command.ts'
 import { objectsIn, pretty, table } from '../terminal.ts'
 
 type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: string }
 
-/** `trivium message <gateway> <text>` and `message show <id>`. */
+/** `trivium message <gateway> <text>`, `message show <id>` and `message list`. */
 export const addMessage: AddCommand = (program, context) => {
   const message = program
     .command('message')
@@ -44,6 +45,14 @@ export const addMessage: AddCommand = (program, context) => {
     .description('a message and what became of it on the three roads')
     .argument('<id>', 'the message id')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('message-show', { id }), showMessage))
+
+  message
+    .command('list')
+    .description('the newest messages; it takes the flags of `trivium message-list`')
+    .argument('[flags...]')
+    .allowUnknownOption()
+    .helpOption(false)
+    .action((flags: string[]) => invokeByName('message-list', flags, context))
 }
 
 /** The replies as text; where there are none, what became of the message instead. */
