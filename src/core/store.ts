@@ -24,6 +24,8 @@ export type Store = {
    * once. Returns the function that ends it.
    */
   onSignal(name: Signal, listener: () => void): () => void
+  /** When it was last away (Unix ms), 0 if never: it may have come back without its last writes. */
+  awayAt(): number
   /** Resolves when the store took a write: one that is full can still be read. */
   ping(): Promise<void>
   stats(): Promise<StoreStats>

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { Redis } from 'ioredis'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/store.ts'
 import { type Reply, SendPostponed } from '../../src/core/transport.ts'
 import { createOutbox } from '../../src/gateway/outbox.ts'
 import { createOutboxWorker, type OutboxWorkerOptions, type Sender } from '../../src/gateway/outbox-worker.ts'
+import { createRedisStore } from '../../src/stores/redis/index.ts'
+import { toEvent } from '../contract/store/kit.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
+import { createMemoryLog } from '../skills/support/log.ts'
 import { messageOf } from '../skills/support/message.ts'
 import { openStore } from '../skills/support/store.ts'
 import { begin, newMessage, partsOf } from './kit.ts'
@@ -139,6 +144,36 @@ describe('the outbox', () => {
         receipt: { id: arrived ? 'found' : 'r1' },
       })
       assert.equal(sent.length, arrived ? 0 : 1)
+    }
+  })
+
+  test('sends nothing again that went out before Redis died and lost its last writes', async (t) => {
+    for (const survivor of ['the one that sent', 'another']) {
+      const server = await startRedisServer({ args: ['--appendonly', 'no'] })
+      t.after(() => server.stop())
+      const open = async () => {
+        const store = await createRedisStore({ url: server.url, toEvent, log: createMemoryLog() })
+        t.after(() => store.close())
+        return store
+      }
+      const [store, later] = [await open(), await open()]
+      const { sent, sender } = recorder()
+      const probe: Sender['probe'] = async () => ({ sent: true, receipt: { id: 'found' } })
+      const outbox = outboxOf(t, store, () => (survivor === 'another' ? { ...sender, probe } : sender))
+      const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
+      const admin = new Redis(server.url)
+      await admin.save()
+      admin.disconnect()
+      outbox.start()
+      const isDone = async () => (await later.jobs.end('outbox', id)) !== undefined
+      await until(isDone, 'the send')
+      if (survivor === 'another') await outbox.worker.stop(0)
+      await server.kill()
+      await server.start()
+      // From here on only the Redis without its last writes answers.
+      if (survivor === 'another') outboxOf(t, later, () => ({ ...sender, probe })).start()
+      await until(() => isDone().catch(() => false), 'the end of the same send', 30_000)
+      assert.equal(sent.length, 1, survivor)
     }
   })
 

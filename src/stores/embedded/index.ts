@@ -74,6 +74,7 @@ async function openStore(
     kv,
     leases: createLeases(kv),
     onSignal: parts.signals.on,
+    awayAt: () => 0,
     ping: async () => {
       await writer.write(() => parts.counters.add('probes', 1))
     },

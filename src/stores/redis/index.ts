@@ -74,6 +74,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     kv,
     leases: createLeases(kv),
     onSignal: signals.on,
+    awayAt: signals.awayAt,
     ping: async () => {
       await server.call('SET', `${main}probe`, 1)
     },

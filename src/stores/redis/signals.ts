@@ -20,6 +20,7 @@ export function createSignals(subscriber: () => Redis, channel: string, log: Log
   let attempts = 0
   let subscribed = false
   let closed = false
+  let awayAt = 0
 
   function onSubscribed() {
     attempts = 0
@@ -36,6 +37,7 @@ export function createSignals(subscriber: () => Redis, channel: string, log: Log
       for (const name of listOf(JSON.parse(text))) listeners.call(textOf(name))
     })
     connection.on('end', () => {
+      awayAt = Date.now()
       if (!closed) retry = setTimeout(open, pauseBefore(++attempts))
     })
     connection.subscribe(channel).then(onSubscribed, (error: Error) => {
@@ -56,6 +58,8 @@ export function createSignals(subscriber: () => Redis, channel: string, log: Log
     /** Resolves when the first subscription stands; rejects where the user may not subscribe. */
     ready,
     on: listeners.on,
+    /** When the last subscription broke (Unix ms), 0 if none did. */
+    awayAt: () => awayAt,
     close: () => {
       closed = true
       clearInterval(probe)
