@@ -11,6 +11,11 @@ import { describeApproval } from './approval-words.ts'
 
 const APPROVAL_PATH = '/trivium/approval'
 
+/** A text without the rights that links in it give: others may read it too. */
+export function withoutLinks(text: string): string {
+  return text.replaceAll(/(\/trivium\/approval\?token=)[\w-]+/g, '$1…')
+}
+
 /** By its token: whose link it is, and for what. */
 const LINK = 'approval-link:'
 const linkSchema = z.object({ id: z.string(), identity: z.string() })

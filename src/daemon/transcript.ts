@@ -4,6 +4,7 @@ import type { Reply } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import type { ApprovalEvent } from '../skills/approvals/approval-service.ts'
 import type { Logs } from '../state/logs/logs.ts'
+import { withoutLinks } from './approval-page.ts'
 
 export type Transcript = ReturnType<typeof createTranscript>
 
@@ -36,7 +37,8 @@ export function createTranscript(
     },
     /** A reply has been sent. */
     async replied(reply: Reply) {
-      const { gateway: channel, text: content, inReplyTo, conversation, to } = reply
+      const { gateway: channel, inReplyTo, conversation, to } = reply
+      const content = withoutLinks(reply.text)
       const meta = defined({ skill: skillOf(reply), conversation, inReplyTo, to })
       await logs.message({ channel, role: 'assistant', content, meta })
     },

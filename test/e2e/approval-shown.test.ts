@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import PostalMime from 'postal-mime'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
@@ -80,6 +82,11 @@ describe('a request for approval', { timeout: 60_000 }, () => {
       ).status,
       404,
     )
+    const transcript = await until(() => {
+      const text = readFileSync(join(site.dir, '.trivium', 'messages.jsonl'), 'utf8')
+      return text.includes('Arguments:') && text.split('/trivium/approval?').length > 2 && text
+    }, 'both mails in the transcript')
+    assert.ok(!transcript.includes(path), 'the link is hers alone')
     for (const _ of [1, 2]) assert.match((await page()).text, /<button/)
     assert.equal(Object(await daemon.invoke('approval-list', { status: 'pending' })).length, 1)
     assert.match((await page('deny')).text, /denied by support:boss@example.com/)
