@@ -75,6 +75,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
     assert.equal((await json('message', 'show', id)).message.text, text)
     const listed = await json('message', 'list', '--limit', '1')
     assert.deepEqual([listed.length, listed], [1, await json('message-list', '--limit', '1')])
+    assert.match((await site.run(['message', 'list'])).out, /^id +age +gateway +from +text\n01\w/)
     const missing = await site.run(['message', 'show', '01a1fe02-9a5e-7000-8000-000b6b2d7e20', '--json'])
     assert.deepEqual([missing.code, missing.out], [1, ''])
     assert.equal(JSON.parse(missing.err).error.code, 'message_not_found')

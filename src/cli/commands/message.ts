@@ -3,8 +3,7 @@ import { type Json, pathGet } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
-import { invokeByName } from '../skill-command.ts'
-import { objectsIn, pretty, table } from '../terminal.ts'
+import { age, objectsIn, pretty, shorten, table } from '../terminal.ts'
 
 type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: string }
 
@@ -48,11 +47,14 @@ export const addMessage: AddCommand = (program, context) => {
 
   message
     .command('list')
-    .description('the newest messages; it takes the flags of `trivium message-list`')
-    .argument('[flags...]')
-    .allowUnknownOption()
-    .helpOption(false)
-    .action((flags: string[]) => invokeByName('message-list', flags, context))
+    .description('the newest messages, as `message-list` gives them')
+    .option('--gateway <name>', 'only of this gateway')
+    .option('--conversation <id>', 'only of this conversation')
+    .option('--limit <n>', 'how many', '20')
+    .action(({ limit, ...only }: { limit: string }) => {
+      const args = { ...only, limit: wholeNumber('--limit', limit) }
+      return ask(context, (daemon) => daemon.invoke('message-list', args), listMessages)
+    })
 }
 
 /** The replies as text; where there are none, what became of the message instead. */
@@ -83,4 +85,12 @@ function showMessage(found: Json): string {
     '',
     notes.length === 0 ? 'Nothing has happened to it yet.' : table(['time', 'road', 'what', ''], notes),
   ].join('\n')
+}
+
+function listMessages(found: Json): string {
+  const rows = objectsIn(found).map(({ id, receivedAt, gateway, from, subject, text }) => {
+    const who = pathGet(from, 'address') ?? pathGet(from, 'name') ?? pathGet(from, 'id')
+    return [id, age(receivedAt), gateway, who, shorten(String(subject ?? text ?? ''), 60)]
+  })
+  return table(['id', 'age', 'gateway', 'from', 'text'], rows)
 }
