@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import express, {
   type ErrorRequestHandler,
   type Express,
@@ -52,6 +53,8 @@ export type ControlCaller = {
 const SUBMISSION = toJson(z.toJSONSchema(submissionSchema, { io: 'input' }))
 
 const BODY_LIMIT = '4mb'
+/** Ms; whether the token of a program is still valid while its call waits. */
+const LOOK_AGAIN = 1_000
 /** The operator console: static files that ask for the token and then call this API. */
 const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
 
@@ -204,6 +207,12 @@ function requireToken(bearerOf: BearerOf): RequestHandler {
     const bearer = bearerOf(request)
     if (!bearer) throw new TriviumError('unauthorized')
     response.locals.bearer = bearer
+    if (bearer.skills) {
+      // What waits for long must not outlast the right to it.
+      const hangUp = () => isDeepStrictEqual(bearerOf(request), bearer) || response.destroy()
+      const looking = setInterval(hangUp, LOOK_AGAIN)
+      response.once('close', () => clearInterval(looking))
+    }
     next()
   }
 }

@@ -147,7 +147,9 @@ describe('tokens of programs', { timeout: 90_000 }, () => {
 
   test('a new token is valid at once and the old one no longer, and none is in the log', async () => {
     assert.equal((await call('gateway-list', {}, NEXT)).status, 401)
+    const waiting = assert.rejects(call('gateway-receive', { timeout: 60_000, lease: 60_000 }))
     site.write('.env', `WORKER_TOKEN=${NEXT}\n`)
+    await waiting
     await until(async () => (await call('gateway-list', {}, NEXT)).status === 200, 'the new token')
     assert.equal((await call('gateway-list', {})).status, 401)
     assert.equal((await ask('none', `/v1/skills?access_token=${NEXT}`)).status, 401)
