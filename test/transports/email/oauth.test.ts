@@ -155,6 +155,21 @@ describe('a mailbox behind OAuth2', () => {
     assert.doesNotMatch(`${logs}${await everythingIn(store)}`, SECRETS)
   })
 
+  test('is answered with a fresh token where SMTP refused the one at hand', async (t) => {
+    const revoked = provider.issued() + 1
+    const accessToken = () => (provider.issued() > revoked ? provider.accessToken() : 'another')
+    const smtp = await startSmtpServer({ accessToken })
+    t.after(() => smtp.close())
+    const { imap } = optionsWith(provider.refreshToken())
+    const daemon = await world.daemon({ smtp: { ...imap, port: smtp.port } }, { gateway: 'smtp-only' })
+    await world.deliver(mail({}))
+    const reply = replyTo(await daemon.message(), 'Hi')
+    await assert.rejects(daemon.transport.send(reply), { code: 'send_failed' })
+    await daemon.transport.send(reply)
+    assert.equal(smtp.taken.length, 1)
+    await daemon.stop()
+  })
+
   test('turns red, and says what to do, when the refresh token is refused', async () => {
     const daemon = await world.daemon(optionsWith('refresh-0'), { start: 'later', gateway: 'revoked' })
     await daemon.transport.start()

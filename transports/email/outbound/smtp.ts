@@ -39,6 +39,9 @@ export function createSmtp(options: {
         const { response } = await transporter.sendMail(mail)
         return response ?? ''
       } catch (error) {
+        const { code, responseCode } = details.parse(error)
+        // Some servers refuse a token without asking for another: the next attempt logs in with a fresh one.
+        if (code === 'EAUTH' && responseCode) await tokens?.('renew').catch(() => {})
         throw failure(gateway, key, error, handedOver.has(mail.messageId ?? ''))
       } finally {
         handedOver.delete(mail.messageId ?? '')
