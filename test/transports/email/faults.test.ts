@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { startRelay } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { cursorOf, mail, startWorld } from './harness.ts'
@@ -168,6 +169,23 @@ describe('a folder with a new UIDVALIDITY', () => {
     await second.message(6)
     const before = ['one', 'nameless', 'at 10', 'at 11']
     assert.deepEqual(second.texts().sort(), [...before, 'at 12', 'later', 'meanwhile'].sort())
+  })
+
+  test('gives nothing twice that is so old that its key is forgotten', async () => {
+    const address = 'quiet@example.com'
+    const old = new Date(Date.now() - 8 * 86_400_000)
+    await world.as(address, (client) => client.append('INBOX', mail({ text: 'old' }), [], old))
+    const first = await world.daemon({ address, since: 'all' })
+    await first.message()
+    await first.stop()
+    await world.dovecot.kill()
+    await world.dovecot.renumber(address)
+    await world.dovecot.start()
+    await world.deliver(mail({ text: 'meanwhile' }), address)
+    const store = Object.assign(createMemoryStore(), { kv: first.store.kv })
+    const second = await world.daemon({ address, since: 'all' }, { store })
+    await second.message()
+    assert.deepEqual(second.texts(), ['meanwhile'])
   })
 })
 

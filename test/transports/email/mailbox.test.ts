@@ -16,10 +16,11 @@ const subjects = (mails: string[]) => mails.map((each) => /^Subject: (.*)$/m.exe
 describe('a mailbox', () => {
   test('starts with new mail only, unless it is told to take all, or from a date on', async () => {
     const at = (day: string, text: string) => ({ raw: mail({ text }), date: new Date(`${day}T12:00:00Z`) })
-    const old = [at('2026-09-01', 'september'), at('2026-10-01', 'october'), at('2026-11-01', 'november')]
+    // What was moved or migrated stands in any order.
+    const old = [at('2026-10-01', 'october'), at('2026-09-01', 'september'), at('2026-11-01', 'november')]
     const cases: [string, string[]][] = [
       ['now', []],
-      ['all', ['september', 'october', 'november']],
+      ['all', ['october', 'september', 'november']],
       ['2026-10-01', ['october', 'november']],
     ]
     for (const [since, expected] of cases) {

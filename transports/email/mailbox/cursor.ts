@@ -14,7 +14,9 @@ const cursorSchema = z.object({
   uidValidity: z.string(),
   /** Every mail up to this UID is dealt with, but for those that were set aside. */
   uid: z.number(),
-  /** Unix ms: the newest mail dealt with, and the time before which no mail is wanted. */
+  /** Of the mails below this UID, which were there before, those are wanted that came at `floor` or later. */
+  until: z.number().default(0),
+  /** Unix ms: the newest mail dealt with, and `floor`. */
   newest: z.number(),
   floor: z.number(),
   aside: z.array(asideSchema).default([]),

@@ -4,7 +4,12 @@ import { type Mail, parseMail } from '../inbound/parse.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /** What fetching works with. */
-export type FetchParts = { folder: string; maxSize: number; failures: Failures }
+export type FetchParts = {
+  folder: string
+  maxSize: number
+  failures: Failures
+  isWanted(mail: Listed): boolean
+}
 
 /**
  * The mails of a folder whose fetch failed, over all connections: many servers drop the connection where they cannot
@@ -22,7 +27,7 @@ const BYTES = 4 * 1024 * 1024
 type Listed = { uid: number; size: number; internalDate: number }
 
 /**
- * Fetches mails in order of UID, some at a time. Those that are gone are left out.
+ * Fetches mails in order of UID, some at a time. Those that are gone or not wanted are left out.
  * Nothing on the server changes: the mails stay unseen.
  */
 export async function* fetchAll(
@@ -33,7 +38,7 @@ export async function* fetchAll(
   const { failures, maxSize } = parts
   for (const group of groupsOf(uids, failures)) {
     const listed = await blaming(parts, group, () => list(connection, group))
-    for (const batch of batchesOf(listed, maxSize)) {
+    for (const batch of batchesOf(listed.filter(parts.isWanted), maxSize)) {
       const mails = batch.map(({ uid }) => uid)
       const incoming = await blaming(parts, mails, () => fetchBatch(connection, batch, parts))
       for (const uid of mails) failures.delete(uid)

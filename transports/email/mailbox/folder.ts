@@ -34,6 +34,8 @@ type FolderMemory = { uidValidity: string; failures: Failures; tried: Map<number
 const DAY = 86_400_000
 /** A mail that was delivered late carries an earlier date than one read before it. */
 const OVERLAP = 2 * DAY
+/** So long a store knows the keys of messages. */
+const KNOWN = 7 * DAY
 /** Clocks differ, and the server's dates are whole seconds. */
 const SKEW = 300_000
 /** Without IDLE, looks come this often at least. */
@@ -81,23 +83,13 @@ export async function readFolder(
     // The server's dates are whole seconds.
     const started =
       since === 'now' ? Math.floor(startedAt / 1000) * 1000 : since === 'all' ? 0 : Date.parse(since)
-    const { newest, floor } = stored ?? { newest: started, floor: started }
-    const from = stored ? Math.max(floor - SKEW, newest - OVERLAP) : started
-    const first = { uidValidity, uid: await uidBefore(from), newest, floor, aside: [] }
+    const newest = stored?.newest ?? started
+    // After that time keys are not known, but nothing is on its way any more either.
+    const overlap = now() - newest > KNOWN - OVERLAP ? -1 : OVERLAP
+    const floor = stored ? Math.max(stored.floor - SKEW, newest - overlap) : started
+    const first = { uidValidity, uid: 0, until: uidNext, newest, floor, aside: [] }
     await cursors.save(first)
     return first
-  }
-
-  /** The last UID before the first mail that came at this time or later (Unix ms). What is known by its key is taken once. */
-  const uidBefore = async (time: number): Promise<number> => {
-    if (time <= 0) return 0
-    // SEARCH knows days only, in the server's time zone.
-    const [oldest] = await search({ since: new Date(Math.max(0, time - DAY)) })
-    if (oldest === undefined) return uidNext - 1
-    const query = { uid: true, internalDate: true }
-    const dated = await run(() => client.fetchAll(`${oldest}:*`, query, { uid: true }))
-    const first = dated.find(({ internalDate = 0 }) => +new Date(internalDate) >= time)
-    return (first?.uid ?? uidNext) - 1
   }
 
   /** Sets aside what failed alone too often, so that what stands behind it is read. It is named, and tried again. */
@@ -143,17 +135,24 @@ export async function readFolder(
       await cursors.save(cursor)
       for (const { uid } of batch) gone.delete(uid)
     }
-    if (gone.size === 0) return cursor
-    log.warn({ folder, uids: [...gone] }, 'mails that were set aside are gone from their folder')
-    cursor = { ...cursor, aside: cursor.aside.filter(({ uid }) => !gone.has(uid)) }
+    if (gone.size === 0 && cursor.uid >= cursor.until - 1) return cursor
+    if (gone.size > 0)
+      log.warn({ folder, uids: [...gone] }, 'mails that were set aside are gone from their folder')
+    const aside = cursor.aside.filter(({ uid }) => !gone.has(uid))
+    cursor = { ...cursor, uid: Math.max(cursor.uid, cursor.until - 1), aside }
     await cursors.save(cursor)
     return cursor
   }
 
-  const newUids = async ({ uid: after, aside }: Cursor): Promise<number[]> => {
+  const newUids = async ({ uid: after, until, floor, aside }: Cursor): Promise<number[]> => {
     const before = new Set(aside.map(({ uid }) => uid))
+    const first = Math.max(after + 1, until)
+    // SEARCH knows days only, in the server's time zone; the exact time is compared when a mail is listed.
+    const since = floor > DAY ? { since: new Date(floor - DAY) } : {}
+    const old = after + 1 < until ? await search({ uid: `${after + 1}:${until - 1}`, ...since }) : []
     // `n:*` always gives the last mail, also when its UID is lower (RFC 3501, section 6.4.8).
-    return (await search({ uid: `${after + 1}:*` })).filter((uid) => uid > after && !before.has(uid))
+    const found = [...old, ...(await search({ uid: `${first}:*` })).filter((uid) => uid >= first)]
+    return found.filter((uid) => !before.has(uid))
   }
 
   /** imapflow answers false, and does not throw, where a search failed. */
@@ -167,11 +166,15 @@ export async function readFolder(
    * Deals with mails batch by batch, in order. Yields a batch when every mail of it is durable and moved away as
    * configured. Rejects when `signal` aborts.
    */
-  async function* takeAll(uids: number[], { aside }: Cursor): AsyncGenerator<[Incoming[], Ingested[]]> {
+  async function* takeAll(uids: number[], cursor: Cursor): AsyncGenerator<[Incoming[], Ingested[]]> {
+    const { aside, until, floor } = cursor
     const undecided = aside.filter(({ unfetchable }) => !unfetchable)
     const begun = new Map(undecided.map((each) => [each.uid, each.since]))
     const waited = (uid: number) => now() - (begun.get(uid) ?? now())
-    const fetching = { folder, maxSize, failures: memory.failures }
+    // Moved or migrated mails stand in any order.
+    const isWanted = (mail: { uid: number; internalDate: number }) =>
+      mail.uid >= until || mail.internalDate >= floor
+    const fetching = { folder, maxSize, failures: memory.failures, isWanted }
     for await (const batch of fetchAll(connection, uids, fetching)) {
       // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
       signal.throwIfAborted()
