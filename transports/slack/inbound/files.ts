@@ -5,7 +5,6 @@ import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
-import { putLast } from '../../../src/lib/put-last.ts'
 import { slackFailure } from '../failure.ts'
 import { textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
@@ -22,8 +21,8 @@ export type FetchedFiles = { attachments: Attachment[]; files: JsonObject[]; isW
 
 /** As long as Slack goes on delivering a message. */
 const PATIENCE = 300_000
-/** More than come while Slack goes on delivering a message. */
-const MOST_KEPT = 1000
+/** Longer than Slack goes on delivering a message (ms). */
+const KEPT_FOR = 600_000
 
 export function createFileFetcher(
   options: Pick<SlackOptions, 'apiUrl' | 'max-file-size' | 'max-files'>,
@@ -37,10 +36,14 @@ export function createFileFetcher(
 
   function find(file: JsonObject, workspace: Workspace): Promise<Download> {
     const key = `${workspace.team}/${textAt(file, 'id') ?? textAt(file, 'url_private') ?? ''}`
-    const coming = kept.get(key) ?? download(file, workspace)
-    putLast(kept, key, coming, MOST_KEPT)
-    // What may come yet is fetched anew when the message comes again.
-    void coming.then((done) => 'error' in done && !done.forGood && kept.delete(key))
+    const known = kept.get(key)
+    if (known) return known
+    const coming = download(file, workspace)
+    kept.set(key, coming)
+    // What may come yet is fetched anew when the message comes again. A file shared again later may be gone from here.
+    void coming.then((done) => {
+      setTimeout(() => kept.delete(key), 'error' in done && !done.forGood ? 0 : KEPT_FOR).unref()
+    })
     return coming
   }
 
