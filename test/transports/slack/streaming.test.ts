@@ -72,6 +72,16 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual(textsOf(message), paragraphs)
   })
 
+  test('is begun once, though the answer to its beginning was lost', async () => {
+    const message = await asked()
+    server.fail('chat.postMessage', lost)
+    for (const text of ['It is', 'It is almost']) {
+      transport.stream?.(pieceOf(message, text))
+      await begun()
+    }
+    assert.deepEqual(textsOf(message), ['It is …'])
+  })
+
   test('whose last change was not confirmed is changed again', async () => {
     const message = await begun()
     const reply = replyTo(message, 'It is done')

@@ -7,6 +7,7 @@ import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { CALL_TIMEOUT } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
+import { mayHaveArrived } from '../failure.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { markdownPosts } from './extras.ts'
 import { type Posted, post } from './posts.ts'
@@ -88,7 +89,8 @@ export function createStreams(
       const mark = { key: `stream:${id}`, part: 0, parts: 1 }
       await keep(id, { post: shown ?? (await post(workspace, target, first, mark)) })
     } catch (error) {
-      await keep(id, before)
+      // One that may be there is not begun again.
+      await keep(id, shown || !mayHaveArrived(error) ? before : { busyUntil: 0 })
       throw error
     }
   }
