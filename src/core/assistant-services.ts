@@ -153,7 +153,7 @@ const lists = {
   assumptions: lines.exactOptional(),
   risks: lines.exactOptional(),
 }
-export const workbenchUpdateSchema = z.object({
+export const workbenchUpdateSchema = z.strictObject({
   set: z
     .strictObject({
       active_task_id: z.string().nullable().exactOptional(),

@@ -85,6 +85,7 @@ describe('the workbench of a project', { timeout: 120_000 }, () => {
       daemon.invoke('workbench-update', { set: { next_action: 'mine' }, expect: state.revision }),
       /document_conflict/,
     )
+    await assert.rejects(daemon.invoke('workbench-update', { next_action: 'lost' }), /Unrecognized key/)
   })
 
   test('a person may always write, and agents wait five seconds after', async () => {

@@ -101,6 +101,8 @@ describe('office hours', () => {
       spring.nextOpening(new Date('2026-03-28T12:00:00Z'))?.toISOString(),
       '2026-03-29T06:00:00.000Z',
     )
+    const odd = officeHours('Sun 08:07-12:00', 'UTC', [])
+    assert.equal(odd.nextOpening(new Date('2026-03-28T12:00:00Z'))?.getUTCMinutes(), 7)
   })
 
   test('that open at all do so at a moment that is open, with the one before closed', () => {
