@@ -129,7 +129,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
 
   /** The body as its sender wrote it. A small one may not become one over the limit. */
   async function uncompressed(encoding: string, raw: Buffer): Promise<Buffer> {
-    const undo = UNDO[encoding]
+    const undo = UNDO.get(encoding)
     if (!undo)
       throw new TriviumError('bad_request', { reason: 'its Content-Encoding is neither gzip nor deflate' })
     try {
@@ -178,8 +178,8 @@ const EXTENSIONS: Record<DecodedBody['format'], string> = {
 
 type Uncompress = (raw: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
-const UNDO: Record<string, Uncompress> = {
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  identity: async (raw) => raw,
-}
+const UNDO = new Map<string, Uncompress>([
+  ['gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['identity', async (raw) => raw],
+])

@@ -91,6 +91,7 @@ describe('a webhook gateway answers', () => {
       [`${'{"a":'.repeat(1_001)}1${'}'.repeat(1_001)}`, json],
       ['x', { 'content-encoding': 'gzip' }],
       ['x', { 'content-encoding': 'br' }],
+      ['x', { 'content-encoding': 'toString' }],
     ]
     for (const [body, headers] of bad) {
       const answer = await post(body, headers)
