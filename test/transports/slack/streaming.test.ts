@@ -72,7 +72,7 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual(textsOf(message), paragraphs)
   })
 
-  test('is begun once, though the answer to its beginning was lost', async () => {
+  test('is begun once, and replaced, though the answer to its beginning was lost', async () => {
     const message = await asked()
     server.fail('chat.postMessage', lost)
     for (const text of ['It is', 'It is almost']) {
@@ -80,6 +80,8 @@ describe('a reply that is shown while it is written', () => {
       await begun()
     }
     assert.deepEqual(textsOf(message), ['It is …'])
+    await transport.send(replyTo(message, 'It is done'))
+    assert.deepEqual(textsOf(message), ['It is done'])
   })
 
   test('whose last change was not confirmed is changed again', async () => {

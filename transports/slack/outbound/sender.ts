@@ -79,7 +79,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
 
   /** Whether posts are there already that the reply goes into: of an earlier one, or of what showed it being written. */
   async function takesOver(sending: Sending): Promise<boolean> {
-    const { reply, extras, posts, target, sent } = sending
+    const { reply, extras, posts, workspace, target, sent } = sending
     if (sent.replaces) return true
     if (sent.posted.length > 0 || posts.length === 0 || extras.ephemeral !== undefined) return false
     for (const key of earlierKeys(extras)) {
@@ -92,7 +92,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
       return true
     }
     if (extras.approval || target.responseUrl !== undefined || reply.to !== undefined) return false
-    const begun = await streams.claim(reply)
+    const begun = await streams.claim(reply, workspace, target)
     if (begun) await takeOver(sending, { posted: [begun.ts], channel: begun.channel })
     return begun !== undefined
   }

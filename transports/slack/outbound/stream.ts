@@ -8,9 +8,9 @@ import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { CALL_TIMEOUT } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { mayHaveArrived } from '../failure.ts'
-import type { Workspaces } from '../workspaces.ts'
+import type { Workspace, Workspaces } from '../workspaces.ts'
 import { markdownPosts } from './extras.ts'
-import { type Posted, post } from './posts.ts'
+import { findPosts, type Posted, post } from './posts.ts'
 
 /** What is written within the first moment need not be shown. */
 const EVERY = 1000
@@ -26,7 +26,7 @@ const SOON = 500
 /** What all daemons know of a stream: the whole reply may be sent by another one. */
 const recordSchema = z.object({
   post: z.object({ channel: z.string(), ts: z.string() }).exactOptional(),
-  /** Until when (Unix ms) a daemon may be changing it. */
+  /** Until when (Unix ms) a daemon may be changing it. Past, and no post: there may be one whose answer was lost. */
   busyUntil: z.number().exactOptional(),
   /** The key of the reply that replaces it. */
   claimedBy: z.string().exactOptional(),
@@ -113,15 +113,23 @@ export function createStreams(
      * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
      * changing that post.
      */
-    async claim({ inReplyTo: id, key }: Reply): Promise<Posted | undefined> {
+    async claim(
+      { inReplyTo: id, key }: Reply,
+      workspace: Workspace,
+      place: Target,
+    ): Promise<Posted | undefined> {
       if (id === undefined) return undefined
       const stream = streams.get(id)
       delete stream?.newest
       await stream?.writing?.catch(() => undefined)
       const record = await read(id)
       if (!record || (record.claimedBy ?? key) !== key) return undefined
-      const { post: shown, busyUntil = 0, version } = record
-      if (busyUntil > now()) throw new SendPostponed(SOON)
+      const { post: known, busyUntil, version } = record
+      if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
+      // Its answer was lost, with the beginning or with the daemon.
+      const isLost = !known && busyUntil !== undefined
+      const [ts] = isLost ? (await findPosts(`stream:${id}`, [], workspace, place)).posts.values() : []
+      const shown = ts === undefined ? known : { channel: place.channel, ts }
       // Also where nothing was shown yet: another daemon may be about to.
       const kept = await keep(id, defined({ claimedBy: key, post: shown }), version)
       if (kept === undefined) throw new SendPostponed(SOON)
