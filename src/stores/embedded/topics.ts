@@ -38,8 +38,10 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   function subscribe(name: string, group: string, from: 'now' | 'start'): { created: boolean } {
     const topic = log.open(name)
     const next = from === 'now' ? topic.last : log.first(topic) - 1
-    const insert = sql('INSERT OR IGNORE INTO consumer (topic, name, next, used) VALUES (?, ?, ?, ?)')
-    return { created: insert.run(topic.id, group, next, parts.now()).changes > 0 }
+    const created = !find(topic, group)
+    sql(`INSERT INTO consumer (topic, name, next, used) VALUES (?, ?, ?, ?)
+      ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`).run(topic.id, group, next, parts.now())
+    return { created }
   }
 
   /**

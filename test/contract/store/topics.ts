@@ -49,6 +49,19 @@ export function topicsContract(factory: StoreFactory): void {
       const [later] = await store.topics.publish('t', [event])
       assert.notEqual(later, first)
     },
+    'a group that is subscribed to again counts as used': async ({ store, advance }) => {
+      for (const name of ['a', 'b', 'a']) {
+        await store.topics.subscribe('t', name, 'now')
+        advance(WEEK / 2)
+      }
+      advance(WEEK / 4)
+      await store.trim({ journal: { maxAge: MINUTE, maxCount: 1 } })
+      const groups = await store.topics.groups('t')
+      assert.deepEqual(
+        groups.map(({ group }) => group),
+        ['a'],
+      )
+    },
     'nothing can be published on the topic of messages': async ({ store }) => {
       await assert.rejects(publishAll(store, MESSAGE_TOPIC, ['x']), { code: 'topic_reserved' })
       assert.deepEqual(await store.topics.tail(MESSAGE_TOPIC, 0, 10), [])
