@@ -62,7 +62,8 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
     const { queuedAt, ...reply } = queuedSchema.parse(job.data)
     const transport = options.sender(reply)
     if (!transport) return waitForGateway(job, reply, queuedAt ?? now())
-    const known = sentHere.get(job.id)
+    // What a transport without a probe sends lies in the store itself, and is lost with its note.
+    const known = transport.probe && sentHere.get(job.id)
     let receipt = known
     try {
       if (!known && transport.probe && (isUncertain(job) || (queuedAt ?? 0) < options.store.awayAt())) {
@@ -82,7 +83,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
-    remember(job.id, receipt)
+    if (transport.probe) remember(job.id, receipt)
     if (!known) await options.sent(reply, 'sent')
     return {
       outcome: 'done',
