@@ -197,11 +197,12 @@ export function createGapFill(
       underWay.add(written)
       // Nothing of the payload is kept while the store takes its time: thousands may wait for it.
       const taking = take()
+      let isUnknown = false
       taking.then(
         (taken) => {
           underWay.delete(written)
           newest = Math.max(newest, written.ts)
-          if (taken) memory.note(written)
+          if (taken && !memory.note(written).isStored) isUnknown = true
         },
         () => {
           open(memory.note(written), written.ts - TICK, now() + BACKOFF.first)
@@ -209,7 +210,8 @@ export function createGapFill(
           void read()
         },
       )
-      return taking
+      // After a crash nobody would know of a channel in which nobody had written before.
+      return taking.then((taken) => (isUnknown ? memory.save().then(() => taken) : taken))
     },
     /** What is written from now on comes live; what was written before is read back. */
     connected(): void {
@@ -230,7 +232,7 @@ export function createGapFill(
     /** Keeps what is remembered. */
     async stop() {
       stopping.abort()
-      await memory.stop()
+      await memory.save()
     },
   }
 }

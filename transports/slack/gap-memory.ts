@@ -126,7 +126,8 @@ export function createGapMemory(
       return Math.min(...untils.map((each) => z.number().catch(0).parse(each?.value)))
     },
     saveSoon: () => saveIn(SAVE_NEW),
-    stop: save,
+    /** Keeps what is new at once. Never rejects. */
+    save,
   }
 }
 
