@@ -1,3 +1,4 @@
+import { escapeUTF8 } from 'entities/escape'
 import { catalogue } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../core/json.ts'
 
@@ -80,15 +81,15 @@ export function docsPage(document: ReturnType<typeof openApi>): string {
     Object.entries(Object(operations)).map(([method, operation]) => {
       const reference = pathGet(operation, 'requestBody.content.application/json.schema.$ref')
       const schema = pathGet(document.components, `schemas.${String(reference).split('/').at(-1)}`)
-      const id = escapeHtml(`${method}${path}`)
-      return `<h2 id="${id}"><a href="#${id}"><code>${method.toUpperCase()} ${escapeHtml(path)}</code></a></h2>
-<p>${escapeHtml(pathGet(operation, 'summary'))}</p>${argumentsOf(schema)}`
+      const id = escapeUTF8(`${method}${path}`)
+      return `<h2 id="${id}"><a href="#${id}"><code>${method.toUpperCase()} ${escapeUTF8(path)}</code></a></h2>
+<p>${escapeUTF8(String(pathGet(operation, 'summary')))}</p>${argumentsOf(schema)}`
     }),
   )
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Trivium: the control API</title><link rel="stylesheet" href="console.css"><link rel="icon" href="data:,"></head>
-<body><header><h1>The control API of Trivium ${escapeHtml(document.info.version)}</h1></header>
+<body><header><h1>The control API of Trivium ${escapeUTF8(document.info.version)}</h1></header>
 <p>Send <code>authorization: Bearer TOKEN</code>, with the token from <code>&lt;data dir&gt;/control-token</code>, and arguments as
 JSON. An answer is <code>{"result"}</code> or <code>{"error":{"code","message"}}</code>. For programs: <a href="openapi.json">openapi.json</a>.</p>
 ${calls.join('\n')}
@@ -103,11 +104,7 @@ function argumentsOf(schema: unknown): string {
     const { type, enum: values, default: otherwise, description } = Object(property)
     const need = required.has(name) ? 'required' : otherwise === undefined ? '' : JSON.stringify(otherwise)
     const kind = type ?? (values ? JSON.stringify(values) : 'any')
-    return `<tr><td><code>${escapeHtml(name)}</code></td>${[kind, need, description].map((text) => `<td>${escapeHtml(text)}</td>`).join('')}</tr>`
+    return `<tr><td><code>${escapeUTF8(name)}</code></td>${[kind, need, description ?? ''].map((text) => `<td>${escapeUTF8(String(text))}</td>`).join('')}</tr>`
   })
   return `<table><tr><th>argument</th><th>type</th><th>default</th><th></th></tr>${rows.join('')}</table>`
-}
-
-function escapeHtml(value: unknown): string {
-  return String(value ?? '').replaceAll(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }

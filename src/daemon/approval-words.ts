@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../core/json.ts'
 import type { Approval } from '../core/services.ts'
+import { escapeUnicode } from '../lib/escape-controls.ts'
 
 /** What shows as nothing, or turns other text around, and the backtick that would end a block of code. */
 const UNSEEN = /[`\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
@@ -8,8 +9,7 @@ const UNSEEN = /[`\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe
 function argumentsOf({ args }: Pick<Approval, 'args'>): string {
   const { message } = isJsonObject(args) ? args : {}
   const told: Json = isJsonObject(message) ? { ...Object(args), message: message.id ?? null } : args
-  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(told, null, 2).replaceAll(UNSEEN, escaped)
+  return escapeUnicode(JSON.stringify(told, null, 2), UNSEEN)
 }
 
 /** What is asked: the title, who asks, which skill, and its arguments, here whole. */

@@ -3,8 +3,10 @@
  * can not steer the terminal that shows it.
  */
 export function escapeControls(text: string): string {
-  return text.replaceAll(/(?!\r?\n|\t)\p{Cc}/gu, (char) => {
-    const code = char.charCodeAt(0).toString(16)
-    return `\\u${code.padStart(4, '0')}`
-  })
+  return escapeUnicode(text, /(?!\r?\n|\t)\p{Cc}/gu)
+}
+
+/** Writes the characters that a pattern finds, one each time, by their number. */
+export function escapeUnicode(text: string, pattern: RegExp): string {
+  return text.replaceAll(pattern, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

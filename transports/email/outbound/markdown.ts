@@ -1,3 +1,4 @@
+import { escapeText } from 'entities/escape'
 import { compile, type HtmlToTextOptions } from 'html-to-text'
 import { Marked } from 'marked'
 import sanitizeHtml from 'sanitize-html'
@@ -7,9 +8,9 @@ const marked = new Marked({
   breaks: true,
   renderer: {
     html: ({ text }) =>
-      text.replaceAll(TAG, (tag, name: string) => (ELEMENTS.has(name.toLowerCase()) ? tag : escaped(tag))),
+      text.replaceAll(TAG, (tag, name: string) => (ELEMENTS.has(name.toLowerCase()) ? tag : escapeText(tag))),
     checkbox: ({ checked }) => (checked ? '[x] ' : '[ ] '),
-    image: ({ text }) => escaped(text),
+    image: ({ text }) => escapeText(text),
   },
 })
 /** What looks like a tag and is none, such as `<name>`, was meant to be read. */
@@ -85,11 +86,7 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
 }
 
 function asItIs(text: string) {
-  return { html: toDocument(`<pre>${escaped(text)}</pre>`), text }
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return { html: toDocument(`<pre>${escapeText(text)}</pre>`), text }
 }
 
 function toDocument(body: string): string {
