@@ -94,10 +94,7 @@ export const catalogue = {
   ),
   state_locked: passing(503, '{path} was held by another process for {seconds} s. Try again.'),
   state_unwritable: passing(507, '{path} cannot be written: {reason}. Nothing was changed.'),
-  state_corrupt: misuse(
-    500,
-    '{path} cannot be read: {reason}. It was left as it is; mend it, or run `trivium state repair {name}`.',
-  ),
+  state_corrupt: misuse(500, '{path} cannot be read: {reason}. It was left as it is; mend it, or {todo}.'),
   state_version: misuse(500, '{path} has schema_version {found}; this Trivium knows version {known}. {what}'),
   state_human_touch: passing(
     409,

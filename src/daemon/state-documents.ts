@@ -30,14 +30,16 @@ export function createStateDocuments(deps: {
 }): StateManager {
   const { dataDir, store, ...rest } = deps
   if (store?.kind !== 'redis') {
-    return createStateManager({ dir: dataDir, documents: [assistantDocument], ...rest })
+    return createStateManager({ dir: dataDir, documents: [assistantDocument], repair, ...rest })
   }
   return createStateManager({
-    backend: createStoreBackend({ values: store.kv, address: store.address }),
+    backend: createStoreBackend({ values: store.kv, address: store.address, repair }),
     documents: [startingFrom(join(dataDir, 'state.json'))],
     ...rest,
   })
 }
+
+const repair = (name: string) => `run \`trivium state repair ${name}\``
 
 /** Begins a missing document with a file, so that who changes to Redis keeps what they had. */
 function startingFrom(path: string): DocumentSpec<AssistantState> {
@@ -47,7 +49,7 @@ function startingFrom(path: string): DocumentSpec<AssistantState> {
       const fresh = assistantDocument.initial()
       if (!existsSync(path)) return fresh
       // Whether it has the right shape is for the manager to say, as with every document.
-      const found = readDocument(path, assistantDocument.name)
+      const found = readDocument(path, 'move it away to begin with an empty one')
       return Object.assign(fresh, migrationOf(assistantDocument, found, path))
     },
   }

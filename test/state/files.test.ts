@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
 import { createFileBackend } from '../../src/state/documents/file-backend.ts'
@@ -120,7 +120,7 @@ describe('Documents in files', () => {
     for (const attempt of [() => manager.load('notes'), () => manager.update('notes', increment)]) {
       await assert.rejects(attempt, (error: Error & { code?: string }) => {
         assert.equal(error.code, 'state_corrupt')
-        assert.match(error.message, /notes\.json cannot be read.*trivium state repair notes/)
+        assert.match(error.message, /notes\.json cannot be read.*repair\('notes'\)/)
         return true
       })
     }
@@ -136,6 +136,31 @@ describe('Documents in files', () => {
     for (const attempt of [() => open().load('notes'), () => open().repair('notes')])
       await assert.rejects(attempt, { code: 'state_version' })
     assert.equal(readFileSync(path, 'utf8'), newer)
+  })
+
+  test('repair starts from the newest state that is whole: behind a broken event, and of an older version', async (t) => {
+    const { path, events, open } = make(t)
+    const editing = open()
+    await editing.update('notes', increment)
+    // An edit by hand is an event with the whole document.
+    writeFileSync(path, '{"schema_version":2,"count":40,"notes":[]}')
+    await editing.update('notes', increment)
+    await editing.close()
+    writeFileSync(events, readFileSync(events, 'utf8').replace('"seq":2', '"seq:2'))
+    writeFileSync(path, '{"count": 4')
+    const { from, of, kept } = await open().repair('notes')
+    assert.deepEqual([from, of, kept.length], ['events', 4, 2])
+    assert.equal((await open().load('notes')).document.count, 41)
+    const again = await open().repair('notes')
+    assert.deepEqual([again.from, again.kept], ['nothing', []])
+
+    const schema = JSON.parse(JSON.stringify(notes.schema).replace('"const":2', '"const":3'))
+    const newer = { ...notes, version: 3, schema, migrations: { 2: bigger } }
+    writeFileSync(path, '')
+    const manager = createStateManager({ dir: dirname(path), documents: [newer] })
+    t.after(() => manager.close())
+    assert.equal((await manager.repair('notes')).from, 'events')
+    assert.equal((await manager.load('notes')).document.count, 42)
   })
 
   test('a corrupted byte in the event log is found, and repair keeps the document', async (t) => {
@@ -224,3 +249,5 @@ describe('Documents in files', () => {
     await Promise.all([again.close(), manager.close()])
   })
 })
+
+const bigger = ({ count, ...rest }: JsonObject) => ({ ...rest, count: Number(count) + 1 })

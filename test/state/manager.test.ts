@@ -211,6 +211,14 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.equal((await manager(notesV1).load('notes')).document.total, 7)
     })
 
+    test('what its own schema refuses is never written, at its beginning neither', async (t) => {
+      const { manager } = await make(t)
+      const refused = { ...notes, initial: () => ({ schema_version: 2, count: -1, notes: [] }) }
+      for (const work of ['load', 'repair'] as const)
+        await assert.rejects(manager(refused)[work]('notes'), { code: 'state_invalid', message: /\/count/ })
+      assert.equal((await manager().load('notes')).revision, 1)
+    })
+
     test('a key named __proto__ is data', async (t) => {
       const { manager } = await make(t)
       const open = { ...notes, schema: { type: 'object' }, initial: () => ({ schema_version: 2 }) }
@@ -232,6 +240,20 @@ for (const [kind, start] of Object.entries(KINDS)) {
 }
 
 describe('the event log of a document on a store', () => {
+  test('tells what it was when the document itself is no document any more', async (t) => {
+    const values = createSqliteValues(join(temporaryDir(t), 'documents.db'))
+    const backend = createStoreBackend({ values, close: values.close })
+    const manager = createStateManager({ documents: [notes], backend })
+    t.after(() => manager.close())
+    for (let i = 0; i < 3; i += 1) await manager.update('notes', increment)
+    await values.set('document:notes', 'gone')
+    await assert.rejects(manager.load('notes'), { code: 'state_corrupt', message: /repair\('notes'\)/ })
+    const { from, of, revision, kept } = await manager.repair('notes')
+    // The event of the last change was in what is gone.
+    assert.deepEqual([from, of, revision, kept.length], ['events', 3, 4, 1])
+    assert.equal((await manager.load('notes')).document.count, 2)
+  })
+
   const limits: EventLimits = { every: 10, kept: 30 }
   test('keeps the newest events and a whole document before them', async (t) => {
     const open = await onRedis(t, limits)

@@ -77,15 +77,22 @@ export const addState: AddCommand = (program, context) => {
     })
   command
     .command('repair')
-    .description('make an unreadable document usable again; what was broken is kept beside it')
+    .description('make an unreadable document usable again; what it replaces is kept and named')
     .argument('<name>', NAME)
     .option('--dir <folder>', DIR)
     .action(
       on(async (manager, name) => {
         const repaired = await manager.repair(name)
-        const { revision, from, kept } = repaired
-        const usable = `${name} is usable, at revision ${revision} (from its ${from}).`
-        show(context.terminal(), repaired, () => [usable, ...kept.map((path) => `kept: ${path}`)].join('\n'))
+        const { revision, from, of, kept } = repaired
+        const how = {
+          nothing: 'there was nothing to repair',
+          text: 'its text is what it was',
+          events: `its text was unusable; its events tell what it was at revision ${of}, and that it is again`,
+          initial: 'neither its text nor its events were usable; IT BEGINS EMPTY',
+        }
+        const usable = `${name} is usable, at revision ${revision}: ${how[from]}.`
+        const where = kept.map((path) => `What it replaced is kept: ${path}`)
+        show(context.terminal(), repaired, () => [usable, ...where].join('\n'))
       }),
     )
   command

@@ -72,7 +72,7 @@ async function load(path: string): Promise<StateDocument | undefined> {
   const text = await readFile(path, 'utf8').catch(orNothing)
   if (text === undefined) return undefined
   const corrupt = (reason: string, cause: unknown) =>
-    new TriviumError('state_corrupt', { path, reason, name: path }, { cause })
+    new TriviumError('state_corrupt', { path, reason, todo: 'delete it, and the key is free' }, { cause })
   let value: unknown
   try {
     value = withValue(JSON.parse(text))

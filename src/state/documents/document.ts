@@ -1,6 +1,7 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import { defined } from '../../lib/defined.ts'
 import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { replay, rescue } from './events.ts'
 import { diff } from './patch.ts'
@@ -32,8 +33,8 @@ export type StateDocument<T extends JsonObject = JsonObject> = {
   /** Brings it to the current version; tells what it was where that was another. */
   migrate(): Promise<{ from: number; to: number } | undefined>
   /**
-   * Makes an unreadable document usable again: from its text where that is right, otherwise from its events as far
-   * as they are whole. What it replaces is kept.
+   * Makes an unreadable document usable again: from its text where that is right, otherwise from the newest state that its
+   * events tell whole, otherwise anew. What it replaces is kept. One that is in order is left alone.
    */
   repair(): Promise<Repaired>
 }
@@ -48,7 +49,13 @@ export type UpdateOptions = {
 /** `made`: what `mutate` returned. Where it left everything as it was, the revision is the one before. */
 export type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { made: R }
 
-export type Repaired = { revision: number; from: 'text' | 'events' | 'initial'; kept: string[] }
+/** `from`: what it was made of, and `of` which revision, by its events; `nothing`: there was nothing to repair. */
+export type Repaired = {
+  revision: number
+  from: 'nothing' | 'text' | 'events' | 'initial'
+  of?: number
+  kept: string[]
+}
 
 export type DocumentDeps = {
   backend: DocumentBackend
@@ -152,37 +159,42 @@ export function createDocument<T extends JsonObject>(
   /** The same object where it has the current version. One that states no version but fits has it too. */
   function upToDate(found: JsonObject): JsonObject {
     if (versionOf(found) === spec.version) return found
+    return withVersion(found) ?? migrationOf(spec, found, backend.locate(name))
+  }
+
+  /** One that states no version, with the current one, where it fits. */
+  function withVersion(found: JsonObject): JsonObject | undefined {
     const stated = { ...found, schema_version: spec.version }
-    if (found.schema_version === undefined && check(stated).ok) return stated
-    return migrationOf(spec, found, backend.locate(name))
+    return found.schema_version === undefined && check(stated).ok ? stated : undefined
   }
 
   async function repair(): Promise<Repaired> {
     const label = `broken-${stampOf(now())}`
-    const kept: string[] = []
-    const past = await rescue(backend.changes(name))
-    if (!past.isWhole) kept.push(await backend.putEventsAside(name, label))
+    const past = await rescue((onBroken) => backend.changes(name, onBroken))
+    const kept = past.isWhole ? [] : [await backend.putEventsAside(name, label)]
     const stored = await backend.read(name)
+    if (past.isWhole && isCurrent(stored) && check(stored.document).ok) {
+      return { revision: stored.revision, from: 'nothing', kept }
+    }
     // One of a newer version is not broken: this refuses it.
     if ((statedVersion(stored) ?? 0) > spec.version) await ready()
-    const text = usable(stored)
-    const told = past.document && check(past.document).ok ? past.document : undefined
-    if (!text) kept.push(...[await backend.keep(name, label)].filter((path) => path !== undefined))
+    const given = attempt(() => contentOf(stored))
+    const text = given && attempt(() => checked(upToDate(given)))
+    const { found: last } = past
+    const told = last && attempt(() => checked(upToDate(last.document)))
+    // A text that fits only as another program's has lost what our events still know.
+    const isForeign = given !== undefined && versionOf(given) === 0 && !withVersion(given)
+    const from = text && !(told && isForeign) ? 'text' : told ? 'events' : 'initial'
+    const document = (from === 'text' ? text : told) ?? spec.initial()
+    const path = document === given ? undefined : await backend.keep(name, label)
+    if (path !== undefined) kept.push(path)
     let revision = 0
     await backend.transact(name, (current) => {
       revision = current.revision + 1
-      return whole(current.revision, 'repair', text ?? told ?? spec.initial())
+      return whole(current.revision, 'repair', document)
     })
-    log?.warn({ document: name, revision, kept }, 'a document was repaired')
-    return { revision, from: text ? 'text' : told ? 'events' : 'initial', kept }
-  }
-
-  function usable(stored: Stored): JsonObject | undefined {
-    try {
-      return checked(upToDate(contentOf(stored)))
-    } catch {
-      return undefined
-    }
+    log?.warn({ document: name, revision, from, kept }, 'a document was repaired')
+    return { revision, from, kept, ...(from === 'events' ? defined({ of: last?.revision }) : {}) }
   }
 
   function checked(document: JsonObject): T {
@@ -193,6 +205,8 @@ export function createDocument<T extends JsonObject>(
 
   function whole(revision: number, event: Change['event'], document: JsonObject, actor = SYSTEM): Commit {
     const copy = copyOf(document)
+    const found = check(copy)
+    if (!found.ok) throw new TriviumError('state_invalid', { name, details: found.details })
     return { change: changeOf(revision + 1, event, actor, { document: copy }), document: copy }
   }
 
@@ -207,6 +221,7 @@ export function createDocument<T extends JsonObject>(
 
   function contentOf(stored: Stored): JsonObject {
     if ('document' in stored) return stored.document
+    if ('broken' in stored) throw unreadable(stored.broken)
     try {
       return parseDocument('edited' in stored ? stored.edited.text : '')
     } catch (error) {
@@ -216,14 +231,18 @@ export function createDocument<T extends JsonObject>(
 
   /** The version that the stored text states. Undefined: there is no text that states one. */
   function statedVersion(stored: Stored): number | undefined {
-    try {
-      return versionOf(contentOf(stored))
-    } catch {
-      return undefined
-    }
+    return attempt(() => versionOf(contentOf(stored)))
   }
 
   function unreadable(reason: string, cause?: unknown): TriviumError {
-    return new TriviumError('state_corrupt', { path: backend.locate(name), name, reason }, { cause })
+    return backend.corrupt(name)(backend.locate(name), reason, cause)
+  }
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
   }
 }

@@ -1,52 +1,54 @@
 import patches from 'fast-json-patch'
-import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fullFiles } from '../files/line-file.ts'
 import { lastLine, linesAfter, openIfThere } from '../files/lines.ts'
+import type { Corrupt, OnBroken } from './backend.ts'
 import type { Change, Snapshot } from './spec.ts'
 
 /** A change as the file back end writes it. `sha`: the fingerprint of the text it leaves. */
 export type LoggedChange = Change & { sha?: string }
 
 /** The last change of a log, in a full file where the current one has none. Throws `state_corrupt`. */
-export async function lastChange(path: string, name: string): Promise<LoggedChange | undefined> {
+export async function lastChange(path: string, corrupt: Corrupt): Promise<LoggedChange | undefined> {
   for (const file of [path, ...fullFiles(path).reverse()]) {
     const line = await lastLine(file)
-    if (line !== undefined) return parse(line, file, name, 'its end')
+    if (line === undefined) continue
+    const change = parse(line)
+    if (!change) throw corrupt(file, 'its end is no event')
+    return change
   }
   return undefined
 }
 
-/** Every change, oldest first, over the full files too. Throws `state_corrupt` for a gap or a broken line. */
-export async function* readChanges(path: string, name: string): AsyncGenerator<Change> {
+/** Every change, oldest first, over the full files too. A gap or a broken line is told to `onBroken`. */
+export async function* readChanges(
+  path: string,
+  corrupt: Corrupt,
+  onBroken: OnBroken,
+): AsyncGenerator<Change> {
   let last: number | undefined
   for (const file of [...fullFiles(path), path]) {
     await using handle = await openIfThere(file)
     if (!handle) continue
     for (const [index, line] of (await linesAfter(handle, { offset: 0 })).entries()) {
+      const change = parse(line)
       const where = `line ${index + 1}`
-      const change = parse(line, file, name, where)
-      if (last !== undefined && change.seq !== last + 1) {
-        throw corrupt(file, name, `${where} is event ${change.seq}, not ${last + 1}`)
-      }
-      last = change.seq
-      yield change
+      if (!change) onBroken(corrupt(file, `${where} is no event`))
+      else if (last !== undefined && change.seq !== last + 1)
+        onBroken(corrupt(file, `${where} is event ${change.seq}, not ${last + 1}`))
+      last = change?.seq ?? (last === undefined ? last : last + 1)
+      if (change) yield change
     }
   }
 }
 
-function parse(line: string, path: string, name: string, where: string): LoggedChange {
+function parse(line: string): LoggedChange | undefined {
   try {
     const change: LoggedChange = JSON.parse(line)
-    if (Number.isInteger(change?.seq) && (change.patch || change.document)) return change
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
+    return Number.isInteger(change?.seq) && (change.patch || change.document) ? change : undefined
+  } catch {
+    return undefined
   }
-  throw corrupt(path, name, `${where} is no event`)
-}
-
-function corrupt(path: string, name: string, reason: string): TriviumError {
-  return new TriviumError('state_corrupt', { path, name, reason })
 }
 
 /** What a document was at a moment (Unix ms) or a revision. Undefined: its events begin later. */
@@ -64,17 +66,34 @@ export async function replay(
   return snapshot
 }
 
-/** The last document that the events tell of, up to the first broken one. Each was checked when it was written. */
+/**
+ * The newest document that the events tell of whole: behind what is broken, or missing, only from the next event that has
+ * all of it. Each was checked when it was written.
+ */
 export async function rescue(
-  changes: AsyncIterable<Change>,
-): Promise<{ document?: JsonObject | undefined; isWhole: boolean }> {
-  let document: JsonObject | undefined
-  try {
-    for await (const change of changes) document = after(document, change)
-    return { document, isWhole: true }
-  } catch {
-    return { document, isWhole: false }
+  changesOf: (onBroken: OnBroken) => AsyncIterable<Change>,
+  bad: readonly number[] = [],
+): Promise<{ found?: Snapshot | undefined; isWhole: boolean }> {
+  let current: JsonObject | undefined
+  let found: Snapshot | undefined
+  let isWhole = true
+  const broken = () => {
+    isWhole = false
+    current = undefined
   }
+  for await (const change of changesOf(broken)) {
+    if (bad.includes(change.seq)) broken()
+    else {
+      try {
+        current = after(current, change)
+      } catch {
+        // It may have changed half of what it was applied to.
+        return rescue(changesOf, [...bad, change.seq])
+      }
+    }
+    if (current) found = { document: current, revision: change.seq }
+  }
+  return { found, isWhole }
 }
 
 /** Undefined until the first event that has the whole document: what was before it is not known. */

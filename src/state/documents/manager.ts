@@ -37,8 +37,9 @@ export type StateManager = {
   close(): Promise<void>
 }
 
+/** `repair`: what errors say that mends a document; default: to call `repair` here. */
 type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: Log } & (
-  | { dir: string }
+  | { dir: string; repair?: (name: string) => string }
   | { sqlite: string }
   | { backend: DocumentBackend }
 )
@@ -95,7 +96,7 @@ export function createStateManager(options: Options): StateManager {
 
 function backendOf(options: Options): DocumentBackend {
   if ('backend' in options) return options.backend
-  if ('dir' in options) return createFileBackend({ dir: options.dir })
+  if ('dir' in options) return createFileBackend(options)
   const values = createSqliteValues(options.sqlite)
   return createStoreBackend({ values, address: options.sqlite, close: values.close })
 }

@@ -14,8 +14,8 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
   version: number
   readonly schema: JsonObject
   migrations?: Record<number, (document: JsonObject) => JsonObject>
-  /** What a missing file is made of. Called for each bootstrap. */
-  initial(): T
+  /** What a missing file is made of, if the schema takes it. Called for each bootstrap. */
+  initial(): JsonObject
   /** Called when a person changed the file beside the manager; may note that in the document. */
   adopt?(document: T, at: number): void
   /** Called before each write with what is there; throws to refuse it. */
@@ -57,12 +57,12 @@ export function parseDocument(text: string): JsonObject {
   return parsed
 }
 
-/** Reads a file that must be a JSON object. Throws `state_corrupt`, as of the document of that name. */
-export function readDocument(path: string, name: string): JsonObject {
+/** Reads a file that must be a JSON object. Throws `state_corrupt`, with what to do besides mending it. */
+export function readDocument(path: string, todo: string): JsonObject {
   try {
     return parseDocument(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new TriviumError('state_corrupt', { path, name, reason: reasonOf(error) }, { cause: error })
+    throw new TriviumError('state_corrupt', { path, todo, reason: reasonOf(error) }, { cause: error })
   }
 }
 

@@ -2,7 +2,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { pause } from '../../lib/pause.ts'
-import type { DocumentBackend, Stored } from './backend.ts'
+import { corruptBy, type DocumentBackend, type OnBroken, raise, type Stored } from './backend.ts'
 import type { Change } from './spec.ts'
 
 /** What such a back end needs of a store. */
@@ -26,9 +26,12 @@ export function createStoreBackend(options: {
   values: Values
   address?: string | undefined
   limits?: EventLimits
+  /** What mends a document, for its errors. */
+  repair?: ((name: string) => string) | undefined
   close?: () => void
 }): DocumentBackend {
   const { values, limits = LIMITS } = options
+  const corrupt = corruptBy(options.repair)
   const headKey = (name: string) => `document:${name}`
   const eventsOf = (name: string) => `document-events:${name}:`
   const eventKey = (name: string, seq: number) => `${eventsOf(name)}${String(seq).padStart(12, '0')}`
@@ -40,16 +43,17 @@ export function createStoreBackend(options: {
     if (!found) return { version: 0, stored: { revision: 0, missing: true } }
     const { version, value: head } = found
     if (!isHead(head)) {
-      const reason = 'it holds no document'
-      throw new TriviumError('state_corrupt', { path: headKey(name), name, reason })
+      const revision = (await eventsUnder((await eventKeys(name)).at(-1) ?? '', name)).at(-1)?.seq ?? 0
+      return { version, stored: { revision, broken: 'it holds no document' } }
     }
     return { version, head, stored: { revision: head.revision, document: head.document } }
   }
 
-  const eventsUnder = async (key: string, name: string): Promise<Change[]> => {
+  const eventsUnder = async (key: string, name: string, onBroken: OnBroken = raise): Promise<Change[]> => {
     const events = (await values.get(key))?.value ?? []
     if (Array.isArray(events) && events.every(isChange)) return events
-    throw new TriviumError('state_corrupt', { path: key, name, reason: 'it holds no events' })
+    onBroken(corrupt(name)(key, 'it holds no events'))
+    return []
   }
 
   /** What is left may begin with any event; a replay begins with the first whole document in it. */
@@ -61,6 +65,7 @@ export function createStoreBackend(options: {
   }
 
   return {
+    corrupt,
     locate: (name) => `${options.address ?? 'the store'}, key ${headKey(name)}`,
     read: async (name) => (await read(name)).stored,
     async transact(name, work) {
@@ -86,11 +91,11 @@ export function createStoreBackend(options: {
       }
       throw new TriviumError('state_conflict', { what: headKey(name) })
     },
-    async *changes(name) {
+    async *changes(name, onBroken) {
       const { head } = await read(name)
       const before = head?.before ?? Number.MAX_SAFE_INTEGER
       for (const key of await eventKeys(name)) {
-        for (const change of await eventsUnder(key, name)) {
+        for (const change of await eventsUnder(key, name, onBroken)) {
           if (change.seq <= before) yield change
         }
       }

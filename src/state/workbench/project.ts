@@ -20,7 +20,8 @@ export async function openWorkbench(options: {
   const { dir, now = Date.now } = options
   const agentState = await asProject(dir, agentStateDocument)
   const taskBoard = await asProject(dir, taskBoardDocument)
-  const manager = createStateManager({ dir, documents: [agentState, taskBoard], now })
+  const repair = (name: string) => `run \`trivium state repair ${name} --dir ${dir}\``
+  const manager = createStateManager({ dir, documents: [agentState, taskBoard], now, repair })
   const state = manager.document(agentState)
   const board = manager.document(taskBoard)
   return { workbench: createWorkbench({ state, board, now }), manager }
@@ -45,20 +46,26 @@ async function asProject<T extends JsonObject>(
 ): Promise<DocumentSpec<T>> {
   const path = join(dir, `${shipped.name}.schema.json`)
   if (!existsSync(path)) return shipped
-  const schema = readDocument(path, shipped.name)
+  const schema = readDocument(path, RENEW)
   const version = pathGet(schema, 'properties.schema_version.const')
-  if (typeof version !== 'number') {
-    throw unusable(path, shipped.name, 'properties.schema_version.const must be the version')
-  }
-  const migrations = { ...shipped.migrations, ...(await migrationsIn(join(dir, 'migrations'), shipped.name)) }
+  if (typeof version !== 'number') throw unusable(path, 'properties.schema_version.const must be the version')
+  const own = await migrationsIn(join(dir, 'migrations'), shipped.name)
+  const migrations: typeof own = { ...shipped.migrations, ...own }
   return {
     ...shipped,
     schema,
     version,
     migrations,
-    initial: () => ({ ...shipped.initial(), schema_version: version }),
+    initial() {
+      let first = shipped.initial()
+      for (let from = shipped.version; from < version; from += 1) first = migrations[from]?.(first) ?? first
+      return { ...first, schema_version: version }
+    },
   }
 }
+
+/** What else to do about a schema or a migration of the project that cannot be used. */
+const RENEW = 'delete it and run `trivium state init`, which writes the one that ships'
 
 async function migrationsIn(
   dir: string,
@@ -74,17 +81,16 @@ async function migrationsIn(
       `${pathToFileURL(path).href}?changed=${statSync(path).mtimeMs}`
     )
     const migrate = module.default
-    if (typeof migrate !== 'function')
-      throw unusable(path, name, 'it has no default export that is a function')
+    if (typeof migrate !== 'function') throw unusable(path, 'it has no default export that is a function')
     found[Number(version)] = (old) => {
       const migrated: unknown = migrate(old)
       if (isJsonObject(migrated)) return migrated
-      throw unusable(path, name, 'it did not return the document')
+      throw unusable(path, 'it did not return the document')
     }
   }
   return found
 }
 
-function unusable(path: string, name: string, reason: string): TriviumError {
-  return new TriviumError('state_corrupt', { path, name, reason })
+function unusable(path: string, reason: string): TriviumError {
+  return new TriviumError('state_corrupt', { path, reason, todo: RENEW })
 }
