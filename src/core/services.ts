@@ -127,6 +127,8 @@ export const sessionEntrySchema = z.object({
   agent: z.json().exactOptional(),
   /** Captured paths into ctx, by path. */
   values: z.record(z.string(), z.json()).exactOptional(),
+  /** How many entries before this one are forgotten; on the oldest alone. */
+  dropped: z.int().exactOptional(),
 })
 
 export type SessionEntry = z.infer<typeof sessionEntrySchema>
@@ -137,7 +139,10 @@ export type SessionId = { name: string; key: string; store: StateStoreName }
 export type SessionService = {
   /** Oldest first; `[]` for a session that is not there or has expired. */
   read(id: SessionId): Promise<SessionEntry[]>
-  /** Adds an entry, and drops the oldest beyond `maxEntries`; the session expires `ttl` ms after its last entry. */
+  /**
+   * Adds an entry, and drops the oldest beyond `maxEntries` and beyond what a session may take up; the session expires
+   * `ttl` ms after its last entry.
+   */
   append(id: SessionId, entry: SessionEntry, limits: { maxEntries: number; ttl: number }): Promise<void>
   delete(id: SessionId): Promise<{ ok: boolean; existed: boolean }>
   list(store: StateStoreName): Promise<{ name: string; key: string; entries: number; updatedAt: number }[]>

@@ -142,6 +142,19 @@ describe('rendering', () => {
     assert.ok(input.startsWith('Arguments:'))
   })
 
+  test('what the model did in between comes back too: each call of a tool and what it gave', async (t) => {
+    const agent = [
+      { role: 'user', content: 'From: ada' },
+      { role: 'assistant', content: [{ type: 'tool-call', toolName: 'search', input: { q: 'milk' } }] },
+      { role: 'tool', content: [{ type: 'tool-result', toolName: 'search', output: { value: ['at 3'] } }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'At 3.' }] },
+    ]
+    const entries = [{ at: 0, args: { text: 'when?' }, result: 'At 3.', agent, dropped: 2 }]
+    const { instructions } = await render(t, 'Answer.', {}, {}, { session: { entries } })
+    const said = 'user: when?\nyou called search: {"q":"milk"}\nsearch gave: ["at 3"]\nyou: At 3.\n</data-w>'
+    assert.ok(instructions.includes(`[2 older entries are left out]\n\n[1970-01-01T00:00:00.000Z]\n${said}`))
+  })
+
   test('of a long session the newest entries fit, and long texts are cut, with a mark each', async (t) => {
     const entries = Array.from({ length: 12 }, (_, n) => ({
       at: n,

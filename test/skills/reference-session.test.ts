@@ -75,7 +75,7 @@ describe('session', () => {
     await manager.invoke('helper', { teamId: 'blue', text: 'hi' })
     const entries = await services.sessions.read({ name: 'helper', key: 'red', store: 'file' })
     assert.equal(entries.length, 100)
-    assert.deepEqual(Object.keys(entries[0] ?? {}).toSorted(), ['args', 'at', 'result'])
+    assert.deepEqual(Object.keys(entries[0] ?? {}).toSorted(), ['args', 'at', 'dropped', 'result'])
     assert.match(prompts()[100] ?? '', /turn 99;/)
     assert.doesNotMatch(prompts()[101] ?? '', /turn \d/)
     assert.equal(

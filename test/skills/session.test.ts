@@ -58,6 +58,27 @@ for (const kind of storeKinds()) {
   }
 }
 
+describe('what a session takes up', () => {
+  test('is bounded: long texts are cut, then a trace, and the oldest turns go, counted on the next', async (t) => {
+    const session = { key: 'args.id', name: 'subject' }
+    const skill = recall(session, {
+      run: (ctx) => {
+        ctx.locals.agent = { trace: Array.from({ length: 30 }, () => 'y'.repeat(10_000)) }
+        return 'z'.repeat(15_000)
+      },
+    })
+    const { manager, services } = await startRuntime(t, { skills: [skill] })
+    for (let n = 0; n < 20; n++) await manager.invoke('subject', { id: 's', n, text: 'x'.repeat(200_000) })
+    const entries = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
+    assert.ok(JSON.stringify(entries).length < 256_000)
+    assert.equal((entries[0]?.dropped ?? 0) + entries.length, 20)
+    const last = entries.at(-1)
+    assert.match(String(pathGet(last, 'args.text')), /^x{16000} \[184000 characters are left out\]$/)
+    assert.match(String(last?.agent), /characters are left out\]$/)
+    assert.equal(String(last?.result).length, 15_000)
+  })
+})
+
 describe('session settings', () => {
   test('a key that is empty text is none: strangers without one share nothing', async (t) => {
     const { manager } = await startRuntime(t, { skills: [recall('args.id')] })

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, pathGet, toJson } from '../../core/json.ts'
-import type { SessionEntry } from '../../core/services.ts'
+import { type SessionEntry, sessionEntrySchema } from '../../core/services.ts'
 import type { SkillContext } from '../../core/skill.ts'
 
 /**
@@ -43,6 +43,51 @@ function safeJson(value: unknown): Json {
   }
 }
 
+/** What is kept of one invocation, and of a whole session, in characters of JSON. */
+const LARGEST_ENTRY = 64_000
+const LARGEST_SESSION = 256_000
+/** What stays of a part of an entry that is too large. */
+const SHORT = 4_000
+
+/** The entries of a session with one more. The oldest go where they are too many or too large; the one behind them counts them. */
+export function withEntry(
+  entries: readonly SessionEntry[],
+  entry: SessionEntry,
+  maxEntries: number,
+): SessionEntry[] {
+  const all = [...entries, bounded(entry)]
+  let room = LARGEST_SESSION
+  const first = all.findLastIndex((one, index) => {
+    room -= sizeOf(one)
+    return index < all.length - maxEntries || (room < 0 && index < all.length - 1)
+  })
+  const [oldest, ...rest] = all.slice(first + 1)
+  if (first < 0 || !oldest) return all
+  return [{ ...oldest, dropped: first + 1 + (all[0]?.dropped ?? 0) }, ...rest]
+}
+
+/** The trace is shortened before what was asked and answered. */
+function bounded(entry: SessionEntry): SessionEntry {
+  const cut = (_key: string, value: Json) =>
+    typeof value === 'string' ? shortened(value, LONGEST_TEXT) : value
+  const small = sessionEntrySchema.parse(JSON.parse(JSON.stringify(entry, cut)))
+  for (const part of ['agent', 'values', 'result', 'args'] as const) {
+    if (sizeOf(small) <= LARGEST_ENTRY) break
+    const text = shortened(JSON.stringify(small[part] ?? null), SHORT)
+    if (part === 'values') small.values = { captured: text }
+    else small[part] = text
+  }
+  return small
+}
+
+function sizeOf(entry: SessionEntry): number {
+  return JSON.stringify(entry).length
+}
+
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)} [${text.length - most} characters are left out]`
+}
+
 /** Arguments that a dispatched skill always gets and that say nothing about the conversation. */
 const ROUTING = ['message', 'route', 'sessionId', 'from']
 
@@ -63,7 +108,7 @@ export function renderHistory(entries: readonly SessionEntry[]): string {
     if (room < 0 && kept.length > 0) break
     kept.unshift(text)
   }
-  const missing = entries.length - kept.length
+  const missing = entries.length - kept.length + (entries[0]?.dropped ?? 0)
   return [...(missing > 0 ? [`[${missing} older entries are left out]`] : []), ...kept].join('\n\n')
 }
 
@@ -73,10 +118,26 @@ function renderEntry(entry: SessionEntry): string {
   const said = entry.args === undefined ? asText(captured ?? '') : textOfArgs(entry.args)
   if (said) lines.push(`user: ${said}`)
   for (const [path, value] of Object.entries(values)) lines.push(`${path}: ${asText(value)}`)
+  lines.push(...stepsOf(entry))
   if (entry.result !== undefined && entry.result !== null) lines.push(`you: ${asText(entry.result)}`)
-  const onlyAgent = entry.args === undefined && entry.result === undefined && entry.agent !== undefined
-  if (onlyAgent) lines.push(`trace: ${asText(entry.agent ?? null)}`)
   return lines.join('\n')
+}
+
+/** The conversation with the model, without what the entry says as its arguments and its result. */
+function stepsOf({ agent, args, result }: SessionEntry): string[] {
+  if (!Array.isArray(agent)) return agent === undefined ? [] : [`trace: ${asText(agent)}`]
+  return agent.flatMap((message, index) => {
+    const { role, content } = Object(message)
+    if (index === 0 && role === 'user' && args !== undefined) return []
+    const parts = Array.isArray(content) ? content : [{ type: 'text', text: content ?? '' }]
+    return parts.flatMap((part) => {
+      const { type, text, toolName, input, output } = Object(part)
+      if (type === 'tool-call') return [`you called ${toolName}: ${asText(input ?? null)}`]
+      if (type === 'tool-result')
+        return [`${toolName} gave: ${asText(toJson(pathGet(output, 'value') ?? null))}`]
+      return type !== 'text' || text === '' || text === result ? [] : [`${role}: ${asText(text)}`]
+    })
+  })
 }
 
 function textOfArgs(args: Json): string {
@@ -89,7 +150,5 @@ function textOfArgs(args: Json): string {
 
 function asText(value: Json): string {
   const text = typeof value === 'string' ? value : pathGet(value, 'text')
-  const whole = typeof text === 'string' ? text : JSON.stringify(value)
-  if (whole.length <= LONGEST_TEXT) return whole
-  return `${whole.slice(0, LONGEST_TEXT)} [${whole.length - LONGEST_TEXT} characters are left out]`
+  return shortened(typeof text === 'string' ? text : JSON.stringify(value), LONGEST_TEXT)
 }

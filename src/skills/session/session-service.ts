@@ -8,6 +8,7 @@ import {
 } from '../../core/services.ts'
 import type { StateBackend } from '../state/state-service.ts'
 import { updateKv } from '../update-kv.ts'
+import { withEntry } from './entries.ts'
 
 /** What is kept of a session, under a key of its name and its own key. */
 const sessionValue = z.object({
@@ -26,7 +27,7 @@ export function createSessionService(backends: Record<StateStoreName, StateBacke
     },
     async append(id, entry, { maxEntries, ttl }) {
       await updateKv(backends[id.store], keyOf(id), (current) => {
-        const entries = [...entriesOf(current), entry].slice(-maxEntries).map((one) => ({ ...one }))
+        const entries = withEntry(entriesOf(current), entry, maxEntries).map((one) => ({ ...one }))
         return { value: { name: id.name, session: id.key, entries }, ttl }
       })
     },
