@@ -36,10 +36,10 @@ export type Transport = {
    */
   send(reply: Reply): Promise<Receipt>
   /**
-   * Looks whether an earlier `send` of this key, whose outcome is unknown, arrived. Absent: repeating `send` is
-   * safe, because `send` itself recognises the key.
+   * Looks whether an earlier `send` of this key, whose outcome is unknown, arrived; `how` a person can find out where
+   * it cannot. Absent: repeating `send` is safe, because `send` itself recognises the key.
    */
-  probe?(reply: Reply): Promise<{ sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown' }>
+  probe?(reply: Reply): Promise<Probed>
   /**
    * Shows a reply while a model is still writing it. Best effort: called for each piece, only on the daemon that
    * runs the skill, and never awaited; the whole reply follows by `send`. Must not throw.
@@ -112,6 +112,9 @@ export class SendPostponed extends Error {
     this.delay = delay
   }
 }
+
+/** What a transport finds of a send whose outcome is unknown. */
+export type Probed = { sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown'; how?: string }
 
 /** What is known after a send: the provider's id and anything worth keeping. */
 export type Receipt = { id: string; data?: Json }

@@ -69,7 +69,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       if (!known && transport.probe && (isUncertain(job) || (queuedAt ?? 0) < options.store.awayAt())) {
         const found = await transport.probe(reply)
         if (found.sent === true) receipt = found.receipt
-        else if (found.sent === 'unknown' && isUncertain(job)) return held(job, reply)
+        else if (found.sent === 'unknown' && isUncertain(job)) return held(job, reply, found.how)
       }
       if (signal.aborted) return { outcome: 'release' }
       // A transport may hang for longer than a drain can wait.
@@ -127,8 +127,10 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
   }
 
   /** The transport cannot find out whether an earlier attempt arrived: an operator decides. */
-  const held = (job: ClaimedJob, reply: Reply) =>
-    dead(job, reply, ambiguous(reply, 'an earlier attempt was interrupted'), 'ambiguous')
+  const held = (job: ClaimedJob, reply: Reply, how = 'see whether it is there') => {
+    const advice = `an earlier attempt was interrupted; ${how}, then retry this dead letter or drop it`
+    return dead(job, reply, ambiguous(reply, advice), 'ambiguous')
+  }
 
   const waitForGateway = (job: ClaimedJob, reply: Reply, queuedAt: number): RunOutcome => {
     if (now() - queuedAt < LONGEST_WAIT) return { outcome: 'release', delay: GATEWAY_AWAY }

@@ -29,8 +29,8 @@ export function marksIn(text: string): string[] {
 }
 
 const recordSchema = z.object({
-  /** `sending`: begun, and nobody has said how it ended. */
-  state: z.enum(['sending', 'sent']),
+  /** `sending`: handed over whole, and nobody has said how it ended. `refused`: it was not taken. */
+  state: z.enum(['sending', 'sent', 'refused']),
   key: z.string(),
   at: z.number(),
   to: z.string(),
@@ -55,15 +55,18 @@ const KEEP = 60 * 86_400_000
 export function createSentLog(kv: KeyValues, gateway: string) {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
   const get = async (mark: string) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data
+  const set = async (mark: string, record: SentRecord) => {
+    await kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
+  }
   return {
     get,
-    /** The send whose Message-ID this is. */
+    set,
+    /** The send whose Message-ID a mail has or names that came in: so it was sent, whatever was known of it before. */
     async of(messageId: string): Promise<SentRecord | undefined> {
       const [mark] = marksIn(messageId)
-      return mark === undefined ? undefined : get(mark)
-    },
-    async set(mark: string, record: SentRecord) {
-      await kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
+      const record = mark === undefined ? undefined : await get(mark)
+      if (mark && record && record.state !== 'sent') await set(mark, { ...record, state: 'sent' })
+      return record
     },
   }
 }

@@ -167,7 +167,8 @@ describe('answering by mail', () => {
     world.smtp.next.push({ kind: 'cut-after-data' })
     await assert.rejects(daemon.transport.send(reply), code('send_ambiguous', true))
     assert.equal(world.smtp.taken.length, 1)
-    assert.deepEqual(await daemon.transport.probe?.(reply), { sent: 'unknown' })
+    const found = async () => (await daemon.transport.probe?.(reply))?.sent
+    assert.equal(await found(), 'unknown')
     // Sent again all the same, by hand and later, it is the same mail to whoever got it.
     const nextSecond = Math.ceil((Date.now() + 1) / 1000) * 1000
     await until(() => Date.now() > nextSecond, 'another second on the clock')
@@ -176,6 +177,15 @@ describe('answering by mail', () => {
     const [once, again] = world.smtp.taken.map(idAndDate)
     assert.equal(once?.length, 2)
     assert.deepEqual(again, once)
+  })
+
+  test('a send that was cut off is known to have arrived once somebody answers it', async () => {
+    const reply = replyTo(await received(daemon, mail({})), 'did it arrive?')
+    world.smtp.next.push({ kind: 'cut-after-data' })
+    await assert.rejects(daemon.transport.send(reply), code('send_ambiguous', true))
+    const [, id = ''] = /^Message-ID: (.*)$/im.exec(String(world.smtp.taken[0]?.raw)) ?? []
+    await received(daemon, mail({ headers: { 'In-Reply-To': id } }))
+    assert.equal((await daemon.transport.probe?.(reply))?.sent, true)
   })
 
   test('an ambiguous send is resolved by looking into the Sent folder', async () => {

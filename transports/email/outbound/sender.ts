@@ -64,9 +64,9 @@ export function createSender(parts: {
     throw new TriviumError('send_rejected', { gateway, reason })
   }
 
-  const handing = async (mail: SendMailOptions, key: string) => {
+  const handing = async (mail: SendMailOptions, key: string, beforeEnd: () => Promise<void>) => {
     try {
-      const response = await smtp.send(mail, key)
+      const response = await smtp.send(mail, key, beforeEnd)
       trouble = undefined
       return response
     } catch (error) {
@@ -83,9 +83,18 @@ export function createSender(parts: {
     const { key, conversation, inReplyTo } = reply
     const record = defined({ key, at, to, conversation, inReplyTo, thread: target?.thread })
     const date = new Date(at)
-    // Before the hand-over: what comes back, a copy or a bounce, may be here before the answer is.
-    await sent.set(mark, { ...record, state: 'sending' })
-    const response = await handing({ ...outgoing.mail, date }, key)
+    let isNoted = false
+    // As late as can be, so that a crash leaves in doubt only what a server may have. Not later: what comes back, a copy
+    // or a bounce, may be here before the answer is.
+    const beforeEnd = async () => {
+      await sent.set(mark, { ...record, state: 'sending' })
+      isNoted = true
+    }
+    const response = await handing({ ...outgoing.mail, date }, key, beforeEnd).catch(async (error) => {
+      const isKnown = error instanceof TriviumError && error.code !== 'send_ambiguous'
+      if (isNoted && isKnown) await sent.set(mark, { ...record, state: 'refused' })
+      throw error
+    })
     await sent.set(mark, { ...record, state: 'sent', response })
     log.info({ messageId: inReplyTo, conversation, to, mailId: messageId }, 'mail was sent')
     try {
@@ -105,12 +114,13 @@ export function createSender(parts: {
     async probe(reply) {
       const { mark, messageId } = compose(reply, options, deps.artifacts)
       const record = await sent.get(mark)
-      if (!record) return { sent: false }
-      if (record.state === 'sent') return { sent: true, receipt: { id: messageId } }
-      if (!sentFolder) return { sent: 'unknown' }
-      if (await sentFolder.has(messageId)) return { sent: true, receipt: { id: messageId } }
+      if (!record || record.state === 'refused') return { sent: false }
+      if (record.state === 'sent' || (await sentFolder?.has(messageId)))
+        return { sent: true, receipt: { id: messageId } }
       // A server that keeps the copies itself has none of what it never took. Our own copy comes after the send.
-      return options.sent?.copy === 'server' ? { sent: false } : { sent: 'unknown' }
+      if (options.sent?.copy === 'server') return { sent: false }
+      const how = `look for ${messageId} in the log of your mail server, or ask ${record.to}`
+      return { sent: 'unknown', how }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { finished, PassThrough } from 'node:stream'
+import { Readable } from 'node:stream'
 import nodemailer, { type SendMailOptions } from 'nodemailer'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
@@ -11,6 +11,9 @@ export type Smtp = ReturnType<typeof createSmtp>
 const CONNECT_TIMEOUT = 30_000
 const SOCKET_TIMEOUT = 120_000
 
+/** By Message-ID: what is to be done before the server gets the end of a mail. */
+type Endings = Map<string, () => Promise<void>>
+
 /** A pool of connections to the SMTP server. The first send opens it. */
 export function createSmtp(options: {
   gateway: string
@@ -18,22 +21,27 @@ export function createSmtp(options: {
   tokens: TokenSource | undefined
 }) {
   const { gateway, server, tokens } = options
-  /** The Message-IDs of mails that were handed over whole. */
-  const handedOver = new Set<string>()
+  const endings: Endings = new Map()
   let pool: ReturnType<typeof createPool> | undefined
 
   const open = async () => {
     const tls = await tlsOptions(server)
-    pool ??= createPool(server, tls, tokens, handedOver)
+    pool ??= createPool(server, tls, tokens, endings)
     return pool
   }
 
   return {
     /**
-     * Hands one mail over; resolves with the server's answer. Throws `send_rejected` (5xx), `send_failed` (4xx, network:
-     * it was not taken), or `send_ambiguous`: the whole mail was handed over and no answer came.
+     * Hands one mail over; resolves with the server's answer. `beforeEnd` is awaited when the server is about to have the
+     * whole mail; where it rejects, the server does not get the end. Throws `send_rejected` (5xx), `send_failed` (4xx,
+     * network: it was not taken), or `send_ambiguous`: the whole mail was handed over and no answer came.
      */
-    async send(mail: SendMailOptions, key: string): Promise<string> {
+    async send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>): Promise<string> {
+      let isWhole = false
+      endings.set(mail.messageId ?? '', async () => {
+        await beforeEnd?.()
+        isWhole = true
+      })
       try {
         const transporter = await open()
         const { response } = await transporter.sendMail(mail)
@@ -42,9 +50,9 @@ export function createSmtp(options: {
         const { code, responseCode } = details.parse(error)
         // Some servers refuse a token without asking for another: the next attempt logs in with a fresh one.
         if (code === 'EAUTH' && responseCode) await tokens?.('renew').catch(() => {})
-        throw failure(gateway, key, error, handedOver.has(mail.messageId ?? ''))
+        throw failure(gateway, key, error, isWhole)
       } finally {
-        handedOver.delete(mail.messageId ?? '')
+        endings.delete(mail.messageId ?? '')
       }
     },
     /** Connects and logs in. Rejects where that fails. */
@@ -62,7 +70,7 @@ function createPool(
   server: ServerOptions,
   tls: Awaited<ReturnType<typeof tlsOptions>>,
   tokens: TokenSource | undefined,
-  handedOver: Set<string>,
+  endings: Endings,
 ) {
   const { port = 465, user, pass = '' } = server
   const mode = server.tls ?? (port === 465 ? 'implicit' : 'starttls')
@@ -91,24 +99,25 @@ function createPool(
     })
   }
   transporter.use('stream', (mail, done) => {
-    mail.message.processFunc((source) => {
-      const watched = new PassThrough()
-      // Only the SMTP connection reads it, after the server's 354. Once it has read the end it sends the last dot,
-      // and from then on the server may have the mail, whatever happens to the answer.
-      watched.once('end', () => handedOver.add(mail.data.messageId ?? ''))
-      finished(source, (error) => error && watched.destroy(error))
-      return source.pipe(watched)
-    })
+    // Only the SMTP connection reads it, after the server's 354. Once it has read the end it sends the last dot, and from
+    // then on the server may have the mail, whatever happens to the answer.
+    const ending = endings.get(mail.data.messageId ?? '')
+    mail.message.processFunc((source) => Readable.from(endedBy(source, ending), { objectMode: false }))
     done()
   })
   return transporter
 }
 
-function failure(gateway: string, key: string, error: unknown, handedOver: boolean): TriviumError {
+async function* endedBy(source: AsyncIterable<Buffer>, ending: (() => Promise<void>) | undefined) {
+  yield* source
+  await ending?.()
+}
+
+function failure(gateway: string, key: string, error: unknown, isWhole: boolean): TriviumError {
   const { responseCode, code, command } = details.parse(error)
   const reason = reasonOf(error)
   const cause = { cause: error }
-  if (responseCode === undefined && handedOver) {
+  if (responseCode === undefined && isWhole) {
     return new TriviumError('send_ambiguous', { gateway, key, reason }, cause)
   }
   // A refused login is the operator's to mend; the mail itself is fine and waits.
