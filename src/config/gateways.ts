@@ -99,7 +99,7 @@ function parseGateway(
   const options = checker.parse(kind.options, own, path, COMMON)
   if (enabled) return { name, transport, enabled, open, options }
   const unset = `${[...missing].join(', ')} ${missing.size === 1 ? 'is' : 'are'} not set`
-  const why = head.enabled === 'auto' ? `enabled: auto, and ${unset}` : 'enabled: false'
+  const why = head.enabled === 'auto' ? `${unset} (enabled: auto)` : 'enabled: false'
   return { name, transport, enabled, why, open, options: undefined }
 }
 

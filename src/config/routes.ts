@@ -70,7 +70,7 @@ function checkGateways({ match }: Route, path: Path, world: RouteWorld, checker:
     const message = `nothing can match: gateway ${quote(first.name)} is a ${first.transport}`
     checker.report([...path, 'match', 'transport'], 'value', message)
   } else if (named.every(({ enabled }) => !enabled)) {
-    checker.report(at, 'value', `gateway ${quote(first.name)} is not started (${first.why})`, 'warning')
+    checker.report(at, 'value', `gateway ${quote(first.name)} is not started: ${first.why}`, 'warning')
   }
 }
 

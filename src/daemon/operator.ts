@@ -89,12 +89,17 @@ export function createOperator(deps: {
       })
     },
     async doctor() {
+      const { gateways } = deps.config()
       // Also those that run in the daemon that is not there yet.
-      const enabled = deps.config().gateways.filter((gateway) => gateway.enabled)
+      const enabled = gateways.filter((gateway) => gateway.enabled)
+      const off = gateways.filter((gateway) => !gateway.enabled)
+      const idle = off.map(
+        ({ name, why }): Check => ({ name, ok: true, warning: true, detail: `off: ${why}` }),
+      )
       const { ok, reason } = await ping(store)
       const first: Check = { name: `store (${store.kind})`, ok, detail: ok ? store.address : String(reason) }
       const checks = await Promise.all([deps.checkStore(), ...enabled.map(deps.checkGateway)])
-      return toJson([first, ...checks.flat()])
+      return toJson([first, ...checks.flat(), ...idle])
     },
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = roads.accept

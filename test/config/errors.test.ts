@@ -89,7 +89,7 @@ test('warnings tell of a route whose gateway is not started, and of a configurat
   const { config, problems } = await read(t, text)
   assert.deepEqual(told(problems, 'warning'), [
     '1:1 no gateway is started, so nothing can come in',
-    '4:34 gateway "a" is not started (enabled: auto, and T is not set)',
+    '4:34 gateway "a" is not started: T is not set (enabled: auto)',
   ])
   assert.deepEqual(config?.warnings, problems)
   assert.equal(told((await read(t, '')).problems, 'warning').length, 2)

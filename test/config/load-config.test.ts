@@ -130,8 +130,8 @@ describe('variables', () => {
       ['x', {}, undefined],
       [`\${A}`, { A: 'x' }, undefined],
       [`\${A:-x}`, {}, undefined],
-      [`\${A}\${B}\${B}`, { A: 'x' }, 'enabled: auto, and B is not set'],
-      [`\${A}\${B}`, { A: '' }, 'enabled: auto, and A, B are not set'],
+      [`\${A}\${B}\${B}`, { A: 'x' }, 'B is not set (enabled: auto)'],
+      [`\${A}\${B}`, { A: '' }, 'A, B are not set (enabled: auto)'],
     ] as const) {
       const { config, problems } = await read(t, slack(token, ', enabled: auto'), { env })
       assert.deepEqual(told(problems), [])
@@ -267,4 +267,6 @@ test('the routes.yaml that ships is right, with and without its variables', asyn
   assert.deepEqual(Object.fromEntries(enabled ?? []), { demo: true, github: false, chat: true, cli: true })
   const full = await readConfig({ ...given, env: { GITHUB_WEBHOOK_SECRET: 'it is a secret' } })
   assert.deepEqual(full.problems, [])
+  for (const { match } of full.config?.routes ?? [])
+    assert.ok(match.gateway, 'no mailbox that is added is answered by echo')
 })

@@ -7,9 +7,11 @@ import type { ConnectImap } from './mailbox/imap-connection.ts'
 import { remove } from './mailbox/put-away.ts'
 import type { EmailOptions } from './options.ts'
 import type { Smtp } from './outbound/smtp.ts'
+import { MICROSOFT } from './proof/trusted.ts'
 
 const ARRIVAL = 30_000
 const LOOK = 500
+const FORGED = 'forged-by-doctor.invalid'
 const ADVICE = 'Check host, port, user and pass; many providers want an app password or OAuth2'
 
 /**
@@ -38,7 +40,7 @@ export async function checkMailbox(
       ...logins,
       { name: 'IMAP IDLE', ok: true, detail: idle },
       ...missing.map((folder) => ({ name: `folder ${folder}`, ok: false, detail: `there are: ${there}` })),
-      ...(logins[1]?.ok ? [await check('mail to itself', () => roundTrip(client, options, smtp))] : []),
+      ...(logins[1]?.ok ? await tryMail(client, options, smtp) : []),
     ]
   } finally {
     end()
@@ -53,19 +55,50 @@ async function check(name: string, work: () => Promise<string>, advice?: string)
   }
 }
 
-async function roundTrip(client: ImapFlow, { address }: EmailOptions, smtp: Smtp): Promise<string> {
+async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Smtp): Promise<Check[]> {
+  const name = 'mail to itself'
+  const start = performance.now()
+  try {
+    const headers = await roundTrip(client, options, smtp)
+    const detail = `arrived after ${Math.round(performance.now() - start)} ms`
+    const { trust } = options
+    const tried = trust && trust !== MICROSOFT ? [checkTrust(trust, headers)] : []
+    return [{ name, ok: true, detail }, ...tried]
+  } catch (error) {
+    return [{ name, ok: false, detail: reasonOf(error) }]
+  }
+}
+
+/** Sends a mail and waits for it; resolves with its headers, once it is deleted. */
+async function roundTrip(client: ImapFlow, options: EmailOptions, smtp: Smtp): Promise<string> {
+  const { address, trust } = options
   const messageId = `<trivium-check.${randomUUID()}@${address.slice(address.lastIndexOf('@') + 1)}>`
   await client.mailboxOpen('INBOX')
   const start = performance.now()
   const subject = 'Trivium doctor: this mail can be deleted'
   const text = 'trivium doctor sends it to see that mail arrives.'
-  const headers = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
+  const headers = {
+    'Auto-Submitted': 'auto-generated',
+    'X-Auto-Response-Suppress': 'All',
+    ...(trust ? { 'Authentication-Results': `${trust}; dmarc=pass header.from=${FORGED}` } : {}),
+  }
   await smtp.send({ messageId, from: address, to: address, subject, text, headers }, messageId)
   for (; performance.now() - start < ARRIVAL; await pause(LOOK)) {
     const found = await client.search({ header: { 'message-id': messageId } }, { uid: true })
     if (!found || found.length === 0) continue
+    const [mail] = await client.fetchAll(found.join(','), { headers: true }, { uid: true })
     await remove(client, found)
-    return `arrived after ${Math.round(performance.now() - start)} ms`
+    return String(mail?.headers)
   }
   throw new Error(`was sent, and was not in INBOX after ${ARRIVAL / 1000} s; look at your spam filter`)
+}
+
+/** Whether the server removes what anybody may write in its name. It may let pass what its own users write. */
+function checkTrust(trust: string, headers: string): Check {
+  const name = `trust ${trust}`
+  if (!headers.includes(FORGED)) return { name, ok: true, detail: 'forged results are removed' }
+  const detail =
+    'forged results came through, as they may from your own login; send a mail with the header ' +
+    `"Authentication-Results: ${trust}; dmarc=pass" from elsewhere, and where it arrives with it, leave trust out`
+  return { name, ok: true, warning: true, detail }
 }

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
@@ -41,7 +42,7 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   const space = `${(free / 1024 ** 3).toFixed(1)} GiB free`
   const ok = free > MIN_FREE
   return [
-    { name: 'configuration', ok: true, detail: file },
+    { name: 'configuration', ok: true, detail: `${file}; variables also from ${join(environs.cwd, '.env')}` },
     { name: 'disk', ok, detail: ok ? space : `${space}; less than 1 GiB is too little for a journal` },
   ]
 }

@@ -19,7 +19,9 @@ gateways:
     address: ${user}
     imap: { host: 127.0.0.1, port: ${imapPort}, tls: none, user: ${user}, pass: "\${PASS}" }
     smtp: { host: 127.0.0.1, port: ${world.smtp.port}, tls: none }
+    trust: mx.example.com
   hook: { transport: webhook, path: /hook }
+  later: { transport: webhook, path: "/\${LATER}", enabled: auto }
 routes: [{ name: all, skill: echo }]
 `,
       env: { PASS: password },
@@ -43,6 +45,8 @@ routes: [{ name: all, skill: echo }]
     for (const name of ['IMAP login', 'IMAP IDLE', 'SMTP login', 'mail to itself']) {
       assert.equal(checks.get(`support: ${name}`)?.ok, true, name)
     }
+    assert.equal(checks.get('support: trust mx.example.com')?.warning, true, 'forged results came through')
+    assert.match(String(checks.get('later')?.detail), /^off: LATER is not set/)
     assert.deepEqual(await world.mailbox('early@example.com'), [], 'it leaves no trace')
     assert.ok(
       [...checks.keys()].some((name) => name.startsWith('hook: ')),

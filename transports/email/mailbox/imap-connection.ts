@@ -128,5 +128,22 @@ function readable(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const said = 'responseText' in error ? error.responseText : undefined
   if (typeof said === 'string' && said !== '') error.message = `${error.message}: ${said}`
+  return withTlsAdvice(error)
+}
+
+/** Adds to an error of TLS, of IMAP and SMTP alike, which option mends it. */
+export function withTlsAdvice<T>(error: T): T {
+  if (!(error instanceof Error)) return error
+  const advice = TLS_ADVICE.find(([sign]) => sign.test(error.message))?.[1]
+  if (advice && !error.message.includes(advice)) error.message = `${error.message.trim()}; ${advice}`
   return error
 }
+
+const TLS_ADVICE: [sign: RegExp, advice: string][] = [
+  [
+    /self.signed|unable to (?:verify|get)/i,
+    'where you know its authority, name the PEM file with it in `ca`',
+  ],
+  [/greeting|STARTTLS/i, 'a port that begins with TLS wants `tls: implicit`, one without any `tls: none`'],
+  [/wrong version number|packet length/i, 'this port does not begin with TLS: try `tls: starttls`'],
+]

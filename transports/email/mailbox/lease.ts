@@ -30,7 +30,7 @@ export async function holdLease(options: {
   // A store that does not answer must not keep a daemon from stopping.
   let first = await inTime(acquire(), signal)
   while (!first && !signal.aborted) {
-    await pause(ttl / 3, signal)
+    await pause(ttl / 6, signal)
     if (!signal.aborted) first = await inTime(acquire(), signal)
   }
   if (!first) return undefined

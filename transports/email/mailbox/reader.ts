@@ -16,7 +16,7 @@ export type ReaderTiming = {
   maxRetry: number
 }
 
-export const READER_TIMING: ReaderTiming = { lease: 8000, retry: 1000, maxRetry: 60_000 }
+export const READER_TIMING: ReaderTiming = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 
 /** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
 type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import nodemailer, { type SendMailOptions } from 'nodemailer'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import { tlsOptions } from '../mailbox/imap-connection.ts'
+import { tlsOptions, withTlsAdvice } from '../mailbox/imap-connection.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
 
@@ -58,7 +58,9 @@ export function createSmtp(options: {
     /** Connects and logs in. Rejects where that fails. */
     async verify(): Promise<void> {
       const transporter = await open()
-      await transporter.verify()
+      await transporter.verify().catch((error) => {
+        throw withTlsAdvice(error)
+      })
     },
     close(): void {
       pool?.close()
@@ -115,7 +117,7 @@ async function* endedBy(source: AsyncIterable<Buffer>, ending: (() => Promise<vo
 
 function failure(gateway: string, key: string, error: unknown, isWhole: boolean): TriviumError {
   const { responseCode, code, command } = details.parse(error)
-  const reason = reasonOf(error)
+  const reason = reasonOf(withTlsAdvice(error))
   const cause = { cause: error }
   if (responseCode === undefined && isWhole) {
     return new TriviumError('send_ambiguous', { gateway, key, reason }, cause)

@@ -8,7 +8,7 @@ import {
 } from './results.ts'
 
 /** What stands for the name that Microsoft leaves out. */
-const MICROSOFT = 'microsoft'
+export const MICROSOFT = 'microsoft'
 
 /**
  * What the Authentication-Results headers (RFC 8601) of `host` say about a mail. Only the topmost run of them counts,
