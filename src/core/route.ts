@@ -35,8 +35,8 @@ const flag = z.boolean().exactOptional()
 /**
  * The keys of `match` as they are written. `from` fits the sender's id, address or name. `event`, `channel`, `command`,
  * `action`, `reaction`, `mention` and `direct` read the field of that name in `data`; `verified` is whether the
- * transport has proof of the sender. A notice (`data.notice: true`, such as an edit or a reaction in Slack) fits
- * only where `event` or `reaction` is given.
+ * transport has proof of the sender; `thread: mine` fits what is written in threads that the bot is in. A notice
+ * (`data.notice: true`, such as an edit or a reaction in Slack) fits only where `event` or `reaction` is given.
  */
 export const matchSchema = z
   .object({
@@ -49,6 +49,7 @@ export const matchSchema = z
     prefix: oneOrMore(text, TEXT_HINT).exactOptional(),
     event: patterns,
     channel: patterns,
+    thread: patterns,
     mention: flag,
     direct: flag,
     verified: flag,

@@ -55,6 +55,7 @@ const FIELDS = new Map<string, (message: Message) => unknown>([
   ['subject', (message) => message.subject],
   ['text', (message) => message.text],
   ['prefix', (message) => message.text],
+  ['thread', ({ data }) => [data.thread, data.mine === true ? 'mine' : undefined]],
 ])
 
 function reader(key: string): (message: Message) => unknown {

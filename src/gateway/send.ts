@@ -30,10 +30,11 @@ export function createSend(options: {
 
   return {
     async send(args, call) {
-      const { gateway, message, to = '' } = await targetOf(args, call)
+      const target = await targetOf(args, call)
+      const { gateway, message, to = '' } = target
       refuseApproval(gateway, args.data)
       const { text, subject, attachments, data } = args
-      const key = keyOf(args, message ?? call.message, call, options.newKey)
+      const key = keyOf(args, target, call, options.newKey)
       try {
         const sending = { key, text, by: senderOf(call), ...defined({ subject, attachments, data }) }
         const { id, queued, unsent } = await (message
@@ -101,12 +102,14 @@ function isReply(args: SendArgs, call: Call): call is Call & { message: Message 
   return args.gateway === undefined || args.gateway === call.message.gateway
 }
 
-/** A key that is given for a message by name counts for that message, so that a worker may give each the same. */
-function keyOf(args: SendArgs, message: Message | undefined, call: Call, newKey: () => string): string {
+/**
+ * A key that is given for a message by name counts for that message, so that a worker may give each the same; one that
+ * a dispatched skill gives, for the gateway through which it sends, whichever its message came from.
+ */
+function keyOf(args: SendArgs, { gateway, message }: Target, call: Call, newKey: () => string): string {
   const ordinal = call.sends.next()
-  if (args.key !== undefined && message) {
-    return isNamed(args) ? `answer:${message.id}:${args.key}` : `${message.gateway}:${args.key}`
-  }
+  if (args.key !== undefined && isNamed(args)) return `answer:${message?.id}:${args.key}`
+  if (args.key !== undefined && call.message) return `${gateway}:${args.key}`
   if (args.key !== undefined) return args.key
   if (call.message && call.route !== undefined) return sendKey(call.message.id, call.route, ordinal)
   return newKey()

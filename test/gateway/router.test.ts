@@ -62,6 +62,7 @@ describe('the router', () => {
     [{ prefix: ['!'] }, [{ text: '!help' }]],
     [{ mention: true }, [{ data: { mention: true } }], [{ data: { mention: 'true' } }, {}]],
     [{ mention: false }, [{}], [{ data: { mention: true } }]],
+    [{ thread: ['mine'] }, [{ data: { thread: '1.1', mine: true } }], [{ data: { thread: '1.1' } }, {}]],
     [{ direct: true }, [{ data: { direct: true } }], [{}]],
     [{ verified: true }, [{ from: { id: 'a', verified: true } }], [{ from: { id: 'a' } }]],
     [{ verified: false }, [{ from: { id: 'a' } }], [{ from: { id: 'a', verified: true } }]],

@@ -64,7 +64,8 @@ describe('gateway-send', () => {
     const { send, sent } = stage()
     assert.equal((await send({ text: 'a', key: 'k' }, inside())).duplicate, false)
     assert.equal((await send({ text: 'a', key: 'k' }, inside())).duplicate, true)
-    assert.deepEqual([...new Set(sent.map(({ key }) => key))], ['chat:k'])
+    await send({ text: 'a', key: 'k', gateway: 'open', to: 'bob' }, inside())
+    assert.deepEqual([...new Set(sent.map(({ key }) => key))], ['chat:k', 'open:k'])
   })
 
   test('reaches other targets on open gateways only', async () => {

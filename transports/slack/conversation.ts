@@ -26,12 +26,8 @@ export type Target = z.infer<typeof targetSchema>
 const TIMESTAMP = /^\d+\.\d+$/
 
 /** `slack:TEAM:CHANNEL[:THREAD]`. */
-export function conversationOf({
-  team,
-  channel,
-  thread,
-}: Pick<Target, 'team' | 'channel' | 'thread'>): string {
-  return ['slack', team, channel, ...(thread === undefined ? [] : [thread])].join(':')
+export function conversationOf({ team, channel, thread }: Pick<Target, 'team' | 'channel' | 'thread'>) {
+  return ['slack', team, channel, thread].filter((part) => part !== undefined).join(':')
 }
 
 /** What of a draft is its target, as JSON, for `data.replyTarget`. */

@@ -10,10 +10,10 @@ import { objectAt, textAt } from './fields.ts'
 import { type Channel, createGapMemory, KEPT, lastActive, type Written } from './gap-memory.ts'
 import { readBack, TICK } from './gap-read.ts'
 import type { Taken } from './inbound/answers.ts'
-import { type PayloadKind, workspaceOf } from './inbound/delivery.ts'
+import type { Delivery } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
-import type { Workspaces } from './workspaces.ts'
+import type { Workspace, Workspaces } from './workspaces.ts'
 
 /**
  * Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). What
@@ -142,7 +142,7 @@ export function createGapFill(
       const events = await readBack(channel, from, workspace, { pace, log })
       // One that waits for a name or a file holds up no other channel.
       gap.due = Number.POSITIVE_INFINITY
-      takeAll(channel, events).then(taken, end)
+      takeAll(channel, workspace, events).then(taken, end)
     } catch (error) {
       end(error)
     }
@@ -172,12 +172,13 @@ export function createGapFill(
   }
 
   /** Rejects with what kept one from being taken. */
-  async function takeAll(channel: Channel, events: JsonObject[]): Promise<void> {
+  async function takeAll(channel: Channel, workspace: Workspace, events: JsonObject[]): Promise<void> {
     const takeOne = async (event: JsonObject): Promise<void> => {
       const payload = { type: 'event_callback', team_id: channel.team, event }
+      const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
       try {
-        const taken = await inbound.take('event', payload)
-        const written = writtenIn(payload, workspaces)
+        const taken = await inbound.take(delivery)
+        const written = writtenIn(delivery)
         if (taken && written) memory.note({ ...written, all: channel.all })
       } catch (error) {
         if (!(error instanceof TriviumError) || error.retryable) throw error
@@ -191,8 +192,8 @@ export function createGapFill(
 
   return {
     /** Goes through `take` unchanged; remembers where somebody wrote, and has read back what was refused. */
-    watch(kind: PayloadKind, payload: JsonObject, take: () => Promise<Taken>): Promise<Taken> {
-      const written = kind === 'event' ? writtenIn(payload, workspaces) : undefined
+    watch(delivery: Delivery, take: () => Promise<Taken>): Promise<Taken> {
+      const written = writtenIn(delivery)
       if (!written) return take()
       underWay.add(written)
       // Nothing of the payload is kept while the store takes its time: thousands may wait for it.
@@ -238,12 +239,11 @@ export function createGapFill(
 }
 
 /** Where a message stands; undefined for all but what people write: only that can be read back. */
-function writtenIn(payload: JsonObject, workspaces: Workspaces): Written | undefined {
+function writtenIn({ kind, payload, workspace: { team } }: Delivery): Written | undefined {
   const event = objectAt(payload, 'event')
-  if (event.type !== 'message' && event.type !== 'app_mention') return undefined
+  if (kind !== 'event' || (event.type !== 'message' && event.type !== 'app_mention')) return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
-  const team = workspaceOf(payload, workspaces)?.team
   const [id, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
-  if (team === undefined || id === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
+  if (id === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
   return { team, id, all: event.type === 'message', ts: Number(ts), thread: root ?? ts }
 }

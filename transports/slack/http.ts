@@ -33,11 +33,10 @@ export function createHttpListener(
     const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
     // As a socket's envelope says it: what comes for the last time is not refused.
     const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
-    if (retry > 0) payload.retry_attempt = retry
     if (payload.type === 'url_verification') {
       return answerJson(response, 200, JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' }))
     }
-    const taken = await take(kind, payload)
+    const taken = await take(kind, payload, retry)
     if (taken && 'response' in taken) answerJson(response, 200, JSON.stringify(taken.response))
     else response.end()
   }

@@ -13,8 +13,8 @@ export const slack: TransportKind<SlackOptions> = {
 }
 
 function eventData(message: Message): JsonObject {
-  // The reply target may hold a response URL, with which anybody could write into the conversation.
-  const { replyTarget: _target, respond: _respond, ...known } = message.data
+  // Both may hold a response URL, with which anybody could write into the conversation.
+  const { replyTarget: _target, respond: _respond, payload: _payload, ...known } = message.data
   // What Slack shows is with the message; in an event, `attachments` are files.
   const { blocks: _blocks, attachments: _attachments, channel, event, command, ...said } = known
   const [id, name] = Array.isArray(channel) ? channel : [channel]

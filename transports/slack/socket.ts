@@ -23,7 +23,7 @@ export type Listener = {
 /** Who is told of what comes in. */
 export type Listening = {
   /** Resolves once the payload is durable; rejects: it is not acknowledged. */
-  take(kind: PayloadKind, payload: JsonObject): Promise<Taken>
+  take(kind: PayloadKind, payload: JsonObject, retry?: number): Promise<Taken>
   /** Called each time that what is written begins to come. */
   connected(): void
 }
@@ -147,10 +147,7 @@ export function createSocketMode(
 
       const acknowledge = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
         try {
-          const kind = KINDS[type]
-          // A payload that comes again says for which time.
-          const again = retry_attempt ? { ...payload, retry_attempt } : payload
-          const taken = kind && (await take(kind, again))
+          const taken = await take(KINDS[type] ?? 'event', payload, retry_attempt)
           if (socket.readyState !== WebSocket.OPEN) return
           // Without an answer JSON leaves `payload` out.
           const answer = taken && 'response' in taken ? taken.response : undefined

@@ -23,7 +23,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const workspaces = createWorkspaces(options, deps)
   const progress = createProgress(options, deps, workspaces)
   const inbound = createInbound(options, deps, workspaces, progress.follow)
-  const answer = createAnswers(options, deps, workspaces, inbound.take)
+  const answer = createAnswers(options, deps, inbound.take)
   const gaps = createGapFill(options, deps, workspaces, inbound)
   const sender = createSender(deps, workspaces)
   const stopping = new AbortController()
@@ -31,8 +31,13 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   let fault = ''
   let isIdentified = false
 
-  const take = (kind: PayloadKind, payload: JsonObject): Promise<Taken> =>
-    gaps ? gaps.watch(kind, payload, () => answer(kind, payload)) : answer(kind, payload)
+  const take = async (kind: PayloadKind, payload: JsonObject, retry = 0): Promise<Taken> => {
+    const workspace = workspaces.of(payload)
+    // Acknowledged: Slack would repeat it, and switch off the events of all where it is refused often.
+    if (!workspace) return undefined
+    const delivery = { kind, payload, workspace, retry }
+    return gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery)
+  }
   const connected = () => gaps?.connected()
   const listener =
     options.mode === 'http'

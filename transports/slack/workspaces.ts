@@ -1,21 +1,33 @@
 import { TriviumError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { putLast } from '../../src/lib/put-last.ts'
 import { createSlackApi, type SlackApi } from './api.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { slackFailure } from './failure.ts'
+import { objectsAt, textAt } from './fields.ts'
 import type { SlackOptions } from './options.ts'
+import { createThreads, type Threads } from './threads.ts'
 
-/** One installation of the app: who we are there, how to call Slack, and the names of its people. */
+/** One installation of the app: who we are there, how to call Slack, the names of its people, and our threads. */
 export type Workspace = {
+  /** The id of the workspace; of an organisation that has the app as a whole, its id. */
   team: string
+  /** Whose people are no strangers: itself; of an organisation also the workspaces that use the app. */
+  teams: ReadonlySet<string>
   name: string
   botUser: string
   token: string
   api: SlackApi
   directory: Directory
+  threads: Threads
 }
 
 export type Workspaces = ReturnType<typeof createWorkspaces>
+
+/** For so long a workspace without a token is told of after one of its events (ms), and then logged again. */
+const STRANGE = 3_600_000
+const MAX_STRANGERS = 100
 
 /** Makes the workspaces of a gateway, one a bot token. Does no I/O before `ready`. */
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
@@ -25,14 +37,22 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   })
   const found = new Map<string, Workspace>()
   const bots = new Set<unknown>()
+  /** When an event of a workspace without a token was logged last (Unix ms). */
+  const strangers = new Map<string, number>()
   let refused: string[] = []
   let asking: Promise<readonly Workspace[]> | undefined
 
   const identify = async ({ token, api }: { token: string; api: SlackApi }): Promise<void> => {
     const who = await api.call('auth.test', (web) => web.auth.test())
-    const { team_id: team = '', user_id: botUser = '', bot_id: botId = '' } = who
-    const directory = createDirectory({ api, now, log })
-    found.set(team, { team, name: who.team ?? team, botUser, token, api, directory })
+    const { user_id: botUser = '', bot_id: botId = '', is_enterprise_install: isOrg = false } = who
+    const team = (isOrg ? who.enterprise_id : undefined) ?? who.team_id ?? ''
+    const { teams = [] } = isOrg ? await api.call('auth.teams.list', (web) => web.auth.teams.list()) : {}
+    found.set(team, {
+      ...{ team, name: who.team ?? team, botUser, token, api },
+      teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
+      directory: createDirectory({ api, now, log }),
+      threads: createThreads(deps, team),
+    })
     for (const id of [botUser, botId]) if (id !== '') bots.add(id)
   }
 
@@ -49,6 +69,10 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     return [...found.values()]
   }
 
+  const find = (team: string) => found.get(team)
+  /** The only workspace there is; undefined where there are several, or none yet. */
+  const only = (): Workspace | undefined => (apis.length === 1 ? found.values().next().value : undefined)
+
   return {
     /**
      * Asks Slack once who each token is; rejects, and asks again at the next call, where it cannot. A token that Slack
@@ -61,20 +85,56 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
       })
       return asking
     },
-    /** Why tokens were left out, or do not work any more. */
+    /** What is wrong with tokens, and which workspaces have none though Slack tells of them. */
     faults(): readonly string[] {
       const faulty = [...found.values()].filter(({ api }) => api.fault() !== undefined)
       const faults = faulty.map(({ name, api }) => `the bot token of ${name} does not work: ${api.fault()}`)
-      return [...refused, ...faults]
+      const strange = [...strangers].filter(([, at]) => at > now() - STRANGE).map(([team]) => unknown(team))
+      return [...refused, ...faults, ...strange]
     },
     /** The workspace of a team id, once `ready` has resolved. */
-    find: (team: string) => found.get(team),
+    find,
+    only,
+    /** Whose payload it is. Undefined: there is no bot token for it, which log, metrics and status tell. */
+    of(payload: JsonObject): Workspace | undefined {
+      const ids = installationsOf(payload)
+      const workspace = ids.length === 0 ? only() : ids.map(find).find(Boolean)
+      if (workspace) return workspace
+      const [team = 'that is not named'] = ids
+      deps.refused('unknown_team')
+      if ((strangers.get(team) ?? 0) > now() - STRANGE) return undefined
+      putLast(strangers, team, now(), MAX_STRANGERS)
+      log.warn({ team }, unknown(team))
+      return undefined
+    },
     /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
     isOwnBot: (id: unknown) => bots.has(id),
-    /** The only workspace there is; undefined where there are several, or none yet. */
-    only: (): Workspace | undefined => (apis.length === 1 ? found.values().next().value : undefined),
     close(): void {
       for (const { api } of apis) api.close()
     },
   }
+}
+
+function unknown(team: string): string {
+  return `events of the workspace ${team} are refused: no bot token here is for it; add one to botToken, or remove the app there`
+}
+
+/**
+ * The installations that a payload may be for, the likeliest first: team ids, and the id of an organisation that has the
+ * app as a whole (https://docs.slack.dev/enterprise).
+ */
+function installationsOf(payload: JsonObject): string[] {
+  const authorized = objectsAt(payload, 'authorizations')
+  const orgs = [...authorized, payload].filter(
+    ({ is_enterprise_install: is }) => is === true || is === 'true',
+  )
+  return [
+    ...authorized.map((each) => textAt(each, 'team_id')),
+    ...orgs.map((each) => textAt(each, 'enterprise_id') ?? textAt(each, 'enterprise.id')),
+    // A modal may be sent by somebody of another workspace that shares the channel; `team` is theirs then.
+    textAt(payload, 'view.app_installed_team_id') ??
+      textAt(payload, 'team_id') ??
+      textAt(payload, 'team.id') ??
+      textAt(payload, 'user.team_id'),
+  ].filter((id) => id !== undefined)
 }

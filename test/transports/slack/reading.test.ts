@@ -142,6 +142,36 @@ test('somebody of another workspace is external, and so is who cannot be told in
   assert.equal(await externalOf({}), undefined)
 })
 
+test('an organisation that has the app as a whole is served by its token, and its people are not external', async (t) => {
+  const slack = await startSlackServer()
+  const org = { team: 'Acme', team_id: 'E1', enterprise_id: 'E1', is_enterprise_install: true }
+  slack.fail('auth.test', { body: { ok: true, ...org, user_id: 'U0BOT', bot_id: 'B0BOT' } })
+  slack.fail('auth.teams.list', { body: { ok: true, teams: [{ id: 'T1', name: 'Sales' }] } })
+  const acme = await startWorld({ botToken: ['xoxb-test'] }, undefined, { server: slack })
+  t.after(() => acme.close())
+  const installed = { enterprise_id: 'E1', is_enterprise_install: true }
+  const told = callback({ text: 'hi', ts: '7.1', user_team: 'T1' })
+  const said = { ...told, team_id: 'T1', enterprise_id: 'E1' }
+  const event = { ...said, is_ext_shared_channel: true, authorizations: [{ team_id: null, ...installed }] }
+  const user = { id: 'U1ANN', team_id: 'T1' }
+  const clicked = { type: 'block_actions', team: null, user, channel: { id: 'C0GEN' }, trigger_id: 't' }
+  const typed = { command: '/ask', user_id: 'U1ANN', channel_id: 'C0GEN', team_id: 'T1', trigger_id: 't' }
+  for (const [type, payload] of [
+    ['events_api', event],
+    ['interactive', { ...clicked, enterprise: { id: 'E1' }, is_enterprise_install: true }],
+    ['slash_commands', { ...typed, ...installed, is_enterprise_install: 'true' }],
+  ] as const) {
+    assert.ok((await slack.sockets.deliver(type, payload)).acked)
+    const message = acme.fixture.store.messages.at(-1) ?? assert.fail()
+    assert.deepEqual([message.data.team, message.from.external], ['E1', undefined], type)
+    await acme.transport.send(replyTo(message, 'hello'))
+  }
+  const outsider = { ...event, event: { ...Object(told.event), ts: '8.1', user_team: 'T9' } }
+  assert.ok((await slack.sockets.deliver('events_api', outsider)).acked)
+  assert.equal(acme.fixture.store.messages.at(-1)?.from.external, true)
+  assert.equal(acme.fixture.store.messages.length, 4)
+})
+
 test('a modal that somebody of another workspace sends from a shared channel is taken', async () => {
   const view = { id: 'V1', hash: 'h', callback_id: 'c', state: { values: {} } }
   const from = (app_installed_team_id: string) => ({

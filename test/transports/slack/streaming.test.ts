@@ -6,6 +6,7 @@ import { type Reply, type ReplyPiece, SendPostponed } from '../../../src/core/tr
 import { until } from '../../fixtures/until.ts'
 import {
   ask,
+  click,
   deliverEvent,
   failing,
   paragraphs as filling,
@@ -125,38 +126,57 @@ describe('a reply that replaces an earlier one', () => {
       }),
     )
 
-  test('does so by the key that gateway-send was given, in its channel only', async () => {
+  /** Refused, and nothing was posted. */
+  const refused = async (message: Message, sending: Promise<unknown>) => {
+    const before = textsOf(message)
+    await assert.rejects(sending, failing('send_rejected'))
+    assert.deepEqual(textsOf(message), before)
+  }
+
+  test('does so by the key that gateway-send was given', async () => {
     const message = await asked()
-    const elsewhere = await asked()
-    await send(message, 'team:status', 'first')
-    await send(message, 'status/2', 'second')
-    await send(elsewhere, 'status/3', 'elsewhere')
-    assert.deepEqual([textsOf(message), textsOf(elsewhere)], [['second'], ['elsewhere']])
+    for (const key of ['team:status', `answer:${message.id}:report`]) {
+      const name = key.split(':').at(-1) ?? ''
+      await send(message, key, 'first')
+      await send(message, `${name}/2`, 'second')
+      assert.equal(textsOf(message).at(-1), 'second')
+    }
+    assert.equal(textsOf(message).length, 2)
   })
 
-  test('does so in its own conversation only, and leaves what others were answered', async () => {
+  test('is refused where the key is of another conversation or gateway, and leaves what others were answered', async () => {
     const ann = await asked()
     await send(ann, 'long', paragraphs.join('\n\n'))
     const [channel = ''] = [ann.data.channel].flat().map(String)
     const eve = await deliverEvent(world, { text: 'mine', user: 'U6EVE', channel })
-    await send(eve, 'long/eve', 'Eve was here')
-    assert.deepEqual([textsOf(ann), textsOf(eve)], [paragraphs, ['Eve was here']])
+    await refused(eve, send(eve, 'long/eve', 'Eve was here'))
+    await refused(eve, send(eve, 'chat:other/eve', 'never posted here'))
+    assert.deepEqual(textsOf(ann), paragraphs)
   })
 
   test('never replaces the question of an approval, nor the beginning of another answer', async () => {
     const message = await begun()
     const approval = { id: 'x1', title: 'Deploy?', status: 'pending' }
     await transport.send(replyTo(message, 'Deploy?', { key: 'approval:x1', data: { approval } }))
-    const before = textsOf(message)
     for (const update of ['approval:x1', `stream:${message.id}`]) {
-      const { inReplyTo: _, ...reply } = replyTo(message, 'Approved', {
-        key: `no ${update}`,
-        data: { update },
-      })
-      await transport.send(reply)
+      await refused(message, send(message, `${update}/no`, 'Approved'))
     }
-    assert.deepEqual(textsOf(message), [...before, 'Approved', 'Approved'])
   })
+
+  for (const threads of ['reply', 'channel']) {
+    test(`does so when it answers a click on what was sent with \`to\` (threads: ${threads})`, async (t) => {
+      const here = await startWorld({ threads })
+      t.after(() => here.close())
+      for (const to of ['C0GEN', '#general', 'C0GEN/1600000000.000001']) {
+        await here.transport.send({ key: to, gateway: 'team', conversation: to, to, text: 'Deploy?' })
+        const { ts = '', thread_ts } = here.server.posts.at(-1) ?? {}
+        const clicked = await click(here, { message: { ts, ...(thread_ts ? { thread_ts } : {}) } })
+        await here.transport.send(replyTo(clicked, `to ${to}`, { data: { update: to } }))
+      }
+      const expected = ['to C0GEN', 'to #general', 'to C0GEN/1600000000.000001']
+      assert.deepEqual(here.server.posts.map(shown), expected)
+    })
+  }
 
   test('and takes more posts has each once, and none is left when the next is shorter', async () => {
     const message = await asked()

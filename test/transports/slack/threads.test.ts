@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
+import { slack } from '../../../transports/slack/index.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback, deliverEvent, replyTo, startWorld } from './harness.ts'
 
@@ -63,28 +64,91 @@ describe('what is written to the bot', () => {
   })
 })
 
-test('a payload of a workspace without a token here starts nothing, and is acknowledged', async () => {
+test('a payload of a workspace without a token is acknowledged and refused: status says so, the log once', async () => {
   const stranger = { ...callback({ text: 'x', ts: server.nextTs() }), authorizations: [{ team_id: 'T9' }] }
   const before = fixture.store.messages.length
-  assert.ok((await server.sockets.deliver('events_api', { ...stranger, team_id: 'T9' })).acked)
-  assert.deepEqual([texts(before), fixture.refused], [[], ['unknown_team']])
+  for (const team_id of ['T9', 'T9', 'T8']) {
+    const payload = { ...stranger, team_id, authorizations: [{ team_id }] }
+    assert.ok((await server.sockets.deliver('events_api', payload)).acked)
+  }
+  assert.deepEqual(texts(before), [])
+  assert.deepEqual(fixture.refused, ['unknown_team', 'unknown_team', 'unknown_team'])
+  assert.equal(fixture.logs.filter(({ message }) => /workspace T[89] are refused/.test(message)).length, 2)
+  const { ok, detail = '' } = transport.health()
+  assert.equal(ok, false)
+  assert.match(detail, /workspace T9 are refused.*workspace T8 are refused: no bot token/)
 })
 
-test('own messages, other bots and what Slack tells of itself start nothing', async () => {
+test('own messages and other bots start nothing', async () => {
   const before = fixture.store.messages.length
   const item = { type: 'message', channel: 'C0GEN', ts: '1.1' }
   const silent: JsonObject[] = [
     { user: 'U0BOT', text: 'mine' },
     { bot_id: 'B0BOT', text: 'mine' },
     { bot_id: 'B9', user: 'U9', text: 'of another bot' },
-    { subtype: 'channel_join', text: 'joined' },
     { type: 'reaction_added', user: 'U0BOT', reaction: 'eyes', item },
-    { type: 'member_joined_channel' },
+    { type: 'file_shared', user_id: 'U0BOT', channel_id: 'C0GEN', user: null },
   ]
   for (const event of silent) {
     const outcome = await server.sockets.deliver('events_api', callback({ ts: server.nextTs(), ...event }))
     assert.equal(outcome.acked, true, JSON.stringify(event))
   }
-  assert.equal((await server.sockets.deliver('something_new', { a: 1 })).acked, true)
   assert.deepEqual(texts(before), [])
+})
+
+test('whatever else Slack tells is a notice, with all that it said', async () => {
+  const joined = { type: 'member_joined_channel', user: 'U0BOT', channel: 'C0GEN' }
+  const profile = { id: 'U1ANN', profile: { title: 'CTO' } }
+  for (const [event, name, conversation, from] of [
+    [joined, 'member_joined_channel', 'slack:T0TEAM:C0GEN', 'U0BOT'],
+    [{ subtype: 'channel_join', text: 'joined' }, 'channel_join', 'slack:T0TEAM:C0GEN', 'U1ANN'],
+    [{ type: 'user_change', channel: null, user: profile }, 'user_change', 'slack:T0TEAM:U1ANN', 'U1ANN'],
+    [{ type: 'emoji_changed', channel: null, user: null }, 'emoji_changed', 'slack:T0TEAM:T0TEAM', 'T0TEAM'],
+  ] as const) {
+    const message = await deliverEvent(world, event)
+    const { data } = message
+    assert.deepEqual(
+      [data.event, data.notice, message.conversation, message.from.id],
+      [name, true, conversation, from],
+    )
+    const { subtype, user } = Object(data.payload).event
+    assert.deepEqual([subtype, user], [Object(event).subtype, Object(event).user ?? user])
+    assert.equal(slack.eventData(message).payload, undefined)
+  }
+  const before = fixture.store.messages.length
+  assert.ok((await server.sockets.deliver('something_new', { type: 'new', a: 1 })).acked)
+  const { data } = fixture.store.messages[before] ?? assert.fail()
+  assert.deepEqual([data.event, data.payload], ['new', { type: 'new', a: 1 }])
+})
+
+describe('a thread is the bot’s own', () => {
+  const answerIn = async (thread_ts: string, more: JsonObject = {}) =>
+    (await deliverEvent(world, { text: 'and now?', thread_ts, ...more })).data.mine
+
+  test('where it began it, was called in it, or said something in it, on any daemon', async () => {
+    const [called, said] = ['1650000000.000001', '1650000000.000002']
+    assert.equal(await answerIn('1650000000.000003'), undefined)
+    assert.equal(await answerIn('1650000000.000004', { parent_user_id: 'U0BOT' }), true)
+    const { data } = await deliverEvent(world, { text: '<@U0BOT> help' })
+    assert.equal(await answerIn(String(data.thread)), true)
+    assert.equal(await answerIn(called, { text: '<@U0BOT> help' }), true)
+    assert.equal(await answerIn(called), true)
+    assert.equal(await answerIn(said), undefined)
+    const second = await world.another()
+    const to = `C0GEN/${said}`
+    await second.transport.send({ key: to, gateway: 'team', conversation: to, to, text: 'hi' })
+    assert.equal(await answerIn(said), true)
+  })
+
+  test('but not for other bots, who would answer for ever', async () => {
+    const bots = await startWorld({ 'allow-bots': true })
+    const { data } = await deliverEvent(bots, {
+      text: 'hi',
+      bot_id: 'B9',
+      thread_ts: '1.1',
+      parent_user_id: 'U0BOT',
+    })
+    assert.equal(data.mine, undefined)
+    await bots.close()
+  })
 })

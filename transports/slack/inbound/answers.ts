@@ -6,11 +6,10 @@ import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { objectAt, textAt } from '../fields.ts'
-import { openMetadata, sealMetadata, type Viewer } from '../modal.ts'
+import { openMetadata, sealMetadata } from '../modal.ts'
 import type { SlackOptions } from '../options.ts'
 import { viewSchema } from '../outbound/extras.ts'
-import type { Workspaces } from '../workspaces.ts'
-import { isExternal, type PayloadKind, workspaceOf } from './delivery.ts'
+import { type Delivery, isExternal } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
 import { nameOfUser } from './read-interaction.ts'
 
@@ -31,9 +30,8 @@ const LONGEST_TEXT = 75
 export function createAnswers(
   options: Pick<SlackOptions, 'answers'>,
   deps: TransportDeps,
-  workspaces: Workspaces,
   take: SlackInbound['take'],
-): (kind: PayloadKind, payload: JsonObject) => Promise<Taken> {
+): (delivery: Delivery) => Promise<Taken> {
   const { gateway } = deps
   const skills = Object.entries(options.answers).map(([name, skill]) => ({
     pattern: compilePattern(name),
@@ -42,8 +40,9 @@ export function createAnswers(
   const skillFor = (name: string) => skills.find(({ pattern }) => pattern.test(name))?.skill
 
   /** Asks as the person who waits, with what else is filled in and what whoever opened the modal left there. */
-  const ask = (skill: string, payload: JsonObject, viewer: Viewer, question: JsonObject) => {
-    const { user } = viewer
+  const ask = (skill: string, delivery: Delivery, question: JsonObject) => {
+    const { payload, workspace } = delivery
+    const user = textAt(payload, 'user.id') ?? ''
     const name = nameOfUser(payload)
     const view = objectAt(payload, 'view')
     const args = defined({
@@ -51,24 +50,24 @@ export function createAnswers(
       blockId: textAt(payload, 'block_id'),
       channel: textAt(payload, 'channel.id'),
       values: view.state === undefined ? undefined : objectAt(view, 'state.values'),
-      metadata: openMetadata(textAt(view, 'private_metadata'), viewer).own,
+      metadata: openMetadata(textAt(view, 'private_metadata'), { user, workspace }).own,
     })
-    const external = isExternal(payload, viewer.workspace) || undefined
+    const external = isExternal(delivery) || undefined
     const from = defined({ id: user, address: user, verified: true, external, name })
     return deps.ask(skill, args, { from, timeout: TIMEOUT })
   }
 
   /** A select that gets no answer would show an error; it says that nothing was found instead. */
-  const suggest = async (payload: JsonObject, viewer: Viewer): Promise<Taken> => {
-    const action = textAt(payload, 'action_id') ?? ''
+  const suggest = async (delivery: Delivery): Promise<Taken> => {
+    const action = textAt(delivery.payload, 'action_id') ?? ''
     const skill = skillFor(action)
     if (skill === undefined) {
       deps.log.warn({ action }, 'a select of Slack asks for options; name a skill for it in `answers`')
       return { response: { options: [] } }
     }
     try {
-      const typed = textAt(payload, 'value') ?? ''
-      const found = await ask(skill, payload, viewer, { asks: 'options', action, typed })
+      const typed = textAt(delivery.payload, 'value') ?? ''
+      const found = await ask(skill, delivery, { asks: 'options', action, typed })
       return { response: optionsSchema.parse(found ?? []) }
     } catch (error) {
       failed(error, { action, skill }, 'the options of a select could not be found')
@@ -76,11 +75,12 @@ export function createAnswers(
     }
   }
 
-  const submit = async (skill: string, payload: JsonObject, viewer: Viewer): Promise<Taken> => {
+  const submit = async (skill: string, delivery: Delivery): Promise<Taken> => {
+    const { payload, workspace } = delivery
     const action = textAt(payload, 'view.callback_id') ?? ''
     let verdict: z.infer<typeof verdictSchema>
     try {
-      const said = await ask(skill, payload, viewer, { asks: 'submission', action })
+      const said = await ask(skill, delivery, { asks: 'submission', action })
       verdict = isJsonObject(said) ? verdictSchema.parse(said) : {}
     } catch (error) {
       failed(error, { action, skill }, 'a modal could not be checked; Slack asks the person to try again')
@@ -88,9 +88,10 @@ export function createAnswers(
     }
     const { errors = {}, view, clear } = verdict
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
-    const taken = await take('interaction', payload)
+    const taken = await take(delivery)
     if (view) {
       // It was opened where the one was that it replaces.
+      const viewer = { user: textAt(payload, 'user.id') ?? '', workspace }
       const { place } = openMetadata(textAt(payload, 'view.private_metadata'), viewer)
       const private_metadata = sealMetadata(view.private_metadata, place, viewer)
       return { response: { response_action: 'update', view: { ...view, private_metadata } } }
@@ -104,14 +105,13 @@ export function createAnswers(
     deps.log.error({ ...fields, reason }, what)
   }
 
-  return (kind, payload) => {
-    const isSubmission = kind === 'interaction' && payload.type === 'view_submission'
+  return (delivery) => {
+    const { kind, payload } = delivery
+    if (kind !== 'interaction') return take(delivery)
+    if (payload.type === 'block_suggestion') return suggest(delivery)
+    const isSubmission = payload.type === 'view_submission'
     const skill = isSubmission ? skillFor(textAt(payload, 'view.callback_id') ?? '') : undefined
-    const isAsked = skill !== undefined || (kind === 'interaction' && payload.type === 'block_suggestion')
-    const workspace = isAsked ? workspaceOf(payload, workspaces) : undefined
-    if (!workspace) return take(kind, payload)
-    const viewer = { user: textAt(payload, 'user.id') ?? '', workspace }
-    return skill === undefined ? suggest(payload, viewer) : submit(skill, payload, viewer)
+    return skill === undefined ? take(delivery) : submit(skill, delivery)
   }
 }
 

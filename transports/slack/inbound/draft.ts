@@ -10,6 +10,8 @@ export type Draft = Target & {
   channelName?: string | undefined
   /** The thread is that of another message, which has to be asked for. */
   threadUnknown?: boolean
+  /** It answers in a thread that the bot was called in or began, or it has to be looked up whether the bot is in it. */
+  inThread?: 'mine' | 'unknown' | undefined
   user: string
   userName?: string | undefined
   /** They belong to another workspace. */

@@ -1,5 +1,4 @@
 import { stoppingError, TriviumError } from '../../../src/core/errors.ts'
-import type { JsonObject } from '../../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
@@ -7,9 +6,9 @@ import { inTime } from '../../../src/lib/pause.ts'
 import { targetData } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { type Delivery, deliveryOf, isExternal, type PayloadKind, workspaceOf } from './delivery.ts'
+import { type Delivery, isExternal, patienceWith } from './delivery.ts'
 import { conversationIn, type Draft } from './draft.ts'
-import { createFileFetcher, type FetchedFiles } from './files.ts'
+import { createFileFetcher } from './files.ts'
 import { idsIn, mrkdwnToMarkdown, type Names } from './markdown.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
@@ -48,69 +47,96 @@ export function createInbound(
    * Takes one payload. Resolves when it may be acknowledged: its message is durable, or it starts nothing.
    * Rejects: it must not be acknowledged, so that Slack delivers it again.
    */
-  async function take(kind: PayloadKind, payload: JsonObject): Promise<Accepted | undefined> {
+  async function take(delivery: Delivery): Promise<Accepted | undefined> {
     if (stopped) throw stoppingError()
-    const workspace = workspaceOf(payload, workspaces)
-    if (!workspace) {
-      deps.refused('unknown_team')
-      return skip('its workspace has no bot token here')
+    const read = READERS[delivery.kind](delivery, options, workspaces)
+    if (typeof read === 'string') {
+      deps.log.debug({ why: read }, 'an event of Slack starts nothing')
+      return undefined
     }
-    const read = READERS[kind](payload, workspace, options, workspaces)
-    if (typeof read === 'string') return skip(read)
-    const draft = { ...read, external: isExternal(payload, workspace) }
-    const accepting = accept(draft, workspace, deliveryOf(kind, payload, deps.now()))
+    const accepting = accept({ ...read, external: isExternal(delivery) }, delivery)
     underWay.add(accepting)
     try {
-      const accepted = await accepting
-      if (!accepted.duplicate) onAccepted(draft, accepted)
-      return accepted
+      return await accepting
     } finally {
       underWay.delete(accepting)
     }
   }
 
-  async function accept(draft: Draft, workspace: Workspace, delivery: Delivery): Promise<Accepted> {
+  async function accept(draft: Draft, delivery: Delivery): Promise<Accepted> {
     const conversation = conversationIn(draft)
+    const { patience, comesAgain } = patienceWith(delivery, deps.now())
     const before = tails.get(conversation)
-    const preparing = prepare(draft, workspace, delivery)
-    const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, delivery.patience)))
+    const preparing = prepare(draft, delivery, patience, comesAgain)
+    const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, patience)))
     const tail = Promise.allSettled([preparing, turn])
     tails.set(conversation, tail)
     try {
       const [message] = await Promise.all([preparing, turn])
       if (ended) throw stoppingError()
-      return await deps.accept(message)
+      const accepted = await deps.accept(message)
+      if (!accepted.duplicate) onAccepted(draft, accepted)
+      return accepted
     } finally {
       if (tails.get(conversation) === tail) tails.delete(conversation)
     }
   }
 
-  async function prepare(draft: Draft, workspace: Workspace, delivery: Delivery): Promise<NewMessage> {
-    const { patience, comesAgain } = delivery
-    const { channel, ts = '', thread } = draft
-    const [named, fetched, found] = await Promise.all([
+  async function prepare(
+    draft: Draft,
+    { workspace, payload }: Delivery,
+    patience: number,
+    comesAgain: boolean,
+  ): Promise<NewMessage> {
+    const { channel, ts, user, inThread } = draft
+    const { threads, directory } = workspace
+    const [{ names, areKnown }, fetched, found, isMine] = await Promise.all([
       namesFor(draft, workspace, patience),
       draft.files?.length ? files.fetch(draft.files, workspace, patience) : undefined,
       // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
-      draft.threadUnknown ? workspace.directory.threadOf(channel, ts, patience) : { name: thread },
+      draft.threadUnknown ? directory.threadOf(channel, ts ?? '', patience) : { name: undefined },
+      inThread === 'unknown' ? threads.has(channel, draft.thread ?? '') : inThread === 'mine',
     ])
-    const isWhole = named.isWhole && fetched?.isWhole !== false && found !== undefined
-    if (!isWhole && comesAgain) {
+    if (comesAgain && !(areKnown && fetched?.isWhole !== false && found)) {
       deps.refused('incomplete')
       const reason = 'not all that the event needs could be read in time'
       deps.log.info({ channel, ts, reason }, 'an event of Slack is left for later')
       throw new TriviumError('store_unavailable', { store: 'Slack', reason })
     }
-    const placed = { ...draft, thread: found?.name ?? thread }
-    const message = messageOf(placed, workspace, named.names, fetched)
-    // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
-    if (draft.source !== undefined && options.progress !== 'off') message.data.respond = 'result'
-    return { gateway: deps.gateway, ...message }
-  }
-
-  function skip(why: string): undefined {
-    deps.log.debug({ why }, 'an event of Slack starts nothing')
-    return undefined
+    const placed = { ...draft, thread: found?.name ?? draft.thread }
+    // Who calls the bot may go on before it has answered.
+    if (draft.mention) void threads.join(channel, placed.thread)
+    const name = draft.userName ?? names.get(user)
+    const channelName = draft.channelName ?? names.get(channel)
+    const external = draft.external || undefined
+    return {
+      gateway: deps.gateway,
+      transport: 'slack',
+      conversation: conversationIn(placed),
+      key: draft.key,
+      from: defined({ id: user, name, address: user, verified: true, external }),
+      to: channelName ?? channel,
+      text: mrkdwnToMarkdown(draft.content?.text ?? '', names),
+      attachments: fetched?.attachments ?? [],
+      data: defined({
+        event: draft.event,
+        team: workspace.team,
+        teamName: workspace.name,
+        channel: channelName === undefined ? [channel] : [channel, channelName],
+        thread: placed.thread,
+        mine: isMine || undefined,
+        ts,
+        direct: draft.direct,
+        mention: draft.mention ?? false,
+        ...draft.content?.shown,
+        ...draft.extra,
+        files: fetched?.files,
+        replyTarget: targetData(placed),
+        // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
+        respond: draft.source !== undefined && options.progress !== 'off' ? 'result' : undefined,
+        payload,
+      }),
+    }
   }
 
   return {
@@ -131,50 +157,19 @@ export function createInbound(
 /** How long a message waits for the names of those whom it only mentions (ms): they decide nothing. */
 const NICE_TO_KNOW = 1000
 
-/** The message of a draft, once its names are known and its files are here. */
-function messageOf(draft: Draft, workspace: Workspace, names: Names, fetched: FetchedFiles | undefined) {
-  const { team, channel, user } = draft
-  const name = draft.userName ?? names.get(user)
-  const channelName = draft.channelName ?? names.get(channel)
-  const data: JsonObject = defined({
-    event: draft.event,
-    team,
-    teamName: workspace.name,
-    channel: channelName === undefined ? [channel] : [channel, channelName],
-    thread: draft.thread,
-    ts: draft.ts,
-    direct: draft.direct,
-    mention: draft.mention ?? false,
-    ...draft.content?.shown,
-    ...draft.extra,
-    files: fetched?.files,
-    replyTarget: targetData(draft),
-  })
-  return {
-    transport: 'slack',
-    conversation: conversationIn(draft),
-    key: draft.key,
-    from: defined({ id: user, name, address: user, verified: true, external: draft.external || undefined }),
-    to: channelName ?? channel,
-    text: mrkdwnToMarkdown(draft.content?.text ?? '', names),
-    attachments: fetched?.attachments ?? [],
-    data,
-  }
-}
-
 /**
- * Names for all that a draft mentions; who has none is not among them. `isWhole`: Slack has told those of its own channel
+ * Names for all that a draft mentions; who has none is not among them. `areKnown`: Slack has told those of its own channel
  * and author, which may decide who answers, within `patience` ms. Nothing is waited for where all are known.
  */
 async function namesFor(
   draft: Draft,
   { directory, botUser }: Workspace,
   patience: number,
-): Promise<{ names: Names; isWhole: boolean }> {
+): Promise<{ names: Names; areKnown: boolean }> {
   const { users, channels } = idsIn(draft.content?.text ?? '')
   users.delete(botUser)
-  if (draft.userName === undefined) users.add(draft.user)
-  if (draft.channelName === undefined && !draft.direct) channels.add(draft.channel)
+  if (draft.userName === undefined && /^[UW]/.test(draft.user)) users.add(draft.user)
+  if (draft.channelName === undefined && /^[CG]/.test(draft.channel)) channels.add(draft.channel)
   const names = new Map<string, string>()
   const look = async (kind: 'user' | 'channel', id: string): Promise<boolean> => {
     const decides = id === draft.channel || id === draft.user
@@ -186,5 +181,5 @@ async function namesFor(
     ...Array.from(users, (id) => look('user', id)),
     ...Array.from(channels, (id) => look('channel', id)),
   ])
-  return { names, isWhole: found.every(Boolean) }
+  return { names, areKnown: found.every(Boolean) }
 }

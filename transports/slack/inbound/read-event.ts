@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { contentOf } from './content.ts'
+import type { Delivery } from './delivery.ts'
 import type { Draft, Read } from './draft.ts'
 
 /** What people write; every other subtype is Slack telling of itself. */
@@ -21,28 +23,30 @@ type Here = {
 }
 
 /**
- * Reads an Events API callback (https://docs.slack.dev/apis/events-api): messages, mentions, edits, deletions and
- * reactions. Own messages, those of other bots (unless allowed) and what Slack says of itself start nothing. What
- * happens to a message that was there already is a notice: only routes that ask for it answer.
+ * Reads an Events API callback (https://docs.slack.dev/apis/events-api). Own messages, those of other bots (unless
+ * allowed) and of Slackbot start nothing. All that is not written by somebody, such as what happens to a message that
+ * was there already, is a notice: only routes that ask for it answer.
  */
 export function readEvent(
-  callback: JsonObject,
-  workspace: Workspace,
+  { payload, workspace }: Delivery,
   options: SlackOptions,
   { isOwnBot }: Pick<Workspaces, 'isOwnBot'>,
 ): Read {
-  const event = objectAt(callback, 'event')
+  const event = objectAt(payload, 'event')
   const { type, subtype } = event
-  const key = `${workspace.team}:${textAt(callback, 'event_id') ?? textAt(event, 'event_ts') ?? ''}`
-  const here = { workspace, options, isOwnBot, appId: textAt(callback, 'api_app_id'), key }
+  const id = textAt(payload, 'event_id') ?? textAt(event, 'event_ts') ?? randomUUID()
+  const key = `${workspace.team}:${id}`
+  const here = { workspace, options, isOwnBot, appId: textAt(payload, 'api_app_id'), key }
   if (type === 'app_mention') return readMessage(event, here)
-  if (type === 'reaction_added' || type === 'reaction_removed') return readReaction(event, here)
-  if (type !== 'message') return `events of type ${String(type)} start nothing`
+  if (type !== 'message') return readNotice({ type: payload.type ?? 'unknown', ...event }, here)
   // The root of a thread leaves a stone behind when it is deleted, of which Slackbot is the author.
   const isStone = textAt(event, 'message.subtype') === 'tombstone'
   if (subtype === 'message_deleted' || isStone) return readDeletion(event, here)
   if (subtype === 'message_changed') return readEdit(event, here)
-  return WRITTEN.has(subtype) ? readMessage(event, here) : `the subtype ${String(subtype)} starts nothing`
+  if (WRITTEN.has(subtype)) return readMessage(event, here)
+  // It stands in the channel as what people write does, and may be read back.
+  const standing = { ...here, key: `${workspace.team}:${textAt(event, 'channel')}:${textAt(event, 'ts')}` }
+  return whyUnwanted(event, here) ?? readNotice({ ...event, type: String(subtype) }, standing)
 }
 
 function readMessage(event: JsonObject, here: Here): Read {
@@ -88,18 +92,25 @@ function readDeletion(event: JsonObject, here: Here): Read {
   return { ...left, event: 'message_deleted', files: [], mention: false, extra }
 }
 
-function readReaction(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Here): Read {
-  const channel = textAt(event, 'item.channel')
+/** Anything else of which Slack tells; of ours only that the bot came or went. */
+function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Here): Read {
+  const type = String(event.type)
+  const by = textAt(event, 'user') ?? textAt(event, 'user.id') ?? textAt(event, 'user_id')
+  if (isOwnBot(by) && !type.startsWith('member_')) return 'it is of our own doing'
+  const channel =
+    ['item.channel', 'channel', 'channel.id', 'channel_id']
+      .map((path) => textAt(event, path))
+      .find(Boolean) ??
+    by ??
+    team
   const ts = textAt(event, 'item.ts')
-  const user = textAt(event, 'user')
-  if (!channel || !ts || !user) return 'it is no reaction on a message'
-  if (isOwnBot(user)) return 'it is our own reaction'
-  const inThread = threadsIn(channel, options) === 'reply'
+  const threadUnknown = ts !== undefined && threadsIn(channel, options) === 'reply'
   const what = { reaction: textAt(event, 'reaction'), itemUser: textAt(event, 'item_user') }
   return {
-    ...{ team, channel, thread: inThread ? ts : undefined, threadUnknown: inThread },
-    ...{ key, user, ts, direct: isDirect(channel) },
-    event: String(event.type),
+    ...{ team, channel, thread: threadUnknown ? ts : undefined, threadUnknown },
+    ...{ key, user: by ?? team, ts: ts ?? textAt(event, 'ts'), direct: isDirect(channel) },
+    event: type,
+    content: contentOf(event),
     extra: defined({ notice: true, ...what }),
   }
 }
@@ -113,14 +124,19 @@ function written(event: JsonObject, message: JsonObject, here: Here): Read {
   const user = textAt(message, 'user') ?? textAt(message, 'bot_id')
   const ts = textAt(message, 'ts')
   if (!channel || !user || !ts) return 'it names no channel, author or time'
-  const inThread = textAt(message, 'thread_ts')
-  const startsThread = inThread === undefined && threadsIn(channel, options) === 'reply'
+  const root = textAt(message, 'thread_ts')
+  const startsThread = root === undefined && threadsIn(channel, options) === 'reply'
+  const mention = event.type === 'app_mention' || mentions(message, workspace.botUser)
+  // Bots that answer each other in a thread would go on for ever.
+  const isAnswer = root !== undefined && root !== ts && message.bot_id === undefined
+  const isOurs = mention || message.parent_user_id === workspace.botUser
   return {
-    ...{ team: workspace.team, channel, thread: startsThread ? ts : inThread },
+    ...{ team: workspace.team, channel, thread: startsThread ? ts : root },
     ...{ key, user, userName: textAt(message, 'username'), ts },
     event: 'message',
     direct: event.channel_type === 'im' || isDirect(channel),
-    mention: event.type === 'app_mention' || mentions(message, workspace.botUser),
+    mention,
+    inThread: isAnswer ? (isOurs ? 'mine' : 'unknown') : undefined,
     content: contentOf(message, workspace.botUser),
     files: objectsAt(message, 'files'),
     extra: {},

@@ -8,6 +8,7 @@ import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/extras.ts'
 import type { Workspace } from '../workspaces.ts'
 import { contentOf } from './content.ts'
+import type { Delivery } from './delivery.ts'
 import type { Draft, Read } from './draft.ts'
 import { threadsIn } from './read-event.ts'
 
@@ -18,7 +19,7 @@ const NO_NAMES = new Set<unknown>(['privategroup', 'directmessage'])
 type Said = Pick<Draft, 'key' | 'extra' | 'content'>
 
 /** Reads a slash command (https://docs.slack.dev/interactivity/implementing-slash-commands). */
-export function readCommand(payload: JsonObject, { team }: Workspace, options: SlackOptions): Read {
+export function readCommand({ payload, workspace: { team } }: Delivery, options: SlackOptions): Read {
   const command = textAt(payload, 'command')
   const user = textAt(payload, 'user_id')
   const channel = textAt(payload, 'channel_id')
@@ -39,12 +40,17 @@ export function readCommand(payload: JsonObject, { team }: Workspace, options: S
   }
 }
 
-/** Reads an interaction: a button or select, a submitted or closed modal, a shortcut. */
-export function readInteraction(payload: JsonObject, workspace: Workspace, options: SlackOptions): Read {
+/** Reads an interaction: a button or select, a submitted or closed modal, a shortcut, or one that is new to us. */
+export function readInteraction({ payload, workspace }: Delivery, options: SlackOptions): Read {
   const { type } = payload
   const user = textAt(payload, 'user.id')
-  const said = user === undefined ? undefined : saidBy(payload, workspace, user)
-  if (!user || !said) return `an interaction of type ${String(type)} that says nothing to us`
+  if (!user) return 'it names no user'
+  const said =
+    type === 'block_actions'
+      ? saidByClick(payload)
+      : type === 'view_submission' || type === 'view_closed'
+        ? saidByView(payload, workspace, user)
+        : saidByShortcut(payload)
   // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
   const alone = isEphemeral(payload)
   const place = placeOf(payload, workspace, user, options)
@@ -62,33 +68,21 @@ export function readInteraction(payload: JsonObject, workspace: Workspace, optio
   }
 }
 
-function saidBy(payload: JsonObject, workspace: Workspace, user: string): Said | undefined {
-  switch (payload.type) {
-    case 'block_actions':
-      return saidByClick(payload)
-    case 'view_submission':
-    case 'view_closed':
-      return saidByView(payload, workspace, user)
-    case 'shortcut':
-    case 'message_action':
-      return {
-        key: `shortcut:${textAt(payload, 'trigger_id') ?? ''}:${textAt(payload, 'action_ts') ?? ''}`,
-        content: contentOf(objectAt(payload, 'message')),
-        extra: defined({ action: textAt(payload, 'callback_id') }),
-      }
-    default:
-      return undefined
-  }
-}
-
 /** Who did it, by name, as far as Slack says so. */
 export function nameOfUser(payload: JsonObject): string | undefined {
   return textAt(payload, 'user.name') ?? textAt(payload, 'user.username')
 }
 
-function saidByClick(payload: JsonObject): Said | undefined {
-  const [action] = objectsAt(payload, 'actions')
-  if (!action) return undefined
+function saidByShortcut(payload: JsonObject): Said {
+  return {
+    key: `shortcut:${textAt(payload, 'trigger_id') ?? ''}:${textAt(payload, 'action_ts') ?? ''}`,
+    content: contentOf(objectAt(payload, 'message')),
+    extra: defined({ action: textAt(payload, 'callback_id') }),
+  }
+}
+
+function saidByClick(payload: JsonObject): Said {
+  const [action = {}] = objectsAt(payload, 'actions')
   const actionId = textAt(action, 'action_id') ?? ''
   const value = chosenIn(action)
   const decision = APPROVAL_ACTIONS[actionId]

@@ -2,7 +2,7 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { type Target, targetOf } from '../conversation.ts'
+import { conversationOf, type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
 import { openModal } from '../modal.ts'
 import type { Workspaces } from '../workspaces.ts'
@@ -32,7 +32,8 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
     }
     const extras = readExtras(reply)
     const sent = await log.read(reply.key)
-    if (!extras.approval) sent.conversation = reply.conversation
+    if (!extras.approval)
+      Object.assign(sent, defined({ conversation: reply.conversation, thread: target.thread }))
     // Who is written to directly has a channel for it, and only there can a post be looked for. A modal needs no
     // channel, and there are three seconds to open it.
     const isUser = /^[UW][A-Z0-9]+$/.test(target.channel) && !isModalOnly(reply, extras)
@@ -48,7 +49,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
   }
 
   async function deliver(sending: Sending): Promise<void> {
-    const { reply, extras, sent } = sending
+    const { reply, extras, sent, target } = sending
     const { approval, view } = extras
     // Where its files cannot go, none of it is shown.
     if (reply.attachments?.length && isPrivate(sending)) requireAnswered(sending)
@@ -61,6 +62,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
     if (reply.attachments?.length) {
       await shareFiles(sending, await placeOfFiles(sending), deps.artifacts)
     }
+    if (!isPrivate(sending)) await sending.workspace.threads.join(target.channel, target.thread)
   }
 
   /** Who may decide has to see the question, whoever typed the command that raised it. */
@@ -82,14 +84,18 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
     const { reply, extras, posts, workspace, target, sent } = sending
     if (sent.replaces) return true
     if (sent.posted.length > 0 || posts.length === 0 || extras.ephemeral !== undefined) return false
-    for (const key of earlierKeys(extras)) {
+    for (const key of earlierKeys(reply, extras)) {
       const earlier = await log.read(key)
-      const isThere = earlier.posted.length > 0 && earlier.seenBy === undefined
-      // Keys can be guessed: a reply replaces what was said in its own conversation, and no question of an approval.
-      const isOurs = extras.approval !== undefined || earlier.conversation === reply.conversation
-      if (!isThere || !isOurs || earlier.channel !== target.channel) continue
+      if (earlier.posted.length === 0) continue
+      // What one person saw cannot be changed.
+      if (earlier.seenBy !== undefined) return false
+      if (extras.approval ? earlier.channel !== target.channel : !standsHere(earlier, reply, target)) continue
       await takeOver(sending, earlier, key)
       return true
+    }
+    if (extras.update !== undefined) {
+      const reason = `no post was sent with the key ${extras.update} through this gateway in this conversation, so there is none to replace`
+      throw new TriviumError('send_rejected', { gateway, reason })
     }
     if (extras.approval || target.responseUrl !== undefined || reply.to !== undefined) return false
     const begun = await streams.claim(reply, workspace, target)
@@ -97,11 +103,10 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
     return begun !== undefined
   }
 
-  /** The keys that the posts which are to be replaced may have. */
-  function earlierKeys({ update, approval }: Extras): string[] {
+  /** The keys that the posts which are to be replaced may have: `gateway-send` puts something in front of a given one. */
+  function earlierKeys({ inReplyTo }: Reply, { update, approval }: Extras): string[] {
     if (approval) return [approvalKey(approval.id)]
-    // `gateway-send` puts the gateway in front of a key that a skill gives.
-    return update === undefined ? [] : [update, `${gateway}:${update}`]
+    return update === undefined ? [] : [update, `${gateway}:${update}`, `answer:${inReplyTo}:${update}`]
   }
 
   /** Files cannot be shown to one person in a channel, only in the direct messages with them. */
@@ -168,6 +173,20 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
       }
     },
   }
+}
+
+/**
+ * Whether a reply belongs where an earlier one stands, so that it may replace it, as keys can be guessed: it is of the same
+ * conversation, or of the one in which a click on the earlier one is. The question of an approval is in none.
+ */
+function standsHere(
+  { conversation, channel = '', thread, posted }: Sent,
+  reply: Reply,
+  { team }: Target,
+): boolean {
+  if (conversation === undefined) return false
+  const clicked = [thread, posted[0]].map((root) => conversationOf({ team, channel, thread: root }))
+  return [conversation, ...clicked].includes(reply.conversation)
 }
 
 /** The name under which the posts of an approval are remembered, whoever sends the question and the answer. */

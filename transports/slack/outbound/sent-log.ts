@@ -11,6 +11,8 @@ const sentSchema = z.object({
   channel: z.string().exactOptional(),
   /** The conversation of a reply that `update` may replace, there alone. The question of an approval has none. */
   conversation: z.string().exactOptional(),
+  /** The thread that it went to, where it went to one. */
+  thread: z.string().exactOptional(),
   /** The timestamps of the posts. */
   posted: z.array(z.string()),
   /** The ids of files that were uploaded and maybe shared. */
