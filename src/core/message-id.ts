@@ -42,6 +42,20 @@ export function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
 
+/** Position, time and random end of an id, as scripts of Redis take them; undefined where the text is no id of ours. */
+export function idParts(id: string): [number, number, number] | undefined {
+  const position = positionOf(id)
+  if (position === undefined) return undefined
+  const tail = (Number.parseInt(id.slice(24, 28), 16) & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16)
+  return [position, timeOf(id), tail]
+}
+
+/** How many missed events an id stands for: that of a gap is at no position, and ends with their number. */
+export function missedIn(id: string): number {
+  const [position, , missed = 0] = idParts(id) ?? []
+  return position === 0 ? missed : 0
+}
+
 /** The lowest 16 bits of a whole number: larger ones take V8 twice as long to write. */
 function hex(value: number, digits = 4): string {
   return (Math.floor(value) % 2 ** 16).toString(16).padStart(digits, '0')

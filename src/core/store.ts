@@ -114,7 +114,10 @@ export type Topics = {
    * A group that is not there is undefined. See `GroupRead` for what each mode does.
    */
   read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
-  /** Consumes events of a group. Unknown and already consumed ids are ignored; returns how many were consumed. */
+  /**
+   * Consumes events of a group. Unknown and already consumed ids are ignored; returns how many were consumed. An id that
+   * stands for missed events (`missedIn`) takes that many off what reads tell.
+   */
   ack(topic: string, group: string, ids: readonly string[]): Promise<number>
   /** Gives events back: visible again after `delay` ms, at their old place. Returns how many. */
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
@@ -130,7 +133,7 @@ export type Topics = {
  */
 export type GroupRead = { group: string; max: number; mode: 'consume' | 'peek' | 'lease'; lease?: number }
 
-/** `missed`: how many events retention removed before this group read them (told once). */
+/** `missed`: how many events retention removed before this group read them: told once, by peeks until it is acknowledged. */
 export type GroupBatch = { events: Event[]; missed: number; nextVisible?: number }
 
 export type GroupInfo = { topic: string; group: string; lag: number; pending: number }

@@ -54,7 +54,10 @@ export function createEvents(
       await topics.subscribe(args.topic, group, 'now')
       batch = await read(args.topic, request)
     }
-    return { events: batch ? withGap(args.topic, batch, now()) : [], retryAt: batch?.nextVisible }
+    return {
+      events: batch ? withGap(args.topic, batch, now(), request.mode) : [],
+      retryAt: batch?.nextVisible,
+    }
   }
 
   const readNext = async ({ topic, max }: WaitArgs, after: number) => {

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { Event } from '../core/event.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import { makeId, randomTail } from '../core/message-id.ts'
-import type { GroupBatch, Store } from '../core/store.ts'
+import { makeId } from '../core/message-id.ts'
+import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
 import { pause } from '../lib/pause.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { createWorker, failedAttempt, type Worker } from './worker.ts'
@@ -121,7 +121,7 @@ export function createSubscriptionRunner(options: {
       async attempt() {
         const read = { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE } as const
         const [batch] = await store.topics.read(topic, [read])
-        const events = batch ? withGap(topic, batch, now()) : []
+        const events = batch ? withGap(topic, batch, now(), 'lease') : []
         return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
       },
       watch: (wake) => store.onSignal(`topic:${topic}`, wake),
@@ -188,9 +188,19 @@ export function createSubscriptionRunner(options: {
   }
 }
 
-/** A group that fell behind retention is told so by an event of its own, before what is still there. */
-export function withGap(topic: string, { events, missed }: GroupBatch, timestamp: number): Event[] {
+/**
+ * A group that fell behind retention is told so by an event of its own, before what is still there. After a peek it
+ * comes again, with the same id while nothing changes, until that is acknowledged.
+ */
+export function withGap(
+  topic: string,
+  { events, missed }: GroupBatch,
+  now: number,
+  mode: GroupRead['mode'],
+): Event[] {
   if (missed === 0) return events
-  const id = makeId(timestamp, 0, randomTail())
+  const isPeek = mode === 'peek'
+  const timestamp = (isPeek && events[0]?.timestamp) || now
+  const id = makeId(timestamp, 0, isPeek ? missed : 0)
   return [{ id, topic, type: 'gap', source: 'trivium', data: { missed }, timestamp }, ...events]
 }

@@ -102,10 +102,11 @@ describe('events', () => {
     }
   })
 
-  test('that retention removed are told once, as a gap with their number, also to a group of its own', async (t) => {
-    const { subscribe, emit, wait, store } = await stage(t)
+  test('that retention removed are told as a gap with their number: by a peek until it is acknowledged, then no more', async (t) => {
+    const { ack, subscribe, emit, wait, store } = await stage(t)
     const call = callOf({ rootId: 'behind' })
-    await subscribe({}, call)
+    const { queue } = await subscribe({}, call)
+    await subscribe({ queue: 'peeks' })
     for (const n of [1, 2, 3]) await emit(n)
     const keepOne = { journal: { maxAge: LONG, maxCount: 10 }, topics: { [TOPIC]: { maxCount: 1 } } }
     while ((await store.trim(keepOne)).removed > 0);
@@ -114,6 +115,16 @@ describe('events', () => {
     assert.deepEqual(dataOf(rest), [3])
     await emit(4)
     assert.deepEqual(dataOf(await wait({}, call)), [4])
+    await ack({ topic: TOPIC, queue, ids: [gap?.id ?? ''], nack: false, delay: 0 }, call)
+    const peek = () => wait({ queue: 'peeks', ack: false })
+    const peeked = await peek()
+    assert.deepEqual([peeked[0]?.type, dataOf(peeked)], ['gap', [{ missed: 2 }, 3, 4]])
+    assert.deepEqual(await peek(), peeked)
+    const ids = peeked.slice(0, 2).map(({ id }) => id)
+    assert.deepEqual(await ack({ topic: TOPIC, queue: 'peeks', ids, nack: false, delay: 0 }, callOf()), {
+      count: 2,
+    })
+    assert.deepEqual(dataOf(await peek()), [4])
   })
 
   test('of the own group of a caller are its own: no other may read or end it, an operator may', async (t) => {

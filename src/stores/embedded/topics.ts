@@ -1,5 +1,6 @@
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { missedIn } from '../../core/message-id.ts'
 import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../core/store.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
@@ -50,6 +51,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   function readOne(topic: TopicRow, group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
     const { max, mode, lease = 0 } = request
     const now = parts.now()
+    const isPeek = mode === 'peek'
     let { missed } = group
     const shown: ReturnType<typeof after> = []
     for (const position of visible(group, max, now)) {
@@ -63,17 +65,23 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     shown.push(...fresh)
     // Fewer than asked for: nothing is left up to the end of the topic.
     const end = fresh.length < room ? topic.last : (fresh.at(-1)?.position ?? group.next)
-    // A peek passes what is missing before the first event, and no event.
-    const next = mode === 'peek' ? Math.max(group.next, (fresh[0]?.position ?? end + 1) - 1) : end
-    missed += next - group.next - (mode === 'peek' ? 0 : fresh.length)
+    // A peek tells of what is missing before the first event, and changes nothing.
+    const passed = isPeek ? Math.max(group.next, (fresh[0]?.position ?? end + 1) - 1) : end
+    const gone = passed - group.next - (isPeek ? 0 : fresh.length)
+    const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
     if (mode === 'lease') for (const { position } of shown) hide(group, position, now + lease)
-    if (next !== group.next || missed > 0 || now - group.used > TOUCH)
-      sql('UPDATE consumer SET next = ?, missed = 0, used = ? WHERE id = ?').run(next, now, group.id)
+    if (left.next !== group.next || left.missed !== group.missed || now - group.used > TOUCH)
+      sql('UPDATE consumer SET next = ?, missed = ?, used = ? WHERE id = ?').run(
+        left.next,
+        left.missed,
+        now,
+        group.id,
+      )
     const nextVisible = sql(
       'SELECT min(hidden_until) AS at FROM pending WHERE consumer = ? AND hidden_until > ?',
     )
     const at = maybeInt(nextVisible.get(group.id, now)?.at)
-    const batch = { events: shown.map(({ event }) => event), missed }
+    const batch = { events: shown.map(({ event }) => event), missed: missed + gone }
     return at === undefined ? batch : { ...batch, nextVisible: at }
   }
 
@@ -118,6 +126,19 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     move.run(last, last - group.next - there.length, group.id)
   }
 
+  /** Takes off what a peek told of missing events; more may be missing since. */
+  function forgive(name: string, groupName: string, told: number): number {
+    const topic = log.find(name)
+    const group = find(topic, groupName)
+    if (!topic || !group) return 0
+    const [first] = log.after(topic, group.next, 1)
+    drawUpTo(topic, group, first ? first.position - 1 : topic.last, new Set())
+    const { missed } = find(topic, groupName) ?? group
+    const left = Math.max(0, missed - told)
+    sql('UPDATE consumer SET missed = ? WHERE id = ?').run(left, group.id)
+    return missed > left ? 1 : 0
+  }
+
   function info(row: Row): GroupInfo {
     const topic = log.toTopic(row, text(row.topic))
     const unread = topic.last - Math.max(int(row.next), log.first(topic) - 1)
@@ -156,7 +177,11 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
           return topic && group && readOne(topic, group, request, after)
         })
       }),
-    ack: (topic, group, ids) => writer.write(() => settle(topic, group, ids, consume)),
+    ack: (topic, group, ids) =>
+      writer.write(() => {
+        const told = ids.reduce((sum, id) => sum + missedIn(id), 0)
+        return settle(topic, group, ids, consume) + (told > 0 ? forgive(topic, group, told) : 0)
+      }),
     nack: (topic, group, ids, delay) =>
       writer.write(() => {
         const until = delay > 0 ? parts.now() + delay : 0

@@ -1,7 +1,7 @@
 import type { Event, NewEvent } from '../../core/event.ts'
 import type { Json } from '../../core/json.ts'
 import { decodeMessage, type Message } from '../../core/message.ts'
-import { makeId, positionOf, timeOf } from '../../core/message-id.ts'
+import { makeId } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
 import { listOf, numberOf, textOf } from './reply.ts'
 import type { Args } from './scripts.ts'
@@ -48,14 +48,6 @@ export function eventOf(topic: string, { position, head, payload }: Entry): Even
   const { time, tail, receivedAt } = parseHead(head)
   const stored = JSON.parse(payload) as Omit<Event, 'id' | 'topic' | 'timestamp'>
   return { ...stored, id: makeId(time, position, tail), topic, timestamp: receivedAt }
-}
-
-/** Position, time and tail of an id, as scripts take them; undefined where the text is no id of ours. */
-export function idParts(id: string): [number, number, number] | undefined {
-  const position = positionOf(id)
-  if (position === undefined) return undefined
-  const tail = (Number.parseInt(id.slice(24, 28), 16) & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16)
-  return [position, timeOf(id), tail]
 }
 
 /**

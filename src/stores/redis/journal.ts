@@ -1,17 +1,8 @@
 import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
-import { positionOf, randomTail } from '../../core/message-id.ts'
+import { idParts, positionOf, randomTail } from '../../core/message-id.ts'
 import type { Journal, MessageFilter } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import {
-  decodeNote,
-  type Entry,
-  encodeNotes,
-  entryOf,
-  idParts,
-  idsFrom,
-  messageOf,
-  parseHead,
-} from './codec.ts'
+import { decodeNote, type Entry, encodeNotes, entryOf, idsFrom, messageOf, parseHead } from './codec.ts'
 import { jobArgs } from './jobs.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'

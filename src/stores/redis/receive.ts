@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { idParts } from '../../core/message-id.ts'
 import type { ReceiveQueue } from '../../core/store.ts'
-import { entryOf, idParts, messageOf } from './codec.ts'
+import { entryOf, messageOf } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'

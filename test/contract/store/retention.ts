@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
+import { makeId } from '../../../src/core/message-id.ts'
 import type { Retention, Store } from '../../../src/core/store.ts'
 import {
   acceptAll,
@@ -174,7 +175,9 @@ export function retentionContract(factory: StoreFactory): void {
       assert.deepEqual(await left('kept'), ['old'])
       assert.deepEqual(await left('few'), ['3', '4'])
     },
-    'a group learns once how many events it missed, however it reads': async ({ store }) => {
+    'a group learns once how many events it missed, from peeks until that is acknowledged': async ({
+      store,
+    }) => {
       const names = ['a', 'b', 'c', 'd', 'e']
       const modes = ['peek', 'lease', 'consume'] as const
       const topics = ['t', MESSAGE_TOPIC]
@@ -192,19 +195,42 @@ export function retentionContract(factory: StoreFactory): void {
         await trimAll(store, { journal: { maxAge: DAY, maxCount: left }, topics: { t: { maxCount: left } } })
         for (const topic of topics) {
           for (const [index, mode] of modes.entries()) {
-            const first = await readGroup(store, topic, mode, mode, { lease: MINUTE })
+            const read = () => readGroup(store, topic, mode, mode, { lease: MINUTE })
+            const first = await read()
             assert.deepEqual([first.events.length, first.missed], [left, missed[index]], `${topic} ${mode}`)
-            assert.equal((await readGroup(store, topic, mode, mode, { lease: MINUTE })).missed, 0)
+            assert.equal((await read()).missed, mode === 'peek' ? first.missed : 0)
+            const told = makeId(0, 0, mode === 'peek' ? first.missed : 0)
             if (mode === 'lease')
               await store.topics.ack(
                 topic,
                 mode,
                 first.events.map(({ id }) => id),
               )
+            assert.equal(await store.topics.ack(topic, mode, [told]), mode === 'peek' ? 1 : 0)
+            assert.equal((await readGroup(store, topic, mode, 'peek')).missed, 0)
           }
           assert.equal((await readGroup(store, topic, 'done', 'consume')).missed, 0)
         }
       }
+    },
+    'what is gone before an acknowledged event stays untold, and what went since a peek told of it': async ({
+      store,
+    }) => {
+      await store.topics.subscribe('t', 'g', 'start')
+      await publishAll(store, 't', ['a', 'b', 'c', 'd', 'e'])
+      const keep = (maxCount: number) => trimAll(store, { ...AGES, topics: { t: { maxCount } } })
+      const peek = () => readGroup(store, 't', 'g', 'peek')
+      await keep(3)
+      const { events } = await peek()
+      assert.equal(await store.topics.ack('t', 'g', [events[1]?.id ?? '']), 1)
+      assert.equal(await store.topics.ack('t', 'g', [events[0]?.id ?? '']), 1)
+      const after = await peek()
+      assert.deepEqual([dataOf(after), after.missed], [['e'], 2])
+      await keep(0)
+      assert.equal(await store.topics.ack('t', 'g', [makeId(0, 0, after.missed)]), 1)
+      assert.equal((await peek()).missed, 1, 'the fifth')
+      assert.equal((await readGroup(store, 't', 'g', 'consume')).missed, 1)
+      assert.equal((await peek()).missed, 0)
     },
     'a group made after trimming starts at what is retained and missed nothing': async ({ store }) => {
       await publishAll(store, 't', ['a', 'b', 'c'])

@@ -14,7 +14,7 @@ end
 
 local function remove(name)
   local keys = keys_of(name)
-  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead)
+  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed)
   redis.call('SREM', root .. 'odd', name)
   redis.call('ZREM', root .. 'used', name)
   return redis.call('HDEL', root .. 'groups', name)

@@ -69,7 +69,7 @@ local function read_back(group, keys, max, positions)
 end
 
 -- Reads on from the group's next position. Returns where the group is then, and how many are gone.
--- A peek moves it over what is gone before its first event, for that is told once.
+-- A peek tells of what is gone before its first event.
 local function read_fresh(start, max, mode, keys, positions)
   local reach, missed, stays = start, 0, false
 
@@ -111,11 +111,16 @@ local function serve(group, max, mode, lease)
   if keys and mode ~= 'peek' and #positions > 0 then redis.call('ZREM', keys.back, unpack(positions)) end
 
   local reach, gone = read_fresh(next_of[group], max, mode, keys, positions)
-  if reach > next_of[group] then
+  if mode == 'peek' then
+    if missed > 0 then redis.call('INCRBY', keys.missed, missed) end
+  elseif reach > next_of[group] then
     next_of[group], moved[group] = reach, reach
     if keys then redis.call('ZREMRANGEBYSCORE', keys.ahead, '-inf', reach - 1) end
   end
 
+  -- What was told is told no more; a peek's is, until it is acknowledged.
+  local before = keys and tonumber(redis.call(mode == 'peek' and 'GET' or 'GETDEL', keys.missed) or nil) or 0
+  if mode == 'peek' then missed = 0 end
   if mode == 'consume' and #positions > 0 then handed[#handed + 1] = { group, positions } end
   if mode == 'lease' and #positions > 0 then
     keys, odd[group] = keys_of(group), true
@@ -124,7 +129,7 @@ local function serve(group, max, mode, lease)
   end
   local soonest = keys and tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
   if keys and not soonest then tidy(group, keys) end
-  return { missed + gone, soonest and math.max(0, soonest - now) or -1, unpack(positions) }
+  return { before + missed + gone, soonest and math.max(0, soonest - now) or -1, unpack(positions) }
 end
 
 local answers, writes = {}, {}

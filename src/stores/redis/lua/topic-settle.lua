@@ -3,6 +3,7 @@
 --
 -- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
 -- ARGV[6…]  per event three values: position, time and tail of its id
+--          position 0: the tail is how many missed events a peek told of; they are told no more
 -- Returns  how many were consumed or given back
 -- Guarantees: an event is consumed once; repeating changes nothing.
 local group, topic, delay = ARGV[3], ARGV[4], tonumber(ARGV[5])
@@ -37,13 +38,39 @@ local function give_back(position)
   return true
 end
 
+-- Passes what is gone from the next position on; the next read tells of it.
+local function pass_gone()
+  local first = redis.call('XRANGE', root .. 'journal', next_position .. '-0', '+', 'COUNT', 1)[1]
+  local stop = first and position_of(first[1]) or last + 1
+  if stop <= next_position then return false end
+  local known = redis.call('ZREMRANGEBYSCORE', keys.ahead, next_position, stop - 1)
+  redis.call('INCRBY', keys.missed, stop - next_position - known)
+  next_position = stop
+  return true
+end
+
+local function forgive(told)
+  pass_gone()
+  local missed = tonumber(redis.call('GET', keys.missed) or 0)
+  redis.call('DEL', keys.missed)
+  if missed > told then redis.call('SET', keys.missed, missed - told) end
+  return missed > 0
+end
+
 local settle, count = topic == '' and consume or give_back, 0
 for i = 6, #ARGV, 3 do
-  if entry_with_id(ARGV[i], ARGV[i + 1], ARGV[i + 2]) and settle(tonumber(ARGV[i])) then count = count + 1 end
+  local position, tail = tonumber(ARGV[i]), tonumber(ARGV[i + 2])
+  if position == 0 then
+    if topic == '' and tail > 0 and forgive(tail) then count = count + 1 end
+  elseif entry_with_id(ARGV[i], ARGV[i + 1], ARGV[i + 2]) and settle(position) then
+    count = count + 1
+  end
 end
 if topic == '' then
   -- A hidden one stays in `ahead` until reading passes it; `hidden` keeps it from being lost.
-  while redis.call('ZREM', keys.ahead, next_position) == 1 do next_position = next_position + 1 end
+  repeat
+    while redis.call('ZREM', keys.ahead, next_position) == 1 do next_position = next_position + 1 end
+  until redis.call('EXISTS', keys.ahead) == 0 or not pass_gone()
   if next_position > begun then redis.call('HSET', root .. 'groups', group, next_position) end
 elseif count > 0 then
   signal({ 'topic:' .. topic })

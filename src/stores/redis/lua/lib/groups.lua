@@ -4,9 +4,12 @@
 --   hidden:<group>  positions by when they become visible again (leased, or given back with a delay)
 --   back:<group>    positions before the next that are visible again
 --   ahead:<group>   positions from the next on that plain reading skips: acknowledged, or hidden
+-- or, a number, missed:<group>: how many events before the next are gone, which is not told yet.
 -- The zset `used` has all groups by when they were last used, to the hour.
 local function keys_of(group)
-  return { hidden = root .. 'hidden:' .. group, back = root .. 'back:' .. group, ahead = root .. 'ahead:' .. group }
+  local keys = {}
+  for _, name in ipairs({ 'hidden', 'back', 'ahead', 'missed' }) do keys[name] = root .. name .. ':' .. group end
+  return keys
 end
 
 local function touch(groups)
@@ -23,7 +26,7 @@ end
 
 -- Takes a group out of `odd` again where nothing is odd any more.
 local function tidy(group, keys)
-  if redis.call('EXISTS', keys.hidden, keys.back, keys.ahead) == 0 then redis.call('SREM', root .. 'odd', group) end
+  if redis.call('EXISTS', keys.hidden, keys.back, keys.ahead, keys.missed) == 0 then redis.call('SREM', root .. 'odd', group) end
 end
 
 -- Makes a hidden position visible: plain reading comes to it, or it waits in `back`.
