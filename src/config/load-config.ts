@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { MESSAGE_TOPIC } from '../core/event.ts'
 import { compileMember, partsOf } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
@@ -93,6 +94,11 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const names = gateways.map((gateway) => gateway.name)
   for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
     checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
+  }
+  if (Object.hasOwn(daemon.retention.topics, MESSAGE_TOPIC)) {
+    const instead =
+      'all roads read the messages; set max-age and max-count of `retention`, or of its `gateways`'
+    checker.report(['daemon', 'retention', 'topics', MESSAGE_TOPIC], 'key', instead)
   }
   if (skills) checkAnswers(gateways, skills, checker)
   const world = { gateways, transports: Object.keys(transports), ...defined({ skills }) }

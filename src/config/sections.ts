@@ -23,6 +23,9 @@ const address = z
 const count = z.int().min(1)
 const names = z.array(z.string().min(1))
 
+const limits = z
+  .strictObject({ 'max-age': duration.exactOptional(), 'max-count': count.exactOptional() })
+  .transform(camelKeys)
 const retention = z
   .strictObject({
     'max-age': duration.default(7 * 86_400_000),
@@ -30,15 +33,8 @@ const retention = z
     'dead-letters': count
       .default(5_000)
       .describe('The most that are kept of each queue; the oldest of more go.'),
-    gateways: z.record(z.string(), z.strictObject({ 'max-age': duration }).transform(camelKeys)).default({}),
-    topics: z
-      .record(
-        z.string(),
-        z
-          .strictObject({ 'max-age': duration.exactOptional(), 'max-count': count.exactOptional() })
-          .transform(camelKeys),
-      )
-      .default({}),
+    gateways: z.record(z.string(), limits).default({}),
+    topics: z.record(z.string(), limits).default({}),
   })
   .transform(({ gateways, topics, 'dead-letters': deadLetters, ...journal }) => {
     return { journal: camelKeys(journal), gateways, topics, deadLetters }

@@ -31,7 +31,7 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
       messages: own.messages + dispatch.unpumped,
       oldestAt: own.oldestAt ?? dispatch.oldestAt,
     },
-    { road: 'receive', messages: receive.ready, oldestAt: receive.oldestAt },
+    { road: 'receive', messages: receive.ready, oldestAt: receive.oldestAt, lost: receive.lost },
     ...queues.filter(({ road }) => road !== 'dispatch'),
   ]
 }
@@ -59,6 +59,9 @@ export function createMetrics(build: { version: string }) {
   const duplicates = counter('duplicates_total', 'Messages recognised by their idempotency key.', ['gateway'])
   const refused = counter('refused_total', 'Messages refused, by reason.', ['gateway', 'reason'])
   const taken = counter('received_total', 'Messages taken with gateway-receive.', ['gateway'])
+  const lost = counter('receive_lost_total', 'Messages that retention removed before anybody took them.', [
+    'gateway',
+  ])
   const dispatched = counter('dispatched_total', 'Attempts of dispatch, by outcome.', ['route', 'outcome'])
   const skillSeconds = seconds('skill', 'How long the skill of a route ran.', ['route'])
   const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', ['gateway'])
@@ -94,6 +97,9 @@ export function createMetrics(build: { version: string }) {
       jobs.set({ queue, state: 'running' }, running)
       jobs.set({ queue, state: 'dead' }, dead)
     }
+    // The store counts them, for all daemons.
+    lost.reset()
+    for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
     lag.reset()
     for (const { topic, group, lag: behind } of groups) lag.set({ topic, group }, behind)
     for (const each of [healthy, connections, silence]) each.reset()

@@ -9,7 +9,7 @@ import type { Call } from './call.ts'
 import type { Event } from './event.ts'
 import type { Json } from './json.ts'
 import type { Message } from './message.ts'
-import type { DeadLetter, MessageFilter, Note, ReceiveFilter } from './store.ts'
+import type { DeadLetter, MessageFilter, Note, ReceiveFilter, Taken } from './store.ts'
 import type { Health, Reply } from './transport.ts'
 
 /**
@@ -73,8 +73,11 @@ export type ReceiveService = {
   ack(args: { receipt: string }, call: Call): Promise<{ ok: boolean }>
 }
 
-/** A taken message; `receipt` is there when it was taken with a lease. */
-export type ReceivedMessage = Message & { receipt?: string }
+/**
+ * A taken message; `receipt` is there when it was taken with a lease, and `missed` where retention removed messages of its
+ * gateway that nobody had taken: how many, told once.
+ */
+export type ReceivedMessage = Message & Omit<Taken, 'message'>
 
 export type SendService = {
   /**

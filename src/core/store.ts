@@ -97,7 +97,8 @@ export type ReceiveQueue = {
 
 export type ReceiveFilter = { gateway?: string; conversation?: string }
 
-export type Taken = { message: Message; receipt?: string }
+/** `missed`: how many messages of its gateway retention removed before anybody took them; told once. */
+export type Taken = { message: Message; receipt?: string; missed?: number }
 
 export type Topics = {
   /** Appends events to a topic, in order, durable; returns their ids. Not for `gateway-message`. */
@@ -258,8 +259,8 @@ export type Leases = {
 /** Ages in ms. What the pump has not seen, and what an unfinished job needs, is never removed. */
 export type Retention = {
   journal: { maxAge: number; maxCount: number }
-  /** Overrides for single gateways (age only) and for single topics. */
-  gateways?: Record<string, { maxAge: number }>
+  /** Overrides for single gateways and for single topics. The count of a gateway lies within that of the journal. */
+  gateways?: Record<string, { maxAge?: number; maxCount?: number }>
   topics?: Record<string, { maxAge?: number; maxCount?: number }>
   /** The most dead letters of a queue (default 5,000); the oldest of more go. */
   deadLetters?: number
@@ -267,7 +268,11 @@ export type Retention = {
 
 export type StoreStats = {
   journal: { messages: number; oldestAt?: number }
-  receive: { ready: number; leased: number; oldestAt?: number }
+  /**
+   * `lost`: by gateway, how many messages retention has removed in all before anybody took them, where the last that was
+   * taken (and not as part of a conversation) was less than seven days older.
+   */
+  receive: { ready: number; leased: number; oldestAt?: number; lost: Record<string, number> }
   dispatch: { unpumped: number; oldestAt?: number }
   /** `oldestAt`: when the message came in that names the oldest unfinished job; absent where none names it. */
   jobs: { queue: string; waiting: number; running: number; dead: number; oldestAt?: number }[]

@@ -37,8 +37,8 @@ export function createReceive(options: {
         return null
       }
       options.taken(taken.message.gateway)
-      const { message, receipt } = taken
-      return receipt === undefined ? message : { ...message, receipt }
+      const { message, ...rest } = taken
+      return { ...message, ...rest }
     },
     async ack({ receipt }) {
       return { ok: await store.receive.ack(receipt) }

@@ -65,10 +65,17 @@ const MEANING: Record<string, string> = {
 }
 
 function roadTable(roads: JsonObject[]): string {
-  const rows = roads.map(({ road, messages, oldestAt, dead }) => {
-    return [road, messages, age(oldestAt), dead, MEANING[String(road)] ?? 'waiting or running']
+  const rows = roads.map(({ road, messages, oldestAt, dead, lost }) => {
+    const meaning = lostLine(lost) ?? MEANING[String(road)] ?? 'waiting or running'
+    return [road, messages, age(oldestAt), dead, meaning]
   })
   return table(['Roads', 'messages', 'oldest', 'dead', ''], rows)
+}
+
+/** What retention removed where somebody takes. */
+function lostLine(lost: unknown): string | undefined {
+  const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
+  return counts.length === 0 ? undefined : `not taken; REMOVED UNTAKEN so far: ${counts.join(', ')}`
 }
 
 function groupLine(groups: JsonObject[]): string | undefined {

@@ -9,6 +9,9 @@ export const OLDEST = `SELECT r.seq, g.id AS gateway FROM gateway g
   CROSS JOIN receive r ON r.gateway = g.id AND r.seq = (SELECT min(seq) FROM receive WHERE gateway = g.id)
   ORDER BY r.seq LIMIT 1`
 
+/** Ms after which a take is noted as the last one of its gateway again. */
+const TOUCH = 60 * 60 * 1_000
+
 const HELD = 'seq = ? AND token = ? AND until > ?'
 
 /** The receive road: `receive` holds what is ready, `leased` what is out with a receipt. */
@@ -32,11 +35,22 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     journal.addNotes(place.seq, [
       { at: now, road: 'receive', what: lease === undefined ? 'taken' : 'leased' },
     ])
-    if (lease === undefined) return { message }
+    const missed = filter.conversation === undefined ? untold(place.gateway, now) : {}
+    if (lease === undefined) return { message, ...missed }
     const token = randomTail()
     const insert = sql('INSERT INTO leased (seq, gateway, conversation, until, token) VALUES (?, ?, ?, ?, ?)')
     insert.run(place.seq, place.gateway, maybeText(removed?.conversation) ?? null, now + lease, token)
-    return { message, receipt: `${place.seq}.${token}` }
+    return { message, receipt: `${place.seq}.${token}`, ...missed }
+  }
+
+  /** What trimming removed and no taker knows of; it counts that where somebody takes. */
+  function untold(gateway: number, now: number): { missed?: number } {
+    if (now - counters.get(`taken ${gateway}`) > TOUCH) counters.set(`taken ${gateway}`, now)
+    const lost = counters.get(`lost ${gateway}`)
+    const missed = lost - counters.get(`lost-told ${gateway}`)
+    if (missed === 0) return {}
+    counters.set(`lost-told ${gateway}`, lost)
+    return { missed }
   }
 
   function oldest({ gateway, conversation }: ReceiveFilter): { seq: number; gateway: number } | undefined {

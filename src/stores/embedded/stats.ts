@@ -15,9 +15,16 @@ export function createStats({ sql, counters, read }: Parts): () => Promise<Store
       const pump = counters.get('pump')
       const ready = sql(OLDEST).get()
       const leased = int(sql('SELECT count(*) AS count FROM leased').get()?.count)
+      const lost = sql('SELECT id, name FROM gateway')
+        .all()
+        .map((row) => [text(row.name), counters.get(`lost ${row.id}`)] as const)
+        .filter(([, count]) => count > 0)
       return {
         journal: withAge({ messages: counters.get('messages') }, after(0)),
-        receive: withAge({ ready: counters.get('ready'), leased }, ready && after(int(ready.seq) - 1)),
+        receive: withAge(
+          { ready: counters.get('ready'), leased, lost: Object.fromEntries(lost) },
+          ready && after(int(ready.seq) - 1),
+        ),
         dispatch: withAge({ unpumped: counters.get('journal') - pump }, after(pump)),
         jobs: sql('SELECT id, name FROM queue ORDER BY name')
           .all()

@@ -13,6 +13,8 @@ const TOPICS = 500
 const FREE =
   'seq <= ? AND NOT EXISTS (SELECT 1 FROM job WHERE job.message = journal.seq) ORDER BY seq LIMIT ? + 0'
 const OLDEST = `SELECT seq FROM journal WHERE ${FREE}`
+/** The newest message of a gateway that is one too many. */
+const EXCESS = 'SELECT seq FROM journal WHERE gateway = ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0'
 const OLDEST_OF_GATEWAY = `SELECT seq, id FROM journal WHERE gateway = ? AND ${FREE}`
 
 /**
@@ -38,9 +40,13 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   function tooOld({ journal, gateways = {} }: Retention): number[] {
     const old: number[] = []
     for (const row of sql('SELECT id, name FROM gateway').all()) {
-      const cutoff = now() - (ownOf(gateways, text(row.name)) ?? journal).maxAge
+      const { maxAge = journal.maxAge, maxCount = Infinity } = ownOf(gateways, text(row.name)) ?? {}
+      const cutoff = now() - maxAge
+      const excess = maxCount < Infinity ? sql(EXCESS).get(int(row.id), maxCount) : undefined
+      const tooMany = maybeInt(excess?.seq) ?? 0
       const oldest = sql(OLDEST_OF_GATEWAY).all(int(row.id), counters.get('pump'), SLICE - old.length)
-      for (const each of oldest) if (timeOf(text(each.id)) < cutoff) old.push(int(each.seq))
+      for (const { seq, id } of oldest)
+        if (int(seq) <= tooMany || timeOf(text(id)) < cutoff) old.push(int(seq))
       if (old.length >= SLICE) break
     }
     return old
@@ -49,11 +55,14 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   function removeMessages(seqs: readonly number[]): number {
     if (seqs.length === 0) return 0
     for (const seq of seqs) {
-      const gateway = int(sql('DELETE FROM journal WHERE seq = ? RETURNING gateway').get(seq)?.gateway)
+      const row = sql('DELETE FROM journal WHERE seq = ? RETURNING gateway, id').get(seq)
+      const gateway = int(row?.gateway)
       sql('DELETE FROM note WHERE seq = ?').run(seq)
       const ready = sql('DELETE FROM receive WHERE gateway = ? AND seq = ?').run(gateway, seq).changes
       counters.add('ready', -Number(ready))
-      sql('DELETE FROM leased WHERE seq = ?').run(seq)
+      const untaken = Number(ready) + Number(sql('DELETE FROM leased WHERE seq = ?').run(seq).changes)
+      const isTakenFrom = timeOf(text(row?.id)) - counters.get(`taken ${gateway}`) < WEEK
+      if (untaken > 0 && isTakenFrom) counters.add(`lost ${gateway}`, 1)
     }
     counters.add('messages', -seqs.length)
     losePending(MESSAGES, Math.max(...seqs))

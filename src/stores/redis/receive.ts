@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { idParts } from '../../core/message-id.ts'
 import type { ReceiveQueue } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { entryOf, messageOf } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
@@ -19,9 +20,12 @@ export function createReceive({ run, roots: { main }, now }: Server): ReceiveQue
       const args = [gateway, wanted, ...own, lease ?? '', randomUUID()]
       const reply = await handOver('', (handing) => run('receive-take', main, ...args, ...handing))
       if (isNothing(reply)) return undefined
-      const [entry, receipt] = listOf(reply)
-      const message = messageOf(entryOf(entry))
-      return lease === undefined ? { message } : { message, receipt: textOf(receipt) }
+      const [entry, receipt, lost] = listOf(reply)
+      const missed = numberOf(lost) || undefined
+      return {
+        message: messageOf(entryOf(entry)),
+        ...defined({ missed, receipt: textOf(receipt) || undefined }),
+      }
     },
     ack: (receipt) => end('ack', receipt),
     release: (receipt) => end('release', receipt),

@@ -22,10 +22,9 @@ export function createTrim({ run, call, roots }: Server) {
   let cursor = '0'
 
   async function trimJournal({ journal, gateways = {} }: Retention): Promise<number> {
-    const ages = Object.fromEntries(Object.entries(gateways).map(([name, { maxAge }]) => [name, maxAge]))
     let removed = 0
     do {
-      const args = [resume, SLICE, journal.maxAge, journal.maxCount, JSON.stringify(ages)]
+      const args = [resume, SLICE, journal.maxAge, journal.maxCount, JSON.stringify(gateways)]
       const answer = listOf(await run('trim-journal', roots.main, ...args)).map(numberOf)
       ;[removed = 0, resume = 0] = answer
       // A slice of which every message is needed has others behind it.

@@ -116,6 +116,48 @@ export function retentionContract(factory: StoreFactory): void {
       assert.equal(await store.jobs.deadLetters.retry(letter?.id ?? ''), true)
       assert.equal((await claimOne(store, 'q')).message?.text, 'needed', 'and so does its retry')
     },
+    'a gateway may have a count of its own, so that a loud one evicts nothing of the others': async ({
+      store,
+    }) => {
+      const loud = Array.from({ length: 5 }, (_, n) => `loud${n}`)
+      const policy = { journal: AGES.journal, gateways: { loud: { maxCount: 2 }, demo: { maxAge: 9 * DAY } } }
+      await acceptAll(store, ['quiet'])
+      await acceptAll(store, loud, { gateway: 'loud' })
+      await pumpAll(store)
+      assert.equal(await trimAll(store, policy), 3)
+      assert.deepEqual(await textsOf(store), ['quiet', 'loud3', 'loud4'])
+      assert.equal(await trimAll(store, policy), 0)
+      await acceptAll(store, ['loud5'], { gateway: 'loud' })
+      await pumpAll(store)
+      assert.equal(await trimAll(store, policy), 1)
+      assert.deepEqual(await textsOf(store), ['quiet', 'loud4', 'loud5'])
+    },
+    'whoever takes learns once how many went untaken; nothing is lost where nobody takes': async ({
+      store,
+      advance,
+    }) => {
+      const texts = ['1', '2', '3', '4', '5', '6']
+      for (const gateway of ['demo', 'nobody']) await acceptAll(store, texts, { gateway, conversation: 'c' })
+      assert.equal((await store.receive.take({ gateway: 'demo' }))?.missed, undefined)
+      await store.receive.take({ gateway: 'nobody', conversation: 'c' })
+      await store.receive.take({ gateway: 'demo' }, DAY)
+      await pumpAll(store)
+      const few = { maxCount: 2 }
+      await trimAll(store, { journal: AGES.journal, gateways: { demo: few, nobody: few } })
+      assert.deepEqual((await store.stats()).receive.lost, { demo: 3 }, 'two, and one that was leased')
+      assert.equal((await store.receive.take({ conversation: 'c', gateway: 'demo' }))?.missed, undefined)
+      const told = await store.receive.take({ gateway: 'demo' })
+      assert.deepEqual([told?.message.text, told?.missed], ['6', 3])
+      // Who took once, and not for a week, is not waited for.
+      await acceptAll(store, ['soon', 'taken'])
+      assert.equal((await store.receive.take({ gateway: 'demo' }))?.missed, undefined)
+      advance(8 * DAY)
+      await acceptAll(store, ['late'])
+      advance(2 * DAY)
+      await pumpAll(store)
+      await trimAll(store, AGES)
+      assert.deepEqual((await store.stats()).receive.lost, { demo: 4 })
+    },
     'a gateway may have an age of its own, shorter or longer': async ({ store, advance }) => {
       await acceptAll(store, ['short'], { gateway: 'short' })
       await acceptAll(store, ['long'], { gateway: 'long' })

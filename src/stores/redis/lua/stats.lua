@@ -17,7 +17,9 @@ local function receive()
     ready = ready + redis.call('ZCARD', root .. 'receive-back:' .. gateway)
   end
   local leased = redis.call('ZCARD', root .. 'receive-leases')
-  return { ready = ready, leased = leased, oldestAt = oldest and time_from(oldest .. '-0') }
+  local lost, counts = {}, redis.call('HGETALL', root .. 'lost')
+  for i = 1, #counts, 2 do lost[counts[i]] = tonumber(counts[i + 1]) end
+  return { ready = ready, leased = leased, lost = lost, oldestAt = oldest and time_from(oldest .. '-0') }
 end
 
 -- The time in an id of ours (UUIDv7).

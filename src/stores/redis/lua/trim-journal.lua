@@ -3,16 +3,38 @@
 --
 -- ARGV[3]  the position to begin at    ARGV[4]  how many entries to look at
 -- ARGV[5]  greatest age in ms          ARGV[6]  greatest count
--- ARGV[7]  greatest ages of single gateways, as a JSON object
+-- ARGV[7]  single gateways with `maxAge`, `maxCount` or both, as a JSON object
 -- Returns  how many were removed, and the position to go on from (0: nothing more to do)
--- Guarantees: keeps what the pump has not seen and what an unfinished job needs.
-local age, ages = tonumber(ARGV[5]), cjson.decode(ARGV[7])
-local least = age
-for _, each in pairs(ages) do least = math.min(least, each) end
-local journal = root .. 'journal'
+-- Guarantees: keeps what the pump has not seen and what an unfinished job needs. Counts what was lost: removed before it
+--          was taken, where the last take was less than seven days before it came.
+-- The hash `kept` has how many messages of each gateway there are up to the position `counted` of `meta`; it is brought up
+-- to date where a gateway has a greatest count, for at most ARGV[4] messages a call.
+local age, own = tonumber(ARGV[5]), cjson.decode(ARGV[7])
+local journal, meta = root .. 'journal', root .. 'meta'
+local least, counts = age, false
+for _, each in pairs(own) do
+  least, counts = math.min(least, each.maxAge or age), counts or each.maxCount
+end
+local counted = tonumber(redis.call('HGET', meta, 'counted') or 0)
+if counts then
+  local news = redis.call('XRANGE', journal, counted + 1 .. '-0', '+', 'COUNT', ARGV[4])
+  for _, entry in ipairs(news) do
+    redis.call('HINCRBY', root .. 'kept', origin_of(entry), 1)
+    counted = position_of(entry[1])
+  end
+  redis.call('HSET', meta, 'counted', counted)
+  if #news == tonumber(ARGV[4]) then return { 0, math.max(1, ARGV[3]) } end
+end
+-- How many there are of gateways that have too many.
+local excess, total = {}, 0
+for gateway, each in pairs(own) do
+  local kept = each.maxCount and tonumber(redis.call('HGET', root .. 'kept', gateway) or 0) or 0
+  excess[gateway] = math.max(0, kept - (each.maxCount or 0))
+  total = total + excess[gateway]
+end
 local slice = redis.call('XRANGE', journal, ARGV[3] .. '-0', '+', 'COUNT', ARGV[4])
 if #slice == 0 then return { 0, 0 } end
-local cursor = tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
+local cursor = tonumber(redis.call('HGET', meta, 'cursor') or 0)
 local over = redis.call('XLEN', journal) - ARGV[6]
 local removed, go_on = 0, 0
 
@@ -21,25 +43,29 @@ local last = position_of(slice[#slice][1])
 local needs = redis.call('ZRANGEBYSCORE', root .. 'needs', ARGV[3], last, 'WITHSCORES')
 for i = 2, #needs, 2 do needed[tonumber(needs[i])] = true end
 
-local function remove(position, gateway, conversation)
+local function remove(position, gateway, conversation, time)
   redis.call('XDEL', journal, position .. '-0')
-  make_unavailable(gateway, conversation, position)
+  if position <= counted then redis.call('HINCRBY', root .. 'kept', gateway, -1) end
+  local untaken = make_unavailable(gateway, conversation, position)
   local held = redis.call('ZRANGEBYSCORE', root .. 'receive-holders', position, position)
   for _, receipt in ipairs(held) do end_lease(receipt) end
+  local is_taken_from = time - (redis.call('HGET', root .. 'taken', gateway) or 0) < 604800000
+  if is_taken_from and (untaken or #held > 0) then redis.call('HINCRBY', root .. 'lost', gateway, 1) end
   removed = removed + 1
 end
 
 for _, entry in ipairs(slice) do
   local position, old = position_of(entry[1]), now - time_of(entry)
   go_on = position + 1
-  if position > cursor or (over <= removed and old < least) then
+  if position > cursor or (over <= removed and old < least and total <= 0) then
     go_on = 0
     break
   end
   local gateway, conversation = origin_of(entry)
-  local expired = old >= (tonumber(ages[gateway]) or age)
-  if not needed[position] and (expired or over > removed) then
-    remove(position, gateway, conversation)
+  local limits, many = own[gateway] or {}, excess[gateway] or 0
+  if not needed[position] and (old >= (limits.maxAge or age) or over > removed or many > 0) then
+    remove(position, gateway, conversation, now - old)
+    if many > 0 then excess[gateway], total = many - 1, total - 1 end
   end
 end
 

@@ -4,6 +4,8 @@
 --   conversation:<digest>   list of positions, for messages with a conversation of their transport's
 --   receive-leases          zset of receipts `<position>.<token>` by expiry
 --   receive-holders         zset of the same receipts by position
+--   taken                   hash of gateways to when a message was last taken, to the hour
+--   lost, lost-told         hashes of gateways to how many were removed untaken, and of how many a taker was told
 -- A position is in exactly one of the first, the second, the fourth, or nowhere once it is consumed.
 
 local function is_available(gateway, position)
@@ -34,6 +36,18 @@ local function make_unavailable(gateway, conversation, position)
   if there and conversation ~= '' then
     redis.call('LREM', root .. 'conversation:' .. conversation, 1, position)
   end
+  return there
+end
+
+-- How many were lost since a taker was told; notes that somebody takes.
+local function untold(gateway)
+  if now - (redis.call('HGET', root .. 'taken', gateway) or 0) > 3600000 then
+    redis.call('HSET', root .. 'taken', gateway, now)
+  end
+  local lost = redis.call('HGET', root .. 'lost', gateway)
+  local missed = lost and lost - (redis.call('HGET', root .. 'lost-told', gateway) or 0) or 0
+  if missed > 0 then redis.call('HSET', root .. 'lost-told', gateway, lost) end
+  return missed
 end
 
 local function give_back(position)
