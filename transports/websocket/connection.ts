@@ -15,6 +15,8 @@ type ConnectionOptions = {
   conversation: string
   /** Replies after this one are sent; the client knows the earlier ones. */
   after: number
+  /** The newest reply there is. */
+  end: number
   inbound: WebsocketInbound
   takeToken: TokenBucket
   options: WebsocketOptions
@@ -104,6 +106,7 @@ export function serveConnection(given: ConnectionOptions) {
     replies: deps.replies,
     conversation,
     after: given.after,
+    end: given.end,
     mayWrite: () => !stalled && socket.readyState === socket.OPEN,
     write: send,
     failed: (err) => log.warn({ err }, 'cannot read the replies; trying again'),

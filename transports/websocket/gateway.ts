@@ -13,7 +13,7 @@ import { createConversationIds, loadKey } from './conversation-id.ts'
 import { createInbound } from './inbound.ts'
 
 /** A client that may come in: as whom, into which conversation, and which replies it has. */
-type Admitted = { peer: Peer; conversation: string; after: number }
+type Admitted = { peer: Peer; conversation: string; after: number; end: number }
 
 /** Makes one WebSocket gateway. Its connections end with `close`; `stop` only ends what comes in. */
 export function createGateway(options: WebsocketOptions, deps: TransportDeps): Transport {
@@ -67,7 +67,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     const conversation = wanted ? ids.claim(wanted, peer.subject) : ids.create(peer.subject)
     const end = await deps.replies.end(conversation)
     // A client may know more than a log that was deleted; it must not wait for numbers that never come.
-    return { peer, conversation, after: Math.min(afterOf(query) ?? end, end) }
+    return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
   }
 
   /** Asked before the store is, and once more when it has answered: others came meanwhile. */

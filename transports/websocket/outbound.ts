@@ -9,6 +9,8 @@ type FollowerOptions = {
   conversation: string
   /** Follows from the reply after this one. */
   after: number
+  /** The newest reply there was at the beginning; what is not there up to it was removed. */
+  end: number
   /** False while the reader cannot keep up; `wake` is called when it can again. */
   mayWrite(): boolean
   write(frame: JsonObject): void
@@ -36,10 +38,18 @@ export function followReplies(options: FollowerOptions) {
     const entries = await replies.read(conversation, position, PAGE)
     for (const { seq, data } of entries) {
       if (stopped || !mayWrite()) return false
+      tellGap(seq - 1)
       options.write({ ...shown(data), type: 'message', seq })
       position = seq
     }
+    if (entries.length === 0 && mayWrite()) tellGap(options.end)
     return entries.length > 0
+  }
+  /** Replies have no gaps of their own: retention removed what is missing. */
+  const tellGap = (seq: number) => {
+    if (seq <= position) return
+    options.write({ type: 'gap', missed: seq - position, seq })
+    position = seq
   }
   const follow = async () => {
     while (!stopped) {

@@ -42,6 +42,7 @@ const frame = z.looseObject({
   conversation: z.string().optional(),
   text: z.string().optional(),
   seq: z.number().optional(),
+  missed: z.number().optional(),
   code: z.string().optional(),
   message: z.string().optional(),
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createReplyLog } from '../../../src/gateway/replies.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { until } from '../../fixtures/until.ts'
+import { openStore } from '../../skills/support/store.ts'
 import { startWebsocket } from './harness.ts'
 
 describe('resuming a conversation', () => {
@@ -22,6 +24,24 @@ describe('resuming a conversation', () => {
       back.frames.map(({ seq, text }) => [seq, text]),
       [2, 3, 4, 5].map((seq, index) => [seq, ['two', 'three', 'four', 'five'][index]]),
     )
+  })
+
+  test('says how many replies retention removed meanwhile, though none of them is left', async (t) => {
+    const kept = await openStore(t)
+    const store = { ...createMemoryStore(), replies: createReplyLog(kept, 'test') }
+    const { connect, reply } = await startWebsocket({}, { store })
+    const { conversation } = await connect()
+    for (const text of ['one', 'two', 'three', 'four']) await reply(conversation, text)
+    const keep = (maxCount: number) => kept.trim({ journal: { maxAge: 60_000, maxCount } })
+    await keep(1)
+    const back = await connect(`?conversation=${conversation}&after=1`)
+    const { missed, seq } = await back.next('gap')
+    assert.deepEqual([missed, seq, (await back.next('message')).seq], [2, 3, 4])
+    await keep(0)
+    const late = await connect(`?conversation=${conversation}&after=1`)
+    assert.equal((await late.next('gap')).missed, 3)
+    await reply(conversation, 'five')
+    assert.deepEqual([(await late.next('message')).seq, late.frames], [5, []])
   })
 
   test('without `after` starts with what comes next, and an `after` beyond the end is the end', async () => {
