@@ -90,6 +90,7 @@ export async function createDaemon(options: DaemonOptions) {
   const roads = createRoads({
     store,
     gateways: running,
+    gatewayNames: () => config.gateways.map(({ name }) => name),
     unanswerable: (message) => kinds.get(message.transport)?.unanswerable?.(message),
     metrics,
     permit,

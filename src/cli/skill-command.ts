@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../core/json.ts'
-import { nearest } from '../lib/nearest.ts'
+import { didYouMean } from '../lib/nearest.ts'
 import { type CommandContext, EXIT_NOTHING, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { loadFor } from './environs.ts'
@@ -107,8 +107,7 @@ function isCallbackRef(name: string): boolean {
 }
 
 function unknownCommand(name: string, skills: readonly string[], context: CommandContext): TriviumError {
-  const near = nearest(name, [...skills, ...context.commands()])
-  const hint = near === undefined ? '' : ` Did you mean ${near}?`
+  const hint = didYouMean(name, [...skills, ...context.commands()])
   return usage(
     `There is no command and no skill ${name}.${hint} \`trivium help\` and \`trivium skill list\` name them.`,
   )

@@ -45,6 +45,8 @@ export type Call = {
   /** The skill that runs, and how many invocations it is nested in (0: the outermost). */
   skill: string
   depth: number
+  /** The skill that invoked it; absent for the outermost. */
+  by?: string
   /** The arguments as they came, before the skill's schema dropped what it does not name. */
   given?: unknown
   /** The depth at which a model calls its tools; those are asked for by whoever wrote the message. */

@@ -13,7 +13,7 @@ export type Event = {
   topic: string
   /** For `gateway-message`: the transport. `gap` tells how many events a group missed: `data.missed`. */
   type: string
-  /** For `gateway-message`: the gateway's name. */
+  /** For `gateway-message`: the gateway's name. Else who published it: a skill, a gateway, `token:NAME`, `cli`, `http`. */
   source: string
   data: Json
   /** Unix time in milliseconds. */

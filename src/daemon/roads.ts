@@ -25,6 +25,8 @@ const MAX_BACKLOG = 1_000_000
 export function createRoads(deps: {
   store: Store
   gateways: RunningGateways
+  /** The gateways of the configuration, also those that do not run here. */
+  gatewayNames(): readonly string[]
   unanswerable(message: Message): string | undefined
   metrics: Metrics
   /** Throws where the call may not have a skill invoked. */
@@ -37,7 +39,7 @@ export function createRoads(deps: {
   const events = createEvents(store, now, deps.permit)
   const services = {
     events,
-    receive: createReceive({ store, taken: metrics.taken }),
+    receive: createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
     send: createSend({ outbox, store, gateway: gateways.spec, newKey: randomUUID }),
     messages: createMessages(store),
     deadLetters: createDeadLetters(store),

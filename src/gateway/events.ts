@@ -70,7 +70,7 @@ export function createEvents(
       if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
       refuseInternal(topic)
       const [id] = await topics.publish(topic, [
-        { type: type ?? 'event', source: call.skill || call.caller.kind, data, rootContextId: call.rootId },
+        { type: type ?? 'event', source: emitterOf(call), data, rootContextId: call.rootId },
       ])
       if (!id) throw new TriviumError('internal', { reason: `the store gave no id for an event on ${topic}` })
       return { id }
@@ -123,6 +123,12 @@ export function createEvents(
       await Promise.allSettled([...known].map((topic) => topics.unsubscribe(topic, ownGroup(rootId))))
     },
   }
+}
+
+/** Who publishes: the skill that asked for it, else the gateway of the message, the token, or the way in. */
+function emitterOf({ by, message, caller: { kind, id = kind, skills } }: Call): string {
+  const isNamed = skills !== undefined || kind === 'route' || kind === 'code'
+  return by ?? message?.gateway ?? (isNamed ? id : kind)
 }
 
 type WaitArgs = Parameters<EventService['wait']>[0]

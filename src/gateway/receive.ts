@@ -1,7 +1,9 @@
 import { type Call, requireGateway } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
 import type { ReceiveService } from '../core/services.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { didYouMean } from '../lib/nearest.ts'
 import { waitFor } from '../lib/wait-for.ts'
 
 /**
@@ -11,6 +13,8 @@ import { waitFor } from '../lib/wait-for.ts'
 export function createReceive(options: {
   store: Pick<Store, 'receive' | 'onSignal'>
   taken(gateway: string): void
+  /** The gateways of the configuration, also those that are off. */
+  known(): readonly string[]
 }): ReceiveService {
   const { store } = options
 
@@ -25,12 +29,18 @@ export function createReceive(options: {
   return {
     async receive(args, call) {
       const filters = filtersOf(args, call)
+      const { gateway: name } = args
+      const known = options.known()
+      // What came by a gateway before it was taken out of the file can still be taken.
+      const isUnknown = name !== undefined && !known.includes(name)
       const taken = await waitFor<Taken>({
         attempt: () => attempt(filters, args.lease),
         watch: (wake) => store.onSignal('receive', wake),
-        timeout: args.timeout,
+        timeout: isUnknown ? 0 : args.timeout,
         signal: call.signal,
       })
+      if (!taken && isUnknown)
+        throw new TriviumError('gateway_not_found', { name, hint: didYouMean(name, known) })
       if (!taken) return null
       if (call.signal.aborted && taken.receipt) {
         await store.receive.release(taken.receipt)

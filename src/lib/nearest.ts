@@ -15,6 +15,12 @@ export function hint(name: string, known: readonly string[]): string {
   return known.length > 0 && known.length <= 12 ? `; known: ${known.join(', ')}` : ''
 }
 
+/** The same as a sentence of its own, to follow another. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  return near === undefined ? '' : ` Did you mean ${near}?`
+}
+
 /** A name in quotes, cut to what fits a line. */
 export function quote(name: string): string {
   return `"${name.length > 60 ? `${name.slice(0, 59)}…` : name}"`

@@ -8,7 +8,7 @@ import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import { type Middleware, type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
-import { nearest } from '../lib/nearest.ts'
+import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
 import { createContext, createRootCall, type Shared } from './context.ts'
@@ -73,8 +73,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
       const load = () => callbackSkill(name)
       return { onion: createOnion(load(), registry.middleware()), source: { name, kind: 'built-in', load } }
     }
-    const near = nearest(name, registry.names())
-    throw new TriviumError('skill_not_found', { name, hint: near ? ` Did you mean ${near}?` : '' })
+    throw new TriviumError('skill_not_found', { name, hint: didYouMean(name, registry.names()) })
   }
 
   /** `approval` in the metadata, unless the skill has settings of its own for it. */
@@ -98,7 +97,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
     const onion = refine(find(call.skill).onion)
     call.given = args
     const nested = (outer: SkillContext, name: string, nestedArgs: unknown) => {
-      const inner = { ...outer.call, skill: name, depth: outer.call.depth + 1, signal: outer.signal }
+      const { skill: by, depth } = outer.call
+      const inner = { ...outer.call, skill: name, by, depth: depth + 1, signal: outer.signal }
       const result = run(inner, nestedArgs, nonlocals)
       // One who forgets to await it must not end the process with it.
       result.catch((error) =>

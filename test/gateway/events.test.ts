@@ -6,6 +6,7 @@ import type { Store } from '../../src/core/store.ts'
 import { createEvents } from '../../src/gateway/events.ts'
 import { createSubscriptionRunner, type SubscriptionJob } from '../../src/gateway/subscriptions.ts'
 import { until } from '../fixtures/until.ts'
+import { messageOf } from '../skills/support/message.ts'
 import { openStore } from '../skills/support/store.ts'
 import { begin, callOf, drained, partsOf } from './kit.ts'
 
@@ -19,7 +20,7 @@ function eventsOn(store: Store) {
   const emit = async (data: number, topic = TOPIC) => (await events.emit({ topic, data }, callOf())).id
   const subscribe = (args: object = {}, call: Call = callOf()) =>
     events.subscribe({ topic: TOPIC, replay: false, ...args }, call)
-  return { ...events, store, wait, emit, subscribe }
+  return { ...events, publish: events.emit, store, wait, emit, subscribe }
 }
 
 const stage = async (t: TestContext) => eventsOn(await openStore(t))
@@ -73,6 +74,27 @@ describe('events', () => {
     await emit(2)
     assert.deepEqual(dataOf(await wait({ queue: 'now' })), [2])
     assert.deepEqual(dataOf(await wait({ queue: 'all' })), [1, 2])
+  })
+
+  test('say who published them and are of the type that was given', async (t) => {
+    const { publish, wait } = await stage(t)
+    const program: Caller = { kind: 'http', id: 'token:worker', skills: ['event-emit'] }
+    const message = messageOf({ gateway: 'demo' })
+    const calls: [string, Partial<Call>][] = [
+      ['summarize', { by: 'summarize', message }],
+      ['demo', { message }],
+      ['token:worker', { caller: program }],
+      ['cli', { caller: { kind: 'cli', id: 'ada@host', roles: ['operator'] } }],
+      ['schedule:1', { caller: { kind: 'code', id: 'schedule:1' } }],
+    ]
+    await wait({ queue: 'q' })
+    for (const [, call] of calls)
+      await publish({ topic: TOPIC, type: 'x', data: 1 }, callOf({ skill: 'event-emit', ...call }))
+    const events = await wait({ queue: 'q' })
+    assert.deepEqual(
+      events.map(({ type, source }) => [type, source]),
+      calls.map(([source]) => ['x', source]),
+    )
   })
 
   test('of a group that is not there cannot be acknowledged', async (t) => {

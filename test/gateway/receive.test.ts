@@ -10,7 +10,11 @@ const LONG = 20_000
 async function stage(t: TestContext) {
   const store = await openStore(t)
   const counted: string[] = []
-  const receive = createReceive({ store, taken: (gateway) => counted.push(gateway) })
+  const receive = createReceive({
+    store,
+    taken: (gateway) => counted.push(gateway),
+    known: () => ['demo', 'other'],
+  })
   const accept = async (text: string, conversation = 'c1', gateway = 'demo') => {
     await store.journal.accept([newMessage({ text, conversation, gateway })])
   }
@@ -42,6 +46,23 @@ describe('gateway-receive', () => {
     assert.equal((await take({ conversation: 'c2' }))?.text, 'same conversation, other gateway')
   })
 
+  test('from a gateway that is not there is an error that names the nearest, once its last messages are taken', async (t) => {
+    const { accept, take } = await stage(t)
+    await accept('left behind', 'c1', 'dmo')
+    assert.equal((await take({ gateway: 'dmo' }))?.text, 'left behind')
+    await assert.rejects(take({ gateway: 'dmo', timeout: LONG }), /There is no .*dmo\. Did you mean demo\?/)
+  })
+
+  test('tells the next taker how many messages went untaken', async (t) => {
+    const { store, accept, take } = await stage(t)
+    for (const text of ['1', '2', '3']) await accept(text, `c${text}`)
+    await take()
+    const { cursor, messages } = await store.journal.unpumped(9)
+    await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', [])
+    await store.trim({ journal: { maxAge: LONG, maxCount: 1 } })
+    assert.equal((await take())?.missed, 1)
+  })
+
   test('takes nothing for a caller that went away while it waited', async (t) => {
     const { accept, take } = await stage(t)
     const caller = new AbortController()
@@ -59,6 +80,7 @@ describe('gateway-receive', () => {
     const caller = new AbortController()
     const receive = createReceive({
       taken() {},
+      known: () => [],
       store: {
         onSignal: store.onSignal,
         receive: {

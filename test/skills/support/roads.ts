@@ -31,7 +31,7 @@ export async function startOnRoads(
     skills: options.skills ?? [],
     services: {
       events: createEvents(store, Date.now, (skill, call) => runtime.manager.permit(skill, call)),
-      receive: createReceive({ store, taken() {} }),
+      receive: createReceive({ store, taken() {}, known: () => ['chat'] }),
     },
     manager: { folders: [folder, SHIPPED] },
   })
