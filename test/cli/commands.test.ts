@@ -121,7 +121,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
   test('a wait that ends with nothing exits with 4, and prints JSON all the same', async () => {
     for (const [args, out] of [
       [['event-wait', 'never', '--timeout', '10'], '[]\n'],
-      [['gateway-receive', '--gateway', 'none', '--timeout', '10'], 'null\n'],
+      [['gateway-receive', '--conversation', 'none', '--timeout', '10'], 'null\n'],
     ] as const) {
       assert.deepEqual(await site.run([...args, '--json']), { code: 4, out, err: '' })
     }

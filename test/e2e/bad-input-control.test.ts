@@ -33,6 +33,9 @@ POST /v1/skills/event-wait                {"topic":{"a":1}}                     
 POST /v1/skills/event-wait                {"topic":"a","max":1e9}                 422 skill_args_invalid
 POST /v1/skills/gateway-receive           {"timeout":-1}                          422 skill_args_invalid
 POST /v1/skills/gateway-receive           {"nothing":1}                           422 skill_args_invalid
+POST /v1/skills/gateway-receive           {"gateway":"nobody"}                    404 gateway_not_found
+POST /v1/skills/event-subscribe           {"topic":"a","ref":"ecoh"}              404 skill_not_found
+POST /v1/skills/schedule-create           {"skill":"ecoh","every":"1h"}           404 skill_not_found
 GET  /v1/messages/..%2f..%2fetc/explain   -                                       404 message_not_found
 POST /v1/messages                         {"gateway":"__proto__","text":"a"}      404 gateway_not_found
 POST /v1/messages                         {}                                      400 bad_request
@@ -149,13 +152,13 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
 
   test('callers that go away while they wait leave nothing waiting', async () => {
     const gone = new AbortController()
-    const body = '{"gateway":"nobody","timeout":60000}'
+    const body = '{"conversation":"nobody","timeout":60000}'
     const waits = Array.from({ length: 300 }, () =>
       call('POST', '/v1/skills/gateway-receive', body, gone.signal).catch(() => undefined),
     )
     await daemon.get('/v1/status')
     gone.abort()
     await Promise.all(waits)
-    assert.equal(await daemon.invoke('gateway-receive', { gateway: 'nobody', timeout: 0 }), null)
+    assert.equal(await daemon.invoke('gateway-receive', { conversation: 'nobody', timeout: 0 }), null)
   })
 })
