@@ -32,6 +32,7 @@ import { textOf } from './gateway/listen.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
 import { createRouter } from './gateway/router.ts'
 import { waitUntilSettled } from './gateway/settled.ts'
+import { pause } from './lib/pause.ts'
 import { builtInSkills } from './skills/built-in/index.ts'
 import { createSkillManager, type SkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
@@ -295,10 +296,12 @@ export async function createDaemon(options: DaemonOptions) {
       const listen = await publicHttp.listen(config.daemon.listen)
       return { listen: textOf(listen), control: textOf(address) }
     },
-    /** Drains within the configured grace; nothing acknowledged is lost. Never throws. */
+    /** Drains after the configured delay and within the grace; nothing acknowledged is lost. Never throws. */
     async stop() {
       draining = true
-      const { grace } = config.daemon
+      const { grace, drainDelay } = config.daemon
+      publicHttp.leave()
+      if (publicHttp.isListening()) await pause(drainDelay)
       const end = performance.now() + grace
       /** Of the grace; replies and answers get a moment of their own when skills needed all of it. */
       const left = () => Math.max(end - performance.now(), Math.min(grace, LAST_MOMENT))
@@ -343,7 +346,7 @@ function refuseEmptied(old: Config, next: Config): void {
 /** What changed of that which is built into the parts when they are made. */
 function needRestart(old: Config, next: Config): string[] {
   const built = ({ daemon, skills }: Config) => {
-    const { grace: _grace, retention: _retention, publicUrl: _url, ...fixed } = daemon
+    const { grace: _grace, drainDelay: _delay, retention: _retention, publicUrl: _url, ...fixed } = daemon
     return { ...fixed, skills }
   }
   const before: Record<string, unknown> = built(old)

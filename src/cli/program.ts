@@ -3,7 +3,7 @@ import { toTriviumError } from '../core/errors.ts'
 import { defined } from '../lib/defined.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 import { type Environs, ownVersion } from './environs.ts'
-import { createTerminal, type Terminal, usageOutput } from './terminal.ts'
+import { createTerminal, paint, type Terminal, usageOutput } from './terminal.ts'
 
 /**
  * Every command but those that are skills, in the order of the help; only what a command line names is loaded. A new
@@ -106,6 +106,6 @@ function report(error: unknown, terminal: Terminal): number {
     : toTriviumError(error)
   if (terminal.json) terminal.err(`${JSON.stringify({ error: { code, message } })}\n`)
   // commander has written it by itself.
-  else if (!isUsage) terminal.err(`trivium: ${message}\n`)
+  else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${message}\n`)
   return exit
 }

@@ -67,7 +67,8 @@ function untilSignalled(daemon: Daemon, reload: () => void, log: Log): Promise<n
       if (stoppedAt !== undefined && performance.now() - stoppedAt < SAME_SIGNAL) return
       if (stoppedAt !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
       stoppedAt = performance.now()
-      log.info({ signal, grace: daemon.config().daemon.grace }, 'draining; a second signal exits at once')
+      const { drainDelay, grace } = daemon.config().daemon
+      log.info({ signal, drainDelay, grace }, 'draining; a second signal exits at once')
       void daemon.stop().then(() => {
         log.info({}, 'drained; nothing acknowledged is lost')
         resolve(0)

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters, styleText } from 'node:util'
 import Table from 'cli-table3'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
 import { escapeControls } from '../lib/escape-controls.ts'
@@ -15,9 +16,31 @@ export function createTerminal(json: boolean, { out, err }: Pick<Terminal, 'out'
   return {
     json,
     isTerminal: process.stdout.isTTY === true,
-    out: (text) => out(escapeControls(text)),
-    err: (text) => err(escapeControls(text)),
+    out: (text) => out(safe(text)),
+    err: (text) => err(safe(text)),
   }
+}
+
+/** What `paint` made: the only control sequences that reach a terminal. */
+const painted = new Set<string>()
+const SEQUENCE = /(\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m)/u
+
+function safe(text: string): string {
+  return text
+    .split(SEQUENCE)
+    .map((part) => (painted.has(part) ? part : escapeControls(part)))
+    .join('')
+}
+
+/** A word of ours in colour, where the stream it goes to has colours (NO_COLOR and FORCE_COLOR count). */
+export function paint(
+  style: 'bold' | 'red' | 'green' | 'yellow',
+  word: string,
+  stream: NodeJS.WriteStream = process.stdout,
+): string {
+  const made = styleText(style, word, { stream })
+  painted.add(made)
+  return made
 }
 
 /** Where commander writes help, and what is wrong with a command line: nowhere for machines, who get it as JSON. */
@@ -33,16 +56,40 @@ export function show(terminal: Terminal, value: unknown, human: () => string): v
 const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
 
-/** A table with aligned columns and no lines: it survives copying, grep and narrow windows. */
-export function table(head: string[], rows: readonly (readonly unknown[])[]): string {
+/**
+ * A table with aligned columns and no lines: it survives copying and grep. Where it is wider than the terminal, its widest
+ * column is wrapped between words.
+ */
+export function table(
+  head: string[],
+  rows: readonly (readonly unknown[])[],
+  width = process.stdout.columns || Number.POSITIVE_INFINITY,
+): string {
   const none = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
+  const cells = rows.map((row) => row.map(cell))
   const made = new Table({
-    head,
+    head: head.map((title) => paint('bold', title)),
     chars: { ...none, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colWidths: columnWidths([head, ...cells], width),
+    wordWrap: true,
   })
-  for (const row of rows) made.push(row.map(cell))
+  made.push(...cells)
   return made.toString().replaceAll(/ +$/gm, '')
+}
+
+/** Null is as wide as what is in it. */
+function columnWidths(cells: readonly (readonly string[])[], width: number): (number | null)[] {
+  const longest = (parts: readonly string[]) =>
+    Math.max(0, ...parts.map((part) => stripVTControlCharacters(part).length))
+  const columns = (cells[0] ?? []).map((_, at) => cells.map((row) => row[at] ?? ''))
+  const widths = columns.map(longest)
+  const tooMuch = widths.reduce((sum, one) => sum + one + 2, -2) - width
+  const widest = widths.indexOf(Math.max(...widths))
+  return columns.map((column, at) => {
+    if (tooMuch <= 0 || at !== widest) return null
+    return Math.max(longest(column.flatMap((text) => text.split(' '))), (widths[at] ?? 0) - tooMuch)
+  })
 }
 
 function cell(value: unknown): string {

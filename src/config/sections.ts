@@ -69,6 +69,9 @@ export const daemonSchema = z
       .default('trivium')
       .describe('What all keys in Redis begin with; installations with different ones never meet.'),
     'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    'drain-delay': timerDuration
+      .default(0)
+      .describe('How long a stop goes on serving with `/readyz` red, until load balancers have noticed.'),
     grace: timerDuration.default(10_000).describe('How long a drain waits for what runs.'),
     retention: retention.prefault({}),
   })
@@ -87,6 +90,7 @@ export const DAEMON_VARIABLES = {
   REDIS_URL: 'redis-url',
   TRIVIUM_REDIS_PREFIX: 'redis-prefix',
   TRIVIUM_LOG_LEVEL: 'log-level',
+  TRIVIUM_DRAIN_DELAY: 'drain-delay',
   TRIVIUM_GRACE: 'grace',
 }
 

@@ -32,6 +32,8 @@ export type PublicHttpOptions = { log: Log; host?: string; bodies?: number } & P
 export type PublicHttpServer = PublicHttp & {
   /** Resolves with the address in use. Throws `cannot_listen` where it is taken or not ours. */
   listen(address: Address): Promise<Address>
+  /** From now on each answer asks its client to connect anew, which may reach another daemon. All is served as before. */
+  leave(): void
   /**
    * Stops accepting connections and resolves when the requests in flight are answered, at most `grace` ms
    * (default 10 s) later; what is still open then is cut.
@@ -58,6 +60,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   const open = new Set<Socket>()
   /** Until when each kind of refusal is not logged, and how often it happened since it last was. */
   const quiet = new Map<string, { until: number; count: number }>()
+  let leaving = false
   let draining = false
 
   const server = createServer(
@@ -102,7 +105,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   function serve(request: IncomingMessage, response: ServerResponse) {
     const path = pathOf(request.url)
     const handler = mounts.get(path)
-    if (draining) response.setHeader('connection', 'close')
+    if (leaving) response.setHeader('connection', 'close')
     if (!handler) return void answerError(response, refusal(path))
     const failed = (thrown: unknown) => {
       const error = toTriviumError(thrown)
@@ -145,8 +148,11 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     listen: (address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
     isListening: () => server.listening,
     connections: () => open.size,
+    leave() {
+      leaving = true
+    },
     close(grace = 10_000) {
-      draining = true
+      leaving = draining = true
       return drain(server, open, grace)
     },
   }

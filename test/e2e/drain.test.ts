@@ -186,4 +186,31 @@ describe('a drain', { concurrency: true, timeout: 120_000 }, () => {
       })
     })
   }
+
+  describe('with a drain-delay', () => {
+    const suite = suiteWithDaemon({
+      routes: ROUTES,
+      skills: { work: WORK },
+      env: { TRIVIUM_DRAIN_DELAY: '3s' },
+    })
+
+    test('is red at once and serves on, but keeps no connection, until the delay is over', async () => {
+      const { daemon } = suite
+      const post = async (n: string) => {
+        const init = { method: 'POST', body: JSON.stringify({ n }) }
+        const { status, headers } = await fetch(`${daemon.url}/hooks/work`, init)
+        return [status, headers.get('connection')]
+      }
+      assert.deepEqual(await post('before'), [202, 'keep-alive'])
+      const began = performance.now()
+      const exit = daemon.end('SIGTERM')
+      await until(async () => (await fetch(`${daemon.control}/readyz`)).status === 503, 'a red /readyz')
+      assert.deepEqual(await post('meanwhile'), [202, 'close'])
+      const { socket, next } = await daemon.chat()
+      socket.send('{"type":"message","id":"1","text":"hello"}')
+      await next('ack')
+      assert.equal(await exit, 0)
+      assert.ok(performance.now() - began >= 2_900)
+    })
+  })
 })

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
-import { objectsIn, show, table } from '../terminal.ts'
+import { objectsIn, paint, show, table } from '../terminal.ts'
 
 /** `trivium doctor`. */
 export const addDoctor: AddCommand = (program, context) => {
@@ -24,7 +24,7 @@ export const addDoctor: AddCommand = (program, context) => {
       ]
       const ok = checks.every((check) => check.ok)
       const rows = checks.map(({ ok, warning, name, detail }) => [
-        ok ? (warning ? '!' : '✓') : '✗',
+        ok ? (warning ? paint('yellow', '!') : paint('green', '✓')) : paint('red', '✗'),
         name,
         detail,
       ])

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
-import { age, objectsIn, table } from '../terminal.ts'
+import { age, objectsIn, paint, table } from '../terminal.ts'
 
 /** `trivium status`. */
 export const addStatus: AddCommand = (program, context) => {
@@ -31,7 +31,9 @@ function humanStatus(status: Json): string {
       ? `Trivium ${at('version')} runs since ${started} (pid ${at('pid')})`
       : `Trivium ${at('version')}: no daemon is running; start one with \`trivium start\``,
     `store: ${at('store.kind')} at ${at('store.address')}`,
-    ...(error === undefined ? [] : [`CONFIGURATION: the last good one stays in force; ${reason}`]),
+    ...(error === undefined
+      ? []
+      : [`${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`]),
     '',
     gatewayTable(objectsIn(at('gateways')), objectsIn(at('disabled'))),
     '',
@@ -49,7 +51,11 @@ function gatewayTable(running: JsonObject[], disabled: JsonObject[]): string {
   const rows = [
     ...running
       .toSorted((a, b) => Number(a.ok) - Number(b.ok))
-      .map(({ name, transport, ok, detail }) => [name, transport, ok ? 'ok' : `FAILING: ${detail ?? ''}`]),
+      .map(({ name, transport, ok, detail }) => [
+        name,
+        transport,
+        ok ? paint('green', 'ok') : `${paint('red', 'FAILING')}: ${detail ?? ''}`,
+      ]),
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
   const more = [`… and ${rows.length - ROOM + 1} more: trivium status --json`]
@@ -106,5 +112,5 @@ function brokenLine(broken: JsonObject[]): string | undefined {
   const names = broken.slice(0, ROOM).map(({ name }) => name)
   return broken.length === 0
     ? undefined
-    : `BROKEN SKILLS  ${broken.length}: ${names.join(', ')} (trivium skill list)`
+    : `${paint('red', 'BROKEN SKILLS')}  ${broken.length}: ${names.join(', ')} (trivium skill list)`
 }
