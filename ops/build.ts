@@ -1,13 +1,16 @@
-// `npm run build`: the published form in dist/, laid out like the sources (Node strips no types under
-// node_modules, so a package ships JavaScript). `npm pack` runs it first.
+// `npm run build`: the published form in dist/ (or the folder that is named), laid out like the sources (Node strips no
+// types under node_modules, so a package ships JavaScript). `npm pack` runs it first. What belongs to it is in
+// tsconfig.build.json: skills that somebody made in this clone are theirs.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-const dist = 'dist'
+const dist = process.argv[2] ?? 'dist'
 
 rmSync(dist, { recursive: true, force: true })
-const { status } = spawnSync('node_modules/.bin/tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' })
+const { status } = spawnSync('node_modules/.bin/tsc', ['-p', 'tsconfig.build.json', '--outDir', dist], {
+  stdio: 'inherit',
+})
 if (status !== 0) {
   console.error('The build failed: see the errors of tsc above.')
   process.exit(1)
@@ -17,7 +20,9 @@ copyManifest()
 
 /** Everything beside the TypeScript: SQL, Lua, pages, schemas, prompts, and the example configuration. */
 function copyAssets(): void {
-  const assets = globSync('{src,transports,skills}/**/*', { withFileTypes: true })
+  const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8'))
+  const patterns = include.flatMap((path: string) => [path, `${path}/**/*`])
+  const assets = globSync(patterns, { withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
   for (const file of [...assets, ...globSync('routes.yaml')]) {

@@ -11,7 +11,7 @@ import { createTerminal, paint, type Terminal, usageOutput } from './terminal.ts
  */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   start: async () => (await import('./commands/daemon.ts')).addStart,
-  init: async () => (await import('./commands/daemon.ts')).addInit,
+  init: async () => (await import('./commands/init.ts')).addInit,
   status: async () => (await import('./commands/status.ts')).addStatus,
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   message: async () => (await import('./commands/message.ts')).addMessage,
@@ -25,7 +25,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   workbench: async () => (await import('./commands/workbench.ts')).addWorkbench,
   skill: async () => (await import('./commands/skill.ts')).addSkill,
   mcp: async () => (await import('./commands/daemon.ts')).addMcp,
+  // The last: it completes those that were added before it.
+  completion: async () => (await import('./commands/completion.ts')).addCompletion,
 }
+
+/** What the shells call at a Tab: `complete -- <the words so far>`. It is in no help. */
+const COMPLETE = 'complete'
 
 /** Where a command line is typed, and where its output goes. */
 type World = Pick<Environs, 'env' | 'cwd'> & Pick<Terminal, 'out' | 'err'>
@@ -73,18 +78,22 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
   try {
     const at = argv.findIndex((word, index) => !word.startsWith('-') && argv[index - 1] !== '--config')
     const name = argv[at]
-    if (name !== undefined && name !== 'help' && !Object.hasOwn(COMMANDS, name)) {
+    if (name !== undefined && name !== 'help' && name !== COMPLETE && !Object.hasOwn(COMMANDS, name)) {
       const { invokeByName } = await import('./skill-command.ts')
       await invokeByName(name, argv.toSpliced(at, 1), context)
       return code
+    }
+    if (name === COMPLETE) {
+      const { skillCommands } = await import('./skill-command.ts')
+      for (const command of await skillCommands(context)) program.addCommand(command)
     }
     // Flags before a command may ask for the help of all.
     const named = name !== undefined && at === 0 ? COMMANDS[name] : undefined
     for (const load of named ? [named] : Object.values(COMMANDS)) {
       const addCommand = await load()
       addCommand(program, context)
+      for (const command of program.commands) inherit(command)
     }
-    for (const command of program.commands) inherit(command)
     await program.parseAsync(argv, { from: 'user' })
     return code
   } catch (error) {
@@ -94,7 +103,9 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
 
 /** Global flags are understood after the command as well as before it. */
 function inherit(command: Command): void {
-  command.exitOverride().option('--json', 'print JSON, for machines')
+  if (!command.options.some(({ long }) => long === '--json')) {
+    command.exitOverride().option('--json', 'print JSON, for machines')
+  }
   for (const nested of command.commands) inherit(nested)
 }
 

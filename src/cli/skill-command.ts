@@ -2,10 +2,11 @@ import { Command, Option } from 'commander'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../core/json.ts'
+import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { type CommandContext, EXIT_NOTHING, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
-import { loadFor } from './environs.ts'
+import { type Environs, loadFor } from './environs.ts'
 import { objectsIn, pretty, show, type Terminal, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
@@ -39,14 +40,8 @@ export async function invokeByName(
   const connection = await open(name, argv, context)
   try {
     const skill = await find(connection, name, context)
-    const command = commandFor(skill).configureOutput(usageOutput(context.terminal()))
-    const options = Object.entries(skill.properties).map(([property, schema]) => {
-      const option = optionFor(property, schema, skill.required.includes(property))
-      command.addOption(option)
-      if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
-      return { property, key: option.attributeName() }
-    })
-    command.action(async () => {
+    const { command, options } = commandFor(skill)
+    command.configureOutput(usageOutput(context.terminal())).action(async () => {
       const given = command.opts<JsonObject>()
       const named = { ...parseArgs(given.args) }
       for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
@@ -61,6 +56,21 @@ export async function invokeByName(
   } finally {
     await connection.close()
   }
+}
+
+/** All skills as commands, for a shell to complete: those of the running daemon, else what is in the folders. */
+export async function skillCommands(context: CommandContext): Promise<Command[]> {
+  const environs = context.environs()
+  const told = await connect(environs)
+    .then((connection) => connection.skills())
+    .catch(async () => {
+      const known = await skillsWithout(environs)
+      return known.map(({ args, ...skill }) => ({ ...skill, args: args ? skillJsonSchema({ args }) : {} }))
+    })
+  return objectsIn(told).map((skill) => {
+    const name = String(skill.name)
+    return commandFor(readSkill(name, skill)).command.name(name)
+  })
 }
 
 function parseArgs(text: Json | undefined): JsonObject {
@@ -83,11 +93,16 @@ async function open(name: string, argv: readonly string[], context: CommandConte
     return await connect(environs)
   } catch (error) {
     if (!isNotRunning(error) || isCallbackRef(name)) throw error
-    const { knownSkills, SHIPPED_SKILLS } = await import('../daemon/known-skills.ts')
-    const { skills } = await loadFor(environs)()
-    const known = (await knownSkills([...skills.folders, SHIPPED_SKILLS])).map((skill) => skill.name)
+    const known = (await skillsWithout(environs)).map((skill) => skill.name)
     throw known.includes(name) ? error : unknownCommand(name, known, context)
   }
+}
+
+/** The skills that there are, without a daemon to ask. */
+async function skillsWithout(environs: Environs) {
+  const { knownSkills, SHIPPED_SKILLS } = await import('../daemon/known-skills.ts')
+  const { skills } = await loadFor(environs)()
+  return knownSkills([...skills.folders, SHIPPED_SKILLS])
 }
 
 async function find(connection: Connection, name: string, context: CommandContext): Promise<Described> {
@@ -97,6 +112,10 @@ async function find(connection: Connection, name: string, context: CommandContex
     const known = objectsIn(await connection.skills()).map((skill) => String(skill.name))
     throw unknownCommand(name, known, context)
   })
+  return readSkill(name, found)
+}
+
+function readSkill(name: string, found: unknown): Described {
   const { description, args } = described.parse(found)
   return { name, description, ...args }
 }
@@ -113,7 +132,8 @@ function unknownCommand(name: string, skills: readonly string[], context: Comman
   )
 }
 
-function commandFor({ name, description, required }: Described): Command {
+/** The command of a skill, and which of its options is which argument. */
+function commandFor({ name, description, properties, required }: Described) {
   const positional =
     required.length === 0
       ? 'none'
@@ -127,7 +147,13 @@ function commandFor({ name, description, required }: Described): Command {
     .option('--config <file>', 'routes.yaml to use (TRIVIUM_CONFIG)')
     .argument('[values...]', positional)
   if (name === 'event-wait') command.option('--follow', 'go on until interrupted; one JSON line an event')
-  return command
+  const options = Object.entries(properties).map(([property, schema]) => {
+    const option = optionFor(property, schema, required.includes(property))
+    command.addOption(option)
+    if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
+    return { property, key: option.attributeName() }
+  })
+  return { command, options }
 }
 
 function optionFor(property: string, schema: JsonObject, isRequired: boolean): Option {

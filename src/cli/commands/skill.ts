@@ -75,13 +75,19 @@ async function newSkill(
   return { path }
 }
 
-function codeSkill(name: string): string {
-  return `import { defineSkill, z } from 'trivium'
+/** The file of a first skill in code. */
+export function codeSkill(name: string): string {
+  return `// Try it while the daemon runs; a saved change takes effect at once:
+//   npx trivium ${name} --text Ada             the skill alone
+//   npx trivium message cli "${name} Ada"      as a message, by the route below
+import { defineSkill, z } from 'trivium'
 
 export default defineSkill({
   name: '${name}',
   description: 'Says what it was told.',
   args: z.object({ text: z.string().default('').describe('The text of the message') }),
+  // Which messages it answers; a route in routes.yaml may name it as well.
+  metadata: { cli: { route: { prefix: '${name}' } } },
   async run(ctx) {
     return \`You said: \${ctx.args.text}\`
   },

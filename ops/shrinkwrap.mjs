@@ -1,0 +1,14 @@
+// Before `npm pack`: npm-shrinkwrap.json, so that an installed Trivium has the very packages that were tested. It is
+// package-lock.json without what only development needs. `remove`, after packing: npm would take it for the lock file.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+
+const file = new URL('../npm-shrinkwrap.json', import.meta.url)
+
+if (process.argv[2] === 'remove') rmSync(file, { force: true })
+else {
+  const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'))
+  const packages = Object.entries(lock.packages).filter(([, entry]) => !entry.dev)
+  lock.packages = Object.fromEntries(packages)
+  delete lock.packages[''].devDependencies
+  writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, test } from 'node:test'
+import { parse, parseAllDocuments } from 'yaml'
+import { codeSkill } from '../../src/cli/commands/skill.ts'
+import { DAEMON_VARIABLES } from '../../src/config/sections.ts'
+
+const read = (file: string) => readFileSync(join('ops', file), 'utf8')
+const TSC = resolve('node_modules/.bin/tsc')
+
+describe('the files in ops/', { timeout: 60_000 }, () => {
+  test('name only variables that the daemon reads', () => {
+    const known = new Set([...Object.keys(DAEMON_VARIABLES), 'TRIVIUM_CONFIG'])
+    for (const file of globSync('*{.yaml,file,.service}', { cwd: 'ops' })) {
+      for (const [name] of read(file).matchAll(/\bTRIVIUM_[A-Z_]+\b/g))
+        assert.ok(known.has(name), `${file}: ${name}`)
+    }
+  })
+
+  test('are right Kubernetes objects, whose probes and mounts name what the same pod has', (t) => {
+    const dir = mkdtempSync(join(tmpdir(), 'trivium-types-'))
+    t.after(() => rmSync(dir, { recursive: true }))
+    const objects = parseAllDocuments(read('kubernetes.yaml')).map((document) => document.toJS())
+    assert.ok(objects.length > 2)
+    const lines = objects.map((object, at) => {
+      const group = object.apiVersion === 'v1' ? 'core/v1' : object.apiVersion
+      const type = `import('${resolve('node_modules/kubernetes-types')}/${group}').${object.kind}`
+      return `export const o${at}: ${type} = ${JSON.stringify(object)}`
+    })
+    writeFileSync(join(dir, 'objects.ts'), lines.join('\n'))
+    const { status, stdout } = spawnSync(TSC, ['--noEmit', '--module', 'preserve', 'objects.ts'], {
+      cwd: dir,
+    })
+    assert.equal(status, 0, String(stdout))
+    const { containers, volumes } = objects[0].spec.template.spec
+    const [{ ports, volumeMounts, ...pod }] = containers
+    const names = (list: { name: string }[]) => list.map(({ name }) => name).sort()
+    assert.deepEqual(names(volumeMounts), names(volumes))
+    for (const probe of [pod.startupProbe, pod.readinessProbe, pod.livenessProbe]) {
+      assert.ok(names(ports).includes(probe.httpGet.port))
+    }
+  })
+
+  test('mount and copy only files that are there', () => {
+    const { services } = parse(read('compose.yaml'))
+    const { build, volumes } = services.trivium
+    assert.ok(existsSync(resolve('ops', build.context, build.dockerfile)))
+    const binds = volumes.filter((one: string) => one.startsWith('.'))
+    for (const bind of binds) assert.ok(existsSync(resolve('ops', bind.split(':')[0])), bind)
+    for (const [file] of read('Dockerfile').matchAll(/\bops\/[\w.]+/g)) assert.ok(existsSync(file), file)
+  })
+
+  test('are a unit that systemd takes', (t) => {
+    const { error, status, stderr } = spawnSync('systemd-analyze', ['verify', 'ops/trivium.service'])
+    if (error) return t.skip('no systemd-analyze here')
+    assert.deepEqual([status, String(stderr)], [0, ''])
+  })
+})
+
+test('an editor finds `trivium` from a skill in this clone', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'trivium-types-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'skill.mts'), codeSkill('mine'))
+  const compilerOptions = { typeRoots: [resolve('node_modules/@types')] }
+  writeFileSync(
+    join(dir, 'tsconfig.json'),
+    JSON.stringify({ extends: resolve('tsconfig.json'), include: ['*'], compilerOptions }),
+  )
+  const { status, stdout } = spawnSync(TSC, { cwd: dir })
+  assert.equal(status, 0, String(stdout))
+})
+
+test('the package takes the skills that are committed, and no others', (t) => {
+  const { status, stdout } = spawnSync('git', ['ls-files', 'skills'])
+  if (status !== 0) return t.skip('no clone')
+  const committed = new Set(
+    String(stdout)
+      .trim()
+      .split('\n')
+      .map((file) => file.split('/').slice(0, 2).join('/')),
+  )
+  const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8'))
+  assert.deepEqual(include.filter((path: string) => path.startsWith('skills')).sort(), [...committed].sort())
+})
