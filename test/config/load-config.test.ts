@@ -19,6 +19,7 @@ describe('the daemon section', () => {
       controlListen: { host: '127.0.0.1', port: 8787 },
       redisPrefix: 'trivium',
       logLevel: 'info',
+      drainDelay: 0,
       grace: 10_000,
       retention: {
         journal: { maxAge: week, maxCount: 1_000_000 },
