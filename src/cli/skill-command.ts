@@ -188,8 +188,16 @@ function readValue(text: string, schema: JsonObject, name: string): Json {
   if (schema.type === undefined) return parsed === undefined ? text : parsed
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]
-  if (parsed === undefined) throw usage(`${name} is of type ${typeName(schema)}, not ${JSON.stringify(text)}`)
+  if (parsed === undefined)
+    throw usage(`${name} is ${KINDS[typeName(schema)] ?? 'JSON'}, not ${JSON.stringify(text)}`)
   return parsed
+}
+
+const KINDS: Record<string, string> = {
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'a JSON object',
 }
 
 function tryJson(text: string): Json | undefined {

@@ -54,6 +54,11 @@ export type Call = {
   signal: AbortSignal
 }
 
+/** Who calls, for the history of a message. */
+export function whoCalls({ route, caller }: Call): string {
+  return route === undefined ? [caller.kind, caller.id].filter(Boolean).join(' ') : `route ${route}`
+}
+
 /** `next()` gives 0, 1, 2, …; `count` is how many it gave, less those of which `refused()` said that they are not sent. */
 export type SendCounter = { next(): number; refused(): void; readonly count: number }
 

@@ -99,11 +99,26 @@ export type SendService = {
 }
 
 export type MessageService = {
-  /** `history` begins with how the message was accepted. Throws `message_not_found`. */
-  show(args: { id: string }, call: Call): Promise<{ message: Message; history: HistoryLine[] }>
+  /**
+   * `history` begins with how the message was accepted. `receive` and `events` tell how it stands on these two roads.
+   * Throws `message_not_found`.
+   */
+  show(
+    args: { id: string },
+    call: Call,
+  ): Promise<{ message: Message; history: HistoryLine[]; receive: ReceiveStanding; events: GroupStanding[] }>
   /** Newest first. */
   list(args: MessageFilter, call: Call): Promise<Message[]>
 }
+
+/** `waiting`: it may be taken. Of a lease `until` (Unix ms) tells how long it holds. */
+export type ReceiveStanding = { state: string; by?: string; until?: number }
+
+/**
+ * Whether a consumer group still has the message to read. `read`: it is past it, which it is too where it subscribed later;
+ * `open`: how many events it was given and has not acknowledged, of which this may be one.
+ */
+export type GroupStanding = { group: string; state: 'waiting' | 'read'; open: number }
 
 export type HistoryLine = Note | (Omit<Note, 'road'> & { road: 'accept' })
 

@@ -82,9 +82,10 @@ export type Note = { at: number; road: 'dispatch' | 'receive' | 'outbox'; what: 
 export type ReceiveQueue = {
   /**
    * Takes the oldest message that matches, so that nobody else gets it. Without `lease` it is consumed
-   * at once; with `lease` (ms) it comes back unless it is acknowledged in time. Undefined: there is none.
+   * at once; with `lease` (ms) it comes back unless it is acknowledged in time. Its history tells `by` whom, and the lease.
+   * Undefined: there is none.
    */
-  take(filter: ReceiveFilter, lease?: number): Promise<Taken | undefined>
+  take(filter: ReceiveFilter, lease?: number, by?: string): Promise<Taken | undefined>
   /** Consumes a leased message. False: the lease has run out and the message may be with another. */
   ack(receipt: string): Promise<boolean>
   /** Gives a leased message back at once. False: as for `ack`. */

@@ -41,7 +41,7 @@ export function createRoads(deps: {
     events,
     receive: createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
     send: createSend({ outbox, store, gateway: gateways.spec, newKey: randomUUID }),
-    messages: createMessages(store),
+    messages: createMessages(store, now),
     deadLetters: createDeadLetters(store),
     gateways: {
       list: async ({ caller }) =>

@@ -122,7 +122,7 @@ export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' |
     const detail = { route: name, attempt, error: outcome.error.message }
     if (outcome.outcome === 'retry') {
       log.warn({ ...fields, delay: outcome.delay }, 'the skill failed; the message will be dispatched again')
-      return { ...outcome, notes: [note('failed', detail)] }
+      return { ...outcome, notes: [note('failed', { ...detail, delay: outcome.delay })] }
     }
     options.ended?.(message)
     log.error(fields, 'the message became a dead letter')

@@ -1,18 +1,40 @@
 import { requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import { timeOf } from '../core/message-id.ts'
-import type { DeadLetterService, HistoryLine, MessageService } from '../core/services.ts'
-import type { Store } from '../core/store.ts'
+import { MESSAGE_TOPIC } from '../core/event.ts'
+import { positionOf, timeOf } from '../core/message-id.ts'
+import type {
+  DeadLetterService,
+  GroupStanding,
+  HistoryLine,
+  MessageService,
+  ReceiveStanding,
+} from '../core/services.ts'
+import type { Note, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 
 /** Looking at messages and their history on the three roads. */
-export function createMessages(store: Pick<Store, 'journal'>): MessageService {
+export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: () => number): MessageService {
+  /** As cheap as a look at the groups: what a group has read is told by how many it still has to read. */
+  const groupsPast = async (id: string): Promise<GroupStanding[]> => {
+    const end = await store.topics.end(MESSAGE_TOPIC)
+    const behind = end - (positionOf(id) ?? 0)
+    return (await store.topics.groups(MESSAGE_TOPIC)).map(({ group, lag, pending }) => ({
+      group,
+      state: lag > behind ? 'waiting' : 'read',
+      open: pending,
+    }))
+  }
+
   return {
     async show({ id }, { caller }) {
       const message = await store.journal.get(id)
       if (!message) throw new TriviumError('message_not_found', { id })
       requireGateway(caller, message.gateway)
-      const accepted: HistoryLine = { at: timeOf(id), road: 'accept', what: 'accepted' }
-      return { message, history: [accepted, ...(await store.journal.history(id))] }
+      const [notes, events] = await Promise.all([store.journal.history(id), groupsPast(id)])
+      const { gateway, transport, key, from } = message
+      const detail = defined({ gateway, transport, from: from.address ?? from.id, key })
+      const accepted: HistoryLine = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
+      return { message, history: [accepted, ...notes], receive: receiveStanding(notes, now()), events }
     },
     async list(args, { caller }) {
       if (args.gateway !== undefined) requireGateway(caller, args.gateway)
@@ -27,6 +49,16 @@ export function createMessages(store: Pick<Store, 'journal'>): MessageService {
         .slice(0, args.limit)
     },
   }
+}
+
+/** Its last note on that road tells. */
+function receiveStanding(notes: readonly Note[], now: number): ReceiveStanding {
+  const last = notes.findLast(({ road }) => road === 'receive')
+  const { by, lease } = Object(last?.detail)
+  if (last?.what === 'taken') return { state: 'taken', ...defined({ by }) }
+  if (last?.what === 'acknowledged') return { state: 'acknowledged' }
+  const until = (last?.at ?? 0) + Number(lease ?? 0)
+  return until > now ? { state: 'leased', until, ...defined({ by }) } : { state: 'waiting' }
 }
 
 /** Operating on dead letters of every queue. */

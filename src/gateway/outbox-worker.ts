@@ -111,7 +111,11 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       { ...fieldsOf(job, reply, thrown), delay: outcome.delay },
       'the reply was not sent; trying again',
     )
-    return { ...outcome, notes: [note('send failed', { error: outcome.error.message })] }
+    const { error, delay } = outcome
+    return {
+      ...outcome,
+      notes: [note('send failed', { attempt: attemptOf(job), error: error.message, delay })],
+    }
   }
 
   const dead = (job: ClaimedJob, reply: Reply, thrown: unknown, reason: DeadReason): RunOutcome => {

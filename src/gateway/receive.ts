@@ -1,4 +1,4 @@
-import { type Call, requireGateway } from '../core/call.ts'
+import { type Call, requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { ReceiveService } from '../core/services.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
@@ -18,9 +18,9 @@ export function createReceive(options: {
 }): ReceiveService {
   const { store } = options
 
-  const attempt = async (filters: readonly ReceiveFilter[], lease: number | undefined) => {
+  const attempt = async (filters: readonly ReceiveFilter[], lease: number | undefined, by: string) => {
     for (const filter of filters) {
-      const taken = await store.receive.take(filter, lease)
+      const taken = await store.receive.take(filter, lease, by)
       if (taken) return { value: taken }
     }
     return { retryAt: await store.receive.nextExpiry() }
@@ -34,7 +34,7 @@ export function createReceive(options: {
       // What came by a gateway before it was taken out of the file can still be taken.
       const isUnknown = name !== undefined && !known.includes(name)
       const taken = await waitFor<Taken>({
-        attempt: () => attempt(filters, args.lease),
+        attempt: () => attempt(filters, args.lease, whoCalls(call)),
         watch: (wake) => store.onSignal('receive', wake),
         timeout: isUnknown ? 0 : args.timeout,
         signal: call.signal,

@@ -1,4 +1,4 @@
-import { type Call, requireGateway } from '../core/call.ts'
+import { type Call, requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
@@ -36,7 +36,7 @@ export function createSend(options: {
       const { text, subject, attachments, data } = args
       const key = keyOf(args, target, call, options.newKey)
       try {
-        const sending = { key, text, by: senderOf(call), ...defined({ subject, attachments, data }) }
+        const sending = { key, text, by: whoCalls(call), ...defined({ subject, attachments, data }) }
         const { id, queued, unsent } = await (message
           ? outbox.reply(message, sending)
           : outbox.sendTo(gateway, to, sending))
@@ -113,11 +113,6 @@ function keyOf(args: SendArgs, { gateway, message }: Target, call: Call, newKey:
   if (args.key !== undefined) return args.key
   if (call.message && call.route !== undefined) return sendKey(call.message.id, call.route, ordinal)
   return newKey()
-}
-
-/** Who answered, for the history. */
-function senderOf({ route, caller }: Call): string {
-  return route === undefined ? [caller.kind, caller.id].filter(Boolean).join(' ') : `route ${route}`
 }
 
 function receiptOf(state: JobEnd | undefined): { receipt?: Json } {

@@ -16,6 +16,7 @@ routes:
     match: { text: "bad" }
     skill: fail
     retry: { attempts: 1 }
+  - { name: slow, match: { text: "slow*" }, skill: fail, retry: { attempts: 2, delay: 3s } }
   - name: rest
     skill: echo
 `
@@ -95,13 +96,27 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
     )
     assert.match((await site.run(['dead-letters', 'drop', id])).out, /1 dropped/)
     assert.equal((await site.run(['dead-letters', 'drop', id])).code, 1)
+
+    await site.run(['dead-letters', 'drop', '--all'])
+    for (let n = 0; n < 2; n++) await site.run(['message', 'cli', 'bad'])
+    const many = ['dead-letters', 'drop', '--route', 'bad', '--error', 'i FAIL']
+    const asked = await site.run(many)
+    assert.deepEqual([asked.code, asked.err.includes('2 match. Add --all')], [2, true])
+    assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dropped/)
+    assert.match((await site.run([...many, '--all'])).out, /^2 dropped/)
+  })
+
+  test('message tells each failed attempt while it waits', async () => {
+    const { code, err } = await site.run(['message', 'cli', 'slow one'])
+    assert.equal(code, 1)
+    assert.match(err, /^failed, attempt 1: .*I fail Again in [\d.]+ s\.\n$/)
   })
 
   test('routes explain says of each route why', async () => {
     const { id } = await json('message', 'cli', 'hello')
     const { out, code } = await site.run(['routes', 'explain', id])
     assert.equal(code, 0)
-    assert.match(out, /bad +no +✗ text[\s\S]*rest +answers/)
+    assert.match(out, /rest +answers[\s\S]*bad +no +✗ text/)
   })
 
   test('a skill takes its required arguments by position, in the order of its schema, or by flag', async () => {

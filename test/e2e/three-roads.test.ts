@@ -111,6 +111,33 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(dead.length, 2)
     })
 
+    test('message-show tells how a message was accepted, who took it until when, and which groups have read it', async () => {
+      const { invoke } = suite.daemon
+      const topic = 'gateway-message'
+      for (const queue of ['reader', 'sleeper']) await invoke('event-subscribe', { topic, queue })
+      const { id } = await accept({ quiet: true })
+      const show = async () => Object(await invoke('message-show', { id }))
+      const groups = async () =>
+        Object.fromEntries((await show()).events.map((one: object) => Object.values(one)))
+      assert.equal((await groups()).reader, 'waiting')
+      await invoke('event-wait', { topic, queue: 'reader' })
+      const { reader, sleeper } = await groups()
+      assert.deepEqual([reader, sleeper], ['read', 'waiting'])
+
+      const { history, receive } = await show()
+      assert.deepEqual(
+        [history[0].what, history[0].detail.gateway, receive],
+        ['accepted', 'demo', { state: 'waiting' }],
+      )
+      assert.ok(history[0].detail.from)
+      const { receipt } = Object(await invoke('gateway-receive', { conversation: id, lease: 60_000 }))
+      const leased = (await show()).receive
+      assert.deepEqual([leased.state, leased.by], ['leased', 'http control'])
+      assert.ok(leased.until > Date.now())
+      await invoke('gateway-ack', { receipt })
+      assert.equal((await show()).receive.state, 'acknowledged')
+    })
+
     test('a WebSocket gets its ack after the message is durable, and the reply in its conversation', async () => {
       const { send, next, close } = await suite.daemon.chat()
       send({ id: 'a1', text: 'hello there' })

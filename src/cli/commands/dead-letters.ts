@@ -1,5 +1,6 @@
-import { type Json, pathGet } from '../../core/json.ts'
-import { type AddCommand, wholeNumber } from '../command.ts'
+import { type Json, type JsonObject, pathGet } from '../../core/json.ts'
+import { defined } from '../../lib/defined.ts'
+import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { age, objectsIn, shorten, table } from '../terminal.ts'
 
@@ -26,21 +27,47 @@ export const addDeadLetters: AddCommand = (program, context) => {
   const each = (verb: string, description: string, done: string) =>
     command
       .command(verb)
-      .description(description)
-      .argument('<id...>')
-      .action((ids: string[]) => {
-        const one = (daemon: Connection) => (id: string) => daemon.invoke(`dead-letter-${verb}`, { id })
-        const all = async (daemon: Connection) => Array.fromAsync(ids, one(daemon))
-        return ask(context, all, () => `${ids.length} ${done}.`)
+      .description(`${description}: those that are named, or with --all those that the filters leave`)
+      .argument('[id...]')
+      .option('--all', 'every one that the filters leave')
+      .option('--queue <name>', 'only of dispatch, outbox or subscriptions')
+      .option('--route <name>', 'only of this route; in the outbox, of this gateway')
+      .option('--error <text>', 'only those whose last error has this text')
+      .action((ids: string[], { all, ...filter }: Filter & { all?: true }) => {
+        if (ids.length > 0 && (all || Object.keys(filter).length > 0))
+          throw usage('Name dead letters, or filter them; not both.')
+        const work = async (daemon: Connection) => {
+          const chosen = ids.length > 0 ? ids : await matching(daemon, filter)
+          if (ids.length === 0 && !all)
+            throw usage(`${chosen.length} match. Add --all to ${verb} them, or name some.`)
+          return Array.fromAsync(chosen, (id) => daemon.invoke(`dead-letter-${verb}`, { id }))
+        }
+        return ask(context, work, (results) => `${Object.values(Object(results)).length} ${done}.`)
       })
   each('retry', 'put them back at the end of their lanes, with fresh attempts', 'back in their lanes')
   each('drop', 'remove them for good', 'dropped')
 }
 
+type Filter = { queue?: string; route?: string; error?: string }
+
+/** The most that one call lists, and so the most that one command takes. */
+const MOST = 1_000
+
+async function matching(daemon: Connection, { queue, route, error = '' }: Filter): Promise<string[]> {
+  const found = await daemon.invoke('dead-letter-list', { ...defined({ queue, group: route }), limit: MOST })
+  return objectsIn(found).flatMap((one) =>
+    lastError(one).toLowerCase().includes(error.toLowerCase()) ? [String(one.id)] : [],
+  )
+}
+
+function lastError({ errors }: JsonObject): string {
+  return String(pathGet(objectsIn(errors).at(-1), 'message') ?? '')
+}
+
 function listed(result: Json): string {
-  const rows = objectsIn(result).map(({ id, at, queue, group, reason, errors }) => {
-    const last = pathGet(objectsIn(errors).at(-1), 'message') ?? ''
-    return [id, age(at), queue, group, reason, shorten(String(last), 70)]
+  const rows = objectsIn(result).map((one) => {
+    const { id, at, queue, group, reason } = one
+    return [id, age(at), queue, group, reason, shorten(lastError(one), 70)]
   })
   if (rows.length === 0) return 'No dead letters.'
   return table(['id', 'age', 'queue', 'route', 'reason', 'last error'], rows)

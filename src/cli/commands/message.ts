@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { stringify } from 'yaml'
 import { type Json, pathGet } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
+import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { age, objectsIn, pretty, shorten, table } from '../terminal.ts'
@@ -28,9 +30,17 @@ export const addMessage: AddCommand = (program, context) => {
       const { conversation, from, key, subject } = options
       const wait = wholeNumber('--wait', options.wait)
       const more = defined({ conversation, from, key, subject })
-      const submission = { gateway, text: words.join(' '), wait, ...more }
+      const submission = {
+        gateway,
+        text: words.join(' '),
+        wait,
+        conversation: `cli-${randomUUID()}`,
+        ...more,
+      }
       const send = async (daemon: Connection) => {
-        const result = await daemon.submit(submission)
+        const answered = new AbortController()
+        void tellRetries(daemon, submission, answered.signal, context.terminal().err)
+        const result = await daemon.submit(submission).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
         if (outcome === 'failed') context.exit(1)
         else if (wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
@@ -57,6 +67,33 @@ export const addMessage: AddCommand = (program, context) => {
     })
 }
 
+/** How often (ms) it is looked what became of the message meanwhile. */
+const LOOK_EVERY = 1_000
+
+/** Prints failed attempts as they come, until the signal. */
+async function tellRetries(
+  daemon: Connection,
+  { gateway, conversation }: { gateway: string; conversation: string },
+  signal: AbortSignal,
+  err: (text: string) => void,
+): Promise<void> {
+  const told = new Set<string>()
+  while (true) {
+    await pause(LOOK_EVERY, signal)
+    if (signal.aborted) return
+    // Only a help to who waits: what is wrong is told by the answer.
+    const list = await daemon.invoke('message-list', { gateway, conversation, limit: 1 }).catch(() => null)
+    const id = objectsIn(list)[0]?.id
+    const shown = id && (await daemon.invoke('message-show', { id }).catch(() => null))
+    for (const { at, what, detail } of objectsIn(pathGet(shown, 'history'))) {
+      const { attempt, error, delay } = Object(detail)
+      if (signal.aborted || delay === undefined || told.has(`${id} ${at}`)) continue
+      told.add(`${id} ${at}`)
+      err(`${what}, attempt ${attempt}: ${error} Again in ${Math.round(delay / 100) / 10} s.\n`)
+    }
+  }
+}
+
 /** The replies as text; where there are none, what became of the message instead. */
 function replyText(result: Json): string {
   const texts = objectsIn(pathGet(result, 'replies')).map((reply) => String(reply.text ?? pretty(reply)))
@@ -76,15 +113,36 @@ function showMessage(found: Json): string {
   const { text, html: _html, data: _data, receivedAt, ...head } = Object(pathGet(found, 'message'))
   const received = new Date(Number(receivedAt)).toISOString()
   const notes = objectsIn(pathGet(found, 'history')).map(({ at, road, what, detail }) => {
-    const time = new Date(Number(at)).toISOString().slice(11, 23)
-    return [time, road, what, detail]
+    return [timeOfDay(at), road, what, detailOf(detail)]
+  })
+  const { state, by, until } = Object(pathGet(found, 'receive'))
+  const receive = [state, by && `by ${by}`, until && `until ${timeOfDay(until)}`].filter(Boolean).join(' ')
+  const groups = objectsIn(pathGet(found, 'events')).map(({ group, state, open }) => {
+    const given = Number(open) > 0 ? ` (${open} given out and not acknowledged)` : ''
+    return `${group} ${state === 'read' ? `is past it${given}` : 'has still to read it'}`
   })
   return [
     stringify({ received, ...head }),
     String(text ?? ''),
     '',
-    notes.length === 0 ? 'Nothing has happened to it yet.' : table(['time', 'road', 'what', ''], notes),
+    table(['time', 'road', 'what', ''], notes),
+    '',
+    `receive: ${receive}`,
+    `events: ${groups.join('; ') || 'no consumer group'}`,
   ].join('\n')
+}
+
+function timeOfDay(at: unknown): string {
+  return new Date(Number(at)).toISOString().slice(11, 23)
+}
+
+/** `route rest, attempt 1`: the text of a reply first. */
+function detailOf(detail: unknown): string {
+  const { text, ...rest } = Object(detail)
+  const parts = Object.entries(rest).map(
+    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return [...(text === undefined ? [] : [JSON.stringify(text)]), ...parts].join(', ')
 }
 
 function listMessages(found: Json): string {

@@ -34,7 +34,7 @@ export const addRoutes: AddCommand = (program, context) => {
 
   command
     .command('explain')
-    .description('for each route, why it did or did not match')
+    .description('for each route, why it did or did not match: the one that answers, then the nearest')
     .argument('<message>', 'a message id, or a JSON file with a message')
     .action(async (target: string) => {
       if (isId(target)) return ask(context, (daemon) => daemon.explain(target), humanExplanation)
@@ -81,12 +81,17 @@ async function explainFile(environs: Environs, file: string): Promise<Json> {
 function humanExplanation(explained: Json): string {
   const routes = objectsIn(explained)
   if (routes.length === 0) return 'There are no routes.'
-  const rows = routes.flatMap((route) => {
-    const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
-    const keys = objectsIn(route.keys)
-    const first = [route.route, verdict, ...(keys[0] ? keyCells(keys[0]) : ['matches everything', '', ''])]
-    return [first, ...keys.slice(1).map((key) => ['', '', ...keyCells(key)])]
-  })
+  const misses = (route: JsonObject) => objectsIn(route.keys).filter(({ matched }) => !matched).length
+  const share = (route: JsonObject) => misses(route) / Math.max(1, objectsIn(route.keys).length)
+  const nearest = routes.toSorted((a, b) => share(a) - share(b) || misses(a) - misses(b))
+  const rows = nearest
+    .toSorted((a, b) => Number(b.chosen) - Number(a.chosen))
+    .flatMap((route) => {
+      const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
+      const keys = objectsIn(route.keys)
+      const first = [route.route, verdict, ...(keys[0] ? keyCells(keys[0]) : ['matches everything', '', ''])]
+      return [first, ...keys.slice(1).map((key) => ['', '', ...keyCells(key)])]
+    })
   return table(['route', '', 'key', 'wants', 'message has'], rows)
 }
 

@@ -1,5 +1,6 @@
 import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
+import { takenNote } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { int, maybeInt, maybeText, type Row } from './sql.ts'
@@ -19,7 +20,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
   const { sql, writer, counters, gateways, signals } = parts
   const nextExpiry = () => maybeInt(sql('SELECT min(until) AS until FROM leased').get()?.until)
 
-  function take(filter: ReceiveFilter, lease: number | undefined): Taken | undefined {
+  function take(filter: ReceiveFilter, lease?: number, by?: string): Taken | undefined {
     const now = parts.now()
     if ((nextExpiry() ?? Number.POSITIVE_INFINITY) <= now) {
       const ended = sql('DELETE FROM leased WHERE until <= ? RETURNING seq, gateway, conversation').all(now)
@@ -32,9 +33,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     const removed = remove.get(place.gateway, place.seq)
     counters.add('ready', -1)
     if (!message) throw new Error(`message ${place.seq} is ready but not in the journal`)
-    journal.addNotes(place.seq, [
-      { at: now, road: 'receive', what: lease === undefined ? 'taken' : 'leased' },
-    ])
+    journal.addNotes(place.seq, [{ at: now, road: 'receive', ...takenNote(lease, by) }])
     const missed = filter.conversation === undefined ? untold(place.gateway, now) : {}
     if (lease === undefined) return { message, ...missed }
     const token = randomTail()
@@ -92,7 +91,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     })
 
   return {
-    take: (filter, lease) => writer.write(() => take(filter, lease)),
+    take: (filter, lease, by) => writer.write(() => take(filter, lease, by)),
     ack: (receipt) => end(receipt, 'acknowledged'),
     release: (receipt) => end(receipt, 'released'),
     leased: (receipt) =>

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { idParts } from '../../core/message-id.ts'
 import type { ReceiveQueue } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import { takenNote } from '../shared/values.ts'
 import { entryOf, messageOf } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
@@ -14,11 +15,13 @@ export function createReceive({ run, roots: { main }, now }: Server): ReceiveQue
     numberOf(await run('receive-lease', main, how, receipt)) === 1
 
   return {
-    take: async ({ gateway = '', conversation }, lease) => {
+    take: async ({ gateway = '', conversation }, lease, by) => {
       const wanted = conversation === undefined ? '' : digest(conversation)
       const own = (conversation === undefined ? undefined : idParts(conversation)) ?? ['', '', '']
       const args = [gateway, wanted, ...own, lease ?? '', randomUUID()]
-      const reply = await handOver('', (handing) => run('receive-take', main, ...args, ...handing))
+      const { what, detail } = takenNote(lease, by)
+      const note = JSON.stringify(detail === undefined ? ['r', what] : ['r', what, detail])
+      const reply = await handOver('', (handing) => run('receive-take', main, ...args, ...handing, note))
       if (isNothing(reply)) return undefined
       const [entry, receipt, lost] = listOf(reply)
       const missed = numberOf(lost) || undefined

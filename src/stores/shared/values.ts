@@ -1,4 +1,5 @@
-import type { AttemptError, DeadReason, Retention } from '../../core/store.ts'
+import type { AttemptError, DeadReason, Note, Retention } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 
 /** Reads back the reason of a dead letter. */
 export function toReason(text: string | undefined): DeadReason {
@@ -8,6 +9,12 @@ export function toReason(text: string | undefined): DeadReason {
 /** The error that a job died of. */
 export function lastOf(errors: readonly AttemptError[]): AttemptError {
   return errors.at(-1) ?? { at: 0, code: 'internal', message: 'unknown' }
+}
+
+/** What the history of a message says when it is taken. */
+export function takenNote(lease: number | undefined, by: string | undefined): Pick<Note, 'what' | 'detail'> {
+  const what = lease === undefined ? 'taken' : 'leased'
+  return lease === undefined && by === undefined ? { what } : { what, detail: defined({ by, lease }) }
 }
 
 /** Seven days in ms: how long keys and results are remembered. */

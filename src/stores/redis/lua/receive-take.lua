@@ -5,6 +5,7 @@
 -- ARGV[5…7]  position, time and tail where the conversation is the id of a message alone, or empty
 -- ARGV[8]  lease in ms, or empty to consume at once        ARGV[9]  token for the receipt
 -- ARGV[10…12]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
+-- ARGV[13]  what to note of the message, without the time
 -- Returns  the entry, the receipt (empty without lease), and how many messages of the gateway are lost that no taker was
 --          told of (only where no conversation is asked for); or false
 -- Guarantees: no two calls get one message, unless its lease ran out in between, or the first never heard
@@ -42,13 +43,12 @@ if not position then return false end
 local found = entry_at(position)
 local its_gateway, its_conversation = origin_of(found)
 make_unavailable(its_gateway, its_conversation, position)
+add_note(position, '[' .. now .. ',' .. string.sub(ARGV[13], 2))
 local missed = conversation == '' and untold(its_gateway) or 0
 if ARGV[8] == '' then
-  add_note(position, '[' .. now .. ',"r","taken"]')
   remember_handed(ARGV[10], ARGV[11], position)
   return { found, '', missed }
 end
 local receipt = position .. '.' .. ARGV[9]
 lend(position, receipt, now + ARGV[8])
-add_note(position, '[' .. now .. ',"r","leased"]')
 return { found, receipt, missed }
