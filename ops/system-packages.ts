@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, chmodSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 type SystemPackage = { file: string; apt: string; brew?: string; dnf?: string; why: string }
@@ -17,6 +27,21 @@ const packages: SystemPackage[] = [
 ]
 
 /**
+ * Cyrus and Exim run unpacked, from the folder of a test: Debian installs neither beside its Dovecot, nor without
+ * writing into /etc. Exim's user exists only where it is installed; libnss-wrapper makes one up.
+ */
+const unpacked = ['cyrus-imapd', 'cyrus-common', 'exim4-daemon-light', 'libnss-wrapper']
+const mailServers = join(import.meta.dirname, '..', 'node_modules', '.cache', 'mail-servers')
+const NEEDED =
+  'The tests of email on Cyrus and Exim need Debian or Ubuntu: run `sudo apt-get update`, then the tests again.'
+
+/** The packages of Cyrus and Exim, and of the libraries that they need. Throws where they could not be had. */
+export function mailServerPackages(): string[] {
+  if (!existsSync(mailServers)) throw new Error(NEEDED)
+  return readdirSync(mailServers).map((name) => join(mailServers, name))
+}
+
+/**
  * Installs what is missing where that needs no question (root on Debian or Ubuntu), without starting any
  * service. Elsewhere it prints the exact command. Returns false only where the tests cannot run at all:
  * without redis-server.
@@ -29,7 +54,29 @@ export function ensureSystemPackages(): boolean {
   }
   for (const { file, why } of missing) console.error(`${file} is missing; the tests need it for ${why}.`)
   if (missing.length > 0) console.error(`Install with:  ${instruction(missing)}\n`)
+  if (!existsSync(mailServers)) downloadMailServers()
   return !missing.some(({ file }) => file === 'redis-server')
+}
+
+/** Needs no root, but for package lists that are there. 4 MB. */
+function downloadMailServers(): void {
+  console.error(`Setting up (once): downloading ${unpacked.join(', ')} …`)
+  const folder = `${mailServers}-${process.pid}`
+  mkdirSync(folder, { recursive: true })
+  const download = () => {
+    const plan = ['-s', '--no-install-recommends', 'install', ...unpacked]
+    const { stdout } = spawnSync('apt-get', plan, { encoding: 'utf8' })
+    // Of what they depend on only libraries are used, and of these not those of its virus scanner.
+    const libraries = [...(stdout ?? '').matchAll(/^Inst (lib\S+)/gm)].flatMap(([, name = '']) => name)
+    const wanted = new Set([...unpacked, ...libraries.filter((name) => !/clamav|mspack/.test(name))])
+    return spawnSync('apt-get', ['-q', 'download', ...wanted], { cwd: folder, stdio: 'ignore' }).status === 0
+  }
+  // Older lists than the archive; one update mends that.
+  const isHad = download() || (process.getuid?.() === 0 && aptGet('update') === undefined && download())
+  if (!isHad) console.error(`They could not be had. ${NEEDED}\n`)
+  // Another run of the tests may have been faster.
+  if (isHad && !existsSync(mailServers)) renameSync(folder, mailServers)
+  else rmSync(folder, { recursive: true })
 }
 
 function isPresent({ file }: SystemPackage): boolean {

@@ -65,25 +65,7 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
   const delivered = new Map<string, number>()
   const secondOf = (time: number) => Math.floor(time / 1000)
 
-  const as: World['as'] = async (user, work, folder = 'INBOX') => {
-    const client = new ImapFlow({
-      host: '127.0.0.1',
-      port: dovecot.imapPort,
-      secure: false,
-      doSTARTTLS: false,
-      auth: { user, pass: dovecot.password },
-      logger: false,
-      disableAutoIdle: true,
-    })
-    client.on('error', () => {})
-    await client.connect()
-    try {
-      await client.mailboxOpen(folder)
-      return await work(client)
-    } finally {
-      client.close()
-    }
-  }
+  const as = inMailboxes(dovecot)
 
   const world: World = {
     dovecot,
@@ -146,6 +128,29 @@ export async function startWorld(options: DovecotOptions = {}): Promise<World> {
   }
   after(() => world.close())
   return world
+}
+
+/** Makes the function that works in the mailboxes of a server. */
+export function inMailboxes(server: { imapPort: number; password: string }): World['as'] {
+  return async (user, work, folder = 'INBOX') => {
+    const client = new ImapFlow({
+      host: '127.0.0.1',
+      port: server.imapPort,
+      secure: false,
+      doSTARTTLS: false,
+      auth: { user, pass: server.password },
+      logger: false,
+      disableAutoIdle: true,
+    })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      await client.mailboxOpen(folder)
+      return await work(client)
+    } finally {
+      client.close()
+    }
+  }
 }
 
 /** The options of a mailbox on these servers, as in routes.yaml. */

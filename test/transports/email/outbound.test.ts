@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { ImapFlow } from 'imapflow'
 import type { Message } from '../../../src/core/message.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { header } from '../../../transports/email/inbound/parse.ts'
-import { createSentFolder } from '../../../transports/email/outbound/sent-folder.ts'
 import { startDovecot } from '../../fixtures/dovecot.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { startSmtpServer } from '../../fixtures/smtp-server.ts'
@@ -214,25 +212,6 @@ describe('answering by mail', () => {
     const [copy] = await readMails(world, 'support@example.com', 'Sent by us')
     assert.equal(copy?.messageId, receipt.id)
     assert.equal(copy?.text.trim(), 'kept')
-  })
-
-  test('a copy is in lines that end with CRLF, and where it is refused the reason is told', async () => {
-    const client = new ImapFlow({ host: 'x', port: 1, auth: { user: 'x', pass: 'x' }, logger: false })
-    const copies: string[] = []
-    const connection = { client, closed: new AbortController().signal, end() {} }
-    const folder = createSentFolder({ folder: 'Sent', copy: 'append' }, async () => ({
-      ...connection,
-      run: (commands) => commands(client),
-    }))
-    client.append = async (_path, content) => {
-      copies.push(content.toString())
-      return { destination: 'Sent' }
-    }
-    await folder.keep({ from: 'a@b.c', to: 'd@e.f', text: 'one\ntwo\n', html: '<p>one</p>\n<p>two</p>' })
-    assert.doesNotMatch(copies.join(), /(?<!\r)\n/)
-    client.append = () => Promise.reject(new Error('bare newlines'))
-    client.mailboxCreate = () => Promise.reject(new Error('Mailbox already exists'))
-    await assert.rejects(folder.keep({ from: 'a@b.c', to: 'd@e.f', text: 'one' }), /bare newlines/)
   })
 
   test('a server that is down makes health red, with the reason, until a mail goes out', async () => {
