@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { table } from '../../src/cli/terminal.ts'
 import { until } from '../fixtures/until.ts'
 
 const TSC = resolve('node_modules/.bin/tsc')
@@ -100,4 +101,15 @@ describe('the package in an empty folder', { timeout: 120_000 }, () => {
     )
     assert.match(run(['nonsense-at-all'], { FORCE_COLOR: '1' }).err, /^\p{Cc}\[31mtrivium:/u)
   })
+})
+
+test('a table that is too wide is wrapped between words, and never within one', () => {
+  const link = `https://example.com/${'a'.repeat(30)}`
+  const shown = table(['id', 'why'], [['m1', `refused, as the far end says ${link} and more`]], 40)
+  assert.deepEqual(shown.split('\n').slice(1), [
+    'm1  refused, as the far end says',
+    `    ${link}`,
+    '    and more',
+  ])
+  assert.equal(table(['id', 'why'], [['m1', 'short']], 40), 'id  why\nm1  short')
 })
