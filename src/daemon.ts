@@ -10,6 +10,7 @@ import type { Call } from './core/call.ts'
 import { reasonOf, TriviumError } from './core/errors.ts'
 import { toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
+import type { Message } from './core/message.ts'
 import type { Note } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
@@ -24,6 +25,7 @@ import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator } from './daemon/operator.ts'
 import { createRoadWorkers } from './daemon/road-workers.ts'
 import { createRoads } from './daemon/roads.ts'
+import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
 import { workbenchDirOf } from './daemon/workbench-service.ts'
 import { resumeDispatch } from './gateway/dispatch.ts'
@@ -77,7 +79,9 @@ export async function createDaemon(options: DaemonOptions) {
   const kinds = new Map(Object.entries(transports))
   const metrics = createMetrics({ version })
   const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
-  const logs = createLogs({ dir: dataDir, now, log })
+  const files = createLogs({ dir: dataDir, now, log })
+  const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log, now }) : undefined
+  const logs = shared ?? files
   const artifacts = createArtifacts(dataDir)
   const router = createRouter([CLICK_ROUTE, ...config.routes])
   const access = createAccess(config)
@@ -87,12 +91,13 @@ export async function createDaemon(options: DaemonOptions) {
       .note(messageId, [{ at: now(), ...what }])
       .catch((err) => log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'))
   }
+  const unanswerable = (message: Message) => kinds.get(message.transport)?.unanswerable?.(message)
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
     store,
     gateways: running,
     gatewayNames: () => config.gateways.map(({ name }) => name),
-    unanswerable: (message) => kinds.get(message.transport)?.unanswerable?.(message),
+    unanswerable,
     metrics,
     permit,
     now,
@@ -190,6 +195,7 @@ export async function createDaemon(options: DaemonOptions) {
     transcript: createTranscript(
       logs,
       ({ by }) => router.routes().find(({ name }) => by === `route ${name}`)?.skill,
+      unanswerable,
     ),
     metrics,
     log,
@@ -260,7 +266,7 @@ export async function createDaemon(options: DaemonOptions) {
   const control = createControlServer({ operator, manager, metrics, config: () => config, log, now })
   const housekeeping = createHousekeeping({
     store,
-    retention: () => config.daemon.retention,
+    retention: () => withSharedLogs(config.daemon.retention),
     backlog: roads.accept.setBacklog,
     maintain: runtime.maintain,
     log,
@@ -292,6 +298,7 @@ export async function createDaemon(options: DaemonOptions) {
       housekeeping.start()
       if (mode === 'local') return undefined
       durable.start()
+      shared?.start()
       const address = await control.listen(config.daemon.controlListen)
       const listen = await publicHttp.listen(config.daemon.listen)
       return { listen: textOf(listen), control: textOf(address) }

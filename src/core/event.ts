@@ -6,6 +6,9 @@ export const MESSAGE_TOPIC = 'gateway-message'
 /** How the topics begin in which gateways keep their replies. Nobody reads or writes them through `event-*`. */
 export const REPLY_TOPICS = 'replies/'
 
+/** The topic of what daemons on one Redis write into their logs, for all of them to copy. As closed as replies. */
+export const LOG_TOPIC = 'trivium/log'
+
 /** One event on a topic. */
 export type Event = {
   /** UUIDv7. For `gateway-message` it is the id of the message. */

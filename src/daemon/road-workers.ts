@@ -75,6 +75,7 @@ export function createRoadWorkers(deps: {
         throw error
       }
     },
+    unrouted: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),
     outbox: roads.outbox,
     metrics: metrics.dispatch,

@@ -9,18 +9,20 @@ import { withoutLinks } from './approval-page.ts'
 export type Transcript = ReturnType<typeof createTranscript>
 
 /**
- * Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) for every chat-like gateway.
- * Machines talk by webhook, in volumes that no one reads as a conversation; the journal keeps those.
+ * Keeps `messages.jsonl` (the conversation) and `events.jsonl` (what was done about it) of all who can be answered.
+ * Machines that wait for no answer talk in volumes that no one reads as a conversation; the journal keeps those.
  */
 export function createTranscript(
   logs: Pick<Logs, 'message' | 'event'>,
   /** The skill whose reply it is, where that is known. */
   skillOf: (reply: Reply) => string | undefined,
+  /** Why no reply can reach who sent a message; undefined where one can. */
+  unanswerable: (message: Message) => string | undefined,
 ) {
   return {
-    /** A message is about to be dispatched for the first time. */
+    /** A message is about to be dispatched for the first time, or no route takes it. */
     async received(message: Message) {
-      if (message.transport === 'webhook') return
+      if (unanswerable(message) !== undefined) return
       const { id: messageId, conversation, from, gateway: channel, text: content, receivedAt: time } = message
       const meta = { messageId, conversation, from: from.address ?? from.id }
       await logs.message({ channel, role: 'user', content, time, meta })
@@ -30,7 +32,7 @@ export function createTranscript(
       message: Message,
       result: { skill: string; ok: boolean; approval_required: boolean; error?: string },
     ) {
-      if (message.transport === 'webhook') return
+      if (unanswerable(message) !== undefined) return
       const { id: messageId, gateway: channel, text } = message
       const about = { channel, text, ...result, messageId }
       await logs.event({ event: 'message_processed', ...about })

@@ -44,6 +44,8 @@ export type DispatchOptions = {
   router: Pick<Router, 'match' | 'routes'>
   /** Runs the skill of a route. Must end soon after `signal` aborts. */
   invoke(dispatch: Dispatch): Promise<unknown>
+  /** Called for a message that no route takes. */
+  unrouted?(message: Message): unknown
   /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
   ended?(message: Message): void
   outbox: Pick<Outbox, 'reply'>
@@ -66,8 +68,10 @@ export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' |
     const { message } = job
     if (!message) return giveUp(new TriviumError('message_not_found', { id: job.messageId ?? job.id }))
     const route = router.routes().find((one) => one.name === job.group) ?? router.match(message)
-    if (!route)
+    if (!route) {
+      await options.unrouted?.(message)
       return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes: [note('unrouted')] }
+    }
 
     const started = now()
     const attempt = attemptOf(job)
@@ -157,6 +161,7 @@ export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' |
     match: router.match,
     unrouted(message) {
       metrics.dispatched('', 'unrouted', 0)
+      void options.unrouted?.(message)
       log.debug({ messageId: message.id, gateway: message.gateway }, 'no route matches the message')
     },
     added: worker.wake,

@@ -1,6 +1,6 @@
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import { type Event, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
+import { type Event, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
 import type { EventService } from '../core/services.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
@@ -161,7 +161,8 @@ function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string
 }
 
 function refuseInternal(topic: string): void {
-  if (topic.startsWith(REPLY_TOPICS)) throw new TriviumError('topic_reserved', { topic })
+  if (topic === LOG_TOPIC || topic.startsWith(REPLY_TOPICS))
+    throw new TriviumError('topic_reserved', { topic })
 }
 
 function readRequest({ ack, max, lease }: WaitArgs, group: string): GroupRead {

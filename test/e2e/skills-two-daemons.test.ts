@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
 
 const ASK = `export default { description: 'Asks whoever gets its ref, and waits.', async run(ctx) {
   const { ref } = await ctx.manager.invoke('callback-create', { timeout: 30000 })
@@ -67,6 +68,28 @@ describe('two daemons on one Redis', { timeout: 120_000 }, () => {
       await assert.rejects(there.invoke(ref, {}), /callback_released/)
     }
     await assert.rejects(there.invoke('callback-00000000', {}), /callback_not_found/)
+  })
+
+  test('each has the whole transcript, once, also of what was said while it was away', async () => {
+    const [first, second] = sites
+    assert.ok(first && second)
+    const said = async (site: Site) =>
+      (await site.run(['history', '--channel', 'cli', '--json'])).out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).content)
+    await first.run(['message', 'cli', 'recall milk'])
+    await second.run(['message', 'cli', 'recall eggs'])
+    await there.end()
+    await first.run(['message', 'cli', 'recall tea'])
+    there = await second.start()
+    for (const site of [first, second])
+      await until(async () => (await said(site)).length >= 6, 'three questions and their answers')
+    assert.deepEqual(await said(first), await said(second))
+    assert.deepEqual((await said(first)).filter((text) => text.startsWith('recall')).length, 3)
+    const { time } = JSON.parse((await first.run(['history', '--limit', '1', '--json'])).out)
+    const older = await first.run(['history', '--limit', '1', '--json', '--before', time])
+    assert.ok(JSON.parse(older.out).time < time)
   })
 
   test('two turns of one conversation at once on two daemons lose nothing', async () => {

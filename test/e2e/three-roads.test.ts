@@ -95,6 +95,11 @@ for (const kind of ['embedded', 'redis'] as const) {
       const answer = await suite.daemon.post('/hooks/ask', 'what?', { 'content-type': 'text/plain' })
       assert.equal(answer.status, 200)
       assert.match(JSON.stringify(Object(answer.body).reply), /what\?/)
+      const said = async () => (await suite.site.run(['history', '--channel', 'ask'])).out
+      await until(
+        async () => /← what\?[\s\S]*→ .*what\?/.test(await said()),
+        'question and answer in the history',
+      )
     })
 
     test('a skill that keeps failing makes a dead letter with every error, which can be driven again', async () => {

@@ -109,7 +109,7 @@ describe('events', () => {
     await assert.rejects(emit(1, 'gateway-message'), hasCode('topic_reserved'))
   })
 
-  test('of the replies to others are neither read nor written', async (t) => {
+  test('of the replies to others, and of the logs, are neither read nor written', async (t) => {
     const { ack, emit, subscribe, unsubscribe, wait } = await stage(t)
     const topic = 'replies/chat/ada'
     for (const attempt of [
@@ -118,6 +118,7 @@ describe('events', () => {
       subscribe({ topic, queue: 'q' }),
       unsubscribe({ topic, queue: 'q' }, callOf()),
       wait({ topic }),
+      wait({ topic: 'trivium/log' }),
       ack({ topic, queue: 'q', ids: ['x'], nack: false, delay: 0 }, callOf({ caller: operator })),
     ]) {
       await assert.rejects(attempt, hasCode('topic_reserved'))

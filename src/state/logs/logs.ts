@@ -28,6 +28,8 @@ export type LogQuery = {
   channel?: string
   /** Text to find, case aside, or `/regex/` (RE2). For messages in the content, for events in the whole line. */
   grep?: string
+  /** Only what is older than this time (ISO 8601). */
+  before?: string
   limit?: number
   follow?: boolean
   signal?: AbortSignal
@@ -71,6 +73,7 @@ export function createLogs(options: LogsOptions) {
     events: (query: LogQuery = {}) => events.read(query, (entry) => JSON.stringify(entry)),
     /** Messages newest first. */
     newestMessages: () => newestFirst(messages.path),
+    newestEvents: () => newestFirst(events.path),
     /** Appends to pending_calls.jsonl what became of a call. */
     call: (record: LogEntry) => calls.append(record),
     newestCalls: () => newestFirst(calls.path),
@@ -121,6 +124,7 @@ function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry:
   const channel = query.channel === undefined ? undefined : compilePattern(query.channel)
   const grep = query.grep === undefined ? undefined : finder(query.grep)
   return (entry) => {
+    if (query.before !== undefined && entry.time >= query.before) return false
     if (channel && !channel.test(String(entry.channel ?? ''))) return false
     return grep === undefined || grep(textOf(entry))
   }
