@@ -5,7 +5,13 @@ export const publicPath = z
   .string()
   .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
 
-/** One secret, or a list of them while they are rotated; parses to a list. */
-export const secrets = z
-  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-  .transform((value) => (typeof value === 'string' ? [value] : value))
+/** One secret, or a list of them while they are rotated; parses to a list. `what` is said where there is none. */
+export function secretsOf(what?: string) {
+  return z
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1)], {
+      error: ({ input }) => (what && input === undefined ? `missing key "secret": ${what}` : undefined),
+    })
+    .transform((value) => (typeof value === 'string' ? [value] : value))
+}
+
+export const secrets = secretsOf()

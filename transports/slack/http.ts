@@ -3,7 +3,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { answerJson } from '../../src/lib/http.ts'
-import { createSignatureCheck, SCHEMES } from '../../src/lib/signatures.ts'
+import { createSignatureCheck, SLACK } from '../../src/lib/signatures.ts'
 import { parsed, textAt } from './fields.ts'
 import type { PayloadKind } from './inbound/delivery.ts'
 import type { HttpOptions } from './options.ts'
@@ -21,7 +21,7 @@ export function createHttpListener(
   { take, connected }: Listening,
 ): Listener {
   const keys = options.signingSecret.map((secret) => Buffer.from(secret))
-  const signature = createSignatureCheck(SCHEMES.slack, keys, MAX_AGE, now)
+  const signature = createSignatureCheck([SLACK], keys, MAX_AGE, now)
   let unmount: (() => void) | undefined
   let lastEvent = now()
 

@@ -1,22 +1,22 @@
-import { createHmac, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { gunzip, inflate } from 'node:zlib'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
-import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
+import type { Json } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
-import { answerJson } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { refuseForeign } from '../open-door.ts'
+import { type Answer, json, type Taken } from './answers.ts'
 import type { WebhookOptions } from './config.ts'
 import { type DecodedBody, decodeBody } from './decode-body.ts'
 import { createNormalizer } from './normalize.ts'
 import { awaitReply } from './outbound.ts'
-import { createVerifier } from './verify.ts'
+import { createVerifier, presetOf } from './verifier.ts'
 
 /** Bodies over this many bytes travel as a file. */
 const INLINE_BYTES = 65_536
@@ -29,6 +29,8 @@ const INLINE_BYTES = 65_536
 export function createInbound(options: WebhookOptions, deps: TransportDeps) {
   const { gateway, http } = deps
   const verifier = createVerifier(options.verify, deps.now)
+  const preset = presetOf(options.verify)
+  const own = 'secret' in options.verify ? options.verify : { secret: [] }
   const normalize = createNormalizer(gateway, options, verifier)
   const takeToken = createTokenBucket(options['rate-limit'], deps.now)
   const limit = options['max-body']
@@ -39,9 +41,14 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let at: 'body' | 'message' | 'accept' = 'body'
     try {
+      const { method = '', url = '' } = request
+      const greeting = preset?.greet?.(method, new URLSearchParams(url.split('?')[1]), own)
+      if (typeof greeting === 'object') return answer(response, greeting)
+      requireProof(response, greeting)
       requireHead(request, response)
-      const raw = await http.readBody(request, limit, gateway)
-      requireProof(response, verifier.body(request.headers, raw))
+      const signed = await http.readBody(request, limit, gateway)
+      requireProof(response, verifier.body(request.headers, signed, request.url))
+      const raw = verifier.conceal?.(signed) ?? signed
       requireToken(response)
       if (accepting.isStopping()) throw stoppingError()
       accepting.enter()
@@ -49,14 +56,15 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       const { 'content-type': type, 'content-encoding': encoding } = request.headers
       const whole = encoding === undefined ? raw : await uncompressed(encoding, raw)
       const decoded = decodeBody(type, whole)
-      const challenge = challengeIn(decoded)
-      if (challenge !== undefined) return answerJson(response, 200, JSON.stringify(challenge))
+      const body = 'body' in decoded ? decoded.body : undefined
+      const handshake = preset?.handshake?.(body, own)
+      if (handshake) return answer(response, handshake)
       let message = normalize(request, decoded)
       if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
       const isFile = decoded.format === 'binary' || whole.length > INLINE_BYTES
       if (isFile) message = await withFile(message, decoded, whole, type)
       at = 'accept'
-      acknowledge(response, await deps.accept(message), message)
+      void acknowledge(response, await deps.accept(message), message, body)
     } catch (error) {
       // What `accept` refuses, it counts itself.
       if (at !== 'accept') deps.refused(toTriviumError(error).code)
@@ -94,25 +102,23 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     throw new TriviumError('signature_invalid', { gateway, reason })
   }
 
-  function acknowledge(response: ServerResponse, accepted: Accepted, { data }: NewMessage): void {
-    const { id, duplicate } = accepted
-    if (options.respond === 'result') void acknowledgeWithReply(response, accepted, data.replyTarget)
-    // The id is ours and needs no escaping.
-    else if (duplicate) answerJson(response, 200, `{"id":"${id}","duplicate":true}`)
-    else answerJson(response, 202, `{"id":"${id}"}`)
-  }
-
-  async function acknowledgeWithReply(
+  /** Never rejects: the message is durable. */
+  async function acknowledge(
     response: ServerResponse,
     { id, duplicate }: Accepted,
-    target: Json | undefined,
+    { data }: NewMessage,
+    body: Json | undefined,
   ) {
-    const gone = new AbortController()
-    response.once('close', () => gone.abort())
-    const signal = AbortSignal.any([gone.signal, closing.signal])
-    const reply = await awaitReply(deps, id, target, options.timeout, signal)
-    const status = duplicate || reply !== undefined ? 200 : 202
-    answerJson(response, status, JSON.stringify({ id, ...(duplicate ? { duplicate } : {}), reply }))
+    const taken: Taken = { id, ...(duplicate ? { duplicate } : {}) }
+    if (options.respond === 'result') {
+      const gone = new AbortController()
+      response.once('close', () => gone.abort())
+      const signal = AbortSignal.any([gone.signal, closing.signal])
+      const reply = await awaitReply(deps, id, data.replyTarget, options.timeout, signal)
+      if (reply !== undefined) taken.reply = reply
+    }
+    const status = duplicate || taken.reply !== undefined ? 200 : 202
+    answer(response, preset?.answer?.(taken, body) ?? { ...json(taken), status })
   }
 
   async function withFile(
@@ -140,26 +146,6 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     }
   }
 
-  /** What proves that we listen, where a provider asks for that; there is nothing to accept. */
-  function challengeIn(decoded: DecodedBody): JsonObject | undefined {
-    if (decoded.format !== 'json') return undefined
-    const said = (path: string) => {
-      const value = pathGet(decoded.body, path)
-      return typeof value === 'string' ? value : undefined
-    }
-    const { verify } = options
-    // https://docs.slack.dev/reference/events/url_verification
-    const challenge = said('type') === 'url_verification' ? said('challenge') : undefined
-    if (verify.scheme === 'slack' && challenge !== undefined) return { challenge }
-    // https://developers.zoom.us/docs/api/webhooks/#validate-your-webhook-endpoint
-    const plainToken = said('event') === 'endpoint.url_validation' ? said('payload.plainToken') : undefined
-    if (verify.scheme !== 'zoom' || plainToken === undefined) return undefined
-    const encryptedToken = createHmac('sha256', verify.secret[0] ?? '')
-      .update(plainToken)
-      .digest('hex')
-    return { plainToken, encryptedToken }
-  }
-
   return {
     handle,
     /** Refuses from now on; resolves when no delivery is between its body and its answer. */
@@ -174,6 +160,13 @@ const EXTENSIONS: Record<DecodedBody['format'], string> = {
   form: 'txt',
   text: 'txt',
   binary: 'bin',
+}
+
+/** No browser takes what a stranger had us say for a page. */
+function answer(response: ServerResponse, { status, type = 'application/json', text = '' }: Answer) {
+  const length = String(Buffer.byteLength(text))
+  const head = ['Content-Type', type, 'Content-Length', length, 'X-Content-Type-Options', 'nosniff']
+  response.writeHead(status, head).end(text)
 }
 
 type Uncompress = (raw: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>

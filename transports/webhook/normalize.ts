@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
-import type { NewMessage, Sender } from '../../src/core/message.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import type { WebhookOptions } from './config.ts'
 import type { DecodedBody } from './decode-body.ts'
-import type { Verifier } from './verify.ts'
+import { found, type Readable } from './pointers.ts'
+import { presetOf, type Verifier } from './verifier.ts'
 
 /**
  * Makes the message of one authentic delivery. `data` holds `event`, `headers` (none that may be secret),
@@ -18,23 +19,30 @@ export function createNormalizer(
   const useful = createHeaderFilter(carriers)
   const respond = options.respond === 'result' ? { respond: 'result' } : undefined
   const verified = options.verify.scheme === 'none' ? undefined : { verified: true }
+  const preset = presetOf(options.verify)
   return (request: IncomingMessage, decoded: DecodedBody): NewMessage => {
     const headers = request.headers
     const body = 'body' in decoded ? decoded.body : undefined
+    const text = 'text' in decoded ? decoded.text : ''
     const data: JsonObject = { headers: useful(headers), format: decoded.format, ...respond }
     if (body !== undefined) data.body = body
     addQuery(data, request.url)
-    const lookUp = (pointer: string | undefined) => pointer && resolve(pointer, headers, data)
-    const event = lookUp(options.event) || eventOf(headers, body)
-    if (event) data.event = event
-    const key = lookUp(options.key) || (options.key ? undefined : keyOf(headers, body, signed(headers)))
-    const conversation = lookUp(options.conversation)
+    const delivery = { headers, body, text }
+    const configured = (pointer = '') => found(pointer.replace(/^data\./, ''), { headers, body: data, text })
+    const event = configured(options.event) ?? found(preset?.event, delivery) ?? found(eventOf, delivery)
+    if (event) data.event = bounded(event)
+    const guessed = () => found(preset?.key, delivery) ?? keyOf(delivery, signed(headers))
+    const key = options.key ? configured(options.key) : guessed()
+    const conversation = options.conversation
+      ? configured(options.conversation)
+      : found(preset?.conversation, delivery)
+    const from = configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery)
     const trace = traceOf(headers)
     return {
       gateway,
       transport: 'webhook',
-      from: { ...senderOf(lookUp(options.from), request, body), ...verified },
-      text: 'text' in decoded ? decoded.text : '',
+      from: { id: from ? bounded(from) : peerOf(request), ...verified },
+      text,
       data,
       ...(key ? { key: bounded(key) } : {}),
       ...(conversation ? { conversation: `${gateway}:${bounded(conversation)}` } : {}),
@@ -77,84 +85,54 @@ function addQuery(data: JsonObject, url = '') {
   if (pairs.length > 0) data.query = Object.fromEntries(pairs)
 }
 
-function resolve(pointer: string, headers: IncomingHttpHeaders, data: JsonObject): string | undefined {
-  return pointer.startsWith('header.')
-    ? asText(headers[pointer.slice('header.'.length).toLowerCase()])
-    : asText(pathGet(data, pointer.slice('data.'.length)))
-}
+/** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`. */
+const SENDER = 'sender.login event.user user_username'
 
 /**
- * Where providers put the name of the event: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry,
- * CloudEvents in binary mode, and what others commonly use.
+ * Where providers put the name of the event: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry, CloudEvents in binary
+ * mode, and what others commonly use; Stripe, Standard Webhooks and CloudEvents name theirs in `type`. Slack wraps its events.
  */
-const EVENT_HEADERS = (
-  'x-github-event x-gitlab-event x-gitea-event x-event-key x-shopify-topic linear-event ' +
-  'sentry-hook-resource ce-type x-event-type x-event-name x-event'
-).split(' ')
-
-function eventOf(headers: IncomingHttpHeaders, body: Json | undefined): string | undefined {
-  // Slack wraps its events; Stripe, Standard Webhooks and CloudEvents name theirs in `type`.
-  const inBody = isSlack(body)
-    ? pathGet(body, 'event.type')
-    : (pathGet(body, 'type') ?? pathGet(body, 'event'))
-  const name = firstOf(headers, EVENT_HEADERS) ?? inBody
-  return typeof name === 'string' && name !== '' ? bounded(name) : undefined
+function eventOf(delivery: Readable): string | undefined {
+  const { body } = delivery
+  const field = typeof pathGet(body, 'type') === 'string' ? 'type' : 'event'
+  return found(`${EVENT_HEADERS} ${isSlack(body) ? 'event.type' : field}`, delivery)
 }
+
+const EVENT_HEADERS =
+  'header.x-github-event header.x-gitlab-event header.x-gitea-event header.x-event-key header.x-shopify-topic ' +
+  'header.linear-event header.sentry-hook-resource header.ce-type header.x-event-type header.x-event-name header.x-event'
 
 /**
  * Where providers put the id of a delivery that stays the same when they try again. `X-Request-Id` is
  * not one: proxies make a new one for each attempt.
  */
-const KEY_HEADERS = (
-  'webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery ' +
-  'idempotency-key'
-).split(' ')
+const KEY_HEADERS =
+  'header.webhook-id header.svix-id header.x-github-delivery header.x-gitea-delivery header.x-shopify-webhook-id ' +
+  'header.linear-delivery header.idempotency-key'
 
 /**
  * The id of a delivery. One that was signed comes first: to a delivery that somebody captured, any other header could be
  * added, and it would be taken again. A body is signed where anything is.
  */
-function keyOf(
-  headers: IncomingHttpHeaders,
-  body: Json | undefined,
-  signed: readonly string[],
-): string | undefined {
-  const inSigned = signed.filter((name) => KEY_HEADERS.includes(name))
-  const known = firstOf(headers, inSigned) ?? keyInBody(headers, body) ?? firstOf(headers, KEY_HEADERS)
-  if (known !== undefined) return known
-  return headers['ce-id'] === undefined ? undefined : `${headers['ce-source']} ${headers['ce-id']}`
-}
-
-function keyInBody(headers: IncomingHttpHeaders, body: Json | undefined): string | undefined {
-  const said = (path: string) => asText(pathGet(body, path))
-  const id = said('id')
-  const eventId = said('event_id')
-  if (eventId && isSlack(body)) return `${said('team_id') ?? ''}:${eventId}`
-  // Commands and clicks of Slack have no other id.
-  if (headers['x-slack-signature'] !== undefined && said('trigger_id')) return said('trigger_id')
-  if (id && pathGet(body, 'specversion') !== undefined) return `${said('source')} ${id}`
-  const isStripe = /^(v2\.core\.)?event$/.test(said('object') ?? '')
-  return isStripe && headers['stripe-signature'] !== undefined ? id : undefined
-}
-
-function firstOf(headers: IncomingHttpHeaders, names: readonly string[]): string | undefined {
-  const found = headers[names.find((name) => headers[name]) ?? '']
-  return typeof found === 'string' ? found : undefined
+function keyOf(delivery: Readable, signed: readonly string[]): string | undefined {
+  const { body, headers } = delivery
+  const inSigned = KEY_HEADERS.split(' ').filter((pointer) =>
+    signed.includes(pointer.slice('header.'.length)),
+  )
+  const said = (path: string) => found(path, delivery) ?? ''
+  if (inSigned.length > 0) return found(inSigned.join(' '), delivery)
+  if (isSlack(body) && said('event_id')) return `${said('team_id')}:${said('event_id')}`
+  if (said('specversion') && said('id')) return `${said('source')} ${said('id')}`
+  const { 'ce-id': id, 'ce-source': source } = headers
+  return found(KEY_HEADERS, delivery) ?? (id === undefined ? undefined : `${source} ${id}`)
 }
 
 function isSlack(body: Json | undefined): boolean {
   return pathGet(body, 'type') === 'event_callback'
 }
 
-/** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`; else it is the peer's address. */
-function senderOf(configured: string | undefined, request: IncomingMessage, body: Json | undefined): Sender {
-  const id =
-    configured ||
-    asText(pathGet(body, 'sender.login')) ||
-    (isSlack(body) && asText(pathGet(body, 'event.user'))) ||
-    asText(pathGet(body, 'user_username'))
-  const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
-  return { id: id ? bounded(id) : peer }
+function peerOf({ socket }: IncomingMessage): string {
+  return socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
 }
 
 /** The trace id of a W3C `traceparent`. */
@@ -163,11 +141,6 @@ function traceOf(headers: IncomingHttpHeaders): string | undefined {
   if (typeof value !== 'string') return undefined
   const [, id] = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/.exec(value) ?? []
   return id === '0'.repeat(32) ? undefined : id
-}
-
-function asText(value: unknown): string | undefined {
-  if (typeof value === 'string' && value !== '') return value
-  return typeof value === 'number' ? String(value) : undefined
 }
 
 /** Ids become keys of the store: well-formed, and short without two becoming one. */

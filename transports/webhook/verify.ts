@@ -1,14 +1,22 @@
 import { z } from 'zod'
 import { duration } from '../../src/core/units.ts'
-import { createSecretCheck } from '../../src/lib/secrets.ts'
-import { createSignatureCheck, SCHEMES, type SignatureCheck } from '../../src/lib/signatures.ts'
-import { secrets } from '../options.ts'
-
-const secret = secrets.describe('One secret, or a list of them while you rotate: any of them is good.')
+import { secretsOf } from '../options.ts'
+import { PRESETS, type Preset } from './presets.ts'
 
 const tolerance = duration
   .default(300_000)
   .describe('How far the signed time may be from now (replay window).')
+
+/** Of providers whose later attempts may carry the time of the first. They sign an id too, so that no replay is taken. */
+const longTolerance = tolerance.unwrap().default(86_400_000)
+
+const url = z
+  .url({
+    protocol: /^https?$/,
+    error: 'expected url: https://HOST/PATH, this gateway as the provider has it, which it signs',
+  })
+  .refine((text) => !/[?#]/.test(text), 'expected an address without ? and #')
+  .describe('The address of this gateway as the provider has it, which it signs: https://HOST/PATH.')
 
 const headerName = z
   .string()
@@ -19,11 +27,7 @@ const template = z
   .string()
   .refine((text) => text.split('{body}').length === 2, 'the template must name {body} exactly once')
 
-/** The key in a Standard Webhooks secret: base64 after `whsec_`. Empty where the secret is not well-formed. */
-function standardKey(text: string): Buffer {
-  const encoded = text.replace(/^whsec_/, '')
-  return /^[\w+/-]+={0,2}$/.test(encoded) ? Buffer.from(encoded, 'base64') : Buffer.alloc(0)
-}
+const secret = called('what you and the sender share')
 
 const hmac = z.strictObject({
   scheme: z.literal('hmac'),
@@ -41,94 +45,56 @@ const hmac = z.strictObject({
   tolerance,
 })
 
-/** How a delivery proves where it comes from. */
+/** How a delivery proves where it comes from: as a provider does it (`presets.ts`), or in a way that fits anybody. */
 export const verify = z.discriminatedUnion('scheme', [
   z.strictObject({ scheme: z.literal('none') }),
-  z.strictObject({ scheme: z.enum(['bitbucket', 'github', 'sentry', 'shopify', 'typeform']), secret }),
-  z.strictObject({ scheme: z.enum(['slack', 'stripe', 'zendesk', 'zoom']), secret, tolerance }),
   z.strictObject({
-    scheme: z.literal('standard-webhooks'),
-    secret: secret.refine(
-      (secrets) => secrets.every((text) => standardKey(text).length > 0),
-      'expected whsec_ and base64, as the provider shows it',
-    ),
-    tolerance,
+    scheme: z.enum(['bitbucket', 'github', 'gitlab', 'sentry', 'shopify', 'telegram', 'typeform']),
+    secret,
   }),
+  z.strictObject({ scheme: z.enum(['slack', 'stripe', 'zendesk', 'zoom']), secret, tolerance }),
+  by('standard-webhooks', 'whsec_ and base64, as the provider shows it', { tolerance }),
+  by('discord', 'the public key of the application, 64 hex digits', { tolerance: longTolerance }),
+  by('mailgun', 'the webhook signing key of the account', { tolerance: longTolerance }),
+  by('meta', 'the app secret', {
+    'verify-token': z
+      .string({ error: 'expected verify-token: what you enter at Meta as Verify Token' })
+      .min(1)
+      .describe('What you enter at Meta as Verify Token.'),
+  }),
+  by('microsoft-graph', 'the clientState of your subscriptions', {}),
+  by('sendgrid', 'the public key of the Event Webhook, in base64', { tolerance: longTolerance }),
+  by('square', 'the signature key of the subscription', { url }),
+  by('twilio', 'the auth token of the account', { url }),
   hmac.refine(
     (options) => !options.template?.includes('{timestamp}') || options['timestamp-header'] !== undefined,
     'a template with {timestamp} needs timestamp-header',
   ),
-  z.strictObject({ scheme: z.enum(['gitlab', 'telegram']), secret }),
   z.strictObject({ scheme: z.literal('header'), header: headerName, secret }),
   z.strictObject({ scheme: z.literal('bearer'), secret }),
   z.strictObject({ scheme: z.literal('basic'), user: z.string().min(1), secret }),
 ])
 
-type Verify = z.output<typeof verify>
+export type Verify = z.output<typeof verify>
 
-/** Checks the proof of one delivery. Each method returns why it is refused, or undefined where it is good. */
-export type Verifier = SignatureCheck & {
-  /** For `WWW-Authenticate`, where the scheme has one. */
-  challenge?: string
+function called(what: string) {
+  return secretsOf(what).describe(`${what}. Give a list while you rotate: any of them is good.`)
 }
 
-/** Makes the verifier of a gateway. All comparisons take constant time, whichever secret matches. */
-export function createVerifier(options: Verify, now: () => number): Verifier {
-  switch (options.scheme) {
-    case 'none':
-      return { ...UNSIGNED, head: accept, carriers: [] }
-    case 'bearer':
-      return withSecret('authorization', options.secret, /^bearer +(\S+) *$/i, 'Bearer')
-    case 'basic': {
-      // RFC 7617, with UTF-8.
-      const known = options.secret.map((secret) =>
-        Buffer.from(`${options.user}:${secret}`).toString('base64'),
-      )
-      return withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i, BASIC)
-    }
-    case 'header':
-      return withSecret(options.header, options.secret)
-    // https://docs.gitlab.com/user/project/integrations/webhooks
-    case 'gitlab':
-      return withSecret('x-gitlab-token', options.secret)
-    // https://core.telegram.org/bots/api#setwebhook
-    case 'telegram':
-      return withSecret('x-telegram-bot-api-secret-token', options.secret)
-    case 'hmac': {
-      const { secret, tolerance, 'timestamp-header': time, ...scheme } = options
-      return createSignatureCheck([{ ...scheme, time }], secret.map(bytesOf), tolerance, now)
-    }
-    default: {
-      const keyOf = options.scheme === 'standard-webhooks' ? standardKey : bytesOf
-      const tolerance = 'tolerance' in options ? options.tolerance : 0
-      return createSignatureCheck(SCHEMES[options.scheme], options.secret.map(keyOf), tolerance, now)
+/** The options of a provider that has a name of its own for its secret, `what`, or gives it a form. */
+function by<Name extends keyof typeof PRESETS, More extends z.ZodRawShape>(
+  name: Name,
+  what: string,
+  more: More,
+) {
+  const preset: Preset = PRESETS[name]
+  const isKey = (text: string) => {
+    try {
+      return preset.keyOf?.(text) !== null
+    } catch {
+      return false
     }
   }
-}
-
-const BASIC = 'Basic realm="trivium", charset="UTF-8"'
-const UNSIGNED = { body: accept, signed: () => [] }
-
-/** A header carries one of the known secrets, alone or as `pattern` says. */
-function withSecret(header: string, known: string[], pattern = /^(.*)$/s, challenge?: string): Verifier {
-  const indexOf = createSecretCheck(known)
-  return {
-    ...UNSIGNED,
-    carriers: [header],
-    ...(challenge === undefined ? {} : { challenge }),
-    head({ [header]: value = '' }) {
-      const [, given = ''] = pattern.exec(String(value)) ?? []
-      if (given === '')
-        return header === 'authorization' ? 'its credentials are missing' : `the header ${header} is missing`
-      return indexOf(given) < 0 ? 'its credentials are not known' : undefined
-    },
-  }
-}
-
-function bytesOf(secret: string): Buffer {
-  return Buffer.from(secret)
-}
-
-function accept(): undefined {
-  return undefined
+  const secret = called(what).refine((secrets) => secrets.every(isKey), `expected ${what}`)
+  return z.strictObject({ scheme: z.literal(name), secret, ...more })
 }

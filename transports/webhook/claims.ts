@@ -1,0 +1,65 @@
+import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { decodeBody } from './decode-body.ts'
+import { found } from './pointers.ts'
+
+/** The key in a Standard Webhooks secret: base64 after `whsec_`. Throws where it is none. */
+export function standardKey(text: string): Buffer {
+  const encoded = text.replace(/^whsec_/, '')
+  if (!/^[\w+/-]+={0,2}$/.test(encoded)) throw new TypeError('no base64')
+  return Buffer.from(encoded, 'base64')
+}
+
+/** A public key as Discord shows it: 32 bytes in hex. Throws where it is none. */
+export function ed25519Key(hex: string): KeyObject {
+  const x = Buffer.from(hex, 'hex').toString('base64url')
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+}
+
+/** A public key as SendGrid shows it: its DER form in base64. Throws where it is none. */
+export function publicKey(text: string): KeyObject {
+  return createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' })
+}
+
+/**
+ * Twilio signs its address of us and the sorted fields of a form; of another body the hash stands in the address. In that it
+ * leaves out the port, or names it: its own library tries both.
+ */
+export function twilioClaims(
+  headers: IncomingHttpHeaders,
+  raw: Buffer,
+  address: string,
+): IncomingHttpHeaders[] {
+  const url = new URL(address)
+  const bodyHash = url.searchParams.get('bodySHA256')
+  if (bodyHash !== null && bodyHash !== hash('sha256', raw)) return []
+  const fields = bodyHash === null ? sortedFields(raw.toString()) : ''
+  const bare = address.replace(/^(https?:\/\/[^/?]+?)(:\d+)?(?=[/?]|$)/, '$1')
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+  const withPort = bare.replace(/^https?:\/\/[^/?]+/, `$&:${port}`)
+  return [bare, withPort].map((start) => ({ ...headers, signed: start + fields }))
+}
+
+/** Each name with its value; a repeated pair counts once. */
+function sortedFields(form: string): string {
+  const fields = [...new URLSearchParams(form)].sort(([a, x], [b, y]) => order(a, b) || order(x, y))
+  const isNew = ([name, value]: [string, string], at: number) =>
+    name !== fields[at - 1]?.[0] || value !== fields[at - 1]?.[1]
+  return fields.filter(isNew).flat().join('')
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+/**
+ * Mailgun puts its signature into the body: below `signature`, or beside the other fields of the form that a received mail
+ * is. Of a subaccount there is a second one, by the key of the main account.
+ */
+export function mailgunClaims(headers: IncomingHttpHeaders, raw: Buffer): IncomingHttpHeaders[] {
+  const read = decodeBody(headers['content-type'], raw)
+  const delivery = { headers, body: 'body' in read ? read.body : undefined, text: '' }
+  const said = (name: string) => found(`signature.${name} ${name}`, delivery) ?? ''
+  const signature = `${said('signature')},${said('parent-signature')}`
+  return [{ signature, timestamp: said('timestamp'), token: said('token') }]
+}

@@ -1,0 +1,44 @@
+import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Json, pathGet } from '../../src/core/json.ts'
+
+/**
+ * Where something is found in a delivery: pointers separated by blanks, of which the first that leads to a text or a number
+ * counts. `header.NAME`; a path in the body, in which `*` stands for all items that have the rest, where they say the same,
+ * and `+` for what each item says, as one; `#` for the hash of the body. Or what a function makes of the delivery.
+ */
+export type Pointers = string | ((delivery: Readable) => string | undefined)
+
+export type Readable = { headers: IncomingHttpHeaders; body: Json | undefined; text: string }
+
+/** What the pointers lead to, as text. */
+export function found(pointers: Pointers | undefined, delivery: Readable): string | undefined {
+  if (typeof pointers === 'function') return pointers(delivery)
+  for (const pointer of pointers?.split(' ') ?? []) {
+    const value = follow(pointer, delivery)
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+function follow(pointer: string, { headers, body, text }: Readable): string | undefined {
+  if (pointer === '#') return `sha256:${hash('sha256', text)}`
+  if (pointer.startsWith('header.')) return asText(headers[pointer.slice('header.'.length).toLowerCase()])
+  const all = valuesAt(body, pointer.split('.')).map(asText)
+  if (pointer.includes('+')) return all.length > 0 && all.every(Boolean) ? all.join(' ') : undefined
+  const [only, ...others] = new Set(all.filter(Boolean))
+  return others.length === 0 ? only : undefined
+}
+
+function valuesAt(value: unknown, [step, ...rest]: string[]): unknown[] {
+  if (step === undefined) return [value]
+  if (step !== '*' && step !== '+') return valuesAt(pathGet(value, step), rest)
+  const items = typeof value === 'object' && value !== null ? Object.values(value) : []
+  return items.flatMap((item) => valuesAt(item, rest))
+}
+
+/** A text that says something, or a number, as text. */
+function asText(value: unknown): string | undefined {
+  if (typeof value === 'string' && value !== '') return value
+  return typeof value === 'number' ? String(value) : undefined
+}

@@ -1,0 +1,218 @@
+import { createHmac, type KeyObject } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Json, pathGet } from '../../src/core/json.ts'
+import { createSecretCheck } from '../../src/lib/secrets.ts'
+import { type Scheme, SLACK } from '../../src/lib/signatures.ts'
+import { type Answer, answerDiscord, answerTwilio, json, plain, type Taken } from './answers.ts'
+import { ed25519Key, mailgunClaims, publicKey, standardKey, twilioClaims } from './claims.ts'
+import { found, type Pointers } from './pointers.ts'
+
+/**
+ * What a provider does its own way; what is absent is done as for anybody. A delivery proves where it comes from by one of
+ * `signature`, `header` and `inBody`.
+ */
+export type Preset = {
+  /** A delivery has one of these: the first whose header it carries. */
+  signature?: [Scheme, ...Scheme[]]
+  /** What checks signatures, from the secret as the provider shows it. Throws where it is none. */
+  keyOf?(secret: string): Buffer | KeyObject
+  /** What `signature` finds in headers, where it stands elsewhere: any of these is good. Default: `url`, our address. */
+  claims?(headers: IncomingHttpHeaders, raw: Buffer, url: string): IncomingHttpHeaders[]
+  /** The header with the secret. */
+  header?: string
+  /** The field with the secret, in each item of the list `value` of the body. */
+  inBody?: string
+  /** The id of a delivery that stays the same when the provider tries again; one that is signed comes first. */
+  key?: Pointers
+  event?: Pointers
+  from?: Pointers
+  /** What is handled in order. */
+  conversation?: Pointers
+  /** What proves to whoever asks that we listen, before any other proof. A text says why the request is refused. */
+  greet?(method: string, query: URLSearchParams, own: Own): Answer | string | undefined
+  /** The same where the provider proves itself first. There is nothing to accept. */
+  handshake?(body: Json | undefined, own: Own): Answer | undefined
+  /** How the provider wants to hear that a delivery was taken. */
+  answer?(taken: Taken, body: Json | undefined): Answer
+}
+
+/** What a preset uses of the options of its gateway. */
+export type Own = { secret: string[]; 'verify-token'?: string }
+
+/** The providers that are known by name. */
+export const PRESETS = {
+  /** https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks */
+  bitbucket: {
+    signature: [{ header: 'x-hub-signature', prefix: 'sha256=' }],
+    key: 'header.x-request-uuid',
+    from: 'actor.account_id actor.uuid actor.name',
+  },
+  /** https://docs.discord.com/developers/interactions/overview and …/events/webhook-events (`type` 0 is their ping) */
+  discord: {
+    signature: [timed('x-signature-ed25519', 'x-signature-timestamp', 'hex')],
+    keyOf: ed25519Key,
+    key: 'id #',
+    event: 'event.type data.name data.custom_id',
+    from: 'member.user.id user.id event.data.user.id',
+    conversation: 'channel_id',
+    handshake(body) {
+      const type = pathGet(body, 'type')
+      if (type === 0) return { status: 204 }
+      return type === 1 && pathGet(body, 'event') === undefined ? json({ type }) : undefined
+    },
+    answer: answerDiscord,
+  },
+  /** https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries, also Gitea's and Forgejo's */
+  github: { signature: [{ header: 'x-hub-signature-256', prefix: 'sha256=' }] },
+  /** https://docs.gitlab.com/user/project/integrations/webhooks */
+  gitlab: { header: 'x-gitlab-token' },
+  /** https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks: only the token is signed */
+  mailgun: {
+    signature: [{ header: 'signature', list: ',', time: 'timestamp', template: '{timestamp}{header.token}' }],
+    claims: mailgunClaims,
+    key: 'signature.token token',
+    event: 'event-data.event',
+    from: 'sender event-data.recipient',
+    answer: json,
+  },
+  /** https://developers.facebook.com/docs/graph-api/webhooks/getting-started: Facebook, Instagram, WhatsApp */
+  meta: {
+    signature: [{ header: 'x-hub-signature-256', prefix: 'sha256=' }],
+    key: '#',
+    event: 'entry.*.changes.*.field object',
+    from: 'entry.*.messaging.*.sender.id entry.*.changes.*.value.messages.*.from',
+    conversation: 'entry.*.messaging.*.sender.id entry.*.changes.*.value.messages.*.from',
+    greet(method, query, { 'verify-token': token = '' }) {
+      if (method !== 'GET') return undefined
+      const isOurs = createSecretCheck([token])(query.get('hub.verify_token') ?? '') === 0
+      return isOurs ? plain(query.get('hub.challenge') ?? '') : 'its hub.verify_token is not our verify-token'
+    },
+    answer: json,
+  },
+  /** https://learn.microsoft.com/graph/change-notifications-delivery-webhooks */
+  'microsoft-graph': {
+    inBody: 'clientState',
+    key: 'value.+.id',
+    event: 'value.*.changeType value.*.lifecycleEvent',
+    from: 'value.*.tenantId',
+    greet(method, query) {
+      const token = query.get('validationToken')
+      return method === 'POST' && token !== null ? plain(token) : undefined
+    },
+  },
+  /** https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features */
+  sendgrid: {
+    signature: [
+      timed('x-twilio-email-event-webhook-signature', 'x-twilio-email-event-webhook-timestamp', 'base64'),
+    ],
+    keyOf: publicKey,
+    key: '+.sg_event_id #',
+    event: '*.event',
+  },
+  /** https://docs.sentry.io/organization/integrations/integration-platform/webhooks */
+  sentry: { signature: [{ header: 'sentry-hook-signature' }] },
+  /** https://shopify.dev/docs/apps/build/webhooks/subscribe/https */
+  shopify: {
+    signature: [{ header: 'x-shopify-hmac-sha256', encoding: 'base64' }],
+    from: 'header.x-shopify-shop-domain',
+  },
+  /** https://docs.slack.dev/reference/events/url_verification; commands and clicks have no other id than `trigger_id`. */
+  slack: {
+    signature: [SLACK],
+    key: 'trigger_id',
+    handshake(body) {
+      const challenge = pathGet(body, 'challenge')
+      return pathGet(body, 'type') === 'url_verification' && typeof challenge === 'string'
+        ? json({ challenge })
+        : undefined
+    },
+  },
+  /** https://developer.squareup.com/docs/webhooks/step3validate */
+  square: {
+    signature: [
+      { header: 'x-square-hmacsha256-signature', encoding: 'base64', template: '{header.url}{body}' },
+    ],
+    key: 'event_id',
+    from: 'merchant_id',
+  },
+  /** https://github.com/standard-webhooks/standard-webhooks, with the older `svix-` names of the same headers */
+  'standard-webhooks': { signature: [standard('webhook'), standard('svix')], keyOf: standardKey },
+  /** https://docs.stripe.com/webhooks#verify-manually */
+  stripe: {
+    signature: [
+      { header: 'stripe-signature', prefix: 'v1=', list: ',', time: 't=', template: '{timestamp}.{body}' },
+    ],
+    key: 'id',
+    from: 'account',
+  },
+  /** https://core.telegram.org/bots/api#setwebhook; besides its id, an update has one field, which says what happened. */
+  telegram: {
+    header: 'x-telegram-bot-api-secret-token',
+    key: 'update_id',
+    event: ({ body }) => Object.keys(Object(body)).find((name) => name !== 'update_id'),
+    from: '*.from.id *.sender_chat.id',
+    conversation: '*.chat.id *.message.chat.id',
+  },
+  /** https://www.twilio.com/docs/usage/security#validating-requests; a call asks for the same again and again. */
+  twilio: {
+    signature: [
+      { header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', template: '{header.signed}' },
+    ],
+    claims: twilioClaims,
+    key(delivery) {
+      const status = found('MessageStatus SmsStatus', delivery)
+      return status
+        ? `${found('MessageSid', delivery)} ${status}`
+        : found('header.i-twilio-idempotency-token', delivery)
+    },
+    event: 'EventType MessageStatus SmsStatus CallStatus',
+    from: 'From Author',
+    conversation: ({ body, ...rest }) =>
+      found(`ConversationSid CallSid ${pathGet(body, 'MessageStatus') ? 'To' : 'From'}`, { body, ...rest }),
+    answer: answerTwilio,
+  },
+  /** https://www.typeform.com/developers/webhooks/secure-your-webhooks */
+  typeform: {
+    signature: [{ header: 'typeform-signature', prefix: 'sha256=', encoding: 'base64' }],
+    key: 'event_id',
+    event: 'event_type',
+  },
+  /** https://developer.zendesk.com/documentation/webhooks/verifying; of a trigger, the body is the user's own. */
+  zendesk: {
+    signature: [timed('x-zendesk-webhook-signature', 'x-zendesk-webhook-signature-timestamp', 'base64')],
+    key(delivery) {
+      const isEvent = found('type', delivery)?.startsWith('zen:')
+      return found(isEvent ? 'id' : 'header.x-zendesk-webhook-invocation-id', delivery)
+    },
+  },
+  /** https://developers.zoom.us/docs/api/webhooks */
+  zoom: {
+    signature: [{ ...SLACK, header: 'x-zm-signature', time: 'x-zm-request-timestamp' }],
+    key: '#',
+    handshake(body, { secret: [secret = ''] }) {
+      const plainToken = pathGet(body, 'payload.plainToken')
+      if (pathGet(body, 'event') !== 'endpoint.url_validation' || typeof plainToken !== 'string')
+        return undefined
+      return json({
+        plainToken,
+        encryptedToken: createHmac('sha256', secret).update(plainToken).digest('hex'),
+      })
+    },
+    answer: json,
+  },
+} satisfies Record<string, Preset>
+
+function timed(header: string, time: string, encoding: 'hex' | 'base64'): Scheme {
+  return { header, time, encoding, template: '{timestamp}{body}' }
+}
+
+function standard(family: string): Scheme {
+  return {
+    header: `${family}-signature`,
+    prefix: 'v1,',
+    list: ' ',
+    encoding: 'base64',
+    time: `${family}-timestamp`,
+    template: `{header.${family}-id}.{timestamp}.{body}`,
+  }
+}

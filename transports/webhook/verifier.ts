@@ -1,0 +1,112 @@
+import { pathGet } from '../../src/core/json.ts'
+import { createSecretCheck } from '../../src/lib/secrets.ts'
+import { createSignatureCheck, type SignatureCheck } from '../../src/lib/signatures.ts'
+import { decodeBody } from './decode-body.ts'
+import { PRESETS, type Preset } from './presets.ts'
+import type { Verify } from './verify.ts'
+
+/** What proves deliveries to one gateway. */
+export type Verifier = SignatureCheck & {
+  /** For `WWW-Authenticate`, where the scheme has one. */
+  challenge?: string
+  /** Takes the secret out of a body that carries it: whoever may read messages could forge some. */
+  conceal?(raw: Buffer): Buffer
+}
+
+/** What is known of the provider that a gateway is for; undefined for the schemes that fit anybody. */
+export function presetOf({ scheme }: Verify): Preset | undefined {
+  const known: Partial<Record<Verify['scheme'], Preset>> = PRESETS
+  return known[scheme]
+}
+
+/** Makes the verifier of a gateway. All comparisons take constant time, whichever secret matches. */
+export function createVerifier(options: Verify, now: () => number): Verifier {
+  switch (options.scheme) {
+    case 'none':
+      return { ...UNSIGNED, head: accept, body: accept, carriers: [] }
+    case 'bearer':
+      return withSecret('authorization', options.secret, /^bearer +(\S+) *$/i, 'Bearer')
+    case 'basic': {
+      // RFC 7617, with UTF-8.
+      const known = options.secret.map((secret) =>
+        Buffer.from(`${options.user}:${secret}`).toString('base64'),
+      )
+      return withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i, BASIC)
+    }
+    case 'header':
+      return withSecret(options.header, options.secret)
+    case 'hmac': {
+      const { 'timestamp-header': time, ...scheme } = options
+      return withPreset({ signature: [{ ...scheme, time }] }, options, now)
+    }
+    default:
+      return withPreset(PRESETS[options.scheme], options, now)
+  }
+}
+
+const BASIC = 'Basic realm="trivium", charset="UTF-8"'
+const UNSIGNED = { signed: () => [] }
+
+type Known = { secret: string[]; tolerance?: number; url?: string }
+
+function withPreset(preset: Preset, { secret, tolerance = 0, url = '' }: Known, now: () => number): Verifier {
+  const { signature, keyOf = Buffer.from, header = '', inBody } = preset
+  if (inBody) return withSecretInBody(inBody, secret)
+  if (!signature) return withSecret(header, secret)
+  const keys = secret.map((text) => keyOf(text))
+  const check = createSignatureCheck(signature, keys, tolerance, now)
+  const { claims = (headers, _, url) => [{ ...headers, url }] } = preset
+  if (!preset.claims && url === '') return check
+  return {
+    ...check,
+    // What the gateway's address is no part of stands in the body, the signature too.
+    head: url === '' ? accept : check.head,
+    body(headers, raw, path = '') {
+      const [, query = ''] = /(\?.*)?$/.exec(path) ?? []
+      const reasons = claims(headers, raw, url + query).map((claimed) => check.body(claimed, raw))
+      return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body is not the signed one')
+    },
+  }
+}
+
+/** A header carries one of the known secrets, alone or as `pattern` says. */
+function withSecret(header: string, known: string[], pattern = /^(.*)$/s, challenge?: string): Verifier {
+  const indexOf = createSecretCheck(known)
+  return {
+    ...UNSIGNED,
+    body: accept,
+    carriers: [header],
+    ...(challenge === undefined ? {} : { challenge }),
+    head({ [header]: value = '' }) {
+      const [, given = ''] = pattern.exec(String(value)) ?? []
+      if (given === '')
+        return header === 'authorization' ? 'its credentials are missing' : `the header ${header} is missing`
+      return indexOf(given) < 0 ? 'its credentials are not known' : undefined
+    },
+  }
+}
+
+/** Each notification in the list `value` of a body carries one of the known secrets. */
+function withSecretInBody(field: string, known: string[]): Verifier {
+  const indexOf = createSecretCheck(known)
+  return {
+    ...UNSIGNED,
+    head: accept,
+    carriers: [],
+    body(headers, raw) {
+      const read = decodeBody(headers['content-type'], raw)
+      const items = 'body' in read ? pathGet(read.body, 'value') : undefined
+      const isOurs = (item: unknown) => indexOf(String(pathGet(item, field))) >= 0
+      if (Array.isArray(items) && items.length > 0 && items.every(isOurs)) return undefined
+      return `not every notification in it has the ${field} that is known here`
+    },
+    conceal: (raw) =>
+      Buffer.from(
+        JSON.stringify(JSON.parse(raw.toString()), (name, value) => (name === field ? undefined : value)),
+      ),
+  }
+}
+
+function accept(): undefined {
+  return undefined
+}
