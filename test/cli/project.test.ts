@@ -41,7 +41,8 @@ describe('the package in an empty folder', { timeout: 120_000 }, () => {
     mkdirSync(installed, { recursive: true })
     const built = spawnSync(process.execPath, ['ops/build.ts', join(installed, 'dist')])
     assert.equal(built.status, 0, String(built.stdout))
-    for (const part of ['bin', 'package.json']) cpSync(part, join(installed, part), { recursive: true })
+    for (const part of ['bin', 'package.json', 'project'])
+      cpSync(part, join(installed, part), { recursive: true })
     for (const name of readdirSync('node_modules').filter((one) => !one.startsWith('.'))) {
       if (!existsSync(join(dir, 'node_modules', name))) {
         symlinkSync(resolve('node_modules', name), join(dir, 'node_modules', name))

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type Json, pathGet } from '../../core/json.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask } from '../connection.ts'
-import { type Environs, loadFor } from '../environs.ts'
+import { type Environs, loadFor, ownFile } from '../environs.ts'
 import { objectsIn, shorten, show, table } from '../terminal.ts'
 
 /** `trivium skill list|show|new`. */
@@ -75,24 +76,9 @@ async function newSkill(
   return { path }
 }
 
-/** The file of a first skill in code. */
+/** A first skill in code: that of `trivium init`, by another name. */
 export function codeSkill(name: string): string {
-  return `// Try it while the daemon runs; a saved change takes effect at once:
-//   npx trivium ${name} --text Ada             the skill alone
-//   npx trivium message cli "${name} Ada"      as a message, by the route below
-import { defineSkill, z } from 'trivium'
-
-export default defineSkill({
-  name: '${name}',
-  description: 'Says what it was told.',
-  args: z.object({ text: z.string().default('').describe('The text of the message') }),
-  // Which messages it answers; a route in routes.yaml may name it as well.
-  metadata: { cli: { route: { prefix: '${name}' } } },
-  async run(ctx) {
-    return \`You said: \${ctx.args.text}\`
-  },
-})
-`
+  return readFileSync(ownFile('project/skills/hello/index.ts'), 'utf8').replaceAll('hello', name)
 }
 
 function markdownSkill(name: string): string {
