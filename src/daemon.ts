@@ -32,6 +32,7 @@ import { resumeDispatch } from './gateway/dispatch.ts'
 import { createGateways, createRunningGateways, createToEvent } from './gateway/gateways.ts'
 import { textOf } from './gateway/listen.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
+import { createRefusals } from './gateway/refusals.ts'
 import { createRouter } from './gateway/router.ts'
 import { waitUntilSettled } from './gateway/settled.ts'
 import { pause } from './lib/pause.ts'
@@ -92,6 +93,7 @@ export async function createDaemon(options: DaemonOptions) {
       .catch((err) => log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'))
   }
   const unanswerable = (message: Message) => kinds.get(message.transport)?.unanswerable?.(message)
+  const refusals = createRefusals({ count: metrics.refused, secrets: () => config.secrets, now })
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
     store,
@@ -100,6 +102,8 @@ export async function createDaemon(options: DaemonOptions) {
     unanswerable,
     metrics,
     permit,
+    owner,
+    refusals,
     now,
   })
 
@@ -181,7 +185,7 @@ export async function createDaemon(options: DaemonOptions) {
       log: log.child({ gateway }),
       now,
       note: (messageId, what, detail) => note(messageId, { road: 'outbox', what, detail }),
-      refused: (reason) => metrics.accept.refused(gateway, reason),
+      refused: (reason, what) => refusals.add(gateway, reason, what),
     }),
   })
   const workers = createRoadWorkers({

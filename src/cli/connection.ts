@@ -75,9 +75,11 @@ export async function connect(environs: Environs, client?: string): Promise<Conn
   const file = readDaemonFile(dataDir)
   if (!file) throw new TriviumError('not_running', { path: dataDir })
   const nonce = randomBytes(16).toString('base64url')
-  const proof = await fetchJson(`http://${file.control}/v1/proof/${nonce}`, {
-    signal: AbortSignal.timeout(LONGEST_PROOF),
-  }).catch(() => undefined)
+  const { control: address, pid } = file
+  const signal = AbortSignal.timeout(LONGEST_PROOF)
+  const proof = await fetchJson(`http://${address}/v1/proof/${nonce}`, { signal }).catch(() => undefined)
+  if (signal.aborted && isAlive(pid))
+    throw new TriviumError('not_answering', { pid, address, seconds: LONGEST_PROOF / 1000 })
   const own = proofOf(token ?? '', nonce)
   if (token !== undefined && proof === own) return remote(file.control, token, client)
   // A daemon is there whose token this command was not given; what `control-token` has may be an old one.
@@ -86,8 +88,16 @@ export async function connect(environs: Environs, client?: string): Promise<Conn
   throw isDaemon ? new TriviumError('unauthorized') : new TriviumError('not_running', { path: dataDir })
 }
 
-/** Ms; a daemon that is busy for longer is as good as none. */
+/** Ms; a daemon that is busy for longer is out of order. */
 const LONGEST_PROOF = 5_000
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return pathGet(error, 'code') === 'EPERM'
+  }
+}
 
 /** Connects to the running daemon, or opens the store in this process; there is one writer in either case. */
 export async function connectOrOpen(environs: Environs): Promise<Connection> {

@@ -1,6 +1,7 @@
 import pino, { type DestinationStream } from 'pino'
 import type { Log } from '../core/log.ts'
 import { escapeControls } from '../lib/escape-controls.ts'
+import { withoutSecrets } from '../lib/secrets.ts'
 
 /** Fields that are never written, at any depth that our own log calls use. */
 const SECRET_FIELDS = [
@@ -27,7 +28,7 @@ export function createLogger(options: {
 }): Log {
   const destination: DestinationStream = {
     write(line) {
-      options.destination.write(escapeControls(redactValues(line, options.secrets())))
+      options.destination.write(escapeControls(withoutSecrets(line, options.secrets())))
     },
   }
   const paths = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
@@ -39,15 +40,6 @@ export function createLogger(options: {
     serializers: { err: pino.stdSerializers.err },
   }
   return pino(settings, options.pretty ? prettyStream(destination) : destination)
-}
-
-function redactValues(line: string, secrets: readonly string[]): string {
-  let clean = line
-  for (const secret of secrets) {
-    // In a JSON line a quote or a backslash of the secret is escaped.
-    clean = clean.replaceAll(secret, '[secret]').replaceAll(JSON.stringify(secret).slice(1, -1), '[secret]')
-  }
-  return clean
 }
 
 type Line = { time: string; level: number; msg: string; err?: { message?: string } } & Record<string, unknown>

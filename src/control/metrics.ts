@@ -115,8 +115,8 @@ export function createMetrics(build: { version: string }) {
     accept: {
       accepted: (gateway: string) => accepted.inc({ gateway }),
       duplicate: (gateway: string) => duplicates.inc({ gateway }),
-      refused: (gateway: string, reason: string) => refused.inc({ gateway, reason }),
     },
+    refused: (gateway: string, reason: string) => refused.inc({ gateway, reason }),
     dispatch: {
       dispatched(route: string, outcome: string, took: number) {
         dispatched.inc({ route, outcome })

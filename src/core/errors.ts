@@ -87,6 +87,10 @@ export const catalogue = {
   model_limit: final(500, 'Skill {name} reached its limit of {limit}.'),
   state_conflict: passing(409, '{what} kept changing while it was written. Try again.'),
   not_running: { ...final(503, 'No daemon is running for {path}. Start one with `trivium start`.'), exit: 3 },
+  not_answering: passing(
+    504,
+    'The daemon (process {pid}) does not answer at {address} within {seconds} s: it is stopped, or busy. See its log; end it where it stays so.',
+  ),
   state_invalid: final(422, 'Document {name} was not changed: {details}'),
   document_conflict: passing(
     409,

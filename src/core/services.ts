@@ -132,6 +132,18 @@ export type DeadLetterService = {
 
 export type GatewayService = {
   list(call: Call): Promise<GatewayInfo[]>
+  /** The newest refusals of one gateway or of all, newest first: those that this daemon remembers. */
+  refused(args: { gateway?: string }, call: Call): Promise<{ daemon: string; refusals: Refusal[] }>
+}
+
+/** `at` in Unix ms; `body` is the head of what was sent, without secrets. */
+export type Refusal = {
+  at: number
+  gateway: string
+  reason: string
+  from?: string | undefined
+  why?: string
+  body?: string
 }
 
 export type GatewayInfo = Health & { name: string; transport: string; open: boolean }

@@ -144,9 +144,12 @@ export type TransportDeps = {
   now(): number
   /** Writes into the history of a message what became of its reply later: a bounce, an edit. Never throws. */
   note(messageId: string, what: string, detail: JsonObject): void
-  /** Counts what was refused, by reason: the metric `trivium_refused_total`. */
-  refused(reason: string): void
+  /** Counts what was refused, by reason (`trivium_refused_total`), and lists it for `refused`. `accept` tells its own. */
+  refused(reason: string, what?: Refused): void
 }
+
+/** What is known of something that was refused: where it came from, why in words, and what was sent. */
+export type Refused = { from?: string | undefined; why?: string; body?: string | Buffer | undefined }
 
 /** The public listener, shared by all gateways. Bare node:http: nothing stands between socket and handler. */
 export type PublicHttp = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Metrics } from '../control/metrics.ts'
-import type { Call } from '../core/call.ts'
+import { type Call, requireGateway } from '../core/call.ts'
 import type { Message } from '../core/message.ts'
 import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
@@ -9,7 +9,8 @@ import { createEvents } from '../gateway/events.ts'
 import type { RunningGateways } from '../gateway/gateways.ts'
 import { createDeadLetters, createMessages } from '../gateway/messages.ts'
 import { createOutbox } from '../gateway/outbox.ts'
-import { createReceive } from '../gateway/receive.ts'
+import { createReceive, noGateway } from '../gateway/receive.ts'
+import type { createRefusals } from '../gateway/refusals.ts'
 import { createReplyLog } from '../gateway/replies.ts'
 import { createSend } from '../gateway/send.ts'
 
@@ -31,6 +32,9 @@ export function createRoads(deps: {
   metrics: Metrics
   /** Throws where the call may not have a skill invoked. */
   permit(skill: string, call: Call): Promise<void>
+  /** Names this daemon. */
+  owner: string
+  refusals: ReturnType<typeof createRefusals>
   now(): number
 }) {
   const { store, gateways, metrics, now } = deps
@@ -46,12 +50,20 @@ export function createRoads(deps: {
     gateways: {
       list: async ({ caller }) =>
         gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),
+      async refused({ gateway: name }, { caller }) {
+        const known = deps.gatewayNames()
+        if (name !== undefined) requireGateway(caller, name)
+        if (name !== undefined && !known.includes(name)) throw noGateway(name, known)
+        const seen = name === undefined ? (caller.gateways ?? known) : [name]
+        return { daemon: deps.owner, refusals: deps.refusals.list(seen) }
+      },
     },
   } satisfies Partial<Services>
   return {
     accept: createAccept({
       journal,
       metrics: metrics.accept,
+      refused: deps.refusals.add,
       maxPending: MAX_PENDING,
       maxBacklog: MAX_BACKLOG,
     }),

@@ -1,6 +1,7 @@
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Journal } from '../core/store.ts'
+import type { Refused } from '../core/transport.ts'
 import { createBatcher } from '../lib/batch.ts'
 
 /** Messages in one store call at most, so that no call stalls the store for long. */
@@ -15,8 +16,8 @@ export function createAccept(options: {
   metrics: {
     accepted(gateway: string): void
     duplicate(gateway: string): void
-    refused(gateway: string, reason: string): void
   }
+  refused(gateway: string, reason: string, what: Refused): void
   maxPending: number
   maxBacklog: number
 }) {
@@ -31,7 +32,7 @@ export function createAccept(options: {
         })
         return answers
       } catch (error) {
-        for (const { gateway } of messages) metrics.refused(gateway, toTriviumError(error).code)
+        for (const message of messages) tell(message, toTriviumError(error))
         throw error
       }
     },
@@ -39,9 +40,12 @@ export function createAccept(options: {
   let backlog = 0
 
   const refuse = (message: NewMessage, what: string, limit: number) => {
-    metrics.refused(message.gateway, 'overloaded')
-    return Promise.reject(new TriviumError('overloaded', { what, limit, seconds: 1 }))
+    const error = new TriviumError('overloaded', { what, limit, seconds: 1 })
+    tell(message, error)
+    return Promise.reject(error)
   }
+  const tell = ({ gateway, from, text: body }: NewMessage, { code, message: why }: TriviumError) =>
+    options.refused(gateway, code, { from: from.address ?? from.id, why, body })
 
   return {
     /**

@@ -39,8 +39,7 @@ export function createReceive(options: {
         timeout: isUnknown ? 0 : args.timeout,
         signal: call.signal,
       })
-      if (!taken && isUnknown)
-        throw new TriviumError('gateway_not_found', { name, hint: didYouMean(name, known) })
+      if (!taken && isUnknown) throw noGateway(name, known)
       if (!taken) return null
       if (call.signal.aborted && taken.receipt) {
         await store.receive.release(taken.receipt)
@@ -54,6 +53,11 @@ export function createReceive(options: {
       return { ok: await store.receive.ack(receipt) }
     },
   }
+}
+
+/** Says that no gateway has that name, and which one was meant. */
+export function noGateway(name: string, known: readonly string[]): TriviumError {
+  return new TriviumError('gateway_not_found', { name, hint: didYouMean(name, known) })
 }
 
 /**

@@ -16,6 +16,15 @@ export function createSecretCheck(known: readonly string[]): (given: string) => 
   }
 }
 
+/** A text in which no secret can be read, nor what JSON makes of one. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let clean = text
+  for (const secret of secrets) {
+    clean = clean.replaceAll(secret, '[secret]').replaceAll(JSON.stringify(secret).slice(1, -1), '[secret]')
+  }
+  return clean
+}
+
 function digest(secret: string): Buffer {
   return hash('sha256', secret, 'buffer')
 }

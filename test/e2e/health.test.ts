@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '../../src/core/json.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -7,9 +8,12 @@ const HOOKS = Array.from(
   { length: 9 },
   (_, n) => `  h${n}: { transport: webhook, path: /h${n}, verify: { scheme: none } }`,
 )
+const SECRET = 'not-to-be-shown'
 const ROUTES = `
 gateways:
 ${HOOKS.join('\n')}
+  signed: { transport: webhook, path: /signed, verify: { scheme: github, secret: ${SECRET} } }
+  chat: { transport: websocket, path: /ws }
   away: { transport: email, address: a@example.com, imap: &away { host: 127.0.0.1, port: 1, tls: none, user: a, pass: b }, smtp: *away }
 routes:
   - { name: slow, match: { text: slow }, skill: slow }
@@ -66,7 +70,7 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
   test('status fits a screen of 24 lines, with what is wrong first', async () => {
     const { out } = await site.run(['status'])
     assert.ok(out.split('\n').length <= 24, out)
-    assert.match(out, /Gateways.*\n *away +email +FAILING.*\n[\s\S]*and 8 more[\s\S]*dispatch +1 +\d+ s/)
+    assert.match(out, /Gateways.*\n *away +email +FAILING.*\n[\s\S]*and 10 more[\s\S]*dispatch +1 +\d+ s/)
   })
 
   test('a file that is emptied, half saved or wrong keeps the last good one in force, and that is told', async () => {
@@ -87,6 +91,59 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
         async () => (await metric('trivium_config_last_reload_successful')) === 1,
         'the good file again',
       )
+    }
+  })
+  test('what was refused is listed, with why and without secrets', async () => {
+    const form = `password=hunter22&mine=${SECRET}&text=hello`
+    assert.equal((await daemon.post('/signed', form, { 'x-hub-signature-256': 'sha256=00' })).status, 401)
+    assert.equal((await fetch(`${daemon.url}/h1`)).status, 405)
+    const chat = await daemon.chat()
+    chat.socket.send('{"type":"shout","text":"hey"}')
+    await chat.next('error')
+    chat.close()
+    const { daemon: name, refusals } = JSON.parse((await site.run(['refused', '--json'])).out)
+    assert.match(name, new RegExp(`:${daemon.pid}:`))
+    const shown = refusals.map(({ at: _at, from, why: _why, ...rest }: JsonObject) => ({
+      ...rest,
+      local: /127/.test(String(from)),
+    }))
+    assert.deepEqual(shown, [
+      { gateway: 'chat', reason: 'bad_request', body: '{"type":"shout","text":"hey"}', local: true },
+      { gateway: 'h1', reason: 'method_not_allowed', local: true },
+      {
+        gateway: 'signed',
+        reason: 'signature_invalid',
+        body: 'password=[secret]&mine=[secret]&text=hello',
+        local: true,
+      },
+    ])
+    assert.match(
+      (await site.run(['refused', '--gateway', 'signed'])).out,
+      /signed +127\.0\.0\.1 .*not authentic/,
+    )
+    assert.match((await site.run(['refused', '--gateway', 'sined'])).err, /Did you mean signed/)
+  })
+
+  test('at most the newest fifty of a gateway, and 500 characters of each', async () => {
+    const headers = { 'x-hub-signature-256': 'sha256=00' }
+    for (let n = 0; n < 60; n++) await daemon.post('/signed', `${n} ${'x'.repeat(600)}`, headers)
+    const { refusals } = Object(await daemon.invoke('refused', { gateway: 'signed' }))
+    assert.deepEqual(
+      [refusals.length, refusals[0].body.slice(0, 3), refusals[0].body.length],
+      [50, '59 ', 500],
+    )
+  })
+
+  test('a daemon that is frozen is told from one that does not run', async () => {
+    process.kill(daemon.pid, 'SIGSTOP')
+    try {
+      const [status, doctor] = await Promise.all([site.run(['status']), site.run(['doctor'])])
+      assert.equal(status.code, 1)
+      assert.match(status.err, new RegExp(`process ${daemon.pid}.*does not answer`))
+      assert.equal(doctor.code, 1)
+      assert.match(doctor.out, /✗ +daemon +.*does not answer/)
+    } finally {
+      process.kill(daemon.pid, 'SIGCONT')
     }
   })
 })

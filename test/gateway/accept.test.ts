@@ -13,9 +13,12 @@ function doorTo(journal: Pick<Journal, 'accept'>, bounds: { maxPending?: number;
   const metrics = {
     accepted: (gateway: string) => counts.push(`accepted ${gateway}`),
     duplicate: (gateway: string) => counts.push(`duplicate ${gateway}`),
-    refused: (gateway: string, reason: string) => counts.push(`refused ${gateway} ${reason}`),
   }
-  return { counts, ...createAccept({ journal, metrics, maxPending: 100, maxBacklog: 100, ...bounds }) }
+  const refused = (gateway: string, reason: string) => counts.push(`refused ${gateway} ${reason}`)
+  return {
+    counts,
+    ...createAccept({ journal, metrics, refused, maxPending: 100, maxBacklog: 100, ...bounds }),
+  }
 }
 
 describe('accept', () => {

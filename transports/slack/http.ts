@@ -26,9 +26,9 @@ export function createHttpListener(
   let lastEvent = now()
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    requireProof(signature.head(request.headers))
+    requireProof(request, signature.head(request.headers))
     const raw = await http.readBody(request, MAX_BODY, gateway)
-    requireProof(signature.body(request.headers, raw))
+    requireProof(request, signature.body(request.headers, raw), raw)
     lastEvent = now()
     const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
     // As a socket's envelope says it: what comes for the last time is not refused.
@@ -41,9 +41,9 @@ export function createHttpListener(
     else response.end()
   }
 
-  function requireProof(reason: string | undefined) {
+  function requireProof({ socket }: IncomingMessage, reason: string | undefined, body?: Buffer) {
     if (reason === undefined) return
-    refused('signature_invalid')
+    refused('signature_invalid', { from: socket.remoteAddress, why: reason, body })
     throw new TriviumError('signature_invalid', { gateway, reason })
   }
 

@@ -101,7 +101,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
       const workspace = ids.length === 0 ? only() : ids.map(find).find(Boolean)
       if (workspace) return workspace
       const [team = 'that is not named'] = ids
-      deps.refused('unknown_team')
+      deps.refused('unknown_team', { from: team, why: unknown(team), body: JSON.stringify(payload) })
       if ((strangers.get(team) ?? 0) > now() - STRANGE) return undefined
       putLast(strangers, team, now(), MAX_STRANGERS)
       log.warn({ team }, unknown(team))

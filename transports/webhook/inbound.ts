@@ -40,6 +40,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
   /** Serves one request on the gateway's path. What it throws is the answer. */
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let at: 'body' | 'message' | 'accept' = 'body'
+    let sent: Buffer | undefined
     try {
       const { method = '', url = '' } = request
       const greeting = preset?.greet?.(method, new URLSearchParams(url.split('?')[1]), own)
@@ -47,6 +48,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       requireProof(response, greeting)
       requireHead(request, response)
       const signed = await http.readBody(request, limit, gateway)
+      sent = signed
       requireProof(response, verifier.body(request.headers, signed, request.url))
       const raw = verifier.conceal?.(signed) ?? signed
       requireToken(response)
@@ -66,8 +68,9 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       at = 'accept'
       void acknowledge(response, await deps.accept(message), message, body)
     } catch (error) {
-      // What `accept` refuses, it counts itself.
-      if (at !== 'accept') deps.refused(toTriviumError(error).code)
+      const { code, message: why } = toTriviumError(error)
+      // What `accept` refuses, it tells itself.
+      if (at !== 'accept') deps.refused(code, { from: request.socket.remoteAddress, why, body: sent })
       throw error
     } finally {
       if (at !== 'body') accepting.leave()

@@ -45,7 +45,8 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
       requireRoom()
       server.handleUpgrade(request, socket, head, (webSocket) => serve(webSocket, admitted))
     } catch (error) {
-      deps.refused(toTriviumError(error).code)
+      const { code, message: why } = toTriviumError(error)
+      deps.refused(code, { from: request.socket.remoteAddress, why })
       throw error
     }
   }

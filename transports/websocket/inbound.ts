@@ -33,9 +33,9 @@ export function createInbound(deps: TransportDeps, rateText: string) {
     const frame = readFrame(raw, isBinary)
     const { id } = frame
     if (!speaker.mayTalk())
-      return refuse(speaker, id, new TriviumError('rate_limited', { gateway, rate: rateText }))
-    if ('error' in frame) return refuse(speaker, id, frame.error)
-    if (accepting.isStopping()) return refuse(speaker, id, stoppingError())
+      return refuse(speaker, raw, id, new TriviumError('rate_limited', { gateway, rate: rateText }))
+    if ('error' in frame) return refuse(speaker, raw, id, frame.error)
+    if (accepting.isStopping()) return refuse(speaker, raw, id, stoppingError())
     accepting.enter()
     try {
       const message = messageOf(gateway, speaker, frame)
@@ -50,12 +50,13 @@ export function createInbound(deps: TransportDeps, rateText: string) {
     }
   }
 
-  function refuse(speaker: Speaker, id: string | undefined, error: TriviumError) {
-    deps.refused(error.code)
+  function refuse(speaker: Speaker, body: string, id: string | undefined, error: TriviumError) {
+    const { subject, address } = speaker.peer
+    deps.refused(error.code, { from: subject ?? address, why: error.message, body })
     answerRefusal(speaker, id, error)
   }
 
-  /** Without counting: what `accept` refuses, it counts itself. */
+  /** Without telling: what `accept` refuses, it tells itself. */
   function answerRefusal(speaker: Speaker, id: string | undefined, error: TriviumError) {
     // A store that is away refuses thousands of times a second; its own part says so once.
     const level = error.code === 'internal' ? 'error' : 'debug'

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, pathGet } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
-import { ask, type Connection } from '../connection.ts'
+import { ask, type Connection, connect } from '../connection.ts'
 import { age, objectsIn, shorten, table } from '../terminal.ts'
 
 /** `trivium dead-letters list|show|retry|drop`. */
@@ -71,4 +71,24 @@ function listed(result: Json): string {
   })
   if (rows.length === 0) return 'No dead letters.'
   return table(['id', 'age', 'queue', 'route', 'reason', 'last error'], rows)
+}
+
+/** `trivium refused`. */
+export const addRefused: AddCommand = (program, context) => {
+  program
+    .command('refused')
+    .description('what gateways refused last, newest first, as the running daemon remembers it')
+    .option('--gateway <name>', 'only of this gateway')
+    .action((only: { gateway?: string }) =>
+      ask(context, (daemon) => daemon.invoke('refused', only), refusedTable, connect),
+    )
+}
+
+function refusedTable(result: Json): string {
+  const rows = objectsIn(pathGet(result, 'refusals')).map(({ at, gateway, from, reason, why, body }) => {
+    return [age(at), gateway, from, shorten(String(why ?? reason), 60), shorten(String(body ?? ''), 40)]
+  })
+  const daemon = `as ${pathGet(result, 'daemon')} remembers`
+  if (rows.length === 0) return `Nothing was refused, ${daemon}.`
+  return `${table(['age', 'gateway', 'from', 'why', 'body'], rows)}\n(${daemon})`
 }

@@ -77,6 +77,12 @@ export const roadsSkills: Skill[] = [
     run: ({ services, call }) => services.gateways.list(call),
   }),
   defineSkill({
+    name: 'refused',
+    description: 'Lists what gateways refused last: when, from where, why, and how it began.',
+    args: z.strictObject({ gateway: name.exactOptional().describe('Only refusals of this gateway') }),
+    run: ({ args, services, call }) => services.gateways.refused(args, call),
+  }),
+  defineSkill({
     name: 'gateway-receive',
     description: 'Takes the oldest inbound message, so that nobody else gets it; null at the timeout.',
     args: z.strictObject({

@@ -16,7 +16,7 @@ export function createBounces({ deps, sent }: { deps: TransportDeps; sent: SentL
     const found = await Promise.all(marks.map(async (mark) => [mark, await sent.get(mark)] as const))
     const records = found.flatMap(([mark, record]) => (record ? [[mark, record] as const] : []))
     if (records.length === 0 && !isReport) return undefined
-    deps.refused('bounce')
+    deps.refused('bounce', { from: mail.from[0]?.address, body: mail.text })
     for (const [mark, record] of records) {
       const { inReplyTo, conversation, key, to } = record
       await sent.set(mark, { ...record, state: 'sent' })

@@ -83,8 +83,9 @@ export function createIngest(parts: {
     if (bounce) return { outcome: bounce, ...defined({ unreadable: mail.unreadable }) }
 
     const refuse = (reason: string, identity?: Identity): Ingested => {
-      deps.refused(reason)
       const from = mail.from[0]?.address ?? ''
+      const why = identity?.detail ?? 'allowed-senders does not name it'
+      deps.refused(reason, { from, why, body: `${mail.subject ?? ''}\n${mail.text}` })
       log.warn({ from, reason, mailId: mail.messageId, ...(identity && { identity }) }, 'a mail was refused')
       return { outcome: 'refused' }
     }
@@ -141,7 +142,7 @@ export function createIngest(parts: {
       } catch (error) {
         signal.throwIfAborted()
         if (error instanceof TriviumError && !error.retryable) {
-          deps.refused(error.code)
+          deps.refused(error.code, { why: `${folder} ${uid}: ${error.message}` })
           log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
           return { outcome: 'refused' as const }
         }

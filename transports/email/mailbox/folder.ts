@@ -99,7 +99,7 @@ export async function readFolder(
     const fresh = given.filter((uid) => cursor.aside.every((each) => each.uid !== uid))
     if (fresh.length === 0) return cursor
     for (const uid of fresh) {
-      deps.refused('unfetchable')
+      deps.refused('unfetchable', { why: `the mail ${uid} in ${folder} cannot be fetched` })
       memory.tried.set(uid, now())
       log.error(
         { folder, uid },

@@ -42,7 +42,7 @@ export function createSender(parts: {
     const isOld = target && now() - target.at > options['reply-max-age']
     const reason = target?.suppress ?? (isOld ? 'too-old' : undefined)
     if (reason) {
-      deps.refused(`reply:${reason}`)
+      deps.refused(`reply:${reason}`, { from: to, why: 'mail from there is not answered', body: reply.text })
       const fields = { messageId: reply.inReplyTo, to, reason }
       log.info(fields, 'the reply was not sent: this mail is not answered by itself')
       return { id, data: { suppressed: reason } }
@@ -54,13 +54,17 @@ export function createSender(parts: {
     return handOver(reply, outgoing, before?.at ?? now())
   }
 
-  const withinBudget = async (to: string, { key, conversation }: Reply, { thread, quick }: ReplyTarget) => {
+  const withinBudget = async (
+    to: string,
+    { key, conversation, text }: Reply,
+    { thread, quick }: ReplyTarget,
+  ) => {
     const names = [withoutTag(to.toLowerCase()), conversation, thread ?? conversation]
     const wait = await takeFromBudget(names, key, quick ?? false)
     if (wait <= 0) return
-    deps.refused('reply:budget')
     const minutes = Math.ceil(wait / 60_000)
     const reason = `the budget of automatic replies to ${to}, or in this thread, is used up for ${minutes} min (reply-budget); retry it by hand if it is no loop`
+    deps.refused('reply:budget', { from: to, why: reason, body: text })
     throw new TriviumError('send_rejected', { gateway, reason })
   }
 

@@ -100,8 +100,8 @@ export function createAnswers(
   }
 
   const failed = (error: unknown, fields: object, what: string) => {
-    deps.refused('answer_failed')
     const reason = error instanceof z.ZodError ? z.prettifyError(error) : reasonOf(error)
+    deps.refused('answer_failed', { why: reason })
     deps.log.error({ ...fields, reason }, what)
   }
 

@@ -98,8 +98,8 @@ export function createInbound(
       inThread === 'unknown' ? threads.has(channel, draft.thread ?? '') : inThread === 'mine',
     ])
     if (comesAgain && !(areKnown && fetched?.isWhole !== false && found)) {
-      deps.refused('incomplete')
       const reason = 'not all that the event needs could be read in time'
+      deps.refused('incomplete', { from: draft.user, why: reason, body: draft.content?.text })
       deps.log.info({ channel, ts, reason }, 'an event of Slack is left for later')
       throw new TriviumError('store_unavailable', { store: 'Slack', reason })
     }
