@@ -1,74 +1,45 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { table } from '../../src/cli/terminal.ts'
 import { until } from '../fixtures/until.ts'
 
-const TSC = resolve('node_modules/.bin/tsc')
+const ALL = { recursive: true }
 
 /** The built package, installed into an empty folder as npm would: what it needs is linked from this clone. */
 describe('the package in an empty folder', { timeout: 120_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-project-'))
   const installed = join(dir, 'node_modules', 'trivium')
   const bin = join(installed, 'bin', 'trivium.js')
-  const env = {
-    PATH: process.env.PATH,
-    HOME: dir,
-    TRIVIUM_LISTEN: '127.0.0.1:0',
-    TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
-  }
+  const env = { HOME: dir, TRIVIUM_LISTEN: '127.0.0.1:0', TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0' }
   const run = (args: string[], more = {}) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
-      cwd: dir,
-      env: { ...env, ...more },
-    })
-    return { code: status, out: String(stdout), err: String(stderr) }
+    const options = { cwd: dir, env: { ...env, ...more }, encoding: 'utf8' } as const
+    const { status: code, stdout: out, stderr: err } = spawnSync(process.execPath, [bin, ...args], options)
+    return { code, out, err }
   }
   before(() => {
-    mkdirSync(installed, { recursive: true })
     const built = spawnSync(process.execPath, ['ops/build.ts', join(installed, 'dist')])
     assert.equal(built.status, 0, String(built.stdout))
-    for (const part of ['bin', 'package.json', 'project'])
-      cpSync(part, join(installed, part), { recursive: true })
-    for (const name of readdirSync('node_modules').filter((one) => !one.startsWith('.'))) {
-      if (!existsSync(join(dir, 'node_modules', name))) {
-        symlinkSync(resolve('node_modules', name), join(dir, 'node_modules', name))
-      }
-    }
+    for (const part of ['bin', 'package.json', 'project']) cpSync(part, join(installed, part), ALL)
+    for (const name of globSync('node_modules/[!.]*')) symlinkSync(resolve(name), join(dir, name))
   })
-  after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
+  after(() => rm(dir, { ...ALL, maxRetries: 5 }))
 
   test('init makes a project that tsc, routes check and start take, and never overwrites', async (t) => {
     writeFileSync(join(dir, '.gitignore'), 'mine\n')
     const first = run(['init'])
     assert.equal(first.code, 0, first.err)
-    for (const file of [
-      'routes.yaml',
-      'package.json',
-      'tsconfig.json',
-      '.env.example',
-      'skills/hello/index.ts',
-    ]) {
-      assert.match(first.out, new RegExp(`made .*${file}`))
-      assert.ok(existsSync(join(dir, file)))
-    }
+    const made = [...first.out.matchAll(/^made +(.*)/gm)].map(([, file = '']) => relative(dir, file))
+    const rest = ['package.json', 'tsconfig.json', '.env.example', 'skills/hello/index.ts']
+    assert.deepEqual(made, ['routes.yaml', ...rest])
     assert.match(first.out, /kept .*\.gitignore[\s\S]*trivium start/)
     assert.equal(readFileSync(join(dir, '.gitignore'), 'utf8'), 'mine\n')
     assert.doesNotMatch(run(['init']).out, /^made/m)
-    const types = spawnSync(TSC, { cwd: dir })
+    const types = spawnSync(resolve('node_modules/.bin/tsc'), { cwd: dir })
     assert.equal(types.status, 0, String(types.stdout))
     assert.equal(run(['routes', 'check']).code, 0)
     const daemon = spawn(process.execPath, [bin, 'start'], { cwd: dir, env })
@@ -79,38 +50,28 @@ describe('the package in an empty folder', { timeout: 120_000 }, () => {
   })
 
   test('a shell completes commands, skills and flags, with the script for each shell', () => {
-    const complete = (...words: string[]) =>
-      run(['complete', '--', ...words])
-        .out.replaceAll(/\t.*/g, '')
-        .split('\n')
-    assert.ok(complete('dead-letters', 're').includes('retry'))
-    assert.ok(complete('he').includes('hello') && complete('event-w').includes('event-wait'))
-    assert.ok(complete('event-wait', '--to').includes('--topic'))
-    for (const shell of ['bash', 'zsh', 'fish'])
-      assert.match(run(['completion', shell]).out, /trivium complete --/)
+    const complete = (...words: string[]) => run(['complete', '--', ...words]).out
+    assert.match(complete('dead-letters', 're'), /^retry\t/m)
+    assert.match(complete('he'), /^hello\t/m)
+    assert.match(complete('event-wait', '--to'), /^--topic\t/m)
+    const scripts = ['bash', 'zsh', 'fish'].map((shell) => run(['completion', shell]).out)
+    for (const script of scripts) assert.match(script, /trivium complete --/)
     assert.equal(run(['completion', 'tcl']).code, 2)
   })
 
   test('colours are for terminals and whoever forces them, and never in what others wrote', () => {
     assert.doesNotMatch(run(['doctor']).out, /\p{Cc}\[/u)
-    const forced = run(['doctor'], { FORCE_COLOR: '1' }).out
-    assert.match(forced, /\p{Cc}\[32m✓\p{Cc}\[39m/u)
+    const forced = (...args: string[]) => run(args, { FORCE_COLOR: '1' })
+    assert.match(forced('doctor').out, /\p{Cc}\[32m✓\p{Cc}\[39m/u)
     run(['message', 'cli', '\u001b[32mgreen\u001b[39m', '--wait', '0'])
-    assert.match(
-      run(['message', 'list'], { FORCE_COLOR: '1' }).out,
-      /\p{Cc}\[1mid.*\n[\s\S]*\\u001b\[32mgreen\\u001b\[39m/u,
-    )
-    assert.match(run(['nonsense-at-all'], { FORCE_COLOR: '1' }).err, /^\p{Cc}\[31mtrivium:/u)
+    assert.match(forced('message', 'list').out, /\p{Cc}\[1mid[\s\S]*\\u001b\[32mgreen\\u001b\[39m/u)
+    assert.match(forced('nonsense').err, /^\p{Cc}\[31mtrivium:/u)
   })
 })
 
 test('a table that is too wide is wrapped between words, and never within one', () => {
   const link = `https://example.com/${'a'.repeat(30)}`
   const shown = table(['id', 'why'], [['m1', `refused, as the far end says ${link} and more`]], 40)
-  assert.deepEqual(shown.split('\n').slice(1), [
-    'm1  refused, as the far end says',
-    `    ${link}`,
-    '    and more',
-  ])
+  assert.equal(shown, `id  why\nm1  refused, as the far end says\n    ${link}\n    and more`)
   assert.equal(table(['id', 'why'], [['m1', 'short']], 40), 'id  why\nm1  short')
 })
