@@ -86,6 +86,16 @@ describe('a mailbox', () => {
     assert.deepEqual(daemon.texts(), texts)
   })
 
+  test('with a backlog has a thread in one conversation, though all of it is taken at once', async () => {
+    const address = 'thread@example.com'
+    await world.as(address, async (client) => {
+      for (const subject of ['Parcel', 'Re: Parcel']) await client.append('INBOX', mail({ subject }))
+    })
+    const daemon = await world.daemon({ address, since: 'all' })
+    const { conversation } = await daemon.message(1)
+    assert.deepEqual([(await daemon.message()).conversation, daemon.store.calls], [conversation, 2])
+  })
+
   test('gives attachments, inline images and what Outlook wrapped into winmail.dat as artifacts', async () => {
     const address = 'parts@example.com'
     const daemon = await world.daemon({ address })

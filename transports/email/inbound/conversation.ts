@@ -15,6 +15,8 @@ export type Conversations = ReturnType<typeof createConversations>
  */
 export type Found = { conversation: string; thread: string; answers?: number }
 
+type Note = { key: string; ttl: number }
+
 /** Threads are answered within this time; after it a mail without References starts a new one. */
 const KEEP = 60 * 86_400_000
 /** How many ids of a long thread are looked up. */
@@ -41,7 +43,19 @@ export function createConversations(options: {
   const subjectKey = (mail: Mail) =>
     `email/${gateway}/subject/${digest(`${mail.from[0]?.address}\n${bareSubject(mail.subject ?? '').toLowerCase()}`)}`
 
+  /** What was found and is not on the store yet: mails of one batch may answer each other. */
+  const fresh = new Map<string, string>()
+  const notesOn = (mail: Mail, conversation: string): Note[] => {
+    const { messageId: id, from, subject } = mail
+    return [
+      // A thread's first mail is found by its own id; only what cannot be computed is stored.
+      ...(id && ofRoot(id) !== conversation ? [{ key: threadKey(id), ttl: KEEP }] : []),
+      ...(from.length > 0 && subject ? [{ key: subjectKey(mail), ttl: window }] : []),
+    ]
+  }
   const text = async (key: string) => {
+    const noted = fresh.get(key)
+    if (noted !== undefined) return noted
     const value = (await kv.get(key))?.value
     return typeof value === 'string' ? value : undefined
   }
@@ -65,17 +79,18 @@ export function createConversations(options: {
       conversation ??= ofRoot(
         root ?? mail.messageId ?? `${mail.date}\n${mail.from[0]?.address}\n${mail.text}`,
       )
+      for (const { key } of notesOn(mail, conversation)) fresh.set(key, conversation)
       const thread = answered?.thread ?? answered?.conversation ?? conversation
       return { conversation, thread, ...defined({ answers: answered?.at }) }
     },
 
-    /** Called once the mail is accepted. */
+    /** Makes durable what `find` found. */
     async remember(mail: Mail, conversation: string): Promise<void> {
-      // A thread's first mail is found by its own id; only what cannot be computed is stored.
-      if (mail.messageId && ofRoot(mail.messageId) !== conversation) {
-        await kv.set(threadKey(mail.messageId), conversation, { ttl: KEEP })
+      const keep = async ({ key, ttl }: Note) => {
+        await kv.set(key, conversation, { ttl })
+        fresh.delete(key)
       }
-      if (mail.from.length > 0 && mail.subject) await kv.set(subjectKey(mail), conversation, { ttl: window })
+      await Promise.all(notesOn(mail, conversation).map(keep))
     },
   }
 }

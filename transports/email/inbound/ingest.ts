@@ -48,6 +48,9 @@ type Work = {
 /** A mail that is ready to be accepted. */
 type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
 
+/** One that has its conversation. */
+type Placed = { mail: Mail; message: NewMessage & { conversation: string } }
+
 const RETRY = { first: 500, longest: 30_000 }
 /** Nobody reads a mail and answers it within so many ms. */
 const QUICK = 30_000
@@ -55,8 +58,8 @@ const QUICK = 30_000
 export type Ingest = ReturnType<typeof createIngest>
 
 /**
- * Makes the function that takes a batch of mails in: they are read side by side, and accepted one after the other, in
- * the order of the mailbox. It resolves when everything that follows from them is durable, and rejects only when aborted.
+ * Makes the function that takes a batch of mails in: they are read side by side, and accepted together, in the order of
+ * the mailbox. It resolves when everything that follows from them is durable, and rejects only when aborted.
  */
 export function createIngest(parts: {
   options: EmailOptions
@@ -120,12 +123,17 @@ export function createIngest(parts: {
   const isOwn = async ({ messageId: id = '' }: Mail) =>
     id.startsWith('<trivium-check.') || (await sent.of(id)) !== undefined
 
-  const accept = async ({ mail, identity, target, draft }: Ready): Promise<Ingested> => {
+  const place = async ({ mail, identity, target, draft }: Ready): Promise<Placed> => {
     const { conversation, thread, answers } = await conversations.find(mail, identity)
     const quick = answers !== undefined && deps.now() - answers < QUICK ? true : undefined
     const data = { ...draft.data, replyTarget: { ...target, thread, ...defined({ quick }) } }
+    return { mail, message: { ...draft, conversation, data } }
+  }
+
+  const accept = async ({ mail, message }: Placed): Promise<Ingested> => {
+    const { conversation } = message
     const [{ id, duplicate }] = await Promise.all([
-      deps.accept({ ...draft, conversation, data }),
+      deps.accept(message),
       conversations.remember(mail, conversation),
     ])
     log.debug({ messageId: id, conversation, duplicate }, 'a mail was accepted')
@@ -157,10 +165,18 @@ export function createIngest(parts: {
     const reading = batch.map((mail) => insist(mail, signal, () => read(mail, work)))
     // All of them have ended when this does, so that nothing is written after a stop.
     await Promise.allSettled(reading)
+    const found: (Ingested | Placed)[] = []
+    for (const [at, mail] of batch.entries()) {
+      const each = await reading[at]
+      if (each) found.push('outcome' in each ? each : await insist(mail, signal, () => place(each)))
+    }
+    // In one turn of the event loop, which is one write of the store; where that fails, one after the other.
+    const attempts = await Promise.allSettled(found.map((each) => ('outcome' in each ? each : accept(each))))
     const results: Ingested[] = []
     for (const [at, mail] of batch.entries()) {
-      const found = await reading[at]
-      if (found) results.push('outcome' in found ? found : await insist(mail, signal, () => accept(found)))
+      const [attempt, each] = [attempts[at], found[at]]
+      if (attempt?.status === 'fulfilled') results.push(attempt.value)
+      else if (each && 'message' in each) results.push(await insist(mail, signal, () => accept(each)))
     }
     return results
   }
