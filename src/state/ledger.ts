@@ -2,6 +2,7 @@ import type { CallService } from '../core/assistant-services.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import type { KeyValues } from '../core/store.ts'
+import { updateKv } from '../core/update-kv.ts'
 
 /** What is known of one call. `unknown`: it ended in an error that does not tell whether it happened. */
 export type CallRecord = { key: string; time: string; by: string } & (
@@ -33,26 +34,19 @@ export function createCallLedger(deps: {
   const running = new Map<string, Promise<Json>>()
   const entry = (key: string) => ({ key, time: new Date(now()).toISOString(), by })
 
-  const read = async (key: string): Promise<{ record: CallRecord | undefined; version: number }> => {
-    const found = await kv.get(key)
-    const record = found && isRecord(found.value) ? found.value : undefined
-    return { record, version: found?.version ?? 0 }
-  }
-  /** Undefined: somebody else wrote it meanwhile. What nobody knows the outcome of is never forgotten. */
-  const write = (record: CallRecord, ifVersion: number) => {
-    const ttl = isUnfinished(record) ? {} : { ttl: KEEP_CALLS }
-    return kv.set(PREFIX + record.key, record, { ...ttl, ifVersion })
-  }
+  /** What nobody knows the outcome of is never forgotten. */
+  const kept = (record: CallRecord) => (isUnfinished(record) ? {} : { ttl: KEEP_CALLS })
   /** Writes what `work` makes of the record of a call; undefined writes nothing. Returns the record before. */
   const swap = async (key: string, work: (found: CallRecord | undefined) => CallRecord | undefined) => {
-    for (;;) {
-      const { record, version } = await read(PREFIX + key)
-      const next = work(record)
-      if (!next) return record
-      if ((await write(next, version)) === undefined) continue
-      await note(next)
-      return record
-    }
+    let before: CallRecord | undefined
+    let next: CallRecord | undefined
+    await updateKv(kv, PREFIX + key, (value) => {
+      before = value !== undefined && isRecord(value) ? value : undefined
+      next = work(before)
+      return next && { value: next, ...kept(next) }
+    })
+    if (next) await note(next)
+    return before
   }
 
   const run = async (key: string, call: () => Promise<Json> | Json): Promise<Json> => {
@@ -85,8 +79,11 @@ export function createCallLedger(deps: {
     },
     async unfinished() {
       const keys = await kv.list(PREFIX, Number.MAX_SAFE_INTEGER)
-      const calls = (await Promise.all(keys.map(read))).flatMap(({ record }) => record ?? [])
-      return calls.filter(isUnfinished).sort((a, b) => (a.time < b.time ? -1 : 1))
+      const calls = (await Promise.all(keys.map(kv.get))).map((found) => found?.value ?? null)
+      return calls
+        .filter(isRecord)
+        .filter(isUnfinished)
+        .sort((a, b) => (a.time < b.time ? -1 : 1))
     },
     async settle({ key, happened, result }) {
       const isOpen = (found: CallRecord | undefined) => found !== undefined && found.state !== 'done'
@@ -104,7 +101,8 @@ export function createCallLedger(deps: {
         if (!isRecord(record) || newest.has(record.key)) continue
         newest.add(record.key)
         const isOld = Date.parse(record.time) < now() - KEEP_CALLS
-        if (!isOld || isUnfinished(record)) await write(record, 0)
+        if (!isOld || isUnfinished(record))
+          await kv.set(PREFIX + record.key, record, { ...kept(record), ifVersion: 0 })
       }
     },
   }

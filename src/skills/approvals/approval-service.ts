@@ -10,10 +10,10 @@ import {
   approvalSchema,
 } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
+import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
-import { updateKv } from '../update-kv.ts'
 
 const PREFIX = 'approval:'
 /** Names what is not settled yet, so that a sweep costs what is open and not what was ever asked. */

@@ -6,8 +6,8 @@ import {
   type StateStoreName,
   sessionEntrySchema,
 } from '../../core/services.ts'
+import { updateKv } from '../../core/update-kv.ts'
 import type { StateBackend } from '../state/state-service.ts'
-import { updateKv } from '../update-kv.ts'
 import { withEntry } from './entries.ts'
 
 /** What is kept of a session, under a key of its name and its own key. */

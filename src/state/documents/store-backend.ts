@@ -1,7 +1,6 @@
-import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { pause } from '../../lib/pause.ts'
+import { updateKv } from '../../core/update-kv.ts'
 import { corruptBy, type DocumentBackend, type OnBroken, raise, type Stored } from './backend.ts'
 import type { Change } from './spec.ts'
 
@@ -12,7 +11,6 @@ export type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
 export type EventLimits = { kept: number; every: number }
 
 const LIMITS: EventLimits = { kept: 20_000, every: 1000 }
-const ATTEMPTS = 200
 
 /** What is under the document's key: the document with the events of the commit that wrote it, in one atomic value. */
 type Head = { revision: number; document: JsonObject; changes: Change[]; before: number }
@@ -37,16 +35,11 @@ export function createStoreBackend(options: {
   const eventKey = (name: string, seq: number) => `${eventsOf(name)}${String(seq).padStart(12, '0')}`
   const eventKeys = (name: string) => values.list(eventsOf(name), Number.MAX_SAFE_INTEGER)
 
-  /** `version` 0: there is none. */
-  const read = async (name: string): Promise<{ version: number; stored: Stored; head?: Head }> => {
-    const found = await values.get(headKey(name))
-    if (!found) return { version: 0, stored: { revision: 0, missing: true } }
-    const { version, value: head } = found
-    if (!isHead(head)) {
-      const revision = (await eventsUnder((await eventKeys(name)).at(-1) ?? '', name)).at(-1)?.seq ?? 0
-      return { version, stored: { revision, broken: 'it holds no document' } }
-    }
-    return { version, head, stored: { revision: head.revision, document: head.document } }
+  const storedAs = async (name: string, head: Json | undefined): Promise<Stored> => {
+    if (head === undefined) return { revision: 0, missing: true }
+    if (isHead(head)) return { revision: head.revision, document: head.document }
+    const last = await eventsUnder((await eventKeys(name)).at(-1) ?? '', name)
+    return { revision: last.at(-1)?.seq ?? 0, broken: 'it holds no document' }
   }
 
   const eventsUnder = async (key: string, name: string, onBroken: OnBroken = raise): Promise<Change[]> => {
@@ -67,32 +60,30 @@ export function createStoreBackend(options: {
   return {
     corrupt,
     locate: (name) => `${options.address ?? 'the store'}, key ${headKey(name)}`,
-    read: async (name) => (await read(name)).stored,
+    read: async (name) => storedAs(name, (await values.get(headKey(name)))?.value),
     async transact(name, work) {
-      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const { version, stored, head } = await read(name)
+      let trimmed = 0
+      await updateKv(values, headKey(name), async (head) => {
+        trimmed = 0
+        const stored = await storedAs(name, head)
         const commit = work(stored)
-        if (!commit) return
+        if (!commit) return undefined
         // Harmless to repeat: the same events under the same key.
-        if (head && head.changes.length > 0) await values.set(eventKey(name, head.before + 1), head.changes)
-        const before = stored.revision
+        if (isHead(head)) await values.set(eventKey(name, head.before + 1), head.changes)
         const { change, document } = commit
         const revision = change.seq
         // So that a replay can begin there.
         const isWhole = revision % limits.every === 0
+        if (isWhole) trimmed = revision
         const changes = [isWhole ? { ...change, document } : change]
-        const next: Head = { revision, document, changes, before }
-        const written = await values.set(headKey(name), next, { ifVersion: version })
-        if (written !== undefined) {
-          if (isWhole) await trim(name, revision)
-          return
-        }
-        await pause(Math.random() * Math.min(50, 2 + attempt))
-      }
-      throw new TriviumError('state_conflict', { what: headKey(name) })
+        const value: Head = { revision, document, changes, before: stored.revision }
+        return { value }
+      })
+      if (trimmed > 0) await trim(name, trimmed)
     },
     async *changes(name, onBroken) {
-      const { head } = await read(name)
+      const found = (await values.get(headKey(name)))?.value
+      const head = isHead(found) ? found : undefined
       const before = head?.before ?? Number.MAX_SAFE_INTEGER
       for (const key of await eventKeys(name)) {
         for (const change of await eventsUnder(key, name, onBroken)) {
@@ -120,7 +111,7 @@ export function createStoreBackend(options: {
   }
 }
 
-function isHead(value: Json): value is Json & Head {
+function isHead(value: Json | undefined): value is Json & Head {
   return isJsonObject(value) && isJsonObject(value.document) && Array.isArray(value.changes)
 }
 

@@ -73,7 +73,6 @@ export function createLogs(options: LogsOptions) {
     events: (query: LogQuery = {}) => events.read(query, (entry) => JSON.stringify(entry)),
     /** Messages newest first. */
     newestMessages: () => newestFirst(messages.path),
-    newestEvents: () => newestFirst(events.path),
     /** Appends to pending_calls.jsonl what became of a call. */
     call: (record: LogEntry) => calls.append(record),
     newestCalls: () => newestFirst(calls.path),
