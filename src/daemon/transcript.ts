@@ -2,6 +2,7 @@ import type { Message } from '../core/message.ts'
 import type { Approval } from '../core/services.ts'
 import type { Reply } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
+import { headOf } from '../lib/head-of.ts'
 import type { ApprovalEvent } from '../skills/approvals/approval-service.ts'
 import type { Logs } from '../state/logs/logs.ts'
 import { withoutLinks } from './approval-page.ts'
@@ -23,7 +24,8 @@ export function createTranscript(
     /** A message is about to be dispatched for the first time, or no route takes it. */
     async received(message: Message) {
       if (unanswerable(message) !== undefined) return
-      const { id: messageId, conversation, from, gateway: channel, text: content, receivedAt: time } = message
+      const { id: messageId, conversation, from, gateway: channel, text, receivedAt: time } = message
+      const content = headOf(text, LONGEST)
       const meta = { messageId, conversation, from: from.address ?? from.id }
       await logs.message({ channel, role: 'user', content, time, meta })
     },
@@ -34,18 +36,21 @@ export function createTranscript(
     ) {
       if (unanswerable(message) !== undefined) return
       const { id: messageId, gateway: channel, text } = message
-      const about = { channel, text, ...result, messageId }
+      const about = { channel, text: headOf(text, LONGEST), ...result, messageId }
       await logs.event({ event: 'message_processed', ...about })
     },
     /** A reply has been sent. */
     async replied(reply: Reply) {
       const { gateway: channel, inReplyTo, conversation, to } = reply
-      const content = withoutLinks(reply.text)
+      const content = headOf(withoutLinks(reply.text), LONGEST)
       const meta = defined({ skill: skillOf(reply), conversation, inReplyTo, to })
       await logs.message({ channel, role: 'assistant', content, meta })
     },
   }
 }
+
+/** What a line holds of a text; the journal has the whole of a message. */
+const LONGEST = 64_000
 
 /** Notes in events.jsonl what becomes of approvals. */
 export function recordApprovals(logs: Pick<Logs, 'event'>) {

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, pathGet, toJson } from '../../core/json.ts'
 import { type SessionEntry, sessionEntrySchema } from '../../core/services.ts'
 import type { SkillContext } from '../../core/skill.ts'
+import { headOf } from '../../lib/head-of.ts'
 
 /**
  * What one invocation leaves in its session. `$all` is arguments, result and the conversation with the
@@ -68,12 +69,11 @@ export function withEntry(
 
 /** The trace is shortened before what was asked and answered. */
 function bounded(entry: SessionEntry): SessionEntry {
-  const cut = (_key: string, value: Json) =>
-    typeof value === 'string' ? shortened(value, LONGEST_TEXT) : value
+  const cut = (_key: string, value: Json) => (typeof value === 'string' ? headOf(value, LONGEST_TEXT) : value)
   const small = sessionEntrySchema.parse(JSON.parse(JSON.stringify(entry, cut)))
   for (const part of ['agent', 'values', 'result', 'args'] as const) {
     if (sizeOf(small) <= LARGEST_ENTRY) break
-    const text = shortened(JSON.stringify(small[part] ?? null), SHORT)
+    const text = headOf(JSON.stringify(small[part] ?? null), SHORT)
     if (part === 'values') small.values = { captured: text }
     else small[part] = text
   }
@@ -82,10 +82,6 @@ function bounded(entry: SessionEntry): SessionEntry {
 
 function sizeOf(entry: SessionEntry): number {
   return JSON.stringify(entry).length
-}
-
-function shortened(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)} [${text.length - most} characters are left out]`
 }
 
 /** Arguments that a dispatched skill always gets and that say nothing about the conversation. */
@@ -150,5 +146,5 @@ function textOfArgs(args: Json): string {
 
 function asText(value: Json): string {
   const text = typeof value === 'string' ? value : pathGet(value, 'text')
-  return shortened(typeof text === 'string' ? text : JSON.stringify(value), LONGEST_TEXT)
+  return headOf(typeof text === 'string' ? text : JSON.stringify(value), LONGEST_TEXT)
 }

@@ -72,7 +72,6 @@ export async function replay(
  */
 export async function rescue(
   changesOf: (onBroken: OnBroken) => AsyncIterable<Change>,
-  bad: readonly number[] = [],
 ): Promise<{ found?: Snapshot | undefined; isWhole: boolean }> {
   let current: JsonObject | undefined
   let found: Snapshot | undefined
@@ -82,14 +81,11 @@ export async function rescue(
     current = undefined
   }
   for await (const change of changesOf(broken)) {
-    if (bad.includes(change.seq)) broken()
-    else {
-      try {
-        current = after(current, change)
-      } catch {
-        // It may have changed half of what it was applied to.
-        return rescue(changesOf, [...bad, change.seq])
-      }
+    try {
+      // On a copy: one that fails in the middle must leave what was before it as it was.
+      current = after(current, change, false)
+    } catch {
+      broken()
     }
     if (current) found = { document: current, revision: change.seq }
   }
@@ -100,7 +96,8 @@ export async function rescue(
 function after(
   document: JsonObject | undefined,
   { document: whole, patch = [] }: Change,
+  inPlace = true,
 ): JsonObject | undefined {
   if (whole || !document) return whole
-  return patches.applyPatch(document, patch, true).newDocument
+  return patches.applyPatch(document, patch, true, inPlace).newDocument
 }
