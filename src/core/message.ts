@@ -69,6 +69,12 @@ export type NewMessage = Omit<Message, 'id' | 'conversation' | 'receivedAt' | 't
   attachments?: Attachment[]
 }
 
+/**
+ * Over so many characters of messages a read of several returns fewer than it was asked for, though at least one, so that
+ * large bodies fill no memory. The Lua scripts of the Redis store have the same number.
+ */
+export const LARGE_READ = 4_000_000
+
 /** The answer to `accept`: the id of the message, or of the first one with the same key. */
 export type Accepted = { id: string; duplicate: boolean }
 

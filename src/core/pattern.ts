@@ -6,9 +6,7 @@ export type Pattern = { source: string; test(text: string): boolean }
 
 /** Longer patterns are refused. */
 export const MAX_PATTERN = 1000
-/** What a pattern sees of a text; the rest is not looked at. */
-export const MAX_TEXT = 65_536
-/** RE2 takes time proportional to text times program; this keeps the worst case well under a second. */
+/** RE2 takes time proportional to text times program; this keeps the worst case of a usual text well under a second. */
 const MAX_PROGRAM = 5000
 
 /**
@@ -31,7 +29,7 @@ export function compilePattern(source: string): Pattern {
   if (body === undefined && !/[\\*?[{]/.test(source)) return literal(source)
   const flags = letters === '' ? '' : `(?${letters})`
   const compiled = compile(body === undefined ? `(?is)^(?:${globToRegex(source)})$` : flags + body)
-  return { source, test: (text) => compiled.test(text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text) }
+  return { source, test: (text) => compiled.test(text) }
 }
 
 /** Most patterns are names: of gateways, transports, people. Each message meets many of them, so they need no RE2. */

@@ -63,8 +63,8 @@ export type Journal = {
   /** The notes on a message, oldest first, those that the store itself wrote (`receive`) among them. */
   history(id: string): Promise<Note[]>
   /**
-   * The pump: messages after the dispatch cursor, oldest first, with the cursor to commit from.
-   * Reading moves nothing.
+   * The pump: messages after the dispatch cursor, oldest first, with the cursor to commit from; fewer
+   * than `max` where they are large (`LARGE_READ`). Reading moves nothing.
    */
   unpumped(max: number): Promise<{ cursor: number; messages: Message[] }>
   /**
@@ -113,7 +113,8 @@ export type Topics = {
   groups(topic?: string): Promise<GroupInfo[]>
   /**
    * Reads for several groups of one topic in one step; the answers stand in the order of the requests.
-   * A group that is not there is undefined. See `GroupRead` for what each mode does.
+   * A group that is not there is undefined. See `GroupRead` for what each mode does. Where events are large
+   * (`LARGE_READ`) a group gets fewer than it asked for; an empty batch means that there is none.
    */
   read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
   /**
@@ -123,7 +124,7 @@ export type Topics = {
   ack(topic: string, group: string, ids: readonly string[]): Promise<number>
   /** Gives events back: visible again after `delay` ms, at their old place. Returns how many. */
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
-  /** Reads without any group: events after a position (0: the start), and the position of each. */
+  /** Reads without any group: events after a position (0: the start), and the position of each; fewer where they are large. */
   tail(topic: string, after: number, max: number): Promise<{ position: number; event: Event }[]>
   /** The position of the newest event; 0 for an empty topic. */
   end(topic: string): Promise<number>
@@ -153,7 +154,7 @@ export type Jobs = {
   /**
    * Claims up to `max` due jobs at the heads of free lanes, the longest ready first. `limits` caps how
    * many of a group are claimed in this call; a group it does not name is only capped by `max`. A claimed job
-   * is the caller's until its lease (ms) runs out.
+   * is the caller's until its lease (ms) runs out. Fewer where their messages are large.
    */
   claim(queue: string, request: Claim): Promise<ClaimedJobs>
   /**
@@ -228,8 +229,10 @@ export type DeadLetter = {
 }
 
 export type DeadLetters = {
-  /** Newest first. */
+  /** Newest first; fewer where they are large (`LARGE_READ`). */
   list(filter: { queue?: string; group?: string; limit: number }): Promise<DeadLetter[]>
+  /** The ids of all. */
+  ids(): Promise<string[]>
   get(id: string): Promise<DeadLetter | undefined>
   /** Puts it back at the end of its lane with fresh attempts. False: there is no such dead letter. */
   retry(id: string): Promise<boolean>

@@ -6,6 +6,9 @@ import { createBatcher } from '../lib/batch.ts'
 
 /** Messages in one store call at most, so that no call stalls the store for long. */
 const MAX_BATCH = 256
+/** Of texts over so many characters, so many may be in memory; `maxPending` bounds the others. */
+const LARGE = 65_536
+const MAX_LARGE = 64 * 1024 * 1024
 
 /**
  * The one door: every transport brings every message through here. Calls of one turn of the event loop become one store
@@ -38,14 +41,26 @@ export function createAccept(options: {
     },
   })
   let backlog = 0
+  let held = 0
 
-  const refuse = (message: NewMessage, what: string, limit: number) => {
+  const refuse = (message: NewMessage, what: string, limit: number | string) => {
     const error = new TriviumError('overloaded', { what, limit, seconds: 1 })
     tell(message, error)
     return Promise.reject(error)
   }
   const tell = ({ gateway, from, text: body }: NewMessage, { code, message: why }: TriviumError) =>
     options.refused(gateway, code, { from: from.address ?? from.id, why, body })
+
+  const addLarge = async (message: NewMessage) => {
+    const { length } = message.text
+    if (held > 0 && held + length > MAX_LARGE) return refuse(message, 'The accept queue', '64 MB')
+    held += length
+    try {
+      return await batcher.add(message)
+    } finally {
+      held -= length
+    }
+  }
 
   return {
     /**
@@ -55,7 +70,7 @@ export function createAccept(options: {
     accept(message: NewMessage): Promise<Accepted> {
       if (batcher.pending() >= maxPending) return refuse(message, 'The accept queue', maxPending)
       if (backlog >= maxBacklog) return refuse(message, 'The backlog of messages to dispatch', maxBacklog)
-      return batcher.add(message)
+      return message.text.length > LARGE ? addLarge(message) : batcher.add(message)
     },
     /** Tells how many accepted messages wait for dispatch; over the bound, new ones are refused. */
     setBacklog(count: number): void {

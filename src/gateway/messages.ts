@@ -1,6 +1,7 @@
 import { requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
+import { LARGE_READ, type Message } from '../core/message.ts'
 import { positionOf, timeOf } from '../core/message-id.ts'
 import type {
   DeadLetterService,
@@ -9,8 +10,11 @@ import type {
   MessageService,
   ReceiveStanding,
 } from '../core/services.ts'
-import type { Note, Store } from '../core/store.ts'
+import type { MessageFilter, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+
+/** How many messages are read at once where many are listed: each may be large. */
+const PAGE = 20
 
 /** Looking at messages and their history on the three roads. */
 export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: () => number): MessageService {
@@ -23,6 +27,14 @@ export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: ()
       state: lag > behind ? 'waiting' : 'read',
       open: pending,
     }))
+  }
+
+  /** A page of the messages that a caller may see. */
+  const page = async (filter: MessageFilter, gateways: readonly (string | undefined)[]) => {
+    const lists = gateways.map((gateway) => store.journal.list({ ...filter, ...defined({ gateway }) }))
+    // Ids sort as the journal does.
+    const all = (await Promise.all(lists)).flat().toSorted((a, b) => (a.id < b.id ? 1 : -1))
+    return all.slice(0, filter.limit)
   }
 
   return {
@@ -38,15 +50,18 @@ export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: ()
     },
     async list(args, { caller }) {
       if (args.gateway !== undefined) requireGateway(caller, args.gateway)
-      if (args.gateway !== undefined || !caller.gateways) return store.journal.list(args)
-      const lists = await Promise.all(
-        caller.gateways.map((gateway) => store.journal.list({ ...args, gateway })),
-      )
-      // Ids sort as the journal does.
-      return lists
-        .flat()
-        .toSorted((a, b) => (a.id < b.id ? 1 : -1))
-        .slice(0, args.limit)
+      const gateways = args.gateway === undefined ? (caller.gateways ?? [undefined]) : [args.gateway]
+      const found: Message[] = []
+      let isMore = true
+      for (let size = 0; isMore && size < LARGE_READ; ) {
+        const limit = Math.min(PAGE, args.limit - found.length)
+        const before = found.at(-1)?.id ?? args.before
+        const some = await page({ ...args, limit, ...defined({ before }) }, gateways)
+        found.push(...some)
+        size += some.reduce((sum, { text }) => sum + text.length, 0)
+        isMore = some.length === PAGE && found.length < args.limit
+      }
+      return found
     },
   }
 }

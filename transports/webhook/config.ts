@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { rate, size, timerDuration } from '../../src/core/units.ts'
-import { publicPath } from '../options.ts'
+import { rate, timerDuration } from '../../src/core/units.ts'
+import { bodySize, publicPath } from '../options.ts'
 import { verify } from './verify.ts'
 
 /** `header.NAME` or `data.PATH`: where in a delivery a value is found. */
@@ -18,7 +18,7 @@ export const webhookOptions = z.strictObject({
     .describe('accepted: 202 once the message is durable. result: 200 with the reply of the skill.'),
   timeout: timerDuration.default(30_000).describe('How long `respond: result` waits for the reply.'),
   'rate-limit': rate.default('off').describe('How many authentic deliveries are taken, such as 100/s.'),
-  'max-body': size.default(1_048_576),
+  'max-body': bodySize.default(1_048_576),
   key: pointer.optional().describe('Where the id of a delivery is, for deduplication.'),
   event: pointer.optional().describe('Where the name of the event is.'),
   from: pointer.optional().describe('Where the id of the sender is.'),

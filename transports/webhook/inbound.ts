@@ -18,9 +18,6 @@ import { createNormalizer } from './normalize.ts'
 import { awaitReply } from './outbound.ts'
 import { createVerifier, presetOf } from './verifier.ts'
 
-/** Bodies over this many bytes travel as a file. */
-const INLINE_BYTES = 65_536
-
 /**
  * Makes the receiving half of a webhook gateway: method, credentials, body, signature, rate, accept, answer, in this
  * order. Strangers cannot use up the rate of a gateway, as only authentic deliveries count. Nothing is acknowledged
@@ -63,8 +60,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       if (handshake) return answer(response, handshake)
       let message = normalize(request, decoded)
       if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
-      const isFile = decoded.format === 'binary' || whole.length > INLINE_BYTES
-      if (isFile) message = await withFile(message, decoded, whole, type)
+      if (decoded.format === 'binary') message = await withFile(message, whole, type)
       at = 'accept'
       void acknowledge(response, await deps.accept(message), message, body)
     } catch (error) {
@@ -124,16 +120,9 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     answer(response, preset?.answer?.(taken, body) ?? { ...json(taken), status })
   }
 
-  async function withFile(
-    message: NewMessage,
-    { format }: DecodedBody,
-    bytes: Buffer,
-    type = 'application/octet-stream',
-  ): Promise<NewMessage> {
-    const name = `body.${EXTENSIONS[format]}`
-    const attachment = await deps.artifacts.save(name, type, Readable.from([bytes]), limit)
-    const { body: _body, ...data } = message.data
-    return { ...message, text: '', data: { ...data, format: 'file' }, attachments: [attachment] }
+  async function withFile(message: NewMessage, bytes: Buffer, type = 'application/octet-stream') {
+    const attachment = await deps.artifacts.save('body.bin', type, Readable.from([bytes]), limit)
+    return { ...message, data: { ...message.data, format: 'file' }, attachments: [attachment] }
   }
 
   /** The body as its sender wrote it. A small one may not become one over the limit. */
@@ -156,13 +145,6 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     /** Answers the requests that wait for a reply with 202: their messages are durable. */
     release: () => closing.abort(),
   }
-}
-
-const EXTENSIONS: Record<DecodedBody['format'], string> = {
-  json: 'json',
-  form: 'txt',
-  text: 'txt',
-  binary: 'bin',
 }
 
 /** No browser takes what a stranger had us say for a page. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { rate, size, timerDuration } from '../../src/core/units.ts'
-import { publicPath, secrets } from '../options.ts'
+import { bodySize, publicPath, secrets } from '../options.ts'
 
 /** The options of a WebSocket gateway in routes.yaml. */
 export const websocketOptions = z.strictObject({
@@ -17,7 +17,7 @@ export const websocketOptions = z.strictObject({
     .refine((ms) => ms >= 100, 'a heartbeat takes at least 100ms')
     .default(30_000)
     .describe('How often each peer is asked whether it lives; one that was silent for two is cut.'),
-  'max-frame': size.default(1_048_576),
+  'max-frame': bodySize.default(1_048_576),
   'max-buffer': size
     .default(1_048_576)
     .describe('How much may wait for a slow reader before replies stay in the log.'),

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
@@ -19,10 +18,6 @@ export type Speaker = {
 
 export type WebsocketInbound = ReturnType<typeof createInbound>
 
-/** Text over this many characters travels as a file. */
-const INLINE_CHARACTERS = 65_536
-const TEXT_TYPE = 'text/plain; charset=utf-8'
-
 /** The receiving half of a WebSocket gateway. `stop` refuses from now on, and resolves when all is answered. */
 export function createInbound(deps: TransportDeps, rateText: string) {
   const { gateway } = deps
@@ -38,9 +33,7 @@ export function createInbound(deps: TransportDeps, rateText: string) {
     if (accepting.isStopping()) return refuse(speaker, raw, id, stoppingError())
     accepting.enter()
     try {
-      const message = messageOf(gateway, speaker, frame)
-      const isFile = frame.text.length > INLINE_CHARACTERS
-      const accepted = await deps.accept(isFile ? await withFile(message) : message)
+      const accepted = await deps.accept(messageOf(gateway, speaker, frame))
       const duplicate = accepted.duplicate || undefined
       speaker.send({ type: 'ack', messageId: accepted.id, ...defined({ id, duplicate }) })
     } catch (error) {
@@ -63,13 +56,6 @@ export function createInbound(deps: TransportDeps, rateText: string) {
     deps.log[level]({ err: error, conversation: speaker.conversation }, 'a frame was refused')
     const { code, message, retryable } = error
     speaker.send({ type: 'error', code, message, retryable, ...defined({ id }) })
-  }
-
-  async function withFile(message: NewMessage): Promise<NewMessage> {
-    const bytes = Buffer.from(message.text)
-    const body = Readable.from([bytes])
-    const attachment = await deps.artifacts.save('text.txt', TEXT_TYPE, body, bytes.length)
-    return { ...message, text: '', attachments: [attachment] }
   }
 
   return { receive, stop: accepting.stop }

@@ -6,8 +6,6 @@ import type { ArtifactStore } from './artifacts.ts'
 
 /** A message is accepted soon after its parts were saved; this is far longer. */
 const MARGIN = 86_400_000
-/** Retention keeps far fewer dead letters. */
-const ALL_DEAD = 1_000_000
 const HASH = /\b[0-9a-f]{64}\b/g
 /** Documents, values and sessions; logs tell what was, and keep nothing. */
 const NAMING = '{*.json,state/**/*.json,sessions/**/*.json}'
@@ -43,7 +41,9 @@ export function createArtifactSweep(deps: {
     const take = (text: string) => {
       for (const [sha256] of text.matchAll(HASH)) found.add(sha256)
     }
-    for (const letter of await store.jobs.deadLetters.list({ limit: ALL_DEAD })) take(JSON.stringify(letter))
+    // One at a time: together they may be large.
+    for (const id of await store.jobs.deadLetters.ids())
+      take(JSON.stringify((await store.jobs.deadLetters.get(id)) ?? null))
     for (const key of await store.kv.list('', Number.MAX_SAFE_INTEGER))
       take(JSON.stringify((await store.kv.get(key))?.value ?? null))
     for (const [folder, pattern] of [

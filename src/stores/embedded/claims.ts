@@ -1,3 +1,4 @@
+import { LARGE_READ } from '../../core/message.ts'
 import type { AttemptError, Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from '../../core/store.ts'
 import { ownOf } from '../shared/values.ts'
 import { errorsOf, keptMessage, toJob } from './job-rows.ts'
@@ -34,7 +35,14 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
       .map((row) => text(row.name))
     const due = groups.flatMap((group) => heads.all(queue, group, now, capOf(request, group)))
     due.sort((a, b) => int(a.due) - int(b.due) || int(a.n) - int(b.n))
-    const jobs = due.slice(0, request.max).map((row) => claimOne(int(row.n), now + request.lease))
+    const jobs: ClaimedJob[] = []
+    let size = 0
+    for (const row of due.slice(0, request.max)) {
+      if (size > LARGE_READ) break
+      const job = claimOne(int(row.n), now + request.lease)
+      size += job.message?.text.length ?? 0
+      jobs.push(job)
+    }
     const next = nextDue(queue, groups, now)
     return next === undefined ? { jobs } : { jobs, nextDue: next }
   }

@@ -6,7 +6,7 @@ import { createClaims } from './claims.ts'
 import { errorsOf, insertJob, keptMessage, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeJson, maybeText, type Row, text } from './sql.ts'
+import { int, maybeJson, maybeText, type Row, readSome, text } from './sql.ts'
 
 const LETTER = `SELECT d.n, d.queue AS queue_id, q.name AS queue, d.id, d.at, d.lane, d.grp, d.reason, d.notify,
   d.message_id, d.data, d.errors, d.kept FROM dead d CROSS JOIN queue q ON q.id = d.queue`
@@ -63,10 +63,14 @@ function createDeadLetters(parts: Parts): DeadLetters {
       read(() => {
         const number = queue === undefined ? 0 : queues.find(queue)
         if (number === undefined) return []
-        return sql(LETTERS)
-          .all(number, group ?? null, limit)
-          .map(toLetter)
+        return readSome(sql(LETTERS).iterate(number, group ?? null, limit), 'kept', toLetter).found
       }),
+    ids: () =>
+      read(() =>
+        sql('SELECT id FROM dead')
+          .all()
+          .map((row) => text(row.id)),
+      ),
     get: (id) =>
       read(() => {
         const row = sql(LETTER_OF).get(id)

@@ -5,7 +5,7 @@ import type { Journal, MessageFilter, Note } from '../../core/store.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { insertJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeJson, type Row, text, toJson } from './sql.ts'
+import { int, maybeJson, type Row, readSome, text, toJson } from './sql.ts'
 
 /** The queue that the pump adds to. */
 const DISPATCH = 'dispatch'
@@ -73,11 +73,12 @@ export function createJournal(parts: Parts) {
     return row && toMessage(row)
   }
 
-  /** Messages after a position, oldest first. */
-  function after(seq: number, max: number): { position: number; message: Message }[] {
-    const rows = sql(AFTER).all(seq, max)
-    return rows.map((row) => ({ position: int(row.seq), message: toMessage(row) }))
-  }
+  /** Messages after a position, oldest first; fewer where they are large. */
+  const after = (seq: number, max: number) =>
+    readSome(sql(AFTER).iterate(seq, max), 'payload', (row) => ({
+      position: int(row.seq),
+      message: toMessage(row),
+    }))
 
   /** Inside a transaction only. The caller knows that the message is there. */
   function addNotes(seq: number, notes: readonly Note[]): void {
@@ -127,7 +128,7 @@ export function createJournal(parts: Parts) {
       fresh.unpumped(max, () =>
         parts.read(() => {
           const cursor = counters.get('pump')
-          return { cursor, messages: sql(AFTER).all(cursor, max).map(toMessage) }
+          return { cursor, messages: after(cursor, max).found.map(({ message }) => message) }
         }),
       ),
     // Cursor and jobs are undone together, and then the pump repeats them.

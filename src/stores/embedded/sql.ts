@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { LARGE_READ } from '../../core/message.ts'
 
 /**
  * The prepared statement of a text, which is prepared once.
@@ -52,6 +53,20 @@ export function maybeText(value: SQLOutputValue | undefined): string | undefined
 /** What a column of JSON holds; null is undefined. */
 export function maybeJson(value: SQLOutputValue | undefined) {
   return value === null || value === undefined ? undefined : JSON.parse(text(value))
+}
+
+/**
+ * Reads rows until their texts in `column` are large together, but one at least; `isCut` where rows were left.
+ */
+export function readSome<Item>(rows: Iterable<Row>, column: string, read: (row: Row) => Item) {
+  const found: Item[] = []
+  let size = 0
+  for (const row of rows) {
+    if (size > LARGE_READ) return { found, isCut: true }
+    size += maybeText(row[column])?.length ?? 0
+    found.push(read(row))
+  }
+  return { found, isCut: false }
 }
 
 /** A value for a column of JSON that may be null. */

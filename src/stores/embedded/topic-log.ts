@@ -2,7 +2,7 @@ import type { Event, NewEvent } from '../../core/event.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, maybeText, type Row, text } from './sql.ts'
+import { int, maybeInt, maybeText, type Row, readSome, text } from './sql.ts'
 
 /** The number of the topic that is a view of the journal. */
 export const MESSAGES = 1
@@ -12,9 +12,13 @@ export type TopicRow = { id: number; name: string; last: number }
 
 export type TopicLog = ReturnType<typeof createTopicLog>
 
+type Some = { found: { position: number; event: Event }[]; isCut: boolean }
+
 const EVENT = 'SELECT position, id, type, source, timestamp, root, data FROM event'
 const AT = `${EVENT} WHERE topic = ? AND position = ?`
 const AFTER = `${EVENT} WHERE topic = ? AND position > ? ORDER BY position LIMIT ? + 0`
+const BETWEEN = 'SELECT position FROM event WHERE topic = ? AND position > ? AND position <= ?'
+const MESSAGES_BETWEEN = 'SELECT seq AS position FROM journal WHERE seq > ? AND seq <= ?'
 
 /**
  * The events of topics by position, wherever they are: in the table `event`, or for `gateway-message` in
@@ -66,21 +70,32 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     find,
     open,
     append,
-    after: (topic: TopicRow, position: number, max: number): { position: number; event: Event }[] =>
-      topic.id === MESSAGES
-        ? journal
-            .after(position, max)
-            .map(({ position, message }) => ({ position, event: parts.toEvent(message) }))
-        : sql(AFTER)
-            .all(topic.id, position, max)
-            .map((row) => ({ position: int(row.position), event: toEvent(row, topic.name) })),
-    at: (topic: TopicRow, position: number): Event | undefined => {
+    /** Events after a position; fewer where they are large, and then `isCut`. */
+    after: (topic: TopicRow, position: number, max: number): Some => {
+      if (topic.id === MESSAGES) {
+        const { found, isCut } = journal.after(position, max)
+        const toPlaced = ({ position, message }: (typeof found)[0]) => ({
+          position,
+          event: parts.toEvent(message),
+        })
+        return { found: found.map(toPlaced), isCut }
+      }
+      const toPlaced = (row: Row) => ({ position: int(row.position), event: toEvent(row, topic.name) })
+      return readSome(sql(AFTER).iterate(topic.id, position, max), 'data', toPlaced)
+    },
+    /** The positions after `from`, up to `to`, at which there are events. */
+    positions: ({ id }: TopicRow, from: number, to: number): number[] => {
+      const rows = id === MESSAGES ? sql(MESSAGES_BETWEEN).all(from, to) : sql(BETWEEN).all(id, from, to)
+      return rows.map((row) => int(row.position))
+    },
+    /** The event at a position, with its size. */
+    at: (topic: TopicRow, position: number): { event: Event; size: number } | undefined => {
       if (topic.id === MESSAGES) {
         const message = journal.at(position)
-        return message && parts.toEvent(message)
+        return message && { event: parts.toEvent(message), size: message.text.length }
       }
       const row = sql(AT).get(topic.id, position)
-      return row && toEvent(row, topic.name)
+      return row && { event: toEvent(row, topic.name), size: text(row.data).length }
     },
     /** The position of an id, if that very event is there. */
     positionOf: (topic: TopicRow, id: string): number | undefined => {

@@ -1,5 +1,6 @@
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { LARGE_READ } from '../../core/message.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../core/store.ts'
 import type { JournalTable } from './journal.ts'
@@ -53,18 +54,22 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const now = parts.now()
     const isPeek = mode === 'peek'
     let { missed } = group
-    const shown: ReturnType<typeof after> = []
+    const shown: ReturnType<typeof after>['found'] = []
+    let size = 0
     for (const position of visible(group, max, now)) {
-      const event = log.at(topic, position)
-      if (event) shown.push({ position, event })
+      if (size > LARGE_READ) break
+      const found = log.at(topic, position)
+      if (found) shown.push({ position, event: found.event })
       else missed++
-      if (!event || mode === 'consume') consume(group, position)
+      size += found?.size ?? 0
+      if (!found || mode === 'consume') consume(group, position)
     }
-    const room = max - shown.length
-    const fresh = room > 0 ? after(topic, group.next, room) : []
+    const room = size > LARGE_READ ? 0 : max - shown.length
+    const { found: fresh, isCut } = room > 0 ? after(topic, group.next, room) : { found: [], isCut: true }
     shown.push(...fresh)
     // Fewer than asked for: nothing is left up to the end of the topic.
-    const end = fresh.length < room ? topic.last : (fresh.at(-1)?.position ?? group.next)
+    const isAll = fresh.length < room && !isCut
+    const end = isAll ? topic.last : (fresh.at(-1)?.position ?? group.next)
     // A peek tells of what is missing before the first event, and changes nothing.
     const passed = isPeek ? Math.max(group.next, (fresh[0]?.position ?? end + 1) - 1) : end
     const gone = passed - group.next - (isPeek ? 0 : fresh.length)
@@ -120,8 +125,8 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
    * there will be told by the next read.
    */
   function drawUpTo(topic: TopicRow, group: Group, last: number, settled: Set<number>): void {
-    const there = log.after(topic, group.next, last - group.next).filter(({ position }) => position <= last)
-    for (const { position } of there) if (!settled.has(position)) hide(group, position, 0)
+    const there = log.positions(topic, group.next, last)
+    for (const position of there) if (!settled.has(position)) hide(group, position, 0)
     const move = sql('UPDATE consumer SET next = ?, missed = missed + ? WHERE id = ?')
     move.run(last, last - group.next - there.length, group.id)
   }
@@ -131,7 +136,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const topic = log.find(name)
     const group = find(topic, groupName)
     if (!topic || !group) return 0
-    const [first] = log.after(topic, group.next, 1)
+    const [first] = log.after(topic, group.next, 1).found
     drawUpTo(topic, group, first ? first.position - 1 : topic.last, new Set())
     const { missed } = find(topic, groupName) ?? group
     const left = Math.max(0, missed - told)
@@ -192,7 +197,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     tail: (name, after, max) =>
       read(() => {
         const topic = log.find(name)
-        return topic ? log.after(topic, after, max) : []
+        return topic ? log.after(topic, after, max).found : []
       }),
     end: (name) => read(() => log.find(name)?.last ?? 0),
   }

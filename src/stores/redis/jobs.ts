@@ -4,7 +4,7 @@ import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { encodeNotes } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
-import { isNothing, listOf, numberOf } from './reply.ts'
+import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import { type Args, inBatches, type Server } from './scripts.ts'
 import { claimedJob, deadLetter, endOf } from './stored-job.ts'
 
@@ -58,6 +58,7 @@ function createDeadLetters({ run, roots: { main } }: Server): DeadLetters {
   return {
     list: async ({ queue = '', group = '', limit }) =>
       listOf(await run('dead', main, 'list', queue, group, limit)).map(deadLetter),
+    ids: async () => listOf(await run('dead', main, 'ids')).map(textOf),
     get: async (id) => {
       const reply = await run('dead', main, 'get', id)
       return isNothing(reply) ? undefined : deadLetter(reply)

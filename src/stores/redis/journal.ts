@@ -8,7 +8,7 @@ import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import { type Args, inBatches, type Server } from './scripts.ts'
 
-/** How many entries one call reads while it searches the journal for a filter. */
+/** How many entries one call reads at most while it searches the journal for a filter. */
 const SLICE = 100
 
 export function createJournal({ run, call, roots: { main }, now }: Server, fresh: FreshMessages): Journal {
@@ -30,8 +30,9 @@ export function createJournal({ run, call, roots: { main }, now }: Server, fresh
     }
     const found: Message[] = []
     let from = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0) - 1
-    while (found.length < limit && from > 0) {
-      const slice = await call('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
+    for (let count = limit; found.length < limit && from > 0; count *= 2) {
+      const most = Math.min(count, SLICE)
+      const slice = await call('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', most)
       const entries = listOf(slice).map(entryOf)
       found.push(...entries.filter(matches).map(messageOf))
       from = (entries.at(-1)?.position ?? 0) - 1

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { encodeMessage, type Message } from '../../../src/core/message.ts'
 import { isId, positionOf } from '../../../src/core/message-id.ts'
 import { acceptAll, MINUTE, part, type StoreFactory, saying, until, WEEK } from './kit.ts'
@@ -208,6 +209,53 @@ export function journalContract(factory: StoreFactory): void {
         rest.messages.map((each) => each.id),
         ids.slice(2),
       )
+    },
+    'many large messages come a few at a time, on every road, and none is left out': async ({ store }) => {
+      for (const group of ['a', 'b', 'late']) await store.topics.subscribe(MESSAGE_TOPIC, group, 'now')
+      const texts = Array.from({ length: 40 }, (_, index) => `${index} `.padEnd(1_000_000, 'x'))
+      const ids = await acceptAll(store, texts)
+      const few = <Item>(read: Item[]) => {
+        assert.ok(read.length >= 1 && read.length < 25, `${read.length} at once`)
+        return read
+      }
+      assert.equal((await store.topics.tail(MESSAGE_TOPIC, 0, 100)).length < 40, true)
+      for (let read = 0; read < 40; ) {
+        const { cursor, messages } = await store.journal.unpumped(100)
+        read += few(messages).length
+        const jobs = messages.map(({ id }) => ({ id, lane: id, group: 'g', messageId: id }))
+        await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
+      }
+      const claimed: string[] = []
+      while (claimed.length < 40) {
+        const { jobs } = await store.jobs.claim('dispatch', { max: 100, lease: MINUTE })
+        claimed.push(...few(jobs).map(({ id }) => id))
+        const error = { at: 0, code: 'skill_failed', message: 'x' }
+        const dead = { outcome: 'dead' as const, reason: 'attempts' as const, error }
+        await store.jobs.settle(
+          'dispatch',
+          jobs.map(({ id, token }) => ({ id, token, ...dead })),
+        )
+      }
+      assert.deepEqual(claimed, ids)
+      assert.deepEqual(few(await store.jobs.deadLetters.list({ limit: 100 }))[0]?.message?.text, texts.at(-1))
+      assert.deepEqual((await store.jobs.deadLetters.ids()).toSorted(), ids)
+
+      const drain = async (mode: 'consume' | 'lease', ...groups: string[]) => {
+        const got = groups.map((): string[] => [])
+        while (got.some((list) => list.length < 40)) {
+          const requests = groups.map((group) => ({ group, max: 100, mode, lease: MINUTE }))
+          const batches = await store.topics.read(MESSAGE_TOPIC, requests)
+          batches.forEach((batch, index) => {
+            assert.deepEqual([batch?.missed, (batch?.events.length ?? 99) < 25], [0, true])
+            got[index]?.push(...(batch?.events.map(({ id }) => id) ?? []))
+          })
+        }
+        for (const list of got) assert.deepEqual(list, ids)
+      }
+      await drain('consume', 'a', 'b')
+      await drain('lease', 'late')
+      await store.topics.nack(MESSAGE_TOPIC, 'late', ids, 0)
+      await drain('consume', 'late')
     },
     'what was accepted here comes to the pump and to the claim as the journal has it': async ({ store }) => {
       const file = { name: 'a.txt', type: 'text/plain', size: 1, sha256: 'x', path: 'y' }

@@ -21,8 +21,12 @@ export type Circumstances = {
   own: ReadonlySet<string>
 }
 
-/** Larger texts are artifacts; this much of them stays in the message. */
-const INLINE_LIMIT = 65_536
+/** Routes see this much of a text (bytes): a mail that is longer than any that people write, with its end in a file. */
+const MAX_TEXT = 1024 * 1024
+/** So much is searched for quotes (characters), which takes time. */
+const MAX_LOOK = 262_144
+/** What no route looks at is a file where it is longer; this much of it stays in the message. */
+const MAX_INLINE = 65_536
 const MAX_HEADERS = 200
 const MAX_HEADER = 2000
 /** Long, and of use to mail servers only. */
@@ -34,11 +38,12 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
   const { folder, uid, size } = known.incoming
   const [sender] = mail.from
   const address = sender?.address ?? ''
-  const fresh = newPart(mail.text.slice(0, 4 * INLINE_LIMIT), kindOfMail(mail))
-  const text = await bounded(fresh, 'text', 'text/plain', artifacts)
-  const full =
-    fresh === mail.text.trim() ? undefined : await bounded(mail.text, 'fullText', 'text/plain', artifacts)
-  const html = mail.html ? await bounded(mail.html, 'html', 'text/html', artifacts) : undefined
+  const keep = (text: string, name: string, limit = MAX_INLINE) =>
+    bounded(text, { name, type: name === 'html' ? 'text/html' : 'text/plain', limit }, artifacts)
+  const fresh = freshText(mail)
+  const text = await keep(fresh, 'text', MAX_TEXT)
+  const full = fresh === mail.text.trim() ? undefined : await keep(mail.text, 'fullText')
+  const html = mail.html ? await keep(mail.html, 'html') : undefined
   const attachments = await saveParts(mail, artifacts)
   return {
     gateway: known.gateway,
@@ -84,16 +89,23 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
   }
 }
 
+/** Quotes are looked for near the beginning only; where that is new to its end, so is all after it. */
+function freshText(mail: Mail): string {
+  const start = mail.text.slice(0, MAX_LOOK).trimEnd()
+  const fresh = newPart(start, kindOfMail(mail))
+  const isNew = mail.text.length > MAX_LOOK && fresh.endsWith(start.slice(-100))
+  return isNew ? (fresh + mail.text.slice(start.length)).trimEnd() : fresh
+}
+
 async function bounded(
   text: string,
-  name: string,
-  type: string,
+  { name, type, limit }: { name: string; type: string; limit: number },
   artifacts: Artifacts,
 ): Promise<{ text: string; path?: string }> {
   const bytes = Buffer.from(text)
-  if (bytes.length <= INLINE_LIMIT) return { text }
+  if (bytes.length <= limit) return { text }
   const { path } = await artifacts.save(name, type, Readable.from([bytes]), bytes.length)
-  const start = bytes.subarray(0, INLINE_LIMIT).toString()
+  const start = bytes.subarray(0, limit).toString()
   // Cut at a character, not within one.
   return { text: start.replace(/\ufffd$/, ''), path }
 }

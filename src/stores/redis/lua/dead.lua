@@ -3,7 +3,9 @@
 --   dead         zset of ids by when they died
 --   dead:<id>    hash: the fields of the job, y reason, z when (ms), and the message itself as h and p, as in log.lua
 --
--- ARGV[3]  `list` queue or empty, group or empty, how many: the newest first, each {queue, id, fields as a flat list}
+-- ARGV[3]  `list` queue or empty, group or empty, how many: the newest first, each {queue, id, fields as a flat list};
+--          fewer where they are large
+--          `ids`: the ids of all
 --          `get` id: the same of one, or false
 --          `retry` id: 1 where it is back at the end of its lane, with fresh attempts and with its message; 0 where
 --          there is none, or a job with its id is alive
@@ -43,10 +45,22 @@ local function list(queue, group, limit)
     end
   end
   table.sort(found, function(a, b) return a.at > b.at end)
-  for i = 1, math.min(limit, #found) do letters[i] = letter(found[i].queue, found[i].id) end
+  local bytes = 0
+  for i = 1, math.min(limit, #found) do
+    if bytes > 4000000 then break end
+    letters[i] = letter(found[i].queue, found[i].id)
+    bytes = bytes + redis.call('HSTRLEN', base_of(found[i].queue) .. 'dead:' .. found[i].id, 'p')
+  end
   return letters
 end
 
+if what == 'ids' then
+  local ids = {}
+  for _, queue in ipairs(queues) do
+    for _, each in ipairs(redis.call('ZRANGE', base_of(queue) .. 'dead', 0, -1)) do ids[#ids + 1] = each end
+  end
+  return ids
+end
 if what == 'list' then return list(ARGV[4], ARGV[5], tonumber(ARGV[6])) end
 for _, queue in ipairs(queues) do
   local base = base_of(queue)

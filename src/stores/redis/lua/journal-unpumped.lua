@@ -6,7 +6,7 @@ local LARGE = 4000000
 local cursor = tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
 local entries, bytes, from = {}, 0, (cursor + 1) .. '-0'
 while #entries < tonumber(ARGV[3]) and bytes < LARGE do
-  local count = math.min(64, ARGV[3] - #entries)
+  local count = math.min(16, ARGV[3] - #entries)
   local slice = redis.call('XRANGE', root .. 'journal', from, '+', 'COUNT', count)
   for _, entry in ipairs(slice) do
     entries[#entries + 1] = entry

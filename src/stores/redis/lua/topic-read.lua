@@ -3,7 +3,7 @@
 --
 -- ARGV[3…5]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
 -- ARGV[6…]  per request four values: group; how many at most; `consume`, `peek` or `lease`; lease in ms
--- Returns   the entries, then per request false (there is no such group) or
+-- Returns   the entries, fewer than asked where they are large, then per request false (there is no such group) or
 --           {missed, in how many ms something hidden becomes visible or -1, positions…}
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never
 --           heard of it and says so; groups that read plainly from one place share one call.
@@ -32,13 +32,20 @@ for i, name in ipairs(names) do
 end
 touch(there)
 
-local entries, included, windows = {}, {}, {}
+local LARGE, SLICE = 4000000, 16
+local entries, bytes, included, windows = {}, 0, {}, {}
 
 local function pick(positions, entry, position)
   positions[#positions + 1] = position
   if included[position] then return end
   included[position] = true
   entries[#entries + 1] = entry
+  bytes = bytes + #entry[2][4]
+end
+
+-- Each group gets one, whatever the others got.
+local function is_full(positions, max)
+  return #positions == max or (#positions > 0 and bytes > LARGE)
 end
 
 -- Entries from a position on, `count` or more; fewer where the log ends.
@@ -58,6 +65,7 @@ local function read_back(group, keys, max, positions)
   end
   local missed = 0
   for _, text in ipairs(redis.call('ZRANGE', keys.back, 0, max - 1)) do
+    if is_full(positions, max) then break end
     local entry = entry_at(text)
     if entry then
       pick(positions, entry, tonumber(text))
@@ -80,10 +88,11 @@ local function read_fresh(start, max, mode, keys, positions)
     reach = position
   end
 
-  while #positions < max and start <= last do
-    local list = window(start, max)
+  while not is_full(positions, max) and start <= last do
+    local count = math.min(SLICE, max)
+    local list = window(start, count)
     for _, entry in ipairs(list) do
-      if #positions == max then return reach, missed end
+      if is_full(positions, max) then return reach, missed end
       local position = position_of(entry[1])
       skip_to(position)
       if not (keys and redis.call('ZSCORE', keys.ahead, position)) then
@@ -93,7 +102,7 @@ local function read_fresh(start, max, mode, keys, positions)
       start = position + 1
       if not stays then reach = start end
     end
-    if #list < max then
+    if #list < count then
       skip_to(last + 1)
       break
     end
