@@ -41,6 +41,7 @@ import { createSkillManager, type SkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
 import { createRuntimeServices } from './skills/services.ts'
+import { createArtifactService } from './state/artifacts/artifact-service.ts'
 import { createArtifacts } from './state/artifacts/artifacts.ts'
 import { createLogs } from './state/logs/logs.ts'
 
@@ -83,7 +84,9 @@ export async function createDaemon(options: DaemonOptions) {
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log, now }) : undefined
   const logs = shared ?? files
-  const artifacts = createArtifacts(dataDir)
+  // The sweep comes a day after the last message that names a file is gone.
+  const keepFor = () => config.daemon.retention.journal.maxAge + 2 * 86_400_000
+  const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
   const router = createRouter([CLICK_ROUTE, ...config.routes])
   const access = createAccess(config)
   const running = createRunningGateways()
@@ -100,6 +103,7 @@ export async function createDaemon(options: DaemonOptions) {
     gateways: running,
     gatewayNames: () => config.gateways.map(({ name }) => name),
     unanswerable,
+    files: createArtifactService({ artifacts, store, keepFor }),
     metrics,
     permit,
     owner,

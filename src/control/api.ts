@@ -1,3 +1,4 @@
+import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import express, {
@@ -12,6 +13,7 @@ import type { Caller, ProgramToken } from '../core/call.ts'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { mayAskFor, requireAskFor } from '../core/identity.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
+import type { ArtifactService } from '../core/services.ts'
 import { type Submission, submissionSchema } from '../core/submission.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
@@ -37,6 +39,7 @@ export type ControlDeps = {
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
   explain(messageId: string): Promise<Json>
   reload(): Promise<Json>
+  artifacts: ArtifactService
   /** The store answers and both listeners listen; the reason where not. */
   ready(): Promise<{ ok: boolean; detail: Json }>
   metrics(): Promise<{ type: string; body: string }>
@@ -102,6 +105,26 @@ export function createControlApi(deps: ControlDeps): Express {
       await mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
     })
   }
+  app.post(
+    '/v1/artifacts',
+    answering((request, bearer) => {
+      requireAskFor(bearer, 'gateway-send')
+      const type = request.get('content-type') ?? 'application/octet-stream'
+      const name = String(request.query.name ?? 'file')
+      return deps.artifacts.save({ name, type, data: request }, callerOf(request, bearer))
+    }),
+  )
+  app.get('/v1/artifacts/:sha256', async (request, response) => {
+    const { message } = request.query
+    const bearer = bearerIn(response)
+    if (message !== undefined && !mayAskFor(bearer, 'gateway-receive')) requireAskFor(bearer, 'message-show')
+    const messageId = message === undefined ? {} : { messageId: String(message) }
+    const asked = { artifact: String(request.params.sha256), ...messageId }
+    const file = await deps.artifacts.open(asked, callerOf(request, bearer))
+    // Never shown as a page: who sent it may have been a stranger.
+    response.attachment().type('application/octet-stream')
+    await pipeline(file, response)
+  })
   app.use(express.json({ limit: BODY_LIMIT, strict: false }), refuseDeep)
   app.get(
     '/v1/skills',

@@ -12,6 +12,7 @@ const RESPONSES = {
 const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
 /** What needs no token either. */
 const OPEN = { ...RAW, security: [] }
+const BYTES = { required: true, content: { '*/*': {} } }
 const SUBMISSION = taking(component('Submission'))
 
 /** The calls that are no skills: what they do, and how they differ from most. */
@@ -27,6 +28,8 @@ const CALLS: [call: string, summary: string, more?: JsonObject][] = [
   ['post /v1/reload', 'Reads configuration and skills again.'],
   ['post /v1/messages', 'Puts a message through a gateway, as if it had come in.', SUBMISSION],
   ['get /v1/messages/{id}/explain', 'Why each route did or did not take a message.'],
+  ['post /v1/artifacts?name', 'Keeps the body as a file, which a reply may attach.', { requestBody: BYTES }],
+  ['get /v1/artifacts/{sha256}?message', 'Reads a file: one’s own, or one that the message brought.', RAW],
   ['get /v1/skills', 'All skills, and what they take.'],
   ['get /v1/skills/{name}', 'What a skill takes, and the layers around it.'],
   ['post /v1/skills/{name}', 'Invokes a skill by name, or a callback by its ref.', taking({})],
@@ -38,9 +41,15 @@ export function openApi(version: string, skills: Json, submission: Json) {
   const paths: Record<string, JsonObject> = {}
   const schemas: JsonObject = { Error: ERROR, Submission: asComponent('Submission', submission) }
   const add = (call: string, summary: string, more: JsonObject = {}) => {
-    const [method = '', path = ''] = call.split(' ')
+    const [method = '', path = '', query] = call.split(/[ ?]/)
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-    const parameters = names.map((name) => ({ name, in: 'path', required: true, schema: STRING }))
+    const parameters: JsonObject[] = names.map((name) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: STRING,
+    }))
+    if (query) parameters.push({ name: query, in: 'query', schema: STRING })
     paths[path] = { ...paths[path], [method]: { summary, parameters, responses: RESPONSES, ...more } }
   }
   for (const call of CALLS) add(...call)

@@ -110,7 +110,11 @@ export const catalogue = {
     409,
     'The call {key} was started at {time} and its outcome is unknown. Look whether it happened, then settle it.',
   ),
-  artifact_not_found: final(404, 'There is no artifact {sha256}.'),
+  artifact_not_found: final(404, 'There is no file {sha256} here, or it belongs to another conversation.'),
+  artifact_too_large: final(
+    413,
+    'The file {name} is over the limit of {limit} bytes. Send a link to it instead.',
+  ),
   usage: misuse(400, '{details}'),
   internal: final(500, 'Something inside Trivium failed: {reason}'),
 } satisfies Record<string, CatalogueEntry>

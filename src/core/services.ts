@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type {
   AssistantService,
@@ -8,7 +9,7 @@ import type {
 import type { Call } from './call.ts'
 import type { Event } from './event.ts'
 import type { Json } from './json.ts'
-import type { Message } from './message.ts'
+import type { Attachment, Message } from './message.ts'
 import type { DeadLetter, MessageFilter, Note, ReceiveFilter, Taken } from './store.ts'
 import type { Health, Reply } from './transport.ts'
 
@@ -32,6 +33,7 @@ export type Services = {
   schedules: ScheduleService
   workbench: WorkbenchService
   calls: CallService
+  artifacts: ArtifactService
 }
 
 export type EventService = {
@@ -97,6 +99,27 @@ export type SendService = {
     call: Call,
   ): Promise<{ key: string; sent: boolean; duplicate: boolean; receipt?: Json }>
 }
+
+/** Who asks for a file, and in which conversation. */
+export type FileAsking = Pick<Call, 'caller' | 'message'>
+
+/** Files: what `ctx.artifacts` and the control API work on. */
+export type ArtifactService = {
+  /** Keeps bytes, up to 25 MB, as what may be attached to a reply. Throws `artifact_too_large`, `forbidden`, `store_unavailable`. */
+  save(args: { name: string; type: string; data: FileData }, asking: FileAsking): Promise<Attachment>
+  /**
+   * Opens one by its hash or path; `messageId` names the message that brought it, where the call is not about that one.
+   * Throws `artifact_not_found`, also where it is not for the caller.
+   */
+  open(
+    args: { artifact: string | Pick<Attachment, 'sha256'>; messageId?: string },
+    asking: FileAsking,
+  ): Promise<Readable>
+  /** Throws as `open` unless the caller may send all of them; `named` is the message that is answered. */
+  requireAll(attachments: readonly Attachment[], asking: FileAsking, named?: Message): Promise<void>
+}
+
+export type FileData = string | Uint8Array | Readable
 
 export type MessageService = {
   /**

@@ -1,9 +1,10 @@
+import type { Readable } from 'node:stream'
 import { type ZodType, z } from 'zod'
 import type { Call } from './call.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from './json.ts'
 import type { Log } from './log.ts'
-import type { Message } from './message.ts'
-import type { Services } from './services.ts'
+import type { Attachment, Message } from './message.ts'
+import type { FileData, Services } from './services.ts'
 
 /** A skill: what a route, code, a model, the command line, HTTP and MCP invoke by name. */
 export type Skill<Args = unknown> = {
@@ -34,6 +35,13 @@ export type SkillContext<Args = unknown> = {
    * `charge:${orderId}`. Throws `call_unknown` where an earlier run was cut off and may have happened.
    */
   once(key: string, effect: () => unknown): Promise<Json>
+  /** Files of this conversation: what its message brought, and what skills made. Up to 25 MB each. */
+  artifacts: {
+    /** Keeps it for all daemons. What it returns may stand in `attachments` of a reply or of `gateway-send`. */
+    save(name: string, type: string, data: FileData): Promise<Attachment>
+    /** Reads one, by what `save` returned, an attachment, or its path. Throws `artifact_not_found`. */
+    open(artifact: string | Pick<Attachment, 'sha256'>): Promise<Readable>
+  }
   log: Log
   /** Aborted at the deadline, on cancellation, and when the daemon drains past its grace. */
   signal: AbortSignal

@@ -18,6 +18,8 @@ export type Store = {
   readonly jobs: Jobs
   readonly kv: KeyValues
   readonly leases: Leases
+  /** Absent where all who share the store share its data dir too. */
+  readonly blobs?: Blobs
   /**
    * Calls `listener` after something that others may wait for became durable, in this process or any
    * other. A signal is a hint: it may come twice or late, and after a reconnect every listener is called
@@ -252,6 +254,14 @@ export type KeyValues = {
 }
 
 export type KeyValue = { value: Json; version: number }
+
+/** Bytes by name, for what is too large for a message. Each is gone after its `ttl` (ms). */
+export type Blobs = {
+  set(name: string, bytes: Uint8Array, ttl: number): Promise<void>
+  get(name: string): Promise<Uint8Array | undefined>
+  /** Gives it `ttl` ms from now at least. False: it is not there. */
+  renew(name: string, ttl: number): Promise<boolean>
+}
 
 /** Mutual exclusion with a fencing token that grows with every new holder. */
 export type Leases = {

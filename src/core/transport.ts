@@ -187,9 +187,13 @@ export type ReplyLog = {
   onAppend(conversation: string, listener: () => void): () => void
 }
 
-/** Large things beside the store, by content hash, under `<data dir>/artifacts/`. */
+/** Large things by content hash, under `<data dir>/artifacts/`; any daemon of the store opens what another saved. */
 export type Artifacts = {
-  /** Streams to disk, durable when it resolves. Throws `body_too_large` over `limit` bytes. */
-  save(name: string, type: string, body: Readable, limit: number): Promise<Attachment>
-  open(sha256: string): Readable
+  /**
+   * Streams to disk, and to a store that several data dirs share; durable when it resolves. Throws `artifact_too_large`
+   * over `limit` bytes, `store_unavailable`.
+   */
+  save(name: string, type: string, body: Readable | Uint8Array, limit: number): Promise<Attachment>
+  /** Throws `artifact_not_found`, `store_unavailable`. */
+  open(sha256: string): Promise<Readable>
 }

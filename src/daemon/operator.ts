@@ -62,6 +62,7 @@ export function createOperator(deps: {
         signal: by.signal,
         nonlocals: { request: { headers: by.headers } },
       }),
+    artifacts: roads.services.artifacts,
     skills: () =>
       manager.list().map((info) => {
         const skill = manager.get(info.name)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Metrics } from '../control/metrics.ts'
 import { type Call, requireGateway } from '../core/call.ts'
 import type { Message } from '../core/message.ts'
-import type { Services } from '../core/services.ts'
+import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { createAccept } from '../gateway/accept.ts'
 import { createEvents } from '../gateway/events.ts'
@@ -29,6 +29,7 @@ export function createRoads(deps: {
   /** The gateways of the configuration, also those that do not run here. */
   gatewayNames(): readonly string[]
   unanswerable(message: Message): string | undefined
+  files: ArtifactService
   metrics: Metrics
   /** Throws where the call may not have a skill invoked. */
   permit(skill: string, call: Call): Promise<void>
@@ -44,8 +45,9 @@ export function createRoads(deps: {
   const services = {
     events,
     receive: createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
-    send: createSend({ outbox, store, gateway: gateways.spec, newKey: randomUUID }),
+    send: createSend({ outbox, store, gateway: gateways.spec, files: deps.files, newKey: randomUUID }),
     messages: createMessages(store, now),
+    artifacts: deps.files,
     deadLetters: createDeadLetters(store),
     gateways: {
       list: async ({ caller }) =>

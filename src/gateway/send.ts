@@ -2,7 +2,7 @@ import { type Call, requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
-import type { SendService } from '../core/services.ts'
+import type { ArtifactService, SendService } from '../core/services.ts'
 import type { JobEnd, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
@@ -23,6 +23,7 @@ export function createSend(options: {
   outbox: Pick<Outbox, 'reply' | 'sendTo' | 'wait'>
   store: { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> }
   gateway(name: string): { open: boolean } | undefined
+  files: Pick<ArtifactService, 'requireAll'>
   newKey(): string
 }): SendService {
   const { outbox, store } = options
@@ -33,6 +34,7 @@ export function createSend(options: {
       const target = await targetOf(args, call)
       const { gateway, message, to = '' } = target
       refuseApproval(gateway, args.data)
+      await options.files.requireAll(args.attachments ?? [], call, message)
       const { text, subject, attachments, data } = args
       const key = keyOf(args, target, call, options.newKey)
       try {

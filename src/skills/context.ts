@@ -46,6 +46,10 @@ export function createContext(
     manager: { invoke: (name, nestedArgs) => nested(ctx, name, nestedArgs) },
     once: (key, effect) =>
       shared.services.calls.once(`${call.skill}/${key}`, async () => toJson(await effect())),
+    artifacts: {
+      save: (name, type, data) => shared.services.artifacts.save({ name, type, data }, call),
+      open: (artifact) => shared.services.artifacts.open({ artifact }, call),
+    },
     // Most invocations write no line, and a logger of one's own costs more than all the rest here.
     get log() {
       log ??= shared.log.child({ skill: call.skill, trace: call.trace })

@@ -8,6 +8,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
 import { builtInSkills } from '../../src/skills/built-in/index.ts'
+import { servicesWith } from '../skills/support/services.ts'
 
 const TOKEN = 'open-sesame-please'
 
@@ -31,6 +32,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     submit: async (submission) => ({ id: 'm1', wait: submission.wait }),
     explain: async () => [],
     reload: async () => ({ ok: true }),
+    artifacts: servicesWith({}).artifacts,
     ready: async () => ({ ok: true, detail: {} }),
     metrics: async () => ({ type: 'text/plain', body: 'up 1\n' }),
     ...parts,

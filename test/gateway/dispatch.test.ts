@@ -119,6 +119,7 @@ describe('dispatch', () => {
             wait: async () => ({ state: 'dead', reason: 'permanent', error }),
           },
           gateway: (name) => ({ name, open: false }),
+          files: { requireAll: async () => {} },
           newKey: () => 'random',
         })
         const call = callOf({ message, route: route.name, sends })

@@ -38,6 +38,7 @@ function stage(state?: JobEnd) {
     },
     store: { journal: { get }, receive: { leased: async (receipt) => get(receipt.replace('receipt-', '')) } },
     gateway: (name) => ({ open: { name: 'open', open: true }, chat: { name: 'chat', open: false } })[name],
+    files: { requireAll: async () => {} },
     newKey: () => 'random',
   })
   return { send, sent }

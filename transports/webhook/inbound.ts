@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { gunzip, inflate } from 'node:zlib'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
@@ -13,7 +12,7 @@ import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { refuseForeign } from '../open-door.ts'
 import { type Answer, json, type Taken } from './answers.ts'
 import type { WebhookOptions } from './config.ts'
-import { type DecodedBody, decodeBody } from './decode-body.ts'
+import { decodeBody } from './decode-body.ts'
 import { createNormalizer } from './normalize.ts'
 import { awaitReply } from './outbound.ts'
 import { createVerifier, presetOf } from './verifier.ts'
@@ -121,7 +120,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
   }
 
   async function withFile(message: NewMessage, bytes: Buffer, type = 'application/octet-stream') {
-    const attachment = await deps.artifacts.save('body.bin', type, Readable.from([bytes]), limit)
+    const attachment = await deps.artifacts.save('body.bin', type, bytes, limit)
     return { ...message, data: { ...message.data, format: 'file' }, attachments: [attachment] }
   }
 

@@ -28,12 +28,8 @@ export function createArtifactSweep(deps: {
   return async () => {
     const { journal } = await store.stats()
     const before = Math.min(journal.oldestAt ?? now(), now()) - MARGIN
-    const old = await artifacts.olderThan(before)
-    if (old.length === 0) return
-    const named = await everythingNamed()
-    const forgotten = old.filter((sha256) => !named.has(sha256))
-    const bytes = forgotten.reduce((sum, sha256) => sum + artifacts.remove(sha256, before), 0)
-    if (bytes > 0) log.info({ removed: forgotten.length, bytes }, 'artifacts that nothing names were removed')
+    const swept = await artifacts.sweep(before, await everythingNamed())
+    if (swept.removed > 0) log.info(swept, 'artifacts that nothing names were removed')
   }
 
   async function everythingNamed(): Promise<Set<string>> {

@@ -2,80 +2,125 @@ import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { TriviumError } from '../../core/errors.ts'
 import type { Attachment } from '../../core/message.ts'
+import type { Blobs } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 import { disk, syncDir, temporaryName } from '../../lib/disk.ts'
 
 export type ArtifactStore = Artifacts & {
-  /** The hashes of all that nobody saved (or saved again) since `before`, Unix ms. */
-  olderThan(before: number): Promise<string[]>
-  /** Removes one, unless it was saved again since `before`. Returns its bytes. */
-  remove(sha256: string, before: number): number
+  /**
+   * Removes from here what is not `named` and nobody saved (or saved again) since `before`, Unix ms; what stays is kept on the
+   * store for another while.
+   */
+  sweep(before: number, named: ReadonlySet<string>): Promise<{ removed: number; bytes: number }>
 }
 
+/** A store that brings artifacts to the other daemons, and for how long (ms) each may be asked for. */
+export type SharedArtifacts = { blobs: Blobs; keepFor(): number }
+
+/** Artifacts are on the store in pieces of so many bytes, so that none holds up others. */
+const PIECE = 1024 * 1024
+/** What is renewed stays for so many ms at least: longer than until it is renewed again. */
+const RENEWED = 2 * 86_400_000
+
 /**
- * Large things beside the store, as `<data dir>/artifacts/<first two digits>/<sha256>`. The same bytes are
- * kept once.
+ * Large things beside the messages, as `<data dir>/artifacts/<first two digits>/<sha256>`. The same bytes are
+ * kept once. Where daemons have data dirs of their own, they get them from each other through the store.
  */
-export function createArtifacts(dataDir: string): ArtifactStore {
+export function createArtifacts(dataDir: string, shared?: SharedArtifacts): ArtifactStore {
   const root = join(dataDir, 'artifacts')
   const incoming = join(root, 'incoming')
   const pathOf = (sha256: string) => join(root, sha256.slice(0, 2), sha256)
 
+  /** Writes a file durably, and throws `artifact_not_found` where it is not the one that is `wanted`. */
+  async function keep(
+    body: Readable | Uint8Array,
+    { name = '', limit = Number.POSITIVE_INFINITY, wanted = '' },
+  ) {
+    disk.makeDir(incoming)
+    const temporary = temporaryName(join(incoming, 'body'))
+    const written = await receive(temporary, body, name, limit)
+    const { sha256 } = written
+    if (wanted && wanted !== sha256) {
+      disk.remove(temporary)
+      throw new TriviumError('artifact_not_found', { sha256: wanted })
+    }
+    const folder = dirname(pathOf(sha256))
+    const isNew = !existsSync(folder)
+    disk.makeDir(folder)
+    // Always renamed, also over the same bytes: the new file's age protects it from a sweep.
+    disk.rename(temporary, pathOf(sha256))
+    await syncDir(folder)
+    if (isNew) await syncDir(root)
+    return written
+  }
+
+  async function share({ blobs, keepFor }: SharedArtifacts, sha256: string) {
+    let index = 0
+    for await (const piece of createReadStream(pathOf(sha256), { highWaterMark: PIECE }))
+      await blobs.set(`${sha256}:${index++}`, piece, keepFor())
+  }
+
+  async function* piecesOf({ blobs }: SharedArtifacts, sha256: string) {
+    for (let index = 0; ; index++) {
+      const piece = await blobs.get(`${sha256}:${index}`)
+      if (!piece) return
+      yield piece
+    }
+  }
+
+  async function renew(to: SharedArtifacts, sha256: string) {
+    let index = 0
+    while (await to.blobs.renew(`${sha256}:${index}`, RENEWED)) index++
+    if (index === 0 && existsSync(pathOf(sha256))) await share(to, sha256)
+  }
+
   return {
     async save(name, type, body, limit) {
-      disk.makeDir(incoming)
-      const temporary = temporaryName(join(incoming, 'body'))
-      const written = await receive(temporary, body, limit)
+      const written = await keep(body, { name, limit })
       const { sha256 } = written
-      const kept = pathOf(sha256)
-      const shard = dirname(kept)
-      const isNew = !existsSync(shard)
-      disk.makeDir(shard)
-      // Always renamed, also over the same bytes: the new file's age protects it from a sweep.
-      disk.rename(temporary, kept)
-      await syncDir(shard)
-      if (isNew) await syncDir(root)
-      return { name, type, ...written, path: relative(dataDir, kept) } satisfies Attachment
+      if (shared) await share(shared, sha256)
+      return { name, type, ...written, path: relative(dataDir, pathOf(sha256)) } satisfies Attachment
     },
-    open(sha256) {
-      const path = pathOf(sha256)
-      if (!/^[0-9a-f]{64}$/.test(sha256) || !existsSync(path))
-        throw new TriviumError('artifact_not_found', { sha256 })
-      return createReadStream(path)
+    async open(sha256) {
+      const isHash = /^[0-9a-f]{64}$/.test(sha256)
+      if (isHash && shared && !existsSync(pathOf(sha256)))
+        await keep(Readable.from(piecesOf(shared, sha256)), { wanted: sha256 })
+      if (!isHash || !existsSync(pathOf(sha256))) throw new TriviumError('artifact_not_found', { sha256 })
+      return createReadStream(pathOf(sha256))
     },
-    async olderThan(before) {
-      const old: string[] = []
+    async sweep(before, named) {
+      const kept = new Set(named)
+      const swept = { removed: 0, bytes: 0 }
+      // What is in `incoming` a writer left that died.
       for await (const path of glob('{[0-9a-f][0-9a-f],incoming}/*', { cwd: root })) {
-        if (!isOld(join(root, path), before)) continue
-        // A writer that died left it.
-        if (path.startsWith('incoming')) disk.remove(join(root, path))
-        else old.push(basename(path))
+        const { mtimeMs, size } = statSync(join(root, path), { throwIfNoEntry: false }) ?? {
+          mtimeMs: before + 1,
+        }
+        if (mtimeMs > before) kept.add(basename(path))
+        if (kept.has(basename(path))) continue
+        disk.remove(join(root, path))
+        swept.removed++
+        swept.bytes += size ?? 0
       }
-      return old
-    },
-    remove(sha256, before) {
-      const path = pathOf(sha256)
-      if (!isOld(path, before)) return 0
-      const { size } = statSync(path)
-      disk.remove(path)
-      return size
+      if (shared) for (const sha256 of kept) await renew(shared, sha256)
+      return swept
     },
   }
 }
 
-async function receive(path: string, body: Readable, limit: number) {
+async function receive(path: string, body: Readable | Uint8Array, name: string, limit: number) {
   const hash = createHash('sha256')
   const fd = disk.open(path, 'w')
   let size = 0
   let complete = false
   try {
-    for await (const chunk of body) {
+    for await (const chunk of body instanceof Uint8Array ? [body] : body) {
       const bytes: Uint8Array = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
       size += bytes.length
-      if (size > limit) throw new TriviumError('body_too_large', { limit })
+      if (size > limit) throw new TriviumError('artifact_too_large', { name, limit })
       hash.update(bytes)
       disk.write(fd, bytes)
     }
@@ -86,9 +131,4 @@ async function receive(path: string, body: Readable, limit: number) {
     if (!complete) disk.remove(path)
   }
   return { size, sha256: hash.digest('hex') }
-}
-
-function isOld(path: string, before: number): boolean {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found !== undefined && found.mtimeMs <= before
 }

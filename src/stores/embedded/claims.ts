@@ -1,10 +1,9 @@
-import { LARGE_READ } from '../../core/message.ts'
 import type { AttemptError, Claim, ClaimedJob, ClaimedJobs, Jobs, Settled } from '../../core/store.ts'
 import { ownOf } from '../shared/values.ts'
 import { errorsOf, keptMessage, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, type Row, text, toJson } from './sql.ts'
+import { int, maybeInt, type Row, readSome, text, toJson } from './sql.ts'
 
 /** The groups that have a head: one index step a group. */
 const GROUPS = `WITH RECURSIVE g (name) AS (
@@ -35,14 +34,8 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
       .map((row) => text(row.name))
     const due = groups.flatMap((group) => heads.all(queue, group, now, capOf(request, group)))
     due.sort((a, b) => int(a.due) - int(b.due) || int(a.n) - int(b.n))
-    const jobs: ClaimedJob[] = []
-    let size = 0
-    for (const row of due.slice(0, request.max)) {
-      if (size > LARGE_READ) break
-      const job = claimOne(int(row.n), now + request.lease)
-      size += job.message?.text.length ?? 0
-      jobs.push(job)
-    }
+    const claimRow = (row: Row) => claimOne(int(row.n), now + request.lease)
+    const { found: jobs } = readSome(due.slice(0, request.max), claimRow, ({ message }) => message?.text)
     const next = nextDue(queue, groups, now)
     return next === undefined ? { jobs } : { jobs, nextDue: next }
   }

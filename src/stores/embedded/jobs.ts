@@ -63,7 +63,11 @@ function createDeadLetters(parts: Parts): DeadLetters {
       read(() => {
         const number = queue === undefined ? 0 : queues.find(queue)
         if (number === undefined) return []
-        return readSome(sql(LETTERS).iterate(number, group ?? null, limit), 'kept', toLetter).found
+        return readSome(
+          sql(LETTERS).iterate(number, group ?? null, limit),
+          toLetter,
+          ({ message }) => message?.text,
+        ).found
       }),
     ids: () =>
       read(() =>

@@ -74,11 +74,10 @@ export function createJournal(parts: Parts) {
   }
 
   /** Messages after a position, oldest first; fewer where they are large. */
-  const after = (seq: number, max: number) =>
-    readSome(sql(AFTER).iterate(seq, max), 'payload', (row) => ({
-      position: int(row.seq),
-      message: toMessage(row),
-    }))
+  const after = (seq: number, max: number) => {
+    const toPlaced = (row: Row) => ({ position: int(row.seq), message: toMessage(row) })
+    return readSome(sql(AFTER).iterate(seq, max), toPlaced, ({ message }) => message.text)
+  }
 
   /** Inside a transaction only. The caller knows that the message is there. */
   function addNotes(seq: number, notes: readonly Note[]): void {

@@ -55,16 +55,19 @@ export function maybeJson(value: SQLOutputValue | undefined) {
   return value === null || value === undefined ? undefined : JSON.parse(text(value))
 }
 
-/**
- * Reads rows until their texts in `column` are large together, but one at least; `isCut` where rows were left.
- */
-export function readSome<Item>(rows: Iterable<Row>, column: string, read: (row: Row) => Item) {
+/** Reads rows until the texts of what they hold are large together, but one at least; `isCut` where rows were left. */
+export function readSome<Given, Item>(
+  rows: Iterable<Given>,
+  read: (row: Given) => Item,
+  textOf: (item: Item, row: Given) => string | undefined,
+) {
   const found: Item[] = []
   let size = 0
   for (const row of rows) {
     if (size > LARGE_READ) return { found, isCut: true }
-    size += maybeText(row[column])?.length ?? 0
-    found.push(read(row))
+    const item = read(row)
+    size += textOf(item, row)?.length ?? 0
+    found.push(item)
   }
   return { found, isCut: false }
 }

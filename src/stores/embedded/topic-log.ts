@@ -81,21 +81,21 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
         return { found: found.map(toPlaced), isCut }
       }
       const toPlaced = (row: Row) => ({ position: int(row.position), event: toEvent(row, topic.name) })
-      return readSome(sql(AFTER).iterate(topic.id, position, max), 'data', toPlaced)
+      return readSome(sql(AFTER).iterate(topic.id, position, max), toPlaced, (_, row) => text(row.data))
     },
     /** The positions after `from`, up to `to`, at which there are events. */
     positions: ({ id }: TopicRow, from: number, to: number): number[] => {
       const rows = id === MESSAGES ? sql(MESSAGES_BETWEEN).all(from, to) : sql(BETWEEN).all(id, from, to)
       return rows.map((row) => int(row.position))
     },
-    /** The event at a position, with its size. */
-    at: (topic: TopicRow, position: number): { event: Event; size: number } | undefined => {
+    /** The event at a position, with the text that it was made from. */
+    at: (topic: TopicRow, position: number): { event: Event; source: string } | undefined => {
       if (topic.id === MESSAGES) {
         const message = journal.at(position)
-        return message && { event: parts.toEvent(message), size: message.text.length }
+        return message && { event: parts.toEvent(message), source: message.text }
       }
       const row = sql(AT).get(topic.id, position)
-      return row && { event: toEvent(row, topic.name), size: text(row.data).length }
+      return row && { event: toEvent(row, topic.name), source: text(row.data) }
     },
     /** The position of an id, if that very event is there. */
     positionOf: (topic: TopicRow, id: string): number | undefined => {

@@ -1,11 +1,10 @@
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import { LARGE_READ } from '../../core/message.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../core/store.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, type Row, text } from './sql.ts'
+import { int, maybeInt, type Row, readSome, text } from './sql.ts'
 import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
 
 /** Positions up to `next` are consumed unless they are in `pending`. */
@@ -55,17 +54,16 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const isPeek = mode === 'peek'
     let { missed } = group
     const shown: ReturnType<typeof after>['found'] = []
-    let size = 0
-    for (const position of visible(group, max, now)) {
-      if (size > LARGE_READ) break
-      const found = log.at(topic, position)
-      if (found) shown.push({ position, event: found.event })
+    const lookAt = (position: number) => ({ position, at: log.at(topic, position) })
+    const back = readSome(visible(group, max, now), lookAt, ({ at }) => at?.source)
+    for (const { position, at } of back.found) {
+      if (at) shown.push({ position, event: at.event })
       else missed++
-      size += found?.size ?? 0
-      if (!found || mode === 'consume') consume(group, position)
+      if (!at || mode === 'consume') consume(group, position)
     }
-    const room = size > LARGE_READ ? 0 : max - shown.length
-    const { found: fresh, isCut } = room > 0 ? after(topic, group.next, room) : { found: [], isCut: true }
+    const room = max - shown.length
+    const isFull = back.isCut || room === 0
+    const { found: fresh, isCut } = isFull ? { found: [], isCut: true } : after(topic, group.next, room)
     shown.push(...fresh)
     // Fewer than asked for: nothing is left up to the end of the topic.
     const isAll = fresh.length < room && !isCut

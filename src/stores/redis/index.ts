@@ -6,6 +6,7 @@ import type { Store, StoreStats } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { createLeases } from '../shared/leases.ts'
+import { createBlobs } from './blobs.ts'
 import { checkServers } from './check.ts'
 import { type Connection, type ConnectOptions, connect } from './connect.ts'
 import { toStoreError } from './failure.ts'
@@ -73,6 +74,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     jobs: createJobs(server, fresh),
     kv,
     leases: createLeases(kv),
+    blobs: createBlobs(connection, prefix),
     onSignal: signals.on,
     awayAt: signals.awayAt,
     ping: async () => {

@@ -1,6 +1,6 @@
 import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC, type NewEvent } from '../../core/event.ts'
-import { LARGE_READ, type Message } from '../../core/message.ts'
+import type { Message } from '../../core/message.ts'
 import { idParts, randomTail } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
 import { type Entry, encodeEvent, entryOf, eventOf, idsFrom, messageOf } from './codec.ts'
@@ -11,8 +11,8 @@ import { type Args, inBatches, type Server } from './scripts.ts'
 
 /** How many events a group gets from one call at most, however many it asks for. */
 const MAX_EVENTS = 500
-/** How many entries one call reads at most without a group: each may be large. */
-const SLICE = 16
+/** How many messages one call reads at most without a group: each may be large. */
+const MAX_TAIL = 20
 
 /**
  * Each topic lies on a slot of its own, so two sets under the main root name those that there are, and those that
@@ -89,19 +89,14 @@ export function createTopics(
     nack: (topic, group, ids, delay) => settle(topic, group, ids, topic, delay),
 
     tail: async (topic, after, max) => {
-      const found: Entry[] = []
-      let isMore = true
-      for (let size = 0; isMore && size < LARGE_READ; ) {
-        const start = `${(found.at(-1)?.position ?? Math.max(0, after)) + 1}-0`
-        const count = Math.min(SLICE, max - found.length)
-        const reply = await call('XRANGE', `${roots.topic(topic)}journal`, start, '+', 'COUNT', count)
-        const some = listOf(reply).map(entryOf)
-        found.push(...some)
-        size += some.reduce((sum, { payload }) => sum + payload.length, 0)
-        isMore = some.length === count && found.length < max
-      }
+      const start = `${Math.max(0, after) + 1}-0`
+      const count = topic === MESSAGE_TOPIC ? Math.min(max, MAX_TAIL) : max
+      const reply = await call('XRANGE', `${roots.topic(topic)}journal`, start, '+', 'COUNT', count)
       const toEventHere = toEventOf(topic)
-      return found.map((entry) => ({ position: entry.position, event: toEventHere(entry) }))
+      return listOf(reply).map((each) => {
+        const entry = entryOf(each)
+        return { position: entry.position, event: toEventHere(entry) }
+      })
     },
 
     end: async (topic) => numberOf((await call('HGET', `${roots.topic(topic)}meta`, 'end')) ?? 0),

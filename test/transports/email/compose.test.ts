@@ -34,7 +34,6 @@ describe('a mail that is composed', () => {
         target: { to: 'anna@example.net', subject: 'Parcel', references: [], at: 0, ...target },
       },
       OPTIONS,
-      fixture.deps.artifacts,
     )
   const raw = async (target: Partial<ReplyTarget>) => {
     const { message } = await stream.sendMail(answer(target).mail)

@@ -58,7 +58,7 @@ describe('the message of a webhook delivery', () => {
 
   test('keeps bytes that are no text as files, and large bodies as any other', async () => {
     const { post, last, deps } = await startWebhook()
-    const bytesOf = async (sha256 = '') => Buffer.concat(await deps.artifacts.open(sha256).toArray())
+    const bytesOf = async (sha256 = '') => Buffer.concat(await (await deps.artifacts.open(sha256)).toArray())
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255])
     await post(png, { 'content-type': 'image/png' })
     const [image] = last().attachments

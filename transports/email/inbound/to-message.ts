@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, NewMessage } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
@@ -104,7 +103,7 @@ async function bounded(
 ): Promise<{ text: string; path?: string }> {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return { text }
-  const { path } = await artifacts.save(name, type, Readable.from([bytes]), bytes.length)
+  const { path } = await artifacts.save(name, type, bytes, bytes.length)
   const start = bytes.subarray(0, limit).toString()
   // Cut at a character, not within one.
   return { text: start.replace(/\ufffd$/, ''), path }
@@ -113,9 +112,7 @@ async function bounded(
 async function saveParts(mail: Mail, artifacts: Artifacts): Promise<Attachment[]> {
   const saved: Attachment[] = []
   for (const part of mail.parts) {
-    const { buffer, byteOffset, byteLength } = part.content
-    const body = Readable.from([Buffer.from(buffer, byteOffset, byteLength)])
-    saved.push(await artifacts.save(part.name, part.type, body, part.content.length))
+    saved.push(await artifacts.save(part.name, part.type, part.content, part.content.length))
   }
   return saved
 }

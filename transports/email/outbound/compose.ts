@@ -38,7 +38,7 @@ const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
  * Turns a reply into a mail that every client puts into the thread (RFC 5322, section 3.6.4) and that no machine
  * answers (RFC 3834, section 3.1.7). Throws `send_rejected` where it has nobody to go to.
  */
-export function compose(reply: Reply, options: EmailOptions, artifacts: Artifacts): Outgoing {
+export function compose(reply: Reply, options: EmailOptions): Outgoing {
   const target = reply.to === undefined ? targetOf(reply) : undefined
   const to = reply.to ?? target?.to ?? ''
   if (!isAddress(to)) throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
@@ -69,11 +69,6 @@ export function compose(reply: Reply, options: EmailOptions, artifacts: Artifact
         'Auto-Submitted': target ? 'auto-replied' : 'auto-generated',
         'X-Auto-Response-Suppress': 'OOF, AutoReply',
       },
-      attachments: (reply.attachments ?? []).map((each) => ({
-        filename: each.name,
-        contentType: each.type,
-        content: artifacts.open(each.sha256),
-      })),
       envelope: { from: options.address, to: [to] },
       // Servers that can (RFC 3461) put the mark into a bounce, even where they drop our headers.
       dsn: {
@@ -87,6 +82,15 @@ export function compose(reply: Reply, options: EmailOptions, artifacts: Artifact
       disableUrlAccess: true,
     },
   }
+}
+
+/** The files of a reply, as mail carries them. Each copy of a mail needs its own: they are read once. */
+export function attachmentsOf({ attachments = [] }: Reply, artifacts: Artifacts) {
+  return Promise.all(
+    attachments.map(async ({ name: filename, type: contentType, sha256 }) => {
+      return { filename, contentType, content: await artifacts.open(sha256) }
+    }),
+  )
 }
 
 function targetOf(reply: Reply): ReplyTarget {

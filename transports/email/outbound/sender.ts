@@ -13,7 +13,7 @@ import { withoutTag } from '../inbound/to-message.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
-import { compose, type Outgoing } from './compose.ts'
+import { attachmentsOf, compose, type Outgoing } from './compose.ts'
 import { createBudget } from './limits.ts'
 import type { SentFolder } from './sent-folder.ts'
 import type { Smtp } from './smtp.ts'
@@ -33,7 +33,7 @@ export function createSender(parts: {
   const takePlace = createTokenBucket(options['rate-limit'], now)
 
   const send = async (reply: Reply): Promise<Receipt> => {
-    const outgoing = compose(reply, options, deps.artifacts)
+    const outgoing = compose(reply, options)
     const { mark, messageId: id, to } = outgoing
     const before = await sent.get(mark)
     if (before?.state === 'sent') return { id, data: { response: before.response ?? '' } }
@@ -87,6 +87,12 @@ export function createSender(parts: {
     const { key, conversation, inReplyTo } = reply
     const record = defined({ key, at, to, conversation, inReplyTo, thread: target?.thread })
     const date = new Date(at)
+    const copy = async () => ({
+      ...outgoing.mail,
+      date,
+      attachments: await attachmentsOf(reply, deps.artifacts),
+    })
+    const mail = await copy()
     let isNoted = false
     // As late as can be, so that a crash leaves in doubt only what a server may have. Not later: what comes back, a copy
     // or a bounce, may be here before the answer is.
@@ -94,7 +100,7 @@ export function createSender(parts: {
       await sent.set(mark, { ...record, state: 'sending' })
       isNoted = true
     }
-    const response = await handing({ ...outgoing.mail, date }, key, beforeEnd).catch(async (error) => {
+    const response = await handing(mail, key, beforeEnd).catch(async (error) => {
       const isKnown = error instanceof TriviumError && error.code !== 'send_ambiguous'
       if (isNoted && isKnown) await sent.set(mark, { ...record, state: 'refused' })
       throw error
@@ -102,8 +108,7 @@ export function createSender(parts: {
     await sent.set(mark, { ...record, state: 'sent', response })
     log.info({ messageId: inReplyTo, conversation, to, mailId: messageId }, 'mail was sent')
     try {
-      // Composed anew: the streams of its attachments were read.
-      await sentFolder?.keep({ ...compose(reply, options, deps.artifacts).mail, date })
+      if (sentFolder) await sentFolder.keep(await copy())
     } catch (error) {
       // The mail is sent; a copy that cannot be kept must not make it be sent again.
       log.error({ mailId: messageId, reason: reasonOf(error) }, 'the copy of a sent mail could not be kept')
@@ -116,7 +121,7 @@ export function createSender(parts: {
     /** Why mail cannot be sent at present, for people. */
     trouble: () => trouble,
     async probe(reply) {
-      const { mark, messageId } = compose(reply, options, deps.artifacts)
+      const { mark, messageId } = compose(reply, options)
       const record = await sent.get(mark)
       if (!record || record.state === 'refused') return { sent: false }
       if (record.state === 'sent' || (await sentFolder?.has(messageId)))

@@ -50,7 +50,7 @@ export function createFileFetcher(
   async function download(file: JsonObject, workspace: Workspace): Promise<Download> {
     const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE), stopping.signal])
     const done = await save(file, workspace, signal).catch((error: unknown): Download => {
-      const tooLarge = error instanceof TriviumError && error.code === 'body_too_large'
+      const tooLarge = error instanceof TriviumError && error.code === 'artifact_too_large'
       return { error: reasonOf(error), forGood: tooLarge || slackFailure(error).kind === 'rejected' }
     })
     if ('error' in done) {

@@ -153,7 +153,7 @@ export async function shareFiles(
     )
     const response = await fetch(slot.upload_url ?? '', {
       method: 'POST',
-      body: await blob(artifacts.open(sha256)),
+      body: await blob(await artifacts.open(sha256)),
       signal: AbortSignal.timeout(60_000),
     })
     await response.body?.cancel()
