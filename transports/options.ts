@@ -16,7 +16,8 @@ export const bodySize = size.refine(
 export function secretsOf(what?: string) {
   return z
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)], {
-      error: ({ input }) => (what && input === undefined ? `missing key "secret": ${what}` : undefined),
+      error: ({ input }) =>
+        input !== undefined ? 'expected a text, or a list of them' : what && `missing key "secret": ${what}`,
     })
     .transform((value) => (typeof value === 'string' ? [value] : value))
 }

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
@@ -136,7 +136,13 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     } catch (error) {
       const refusal = toTriviumError(error)
       logRefusal(request, refusal)
-      answerRaw(socket, refusal)
+      if (!socket.writable) return void socket.destroy()
+      const response = new ServerResponse(request)
+      response.assignSocket(request.socket)
+      response.shouldKeepAlive = false
+      response.once('finish', () => socket.end(() => socket.destroy()))
+      if (refusal.status === 401) response.setHeader('www-authenticate', 'Bearer')
+      answerError(response, refusal)
     }
   }
 
@@ -191,22 +197,6 @@ function answerError(response: ServerResponse, error: TriviumError) {
     response.setHeader('retry-after', error.code === 'overloaded' ? '1' : '5')
   }
   answerJson(response, error.status, JSON.stringify(errorBody(error)))
-}
-
-/** Answers on a socket that has no ServerResponse, and hangs up. */
-function answerRaw(socket: Duplex, error: TriviumError) {
-  const { status } = error
-  if (!socket.writable) return void socket.destroy()
-  const body = JSON.stringify(errorBody(error))
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'content-type: application/json',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-    ...(status === 401 ? ['www-authenticate: Bearer'] : []),
-    ...(error.retryable ? ['retry-after: 5'] : []),
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }
 
 function drain(server: Server, open: ReadonlySet<Socket>, grace: number): Promise<void> {

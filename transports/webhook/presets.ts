@@ -163,9 +163,9 @@ export const PRESETS = {
       const status = found('MessageStatus SmsStatus', delivery)
       return status
         ? `${found('MessageSid', delivery)} ${status}`
-        : found('header.i-twilio-idempotency-token', delivery)
+        : found('+.id header.i-twilio-idempotency-token', delivery)
     },
-    event: 'EventType MessageStatus SmsStatus CallStatus',
+    event: 'EventType MessageStatus SmsStatus CallStatus *.type',
     from: 'From Author',
     conversation: ({ body, ...rest }) =>
       found(`ConversationSid CallSid ${pathGet(body, 'MessageStatus') ? 'To' : 'From'}`, { body, ...rest }),

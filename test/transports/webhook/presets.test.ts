@@ -3,6 +3,7 @@ import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { Webhooks } from '@octokit/webhooks'
 import { verifyKey } from 'discord-interactions'
+import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
 import { isJsonObject } from '../../../src/core/json.ts'
 import { verify } from '../../../transports/webhook/verify.ts'
@@ -20,6 +21,8 @@ const hmac = (text: string, encoding: 'hex' | 'base64' = 'hex') =>
 const discord = generateKeyPairSync('ed25519')
 const discordKey = discord.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex')
 
+const whsec = `whsec_${btoa('a secret of the standard kind')}`
+
 /** The options of each gateway; the secret is `one` if not said. */
 const options: Record<string, object> = {
   discord: { secret: discordKey },
@@ -33,6 +36,7 @@ const options: Record<string, object> = {
     secret: 'Ibxx_5AKakO-3qeNVR61Dw',
     url: 'https://webhook.site/679a4f3a-dcfa-49ee-bac5-9d0edad886b9',
   },
+  'standard-webhooks': { secret: whsec },
   twilio: { secret: '12345', url: 'https://mycompany.com/myapp.php' },
 }
 
@@ -49,6 +53,10 @@ const signers: Record<string, (body: string) => Headers | Promise<Headers>> = {
     return { 'x-signature-ed25519': signature, 'x-signature-timestamp': seconds }
   },
   meta: async (body) => ({ 'x-hub-signature-256': await new Webhooks({ secret: 'one' }).sign(body) }),
+  'standard-webhooks': (body) => {
+    const signature = new Webhook(whsec).sign('msg_1', new Date(NOW), body)
+    return { 'svix-id': 'msg_1', 'svix-timestamp': seconds, 'svix-signature': signature }
+  },
   stripe(payload) {
     const signed = { payload, secret: 'one', timestamp: NOW / 1000 }
     return { 'stripe-signature': Stripe.webhooks.generateTestHeaderString(signed) }
@@ -77,6 +85,7 @@ const whatsapp = (from: string) => ({ changes: [{ field: 'messages', value: { me
 const graph = (...items: object[]) => JSON.stringify({ value: items })
 const created = { changeType: 'created', tenantId: 't' }
 const command = { id: '7', type: 2, data: { name: 'ask' }, member: { user: { id: 'U' } }, channel_id: 'C' }
+const said = { type: 'event_callback', team_id: 'T1', event_id: 'Ev1', event: { type: 'said', user: 'U1' } }
 const sms =
   'MessageSid=SM1&SmsStatus=received&From=%2B12349013030&To=%2B18005551212&Body=gr%C3%BC%C3%9Fe+%F0%9F%8C%8D&MediaUrl=b&MediaUrl=a&MediaUrl=b&Empty='
 const smsFound = 'received | SM1 received | +12349013030 | +12349013030'
@@ -86,6 +95,13 @@ const call =
   'CallSid=CA1234567890ABCDE&Caller=%2B12349013030&Digits=1234&From=%2B12349013030&To=%2B18005551212'
 const bodyHash = '0a1ff7634d9ab3b95db5c9a2dfe9416e41502b283a80c7cf19632632f96e6620'
 const signedBy = (signature: string) => ({ ...form, 'x-twilio-signature': signature })
+
+/** What somebody may add to a delivery that was captured. */
+const ADDED = Object.fromEntries(
+  'idempotency-key webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery ce-id'
+    .split(' ')
+    .map((name) => [name, 'another']),
+)
 
 /** A provider and what it delivers; `event | key | from | conversation` of the message (`#`: a hash). */
 type Case = [name: string, body: object | string, found: string, more?: More]
@@ -140,6 +156,9 @@ const cases: Case[] = [
     'webhooks.test_notification | ac3ac95b-f97d-458c-a6e6-18981597e05f | MLEFBHHSJGVHD | ',
     { headers: { 'x-square-hmacsha256-signature': 'GF4YkrJgGBDZ9NIYbNXBnMzqb2HoL4RW/S6vkZ9/2N4=' } },
   ],
+  ['slack, an event', said, 'said | T1:Ev1 | U1 | '],
+  ['slack, a command', 'command=%2Fask&trigger_id=1.2.abc', ' | 1.2.abc |  | ', { headers: form }],
+  ['standard-webhooks', { type: 'user.created' }, 'user.created | msg_1 |  | '],
   ['stripe, v1', { id: 'evt_1', object: 'event', type: 'a.b' }, 'a.b | evt_1 |  | '],
   ['stripe, v2', { id: 'evt_2', object: 'v2.core.event', type: 'c' }, 'c | evt_2 |  | '],
   [
@@ -179,7 +198,7 @@ async function start([name, said, , { headers, query, now = NOW } = {}]: Case, m
   const verify = { scheme, secret: 'one', ...options[scheme] }
   const hook = await startWebhook({ verify, ...more }, { now: () => now })
   const body = typeof said === 'string' ? said : JSON.stringify(said)
-  const proof = { ...json, ...(headers ?? (await signers[scheme]?.(body))) }
+  const proof = { ...json, ...headers, ...(await signers[scheme]?.(body)) }
   const post = async (text = body, headers: Headers = proof) => {
     const response = await fetch(hook.hook + (query ?? ''), { method: 'POST', body: text, headers })
     return [response.status, await response.text()] as const
@@ -204,7 +223,7 @@ describe('a webhook gateway with a preset', () => {
       const sender = from.id === '127.0.0.1' ? '' : from.id
       assert.equal([data.event ?? '', known, sender, lane].join(' | '), found)
       if (key === '') return
-      await post(body, { 'idempotency-key': 'another', 'webhook-id': 'another', ...proof })
+      await post(body, { ...ADDED, ...proof })
       assert.equal(store.messages.length, 1)
     })
   }
