@@ -28,7 +28,8 @@ export function createNormalizer(
     if (body !== undefined) data.body = body
     addQuery(data, request.url)
     const delivery = { headers, body, text }
-    const configured = (pointer = '') => found(pointer.replace(/^data\./, ''), { headers, body: data, text })
+    const configured = (pointer?: string) =>
+      found(pointer?.replace(/^data\./, ''), { headers, body: data, text })
     const event = configured(options.event) ?? found(preset?.event, delivery) ?? found(eventOf, delivery)
     if (event) data.event = bounded(event)
     const guessed = () => found(preset?.key, delivery) ?? keyOf(delivery, signed(headers))
@@ -92,23 +93,23 @@ const SENDER = 'sender.login event.user user_username'
  * Where providers put the name of the event: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry, CloudEvents in binary
  * mode, and what others commonly use; Stripe, Standard Webhooks and CloudEvents name theirs in `type`. Slack wraps its events.
  */
-function eventOf(delivery: Readable): string | undefined {
-  const { body } = delivery
-  const field = typeof pathGet(body, 'type') === 'string' ? 'type' : 'event'
-  return found(`${EVENT_HEADERS} ${isSlack(body) ? 'event.type' : field}`, delivery)
-}
-
 const EVENT_HEADERS =
   'header.x-github-event header.x-gitlab-event header.x-gitea-event header.x-event-key header.x-shopify-topic ' +
   'header.linear-event header.sentry-hook-resource header.ce-type header.x-event-type header.x-event-name header.x-event'
+
+function eventOf(delivery: Readable): string | undefined {
+  const field = typeof pathGet(delivery.body, 'type') === 'string' ? 'type' : 'event'
+  return found(EVENT_HEADERS, delivery) ?? found(isSlack(delivery.body) ? 'event.type' : field, delivery)
+}
 
 /**
  * Where providers put the id of a delivery that stays the same when they try again. `X-Request-Id` is
  * not one: proxies make a new one for each attempt.
  */
-const KEY_HEADERS =
-  'header.webhook-id header.svix-id header.x-github-delivery header.x-gitea-delivery header.x-shopify-webhook-id ' +
-  'header.linear-delivery header.idempotency-key'
+const KEY_HEADERS = (
+  'webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery ' +
+  'idempotency-key'
+).split(' ')
 
 /**
  * The id of a delivery. One that was signed comes first: to a delivery that somebody captured, any other header could be
@@ -116,15 +117,15 @@ const KEY_HEADERS =
  */
 function keyOf(delivery: Readable, signed: readonly string[]): string | undefined {
   const { body, headers } = delivery
-  const inSigned = KEY_HEADERS.split(' ').filter((pointer) =>
-    signed.includes(pointer.slice('header.'.length)),
-  )
-  const said = (path: string) => found(path, delivery) ?? ''
-  if (inSigned.length > 0) return found(inSigned.join(' '), delivery)
-  if (isSlack(body) && said('event_id')) return `${said('team_id')}:${said('event_id')}`
+  const header = (names: readonly string[]) => headers[names.find((name) => headers[name]) ?? '']
+  const said = (name: string) => found(name, delivery)
+  const inSigned = header(signed.filter((name) => KEY_HEADERS.includes(name)))
+  if (inSigned) return String(inSigned)
+  if (isSlack(body) && said('event_id')) return `${said('team_id') ?? ''}:${said('event_id')}`
   if (said('specversion') && said('id')) return `${said('source')} ${said('id')}`
-  const { 'ce-id': id, 'ce-source': source } = headers
-  return found(KEY_HEADERS, delivery) ?? (id === undefined ? undefined : `${source} ${id}`)
+  const known = header(KEY_HEADERS)
+  if (known) return String(known)
+  return headers['ce-id'] === undefined ? undefined : `${headers['ce-source']} ${headers['ce-id']}`
 }
 
 function isSlack(body: Json | undefined): boolean {

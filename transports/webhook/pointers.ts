@@ -14,18 +14,36 @@ export type Readable = { headers: IncomingHttpHeaders; body: Json | undefined; t
 /** What the pointers lead to, as text. */
 export function found(pointers: Pointers | undefined, delivery: Readable): string | undefined {
   if (typeof pointers === 'function') return pointers(delivery)
-  for (const pointer of pointers?.split(' ') ?? []) {
+  if (pointers === undefined) return undefined
+  for (const pointer of parsed(pointers)) {
     const value = follow(pointer, delivery)
     if (value !== undefined) return value
   }
   return undefined
 }
 
-function follow(pointer: string, { headers, body, text }: Readable): string | undefined {
-  if (pointer === '#') return `sha256:${hash('sha256', text)}`
-  if (pointer.startsWith('header.')) return asText(headers[pointer.slice('header.'.length).toLowerCase()])
-  const all = valuesAt(body, pointer.split('.')).map(asText)
-  if (pointer.includes('+')) return all.length > 0 && all.every(Boolean) ? all.join(' ') : undefined
+type Pointer = { header?: string; path: string; steps?: string[] }
+
+/** Presets and options name a few pointers, and each delivery follows them. */
+const known = new Map<string, Pointer[]>()
+
+function parsed(pointers: string): Pointer[] {
+  const all = known.get(pointers) ?? pointers.split(' ').map(parse)
+  known.set(pointers, all)
+  return all
+}
+
+function parse(path: string): Pointer {
+  if (path.startsWith('header.')) return { path, header: path.slice('header.'.length).toLowerCase() }
+  return /[*+]/.test(path) ? { path, steps: path.split('.') } : { path }
+}
+
+function follow({ header, path, steps }: Pointer, { headers, body, text }: Readable): string | undefined {
+  if (header !== undefined) return asText(headers[header])
+  if (path === '#') return `sha256:${hash('sha256', text)}`
+  if (!steps) return asText(pathGet(body, path))
+  const all = valuesAt(body, steps).map(asText)
+  if (steps.includes('+')) return all.length > 0 && all.every(Boolean) ? all.join(' ') : undefined
   const [only, ...others] = new Set(all.filter(Boolean))
   return others.length === 0 ? only : undefined
 }
