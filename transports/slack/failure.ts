@@ -70,7 +70,9 @@ export function slackFailure(error: unknown): SlackFailure {
     return { ...known, kind: statusCode < 500 ? 'unsent' : 'unknown', reason: `Slack answered ${statusCode}` }
   }
   if (error instanceof WebAPIRequestError) {
-    const code = causeCode(error.original) ?? ''
+    // fetch wraps what the socket said.
+    const { cause = error.original } = error.original
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
     const kind = UNCONNECTED.test(code) ? 'unsent' : 'unknown'
     return { ...known, kind, reason: code || reasonOf(error.original) }
   }
@@ -100,13 +102,4 @@ const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unse
 export function mayHaveArrived(error: unknown): boolean {
   if (error instanceof TriviumError) return error.code === 'send_ambiguous'
   return slackFailure(error).kind === 'unknown'
-}
-
-/** fetch wraps what the socket said in causes. */
-function causeCode(error: unknown): string | undefined {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; depth++) {
-    if ('code' in current && typeof current.code === 'string') return current.code
-    current = current.cause
-  }
-  return undefined
 }

@@ -173,7 +173,7 @@ export function createGapFill(
 
   /** Rejects with what kept one from being taken. */
   async function takeAll(channel: Channel, workspace: Workspace, events: JsonObject[]): Promise<void> {
-    const takeOne = async (event: JsonObject): Promise<void> => {
+    const takeOne = async (event: JsonObject) => {
       const payload = { type: 'event_callback', team_id: channel.team, event }
       const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
       try {
@@ -192,27 +192,23 @@ export function createGapFill(
 
   return {
     /** Goes through `take` unchanged; remembers where somebody wrote, and has read back what was refused. */
-    watch(delivery: Delivery, take: () => Promise<Taken>): Promise<Taken> {
+    async watch(delivery: Delivery, take: () => Promise<Taken>): Promise<Taken> {
       const written = writtenIn(delivery)
       if (!written) return take()
       underWay.add(written)
-      // Nothing of the payload is kept while the store takes its time: thousands may wait for it.
-      const taking = take()
-      let isUnknown = false
-      taking.then(
-        (taken) => {
-          underWay.delete(written)
-          newest = Math.max(newest, written.ts)
-          if (taken && !memory.note(written).isStored) isUnknown = true
-        },
-        () => {
-          open(memory.note(written), written.ts - TICK, now() + BACKOFF.first)
-          underWay.delete(written)
-          void read()
-        },
-      )
-      // After a crash nobody would know of a channel in which nobody had written before.
-      return taking.then((taken) => (isUnknown ? memory.save().then(() => taken) : taken))
+      try {
+        const taken = await take()
+        newest = Math.max(newest, written.ts)
+        // After a crash nobody would know of a channel in which nobody had written before.
+        if (taken && !memory.note(written).isStored) await memory.save()
+        return taken
+      } catch (error) {
+        open(memory.note(written), written.ts - TICK, now() + BACKOFF.first)
+        void read()
+        throw error
+      } finally {
+        underWay.delete(written)
+      }
     },
     /** What is written from now on comes live; what was written before is read back. */
     connected(): void {

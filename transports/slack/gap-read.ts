@@ -1,17 +1,14 @@
-import { type JsonObject, toJson } from '../../src/core/json.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
-import { defined } from '../../src/lib/defined.ts'
 import { slackFailure } from './failure.ts'
-import { objectsAt, textAt } from './fields.ts'
+import { textAt } from './fields.ts'
 import type { Channel } from './gap-memory.ts'
+import { readHistory } from './history.ts'
 import type { Workspace } from './workspaces.ts'
 
 /** The least difference between two timestamps of Slack. */
 export const TICK = 1e-6
-const PAGE = 100
 const MAX_MESSAGES = 500
-/** Slack gives some apps 15 messages a page. */
-const MAX_PAGES = 40
 const MAX_THREADS = 50
 /** A remembered thread that was silent for longer is not asked for, nor is its root looked for further back (s). */
 const ACTIVE = 86_400
@@ -35,9 +32,7 @@ export async function readBack(
   const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
   // Without an end Slack may give what is closest to `oldest` first, and what was missed last.
   const range = { channel: id, oldest, latest: (from + FUTURE).toFixed(6) }
-  const history = await pages((page) =>
-    api.call('conversations.history', (web) => web.conversations.history({ ...range, ...page })),
-  )
+  const history = await readHistory(api, range, MAX_MESSAGES, pace)
   const found = new Map(history.messages.map((message) => [textAt(message, 'ts') ?? '', message]))
   const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
   const roots = [...answered, ...active.filter((root) => !found.has(root)).reverse()]
@@ -56,32 +51,16 @@ export async function readBack(
   )
 
   async function replies(ts: string): Promise<JsonObject[]> {
-    const query = { channel: id, ts, oldest: from.toFixed(6) }
     try {
-      const { messages, isCut } = await pages((page) =>
-        api.call('conversations.replies', (web) => web.conversations.replies({ ...query, ...page })),
-      )
-      if (isCut) tooMuch()
-      return messages
+      const thread = await readHistory(api, { channel: id, ts, oldest: from.toFixed(6) }, MAX_MESSAGES, pace)
+      if (thread.isCut) tooMuch()
+      return thread.messages
     } catch (error) {
       if (slackFailure(error).code !== 'thread_not_found') throw error
       // Its root was deleted, and all of it with that.
       threads.delete(ts)
       return []
     }
-  }
-
-  async function pages(read: (page: { limit: number; cursor?: string }) => Promise<unknown>) {
-    const messages: JsonObject[] = []
-    let cursor: string | undefined
-    for (let page = 0; page < MAX_PAGES && messages.length < MAX_MESSAGES; page++) {
-      await pace()
-      const answer = toJson(await read(defined({ limit: PAGE, cursor })))
-      messages.push(...objectsAt(answer, 'messages'))
-      cursor = textAt(answer, 'response_metadata.next_cursor')
-      if (!cursor) return { messages, isCut: false }
-    }
-    return { messages, isCut: true }
   }
 
   function tooMuch() {

@@ -1,81 +1,54 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { ModalView } from '@slack/web-api'
 import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { KeyValues } from '../../src/core/store.ts'
 import type { Target } from './conversation.ts'
-import { parsed } from './fields.ts'
+import { textAt } from './fields.ts'
 import type { Sending } from './outbound/sent-log.ts'
-import type { Workspace } from './workspaces.ts'
+
+/** Where a modal was opened. */
+const placeSchema = z.object({ channel: z.string(), thread: z.string().exactOptional() })
+
+export type Modals = ReturnType<typeof createModals>
+
+/** For so long a modal may stay open and still belong to where it was opened (ms). */
+const KEPT = 7 * 86_400_000
 
 /**
- * Shows a modal to whoever clicked or typed the command (https://docs.slack.dev/surfaces/modals), on top of the modal
- * that the click was in. What is sent back from it goes to the conversation where it was opened. Slack takes the click
- * once and for three seconds: a second try opens nothing twice. Throws `send_rejected` where there was no click.
+ * Opens modals (https://docs.slack.dev/surfaces/modals), and remembers on the store in which conversation, as Slack does
+ * not say: what is sent from one is answered there and sees what was said there.
  */
-export async function openModal(given: ModalView, sending: Sending): Promise<void> {
-  const { reply, workspace, target, sent, save } = sending
-  const { gateway } = reply
-  if (sent.view !== undefined) return
-  const { triggerId, user = '' } = target
-  if (triggerId === undefined) {
-    const reason = 'a modal can only answer a slash command, a button, a select, a shortcut or another modal'
-    throw new TriviumError('send_rejected', { gateway, reason })
+export function createModals(kv: KeyValues, gateway: string) {
+  const nameOf = (view: string) => `slack/${gateway}/modal/${view}`
+  return {
+    /** Where the modal was opened that an interaction came from; undefined where only one person sees that place. */
+    async placeOf(payload: JsonObject) {
+      const view = textAt(payload, 'view.id')
+      return placeSchema.safeParse(view && (await kv.get(nameOf(view)))?.value).data
+    },
+    /**
+     * Shows a modal to whoever clicked or typed the command, on top of the modal that the click was in. Slack takes the
+     * click once and for three seconds: a second try opens nothing twice. Throws `send_rejected` where there was no click.
+     */
+    async open(view: ModalView, { workspace, target, sent, save }: Sending): Promise<void> {
+      if (sent.view !== undefined) return
+      const { triggerId, inModal, channel, thread, responseUrl } = target
+      if (triggerId === undefined) {
+        const reason =
+          'a modal can only answer a slash command, a button, a select, a shortcut or another modal'
+        throw new TriviumError('send_rejected', { gateway, reason })
+      }
+      const verb = inModal ? 'push' : 'open'
+      const answer = await workspace.api.call(`views.${verb}`, (web) =>
+        web.views[verb]({ trigger_id: triggerId, view }),
+      )
+      sent.view = answer.view?.id ?? ''
+      // What only one person may see is not answered in the channel.
+      const isPrivate = responseUrl !== undefined || /^[UW]/.test(channel)
+      if (!isPrivate)
+        await kv.set(nameOf(sent.view), thread ? { channel, thread } : { channel }, { ttl: KEPT })
+      await save()
+    },
   }
-  const private_metadata = sealMetadata(given.private_metadata, placeOf(target), { user, workspace })
-  const view = { ...given, private_metadata }
-  const verb = target.inModal ? 'push' : 'open'
-  const answer = await workspace.api.call(`views.${verb}`, (web) =>
-    web.views[verb]({ trigger_id: triggerId, view }),
-  )
-  sent.view = answer.view?.id ?? ''
-  await save()
-}
-
-/** What only one person may see is not answered in the channel. */
-function placeOf({ channel, thread, responseUrl }: Target): ViewPlace | undefined {
-  if (responseUrl !== undefined || /^[UW]/.test(channel)) return undefined
-  return { channel, thread }
-}
-
-const placeSchema = z.object({ channel: z.string(), thread: z.string().optional() })
-const sealedSchema = z.object({ trivium: placeSchema, mac: z.string(), own: z.string().optional() })
-
-/** Where a modal was opened, if not in what only one person sees. */
-type ViewPlace = z.infer<typeof placeSchema>
-
-/** Who has the modal open, and the installation that it is of. */
-export type Viewer = { user: string; workspace: Pick<Workspace, 'team' | 'token'> }
-
-/**
- * The `private_metadata` of a modal: the skill's own, and where the modal was opened, which Slack does not say. What is
- * sent from it is answered there and sees the conversation there, so the place is sealed for this user with the bot
- * token: a skill could name any. Without a place it is the skill's own alone.
- */
-export function sealMetadata(own = '', place: ViewPlace | undefined, viewer: Viewer): string {
-  if (place === undefined) return own
-  const { channel, thread } = place
-  const trivium = { channel, thread }
-  return JSON.stringify({ trivium, mac: macOf(trivium, viewer), own: own || undefined })
-}
-
-/**
- * What `sealMetadata` made of it: the skill's own text, and the place. No place: none was sealed, or for another user;
- * then all of it is the skill's own.
- */
-export function openMetadata(
-  text: string | undefined,
-  viewer: Viewer,
-): {
-  own?: string | undefined
-  place?: ViewPlace
-} {
-  const { trivium: place, mac = '', own } = sealedSchema.safeParse(parsed(text ?? '')).data ?? {}
-  const [given, expected] = [Buffer.from(mac), Buffer.from(place ? macOf(place, viewer) : '')]
-  const isOurs = place && given.length === expected.length && timingSafeEqual(given, expected)
-  return isOurs ? { place, own } : { own: text }
-}
-
-function macOf({ channel, thread = '' }: ViewPlace, { user, workspace }: Viewer): string {
-  const what = JSON.stringify(['modal', workspace.team, user, channel, thread])
-  return createHmac('sha256', workspace.token).update(what).digest('base64url')
 }

@@ -9,6 +9,7 @@ import { createHttpListener } from './http.ts'
 import { createAnswers, type Taken } from './inbound/answers.ts'
 import type { PayloadKind } from './inbound/delivery.ts'
 import { createInbound } from './inbound/inbound.ts'
+import { createModals } from './modal.ts'
 import type { SlackOptions } from './options.ts'
 import { createSender } from './outbound/sender.ts'
 import { createProgress } from './progress.ts'
@@ -25,7 +26,8 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const inbound = createInbound(options, deps, workspaces, progress.follow)
   const answer = createAnswers(options, deps, inbound.take)
   const gaps = createGapFill(options, deps, workspaces, inbound)
-  const sender = createSender(deps, workspaces)
+  const modals = createModals(deps.kv, deps.gateway)
+  const sender = createSender(deps, workspaces, modals)
   const stopping = new AbortController()
   let isStarted = false
   let fault = ''
@@ -35,7 +37,8 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     const workspace = workspaces.of(payload)
     // Acknowledged: Slack would repeat it, and switch off the events of all where it is refused often.
     if (!workspace) return undefined
-    const delivery = { kind, payload, workspace, retry }
+    const opened = kind === 'interaction' ? await modals.placeOf(payload) : undefined
+    const delivery = { kind, payload, workspace, retry, opened }
     return gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery)
   }
   const connected = () => gaps?.connected()

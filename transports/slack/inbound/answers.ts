@@ -6,7 +6,6 @@ import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { objectAt, textAt } from '../fields.ts'
-import { openMetadata, sealMetadata } from '../modal.ts'
 import type { SlackOptions } from '../options.ts'
 import { viewSchema } from '../outbound/extras.ts'
 import { type Delivery, isExternal } from './delivery.ts'
@@ -41,7 +40,7 @@ export function createAnswers(
 
   /** Asks as the person who waits, with what else is filled in and what whoever opened the modal left there. */
   const ask = (skill: string, delivery: Delivery, question: JsonObject) => {
-    const { payload, workspace } = delivery
+    const { payload } = delivery
     const user = textAt(payload, 'user.id') ?? ''
     const name = nameOfUser(payload)
     const view = objectAt(payload, 'view')
@@ -50,7 +49,7 @@ export function createAnswers(
       blockId: textAt(payload, 'block_id'),
       channel: textAt(payload, 'channel.id'),
       values: view.state === undefined ? undefined : objectAt(view, 'state.values'),
-      metadata: openMetadata(textAt(view, 'private_metadata'), { user, workspace }).own,
+      metadata: textAt(view, 'private_metadata'),
     })
     const external = isExternal(delivery) || undefined
     const from = defined({ id: user, address: user, verified: true, external, name })
@@ -76,8 +75,7 @@ export function createAnswers(
   }
 
   const submit = async (skill: string, delivery: Delivery): Promise<Taken> => {
-    const { payload, workspace } = delivery
-    const action = textAt(payload, 'view.callback_id') ?? ''
+    const action = textAt(delivery.payload, 'view.callback_id') ?? ''
     let verdict: z.infer<typeof verdictSchema>
     try {
       const said = await ask(skill, delivery, { asks: 'submission', action })
@@ -89,13 +87,8 @@ export function createAnswers(
     const { errors = {}, view, clear } = verdict
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
     const taken = await take(delivery)
-    if (view) {
-      // It was opened where the one was that it replaces.
-      const viewer = { user: textAt(payload, 'user.id') ?? '', workspace }
-      const { place } = openMetadata(textAt(payload, 'view.private_metadata'), viewer)
-      const private_metadata = sealMetadata(view.private_metadata, place, viewer)
-      return { response: { response_action: 'update', view: { ...view, private_metadata } } }
-    }
+    // Slack goes on with the id of the one that it replaces.
+    if (view) return { response: { response_action: 'update', view } }
     return clear ? { response: { response_action: 'clear' } } : taken
   }
 

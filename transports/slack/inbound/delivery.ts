@@ -5,8 +5,16 @@ import type { Workspace } from '../workspaces.ts'
 /** The kinds of payload that Slack delivers, on either road. */
 export type PayloadKind = 'event' | 'command' | 'interaction'
 
-/** A payload, the installation that it is for, and which repetition it is: 0 for what comes for the first time. */
-export type Delivery = { kind: PayloadKind; payload: JsonObject; workspace: Workspace; retry: number }
+/** A payload, and the installation that it is for. */
+export type Delivery = {
+  kind: PayloadKind
+  payload: JsonObject
+  workspace: Workspace
+  /** Which repetition it is: 0 for what comes for the first time. */
+  retry: number
+  /** Where the modal was opened that it comes from. */
+  opened?: { channel: string; thread?: string } | undefined
+}
 
 /** Slack waits 3 s for the acknowledgement of an event, and the store needs its time too. */
 const EVENT = 2000

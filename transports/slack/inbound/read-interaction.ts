@@ -3,10 +3,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json
 import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import { objectAt, objectsAt, textAt } from '../fields.ts'
-import { openMetadata } from '../modal.ts'
 import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/extras.ts'
-import type { Workspace } from '../workspaces.ts'
 import { contentOf } from './content.ts'
 import type { Delivery } from './delivery.ts'
 import type { Draft, Read } from './draft.ts'
@@ -41,7 +39,8 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
 }
 
 /** Reads an interaction: a button or select, a submitted or closed modal, a shortcut, or one that is new to us. */
-export function readInteraction({ payload, workspace }: Delivery, options: SlackOptions): Read {
+export function readInteraction(delivery: Delivery, options: SlackOptions): Read {
+  const { payload, workspace } = delivery
   const { type } = payload
   const user = textAt(payload, 'user.id')
   if (!user) return 'it names no user'
@@ -49,11 +48,11 @@ export function readInteraction({ payload, workspace }: Delivery, options: Slack
     type === 'block_actions'
       ? saidByClick(payload)
       : type === 'view_submission' || type === 'view_closed'
-        ? saidByView(payload, workspace, user)
+        ? saidByView(payload)
         : saidByShortcut(payload)
   // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
   const alone = isEphemeral(payload)
-  const place = placeOf(payload, workspace, user, options)
+  const place = placeOf(delivery, user, options)
   return {
     ...{ ...place, user, direct: isDirect(place.channel) },
     event: String(type),
@@ -100,7 +99,7 @@ function saidByClick(payload: JsonObject): Said {
   }
 }
 
-function saidByView(payload: JsonObject, workspace: Workspace, user: string): Said {
+function saidByView(payload: JsonObject): Said {
   const view = objectAt(payload, 'view')
   const serial = textAt(view, 'hash') ?? textAt(payload, 'trigger_id')
   return {
@@ -108,19 +107,16 @@ function saidByView(payload: JsonObject, workspace: Workspace, user: string): Sa
     extra: defined({
       action: textAt(view, 'callback_id'),
       values: objectAt(view, 'state.values'),
-      metadata: openMetadata(textAt(view, 'private_metadata'), { user, workspace }).own,
+      metadata: textAt(view, 'private_metadata'),
     }),
   }
 }
 
-/** Where it was done. A modal has a place where its opening sealed one; else it is the user's direct messages. */
-function placeOf(payload: JsonObject, workspace: Workspace, user: string, options: SlackOptions): Target {
+/** Where it was done. In a modal that is where it was opened, else the user's direct messages. */
+function placeOf({ payload, workspace, opened }: Delivery, user: string, options: SlackOptions): Target {
   const { team } = workspace
   const channel = textAt(payload, 'channel.id') ?? textAt(payload, 'container.channel_id')
-  if (channel === undefined) {
-    const { place } = openMetadata(textAt(payload, 'view.private_metadata'), { user, workspace })
-    return { team, ...(place ?? { channel: user }) }
-  }
+  if (channel === undefined) return { team, ...(opened ?? { channel: user }) }
   const thread = textAt(payload, 'message.thread_ts') ?? textAt(payload, 'container.thread_ts')
   if (thread !== undefined) return { team, channel, thread }
   const ts = textAt(payload, 'message.ts') ?? textAt(payload, 'container.message_ts')

@@ -1,10 +1,11 @@
 import { blob } from 'node:stream/consumers'
 import { TriviumError } from '../../../src/core/errors.ts'
-import { isJsonObject } from '../../../src/core/json.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import { slackFailure } from '../failure.ts'
+import { objectAt, objectsAt, textAt } from '../fields.ts'
+import { readHistory } from '../history.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Post } from './extras.ts'
 import type { Sending, Sent, SentLog } from './sent-log.ts'
@@ -12,8 +13,7 @@ import type { Sending, Sent, SentLog } from './sent-log.ts'
 /** The type under which our posts carry their key, so that they can be found again. */
 const METADATA_TYPE = 'trivium_reply'
 /** How much of a thread or channel is read in search of one reply. */
-const PAGES = 5
-const PAGE = 200
+const MAX_READ = 1000
 /** Slack's ways to say that a post is not there any more, or cannot be changed any more. */
 const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
 
@@ -68,7 +68,7 @@ export async function takeOver(
  * somebody deleted, it is posted anew. Doing it twice changes nothing, once the posts of its own were looked for.
  */
 export async function replaceAll(sending: Sending, log: SentLog): Promise<void> {
-  const { reply, posts, workspace, target, sent, save } = sending
+  const { posts, workspace, target, sent, save } = sending
   const { replaces } = sent
   if (!replaces) return
   const place = { ...target, channel: sent.channel ?? target.channel }
@@ -77,7 +77,7 @@ export async function replaceAll(sending: Sending, log: SentLog): Promise<void> 
   for (const [part, shown] of posts.slice(0, isShown ? 0 : replaces.posts).entries()) {
     const ts = sent.posted[part] ?? ''
     try {
-      await workspace.api.pace(`update/${place.channel}`, reply.key)
+      await workspace.api.pace(`update/${place.channel}`, sending.reply.key)
       const { channel } = place
       await workspace.api.call('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
     } catch (error) {
@@ -106,34 +106,30 @@ async function handOver(key: string, { workspace, sent }: Sending, channel: stri
   await log.write(key, { ...earlier, posted: sent.posted })
 }
 
-/** What carries the key of a reply, by part, how many there should be, and whether its files were shared. */
-type Found = { posts: Map<number, string>; parts: number; shared: boolean; complete: boolean }
-
-/** Looks for the posts of a key in a thread, or in the newest of a channel. */
+/**
+ * Looks for what carries the key of a reply, in a thread or in the newest of a channel: its posts by part, how many there
+ * should be, and whether its files were shared. Not `complete`: there is more than is read.
+ */
 export async function findPosts(
   key: string,
   files: readonly string[],
   { api }: Workspace,
   { channel, thread }: Place,
-): Promise<Found> {
-  const found: Found = { posts: new Map(), parts: 0, shared: false, complete: false }
-  let cursor: string | undefined
-  for (let page = 0; page < PAGES; page++) {
-    const query = defined({ channel, limit: PAGE, include_all_metadata: true, cursor })
-    const { messages = [], response_metadata: next } = await (thread === undefined
-      ? api.call('conversations.history', (web) => web.conversations.history(query))
-      : api.call('conversations.replies', (web) => web.conversations.replies({ ...query, ts: thread })))
-    for (const { ts, files: shared, metadata } of messages) {
-      if (shared?.some(({ id }) => id !== undefined && files.includes(id))) found.shared = true
-      const mark: unknown = metadata?.event_payload
-      if (metadata?.event_type !== METADATA_TYPE || !isJsonObject(mark) || mark.key !== key || !ts) continue
-      if (typeof mark.part === 'number') found.posts.set(mark.part, ts)
-      if (typeof mark.parts === 'number') found.parts = mark.parts
-    }
-    cursor = next?.next_cursor || undefined
-    if (!cursor) return { ...found, complete: true }
+) {
+  const query = defined({ channel, ts: thread, limit: 200, include_all_metadata: true })
+  const { messages, isCut } = await readHistory(api, query, MAX_READ)
+  const posts = new Map<unknown, string>()
+  let parts = 0
+  for (const message of messages) {
+    const mark = objectAt(message, 'metadata.event_payload')
+    if (textAt(message, 'metadata.event_type') !== METADATA_TYPE || mark.key !== key) continue
+    posts.set(mark.part, textAt(message, 'ts') ?? '')
+    parts = Number(mark.parts)
   }
-  return found
+  const shared = messages.some((each) =>
+    objectsAt(each, 'files').some(({ id }) => files.includes(String(id))),
+  )
+  return { posts, parts, shared, complete: !isCut }
 }
 
 /**

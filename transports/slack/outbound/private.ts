@@ -117,9 +117,9 @@ async function respond(sending: Sending, url: string, shown: Post): Promise<bool
 }
 
 async function postEphemeral(sending: Sending, shown: Post): Promise<string> {
-  const { reply, workspace, target } = sending
+  const { workspace, target } = sending
   const { channel } = target
-  await workspace.api.pace(channel, reply.key)
+  await workspace.api.pace(channel, sending.reply.key)
   const answer = await workspace.api.call('chat.postEphemeral', (web) =>
     web.chat.postEphemeral({ channel, user: viewerOf(sending), ...shown, ...activeThread(sending) }),
   )

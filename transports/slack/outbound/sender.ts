@@ -4,7 +4,7 @@ import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { conversationOf, type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
-import { openModal } from '../modal.ts'
+import type { Modals } from '../modal.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
 import { findPosts, postAll, replaceAll, shareFiles, takeOver } from './posts.ts'
@@ -15,7 +15,7 @@ import { createStreams } from './stream.ts'
 type Probe = Awaited<ReturnType<NonNullable<Transport['probe']>>>
 
 /** The sending half of a Slack gateway. */
-export function createSender(deps: TransportDeps, workspaces: Workspaces) {
+export function createSender(deps: TransportDeps, workspaces: Workspaces, modals: Modals) {
   const { gateway } = deps
   const log = createSentLog(deps.kv, gateway)
   const streams = createStreams(deps, workspaces)
@@ -53,7 +53,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces) {
     const { approval, view } = extras
     // Where its files cannot go, none of it is shown.
     if (reply.attachments?.length && isPrivate(sending)) requireAnswered(sending)
-    if (view) await openModal(view, sending)
+    if (view) await modals.open(view, sending)
     if (isModalOnly(reply, extras)) return
     if (approval?.status === 'pending') await ask(sending)
     else if (await takesOver(sending)) await replaceAll(sending, log)
