@@ -1,25 +1,21 @@
 import { LogLevel, WebAPIRateLimitedError, WebClient } from '@slack/web-api'
 import type { Log } from '../../src/core/log.ts'
 import { SendPostponed } from '../../src/core/transport.ts'
-import { pause } from '../../src/lib/pause.ts'
 import { putLast } from '../../src/lib/put-last.ts'
 import { slackFailure, tokenFault } from './failure.ts'
 
 /** https://docs.slack.dev/apis/web-api/rate-limits: one message a second and channel, short bursts allowed. */
 const POST_EVERY = 1000
 const BURST = 5
-/** A longer wait is the outbox's business, which keeps the reply durably: who waits here keeps others from sending. */
-const LONGEST_WAIT = 2000
 const MAX_TURNS = 1000
 /** How long one call may take (ms). */
 export const CALL_TIMEOUT = 15_000
 
 export type SlackApi = ReturnType<typeof createSlackApi>
 
-/** Slack's Web API under Slack's rate limits, with no retries but one after a 429 that is soon over. */
+/** Slack's Web API under Slack's rate limits. It repeats nothing: whoever calls knows whether that is worth it. */
 export function createSlackApi(options: ClientOptions & { now(): number }) {
   const { now } = options
-  const closing = new AbortController()
   const blockedUntil = new Map<string, number>()
   /** When the next turn of a channel is free, and the turns that replies have (Unix ms). */
   const free = new Map<string, number>()
@@ -39,49 +35,39 @@ export function createSlackApi(options: ClientOptions & { now(): number }) {
   return {
     /**
      * Runs one call. `limit` names what Slack counts together: a method, or, for chat.postMessage, that and a channel
-     * (https://docs.slack.dev/apis/web-api/rate-limits). While that is over its limit for more than two seconds, it rejects
-     * without asking Slack. Rejects with what the client threw; `slackFailure` tells what it means.
+     * (https://docs.slack.dev/apis/web-api/rate-limits). While that is over its limit, it rejects without asking Slack.
+     * Rejects with what the client threw; `slackFailure` tells what it means.
      */
     async call<T>(limit: string, run: (web: WebClient) => Promise<T>): Promise<T> {
-      for (let isAgain = false; ; isAgain = true) {
-        const left = (blockedUntil.get(limit) ?? 0) - now()
-        if (left > LONGEST_WAIT) throw new WebAPIRateLimitedError(Math.ceil(left / 1000))
-        if (left > 0) await pause(left, closing.signal)
-        try {
-          const answer = await run(web)
-          fault = undefined
-          return answer
-        } catch (error) {
-          fault = tokenFault(error) ?? fault
-          const { kind, seconds } = slackFailure(error)
-          if (kind === 'rate-limited') blockedUntil.set(limit, now() + seconds * 1000)
-          if (kind !== 'rate-limited' || isAgain) throw error
-        }
+      const left = (blockedUntil.get(limit) ?? 0) - now()
+      if (left > 0) throw new WebAPIRateLimitedError(Math.ceil(left / 1000))
+      try {
+        const answer = await run(web)
+        fault = undefined
+        return answer
+      } catch (error) {
+        fault = tokenFault(error) ?? fault
+        const { kind, seconds } = slackFailure(error)
+        if (kind === 'rate-limited') blockedUntil.set(limit, now() + seconds * 1000)
+        throw error
       }
     },
     /**
-     * Waits for the turn of a post to a channel: about one a second, with short bursts. `key` is that of the reply.
-     * Throws `SendPostponed` where the turn comes later than in two seconds; it is kept for when the reply comes again.
+     * Throws `SendPostponed` where the turn of a post to a channel has not come: about one a second, with short bursts. It
+     * is kept for the reply of this `key`; to wait is the outbox's business, as who waits here keeps others from sending.
      */
-    async pace(channel: string, key: string): Promise<void> {
+    pace(channel: string, key: string): void {
       const reply = `${channel}/${key}`
       const wait = turnOf(channel, reply) - now()
-      if (wait > LONGEST_WAIT) throw new SendPostponed(wait)
-      if (wait > 0) await pause(wait, closing.signal)
-      if (closing.signal.aborted) throw new SendPostponed(POST_EVERY)
+      if (wait > 0) throw new SendPostponed(wait)
       turns.delete(reply)
     },
     /** Why Slack does not accept the token, as the last call told; undefined where it does. */
     fault: () => fault,
-    close: () => closing.abort(),
   }
 }
 
-export type ClientOptions = {
-  token: string
-  apiUrl: string
-  log: Log
-}
+type ClientOptions = { token: string; apiUrl: string; log: Log }
 
 /** A client that repeats nothing, and whose own log lines go to debug: failures are logged where they are handled. */
 export function createWebClient({ token, apiUrl, log }: ClientOptions): WebClient {

@@ -34,16 +34,19 @@ export async function checkSlack(
       add(`Slack bot token of ${name}`, true, `${botUser} in ${name} (${team})`)
       const scopes = who.response_metadata?.scopes ?? []
       if (scopes.length === 0) return
-      const missing = missingScopes(options, scopes)
+      const unneeded = [
+        options.progress === 'off' && 'reactions:write',
+        options['max-files'] === 0 && 'files:read',
+      ]
+      const missing = SCOPES.filter((scope) => ![...scopes, ...unneeded].includes(scope)).join(', ')
       // Without some of them a bot may well do what is wanted of it; but it has to hear something, and to answer.
       const ok = scopes.includes('chat:write') && scopes.some((scope) => HEARING.test(scope))
-      if (missing === '') return add(`Slack scopes in ${name}`, true, 'all that Trivium uses')
       const advice = `missing ${missing}; add them under OAuth & Permissions and install the app again`
-      add(`Slack scopes in ${name}`, ok, advice)
+      add(`Slack scopes in ${name}`, ok, missing === '' ? 'all that Trivium uses' : advice)
     } catch (error) {
       // Of a token that Slack does not accept any more the faults of the workspaces tell.
-      if (tokenFault(error) === undefined)
-        add(`Slack bot token of ${name}`, false, slackFailure(error).reason)
+      if (tokenFault(error) !== undefined) return
+      add(`Slack bot token of ${name}`, false, slackFailure(error).reason)
     }
   }
 
@@ -68,12 +71,4 @@ export async function checkSlack(
     add(options.mode === 'socket' ? 'Slack socket' : 'Slack requests', ok, detail)
   }
   return checks
-}
-
-/** The scopes that the options need and a token lacks. */
-function missingScopes(options: SlackOptions, scopes: readonly string[]): string {
-  const held = new Set(scopes)
-  if (options.progress === 'off') held.add('reactions:write')
-  if (options['max-files'] === 0) held.add('files:read')
-  return SCOPES.filter((scope) => !held.has(scope)).join(', ')
 }

@@ -5,18 +5,17 @@ import { putLast } from '../../src/lib/put-last.ts'
 import type { SlackApi } from './api.ts'
 import { slackFailure } from './failure.ts'
 
-/** What Slack answered: a name, or that it has none for us. */
-type Known = { name: string | undefined }
-
-/** `asked` ends after the pause that follows a failure: so many who wait ask once. */
-type Entry = { known?: Known; until: number; asked?: Promise<void> }
+/**
+ * `known` until `until`: a name, or that Slack has none for us. `asked` ends after the pause that follows a failure: so many
+ * who wait ask once.
+ */
+type Entry = { known?: { name: string | undefined }; until: number; asked?: Promise<void> }
 
 type Question = (web: WebClient) => Promise<string | undefined>
 
 const LIMIT = 5000
-const KNOWN_FOR = 3_600_000
-/** What Slack would not tell is asked for again soon, but not for every message. */
-const UNKNOWN_FOR = 60_000
+/** How long is known what Slack told, also where that was nothing. */
+const KNOWN_FOR = 600_000
 const RETRY = 700
 
 export type Directory = ReturnType<typeof createDirectory>
@@ -30,12 +29,7 @@ export function createDirectory({ api, now, log }: { api: SlackApi; now(): numbe
   const entries = new Map<string, Entry>()
 
   /** `method`: what Slack counts against a limit. */
-  const lookUp = async (
-    method: string,
-    id: string,
-    ask: Question,
-    patience: number,
-  ): Promise<Known | undefined> => {
+  const lookUp = async (method: string, id: string, ask: Question, patience: number) => {
     const key = `${method}/${id}`
     const entry = entries.get(key) ?? { until: 0 }
     putLast(entries, key, entry, LIMIT)
@@ -51,16 +45,13 @@ export function createDirectory({ api, now, log }: { api: SlackApi; now(): numbe
   }
 
   const askOnce = async (entry: Entry, method: string, ask: Question): Promise<void> => {
-    const learn = (name: string | undefined) => {
-      entry.known = { name }
-      entry.until = now() + (name === undefined ? UNKNOWN_FOR : KNOWN_FOR)
-    }
     try {
-      learn(await api.call(method, ask))
+      entry.known = { name: await api.call(method, ask) }
+      entry.until = now() + KNOWN_FOR
     } catch (error) {
       const { kind, reason } = slackFailure(error)
       log.debug({ method, reason }, 'a name could not be looked up')
-      if (kind === 'rejected') learn(undefined)
+      if (kind === 'rejected') Object.assign(entry, { known: { name: undefined }, until: now() + KNOWN_FOR })
       else await pause(RETRY)
     }
     delete entry.asked

@@ -1,5 +1,4 @@
 import {
-  SlackError,
   WebAPIHTTPError,
   WebAPIPlatformError,
   WebAPIRateLimitedError,
@@ -61,8 +60,8 @@ export function slackFailure(error: unknown): SlackFailure {
   if (error instanceof WebAPIPlatformError) {
     const { error: code } = error.data
     const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
-    const kind = KINDS[code] ?? 'rejected'
-    if (kind === 'rejected') return { ...known, kind, reason, code }
+    const kind = KINDS[code]
+    if (kind === undefined) return { ...known, kind: 'rejected', reason, code }
     return { ...known, kind, reason, seconds: kind === 'rate-limited' ? 30 : 0 }
   }
   if (error instanceof WebAPIHTTPError) {
@@ -76,7 +75,7 @@ export function slackFailure(error: unknown): SlackFailure {
     const kind = UNCONNECTED.test(code) ? 'unsent' : 'unknown'
     return { ...known, kind, reason: code || reasonOf(error.original) }
   }
-  return error instanceof SlackError ? { ...known, kind: 'rejected', code: error.code } : known
+  return known
 }
 
 /** https://docs.slack.dev/reference/methods/auth.test/#errors: nothing works with such a token until somebody mends it. */
@@ -100,6 +99,7 @@ const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unse
 
 /** Whether a write that failed may have happened all the same, so that it must be looked for. */
 export function mayHaveArrived(error: unknown): boolean {
-  if (error instanceof TriviumError) return error.code === 'send_ambiguous'
-  return slackFailure(error).kind === 'unknown'
+  return error instanceof TriviumError
+    ? error.code === 'send_ambiguous'
+    : slackFailure(error).kind === 'unknown'
 }

@@ -8,7 +8,7 @@ import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { slackFailure, tokenFault } from './failure.ts'
 import { objectAt, textAt } from './fields.ts'
 import { type Channel, createGapMemory, KEPT, lastActive, type Written } from './gap-memory.ts'
-import { readBack, TICK } from './gap-read.ts'
+import { readBack, TICK } from './history.ts'
 import type { Taken } from './inbound/answers.ts'
 import type { Delivery } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
@@ -27,8 +27,6 @@ const BACKOFF = { first: 500, longest: 60_000 }
 const TOKEN = 60_000
 /** How soon is looked whether there is something to read (ms). */
 const LOOK = 500
-/** How many messages of a channel are taken at once. */
-const AT_ONCE = 50
 /** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
 const STUCK = 300_000
 const LONGEST = 86_400_000
@@ -98,7 +96,7 @@ export function createGapFill(
       }
     }
     isLoading = false
-    memory.saveSoon()
+    await memory.save()
   }
 
   function open(channel: Channel, since: number, due: number) {
@@ -119,7 +117,7 @@ export function createGapFill(
       await (next ? fill(...next) : pause(LOOK, stopping.signal))
     }
     isReading = false
-    memory.saveSoon()
+    await memory.save()
   }
 
   /** Never rejects. */
@@ -132,7 +130,7 @@ export function createGapFill(
     const taken = () => {
       delete gap.failing
       if (gaps.get(channel) === gap) gaps.delete(channel)
-      memory.saveSoon()
+      void memory.save()
     }
     const end = (error: unknown) => {
       if (!stopping.signal.aborted) failed(channel, gap, error)
@@ -185,9 +183,7 @@ export function createGapFill(
         log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
       }
     }
-    for (let from = 0; from < events.length; from += AT_ONCE) {
-      await Promise.all(events.slice(from, from + AT_ONCE).map(takeOne))
-    }
+    await Promise.all(events.map(takeOne))
   }
 
   return {

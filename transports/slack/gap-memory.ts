@@ -26,9 +26,8 @@ export const KEPT = 5 * 86_400_000
 const MAX_CHANNELS = 5000
 /** How many threads of a channel are remembered: its record stays below 2 KB. */
 const MAX_THREADS = 40
-/** How soon is saved (ms): late costs some calls after a crash, but of a new channel nobody would know. */
+/** How soon is saved (ms): late costs some calls after a crash. */
 const SAVE = 2000
-const SAVE_NEW = 20
 
 const channelSchema = z.object({
   team: z.string(),
@@ -94,19 +93,15 @@ export function createGapMemory(
       if (until !== saved) await kv.set(own, until, { ttl: reach })
       saved = until
     } catch (error) {
-      for (const channel of changed) dirty.add(channel)
-      saveIn(SAVE)
+      changed.forEach(saveSoon)
       log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
     }
   }
 
   /** A timer that finds nothing to save is cheaper than to keep one. */
-  const saveIn = (ms: number) => void setTimeout(save, ms).unref()
-
-  const touch = (channel: Channel) => {
-    if (dirty.has(channel)) return
+  const saveSoon = (channel: Channel) => {
+    if (dirty.size === 0) setTimeout(save, SAVE).unref()
     dirty.add(channel)
-    saveIn(channel.isStored ? SAVE : SAVE_NEW)
   }
 
   return {
@@ -114,7 +109,7 @@ export function createGapMemory(
     note({ team, id, all, ts, thread }: Written): Channel {
       const channel = find(team, id, { all, first: ts })
       remember(channel, thread, ts)
-      touch(channel)
+      saveSoon(channel)
       return channel
     },
     channels: () => [...channels.values()],
@@ -125,7 +120,6 @@ export function createGapMemory(
       const untils = await Promise.all(keys.map((key) => kv.get(key)))
       return Math.min(...untils.map((each) => z.number().catch(0).parse(each?.value)))
     },
-    saveSoon: () => saveIn(SAVE_NEW),
     /** Keeps what is new at once. Never rejects. */
     save,
   }

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { KeyValues } from '../../src/core/store.ts'
-import type { Target } from './conversation.ts'
 import { textAt } from './fields.ts'
 import type { Sending } from './outbound/sent-log.ts'
 

@@ -25,9 +25,7 @@ const shared = {
     .default('ephemeral')
     .describe('Who sees the answer to a slash command: only who typed it, or the channel.'),
   progress: z
-    .enum(['on'])
-    .or(z.literal(true).transform((): 'on' => 'on'))
-    .or(off)
+    .union([z.literal(['on', true]).transform((): 'on' => 'on'), off])
     .default('on')
     .describe('Reactions on a message that is being answered, or off.'),
   answers: z

@@ -82,7 +82,7 @@ export function createSocketMode(
   options: SocketOptions,
   { take, connected, log, now }: Listening & Pick<TransportDeps, 'log' | 'now'>,
 ): Listener {
-  const { appToken, apiUrl, ping, 'max-silence': maxSilence } = options
+  const { appToken, apiUrl } = options
   /** `failures`: how many sockets in a row did not prove themselves, the present one with them. */
   const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '', failures: 0 }
   const stopping = new AbortController()
@@ -120,7 +120,7 @@ export function createSocketMode(
       const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
       const taking = new Set<Promise<void>>()
       let ending: Ending | undefined
-      let liveness: ReturnType<typeof watchLiveness> | undefined
+      let unwatch: (() => void) | undefined
       const dead = (why: string) => {
         ending ??= { why, isFault: true }
         socket.terminate()
@@ -143,7 +143,7 @@ export function createSocketMode(
       }
       const onStop = () => void leave({ why: 'stopped', isFault: false })
       stopping.signal.addEventListener('abort', onStop)
-      const verdict = setTimeout(() => (liveness ? prove() : dead('Slack did not say hello')), HANDSHAKE)
+      const verdict = setTimeout(() => (unwatch ? prove() : dead('Slack did not say hello')), HANDSHAKE)
 
       const acknowledge = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
         try {
@@ -158,7 +158,6 @@ export function createSocketMode(
         }
       }
       const receive = (envelope: Envelope) => {
-        liveness?.event()
         state.lastEvent = now()
         prove()
         // Slack delivers again what a daemon that stops did not acknowledge.
@@ -174,9 +173,9 @@ export function createSocketMode(
         if (frame.type === 'disconnect') {
           const fault = FAULTS[frame.reason]
           if (fault !== undefined) return void leave({ why: fault, isFault: true, wait: HOPELESS })
-          return void leave({ why: `Slack said disconnect: ${frame.reason}`, isFault: !liveness, wait: 0 })
+          return void leave({ why: `Slack said disconnect: ${frame.reason}`, isFault: !unwatch, wait: 0 })
         }
-        liveness ??= watchLiveness(socket, { ping, maxSilence, now }, dead)
+        unwatch ??= watchLiveness(socket, { ...options, now }, () => state.lastEvent, dead)
         state.ready = true
         state.connections = frame.num_connections
         log.info({ connections: state.connections }, 'the Slack socket is ready')
@@ -186,11 +185,11 @@ export function createSocketMode(
         ending ??= { why: message, isFault: true }
       })
       socket.on('close', (code) => {
-        liveness?.stop()
+        unwatch?.()
         clearTimeout(verdict)
         stopping.signal.removeEventListener('abort', onStop)
         unready()
-        resolve(ending ?? { why: `Slack closed it (${code})`, isFault: !liveness })
+        resolve(ending ?? { why: `Slack closed it (${code})`, isFault: !unwatch })
       })
     })
 
@@ -221,19 +220,15 @@ export function createSocketMode(
 /**
  * Watches a socket that has said hello, and calls `dead` once where it is no longer worth keeping: nothing at all heard
  * for three pings; Slack's own pings, once there were any, missing for six (a proxy may answer ours for a peer that is
- * gone); or no event for `maxSilence`. Times in ms. Returns what is called with each event, and what ends it.
+ * gone); or no event for `maxSilence`, as `lastEvent` tells. Times in ms. Returns what ends it.
  */
 function watchLiveness(
   socket: WebSocket,
-  { ping, maxSilence, now }: { ping: number; maxSilence: number; now(): number },
+  { ping, 'max-silence': most, now }: Pick<SocketOptions, 'ping' | 'max-silence'> & { now(): number },
+  lastEvent: () => number,
   dead: (why: string) => void,
-): { event(): void; stop(): void } {
-  const last = { sign: now(), ping: Number.POSITIVE_INFINITY, event: now() }
-  const limits = [
-    { what: 'sign', most: ping * MISSED_PONGS, why: 'the socket was silent for' },
-    { what: 'ping', most: ping * MISSED_PINGS, why: 'Slack has not pinged for' },
-    { what: 'event', most: maxSilence, why: 'no event came for' },
-  ] as const
+): () => void {
+  const last = { hello: now(), sign: now(), ping: Number.POSITIVE_INFINITY }
   for (const sign of ['pong', 'message', 'ping']) {
     socket.on(sign, () => {
       last.sign = now()
@@ -241,16 +236,15 @@ function watchLiveness(
     })
   }
   const timer = setInterval(() => {
-    const broken = limits.find(({ what, most }) => now() - last[what] > most)
+    const limits = [
+      { at: last.sign, most: ping * MISSED_PONGS, why: 'the socket was silent for' },
+      { at: last.ping, most: ping * MISSED_PINGS, why: 'Slack has not pinged for' },
+      { at: Math.max(last.hello, lastEvent()), most, why: 'no event came for' },
+    ]
+    const broken = limits.find((limit) => now() - limit.at > limit.most)
     if (!broken) return socket.ping()
     clearInterval(timer)
-    dead(`${broken.why} ${formatDuration(now() - last[broken.what])}`)
+    dead(`${broken.why} ${formatDuration(now() - broken.at)}`)
   }, ping)
-
-  return {
-    event() {
-      last.event = now()
-    },
-    stop: () => clearInterval(timer),
-  }
+  return () => clearInterval(timer)
 }

@@ -98,7 +98,6 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     },
     async close() {
       sender.close()
-      workspaces.close()
     },
     health,
     check: () => checkSlack(options, workspaces, isStarted ? health : undefined, log),

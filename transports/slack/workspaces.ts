@@ -58,11 +58,8 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
 
   const identifyAll = async (): Promise<readonly Workspace[]> => {
     const answers = await Promise.allSettled(apis.map(identify))
-    const failures = answers.flatMap((answer) =>
-      answer.status === 'rejected' ? slackFailure(answer.reason) : [],
-    )
-    const [worst] =
-      failures.length < apis.length ? failures.filter(({ kind }) => kind !== 'rejected') : failures
+    const failures = answers.flatMap((each) => (each.status === 'rejected' ? slackFailure(each.reason) : []))
+    const worst = failures.find(({ kind }) => failures.length === apis.length || kind !== 'rejected')
     if (worst) throw new TriviumError('send_failed', { gateway, reason: worst.reason })
     refused = failures.map(({ reason }) => `one of ${apis.length} bot tokens does not work: ${reason}`)
     for (const fault of refused) log.error({}, fault)
@@ -109,9 +106,6 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     },
     /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
     isOwnBot: (id: unknown) => bots.has(id),
-    close(): void {
-      for (const { api } of apis) api.close()
-    },
   }
 }
 

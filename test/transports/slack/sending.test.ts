@@ -62,16 +62,6 @@ describe('a post that Slack does not answer', () => {
 })
 
 describe('what Slack refuses', () => {
-  test('for a moment is repeated after the time that Slack asks for, and not before', async () => {
-    const message = await asked()
-    server.fail('chat.postMessage', { status: 429, headers: { 'retry-after': '1' } })
-    const from = server.calls.length
-    await transport.send(replyTo(message, 'later'))
-    const [one, two, ...more] = server.calls.slice(from).filter(({ method }) => method === 'chat.postMessage')
-    assert.ok(one && two && two.at - one.at >= 950)
-    assert.equal(more.length, 0)
-  })
-
   test('for good is a dead letter, with what to do', async () => {
     server.fail('chat.postMessage', { body: { ok: false, error: 'not_in_channel' } })
     const reply = replyTo(await asked(), 'x')
@@ -97,7 +87,7 @@ describe('an approval', () => {
       const blocks = JSON.stringify(postsOf(message.data.thread).map((post) => post.blocks))
       assert.equal(/"action_id":"trivium-approve","value":"abc123"/.test(blocks), buttons)
       assert.match(blocks, /Deploy &lt;!channel&gt; &lt;prod&gt;.*<@U1ANN>.*`deploy`/)
-      assert.match(blocks, /preformatted","elements":\[\{"type":"text","text":"\{ \\"to\\": \\"<!channel>/)
+      assert.match(blocks, /"type":"markdown","text":"```\\n\{ \\"to\\": \\"<!\u200Bchannel>/)
     }
   })
 

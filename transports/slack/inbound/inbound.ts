@@ -2,12 +2,12 @@ import { stoppingError, TriviumError } from '../../../src/core/errors.ts'
 import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
+import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { targetData } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { type Delivery, isExternal, patienceWith } from './delivery.ts'
-import { conversationIn, type Draft } from './draft.ts'
+import { conversationIn, type Delivery, type Draft, isExternal, patienceWith } from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { idsIn, mrkdwnToMarkdown, type Names } from './markdown.ts'
 import { readEvent } from './read-event.ts'
@@ -36,11 +36,10 @@ export function createInbound(
   onAccepted: (draft: Draft, accepted: Accepted) => void,
 ) {
   const files = createFileFetcher(options, deps)
-  const underWay = new Set<Promise<unknown>>()
+  const inFlight = createInFlight()
   /** The last of each conversation that is being prepared: messages stay in order while names and files are awaited. */
   const tails = new Map<string, Promise<unknown>>()
-  /** No more events; and later, nothing more of those that were taken. */
-  let stopped = false
+  /** Nothing more is accepted of what was taken before the stop. */
   let ended = false
 
   /**
@@ -48,18 +47,17 @@ export function createInbound(
    * Rejects: it must not be acknowledged, so that Slack delivers it again.
    */
   async function take(delivery: Delivery): Promise<Accepted | undefined> {
-    if (stopped) throw stoppingError()
+    if (inFlight.isStopping()) throw stoppingError()
     const read = READERS[delivery.kind](delivery, options, workspaces)
     if (typeof read === 'string') {
       deps.log.debug({ why: read }, 'an event of Slack starts nothing')
       return undefined
     }
-    const accepting = accept({ ...read, external: isExternal(delivery) }, delivery)
-    underWay.add(accepting)
+    inFlight.enter()
     try {
-      return await accepting
+      return await accept({ ...read, external: isExternal(delivery) }, delivery)
     } finally {
-      underWay.delete(accepting)
+      inFlight.leave()
     }
   }
 
@@ -146,8 +144,7 @@ export function createInbound(
      * file then is refused too, and Slack delivers it again.
      */
     async stop(): Promise<void> {
-      stopped = true
-      await inTime(Promise.allSettled(underWay), AbortSignal.timeout(LAST_WAIT))
+      await inTime(inFlight.stop(), AbortSignal.timeout(LAST_WAIT))
       ended = true
       files.stop()
     },

@@ -5,8 +5,7 @@ import { objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { contentOf } from './content.ts'
-import type { Delivery } from './delivery.ts'
-import type { Draft, Read } from './draft.ts'
+import type { Delivery, Draft, Read } from './delivery.ts'
 
 /** What people write; every other subtype is Slack telling of itself. */
 const WRITTEN = new Set<unknown>([undefined, 'file_share', 'thread_broadcast', 'me_message', 'bot_message'])
@@ -71,8 +70,6 @@ function readEdit(event: JsonObject, here: Here): Read {
   const before = objectAt(event, 'previous_message')
   const draft = written(event, message, here)
   if (typeof draft === 'string') return draft
-  // Slack also tells of previews that it added and of replies that it counted.
-  if (message.text === before.text) return 'the text did not change'
   const extra = defined({ previousText: textAt(before, 'text') })
   // What is written directly was for the bot before, and has its answer.
   if (draft.mention && !draft.direct && !mentions(before, here.workspace.botUser)) {
@@ -97,12 +94,8 @@ function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot,
   const type = String(event.type)
   const by = textAt(event, 'user') ?? textAt(event, 'user.id') ?? textAt(event, 'user_id')
   if (isOwnBot(by) && !type.startsWith('member_')) return 'it is of our own doing'
-  const channel =
-    ['item.channel', 'channel', 'channel.id', 'channel_id']
-      .map((path) => textAt(event, path))
-      .find(Boolean) ??
-    by ??
-    team
+  const places = ['item.channel', 'channel', 'channel.id', 'channel_id'].map((path) => textAt(event, path))
+  const channel = places.find(Boolean) ?? by ?? team
   const ts = textAt(event, 'item.ts')
   const threadUnknown = ts !== undefined && threadsIn(channel, options) === 'reply'
   const what = { reaction: textAt(event, 'reaction'), itemUser: textAt(event, 'item_user') }
@@ -172,6 +165,7 @@ export function threadsIn(channel: string, options: SlackOptions): 'reply' | 'ch
   return (isDirect(channel) ? options['direct-threads'] : undefined) ?? options.threads
 }
 
-function isDirect(channel: string): boolean {
-  return channel.startsWith('D')
+/** The direct messages of a channel, or of a user whom Slack gives none for. */
+export function isDirect(channel: string): boolean {
+  return /^[DUW]/.test(channel)
 }

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts'
+import type { Json, JsonObject } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import { objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/extras.ts'
 import { contentOf } from './content.ts'
-import type { Delivery } from './delivery.ts'
-import type { Draft, Read } from './draft.ts'
-import { threadsIn } from './read-event.ts'
+import type { Delivery, Draft, Read } from './delivery.ts'
+import { isDirect, threadsIn } from './read-event.ts'
 
 /** What Slack says in place of the names of private channels and direct messages. */
 const NO_NAMES = new Set<unknown>(['privategroup', 'directmessage'])
@@ -125,11 +124,6 @@ function placeOf({ payload, workspace, opened }: Delivery, user: string, options
   return startsThread ? { team, channel, thread: ts, startsThread } : { team, channel }
 }
 
-/** The direct messages of a channel, or of a user whom Slack gives none for. */
-function isDirect(channel: string): boolean {
-  return /^[DUW]/.test(channel)
-}
-
 function isEphemeral(payload: JsonObject): boolean {
   return objectAt(payload, 'container').is_ephemeral === true
 }
@@ -140,14 +134,13 @@ function channelNameAt(payload: JsonObject, path: string): string | undefined {
   return NO_NAMES.has(name) ? undefined : name
 }
 
-/** What was chosen, whichever kind of element it was. */
+/** What was chosen, whichever kind of element it was: a text, an option, or several. */
 function chosenIn(action: JsonObject): Json | undefined {
-  const chosen = textAt(action, 'value') ?? textAt(action, 'selected_option.value')
-  if (chosen !== undefined) return chosen
-  if (Array.isArray(action.selected_options)) {
-    return objectsAt(action, 'selected_options').flatMap((option) => option.value ?? [])
-  }
-  return Object.entries(action).find(
-    ([key, value]) => key.startsWith('selected_') && !isJsonObject(value),
-  )?.[1]
+  const keys = ['value', ...Object.keys(action).filter((key) => key.startsWith('selected_'))]
+  const [chosen] = keys.flatMap((key) => (action[key] == null ? [] : [action[key]]))
+  return Array.isArray(chosen) ? chosen.map(optionOf) : optionOf(chosen)
+}
+
+function optionOf<T>(option: T): T | string {
+  return textAt(option, 'value') ?? option
 }

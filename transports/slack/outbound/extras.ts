@@ -93,44 +93,38 @@ function plain(markdown: string): string {
   return escapeText(bare.slice(0, LONGEST_TEXT))
 }
 
-type ApprovalView = z.infer<typeof approvalSchema>
-
 /** Slack's limit for the text of a section is 3,000 characters. */
 const LONGEST_TITLE = 2500
-const MARKS = { approved: ':white_check_mark: Approved', denied: ':x: Denied', expired: '' }
+const MARKS = {
+  approved: ':white_check_mark: Approved',
+  denied: ':x: Denied',
+  expired: ':hourglass: Nobody decided in time',
+}
 
 /** The post of an approval: the question, then the buttons or the answer; `text` is for notifications. */
-function approvalPost(approval: ApprovalView): { text: string; blocks: KnownBlock[] } {
-  const { id, status, by, reason } = approval
-  const cut = escapeText(approval.title)
-  const title = cut.length > LONGEST_TITLE ? `${cut.slice(0, LONGEST_TITLE)}…` : cut
+function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
+  const { id, status, by, reason, skill, args } = approval
+  const whole = escapeText(approval.title)
+  const title = whole.length > LONGEST_TITLE ? `${whole.slice(0, LONGEST_TITLE)}…` : whole
   const who = by === undefined ? '' : ` by ${personOf(by)}`
-  if (status === 'pending') {
-    const asked = `*Approval needed*\n${title}\nAsked for${who || ' by somebody'}, to run \`${escapeText(approval.skill)}\` with`
-    const args: KnownBlock = {
-      type: 'rich_text',
-      elements: [
-        { type: 'rich_text_preformatted', elements: [{ type: 'text', text: approval.args || '{}' }] },
-      ],
-    }
-    const buttons: KnownBlock = {
-      type: 'actions',
-      block_id: `trivium-approval:${id}`.slice(0, 255),
-      elements: [
-        { ...button('trivium-approve', 'Approve', id), style: 'primary' },
-        { ...button('trivium-deny', 'Deny', id), style: 'danger' },
-      ],
-    }
-    const elsewhere = section(
-      `Somebody who may decides: \`trivium approval-decide --id ${escapeText(id)} --approve\``,
-    )
-    const blocks = [section(asked), args, approval.buttons ? buttons : elsewhere]
-    return { text: `Approval needed: ${title}`, blocks }
+  if (status !== 'pending') {
+    const outcome = `${MARKS[status]}${who}${reason === undefined ? '' : `: ${escapeText(reason)}`}`
+    const context: KnownBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: outcome }] }
+    return { text: `${title}: ${status}`, blocks: [section(title), context] }
   }
-  const why = reason === undefined ? '' : `: ${escapeText(reason)}`
-  const outcome = `${MARKS[status] || ':hourglass: Nobody decided in time'}${who}${why}`
-  const context: KnownBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: outcome }] }
-  return { text: `${title}: ${status}`, blocks: [section(title), context] }
+  const asked = `*Approval needed*\n${title}\nAsked for${who || ' by somebody'}, to run \`${escapeText(skill)}\` with`
+  const decide: KnownBlock = approval.buttons
+    ? {
+        type: 'actions',
+        block_id: `trivium-approval:${id}`.slice(0, 255),
+        elements: [
+          { ...button('trivium-approve', 'Approve', id), style: 'primary' },
+          { ...button('trivium-deny', 'Deny', id), style: 'danger' },
+        ],
+      }
+    : section(`Somebody who may decide: \`trivium approval-decide --id ${escapeText(id)} --approve\``)
+  const code: KnownBlock = { type: 'markdown', text: quietMarkdown(`\`\`\`\n${args || '{}'}\n\`\`\``) }
+  return { text: `Approval needed: ${title}`, blocks: [section(asked), code, decide] }
 }
 
 /** A user of this workspace as a mention; anybody else as they are called. */

@@ -29,7 +29,7 @@ export async function post(
   shown: Post,
   mark: { key: string; part: number; parts: number },
 ): Promise<Posted> {
-  await api.pace(channel, mark.key)
+  api.pace(channel, mark.key)
   const answer = await api.call(`chat.postMessage/${channel}`, (web) =>
     web.chat.postMessage({
       ...{ channel, ...shown, ...defined({ thread_ts: thread }) },
@@ -77,7 +77,6 @@ export async function replaceAll(sending: Sending, log: SentLog): Promise<void> 
   for (const [part, shown] of posts.slice(0, isShown ? 0 : replaces.posts).entries()) {
     const ts = sent.posted[part] ?? ''
     try {
-      await workspace.api.pace(`update/${place.channel}`, sending.reply.key)
       const { channel } = place
       await workspace.api.call('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
     } catch (error) {

@@ -1,5 +1,5 @@
 import { TriviumError } from '../../../src/core/errors.ts'
-import { SendPostponed } from '../../../src/core/transport.ts'
+import { type Reply, SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { CALL_TIMEOUT } from '../api.ts'
 import { mayHaveArrived, slackFailure } from '../failure.ts'
@@ -54,19 +54,14 @@ export async function whisper(sending: Sending): Promise<void> {
   if (sent.direct !== undefined) await postAll(sending, { channel: sent.direct })
 }
 
-/** The direct messages with who alone may see it. Throws as `requireAnswered` does. */
-export async function directChannel(sending: Sending): Promise<string> {
-  return openDirect(requireAnswered(sending), sending.workspace)
-}
-
 /**
- * Who is answered, and alone may see it. Throws `send_rejected` where somebody else should: a skill may show something to
- * others in the channel, and writes to nobody who did not write.
+ * The direct messages with who is answered. Throws `send_rejected` where somebody else should see it: a skill may show
+ * something to others in the channel, and writes to nobody who did not write.
  */
-export function requireAnswered(sending: Sending): string {
-  const { reply, target } = sending
+export async function directChannel(sending: Sending): Promise<string> {
+  const { reply, target, workspace } = sending
   const user = viewerOf(sending)
-  if (user === target.user) return user
+  if (user === target.user) return openDirect(user, workspace)
   const reason = `${user} cannot be shown that in ${target.channel}, and only who is answered is written to directly`
   throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
@@ -84,24 +79,31 @@ export function isShutOut(error: unknown): boolean {
 
 /** Resolves with what there is to name the post by. */
 async function showOnce(sending: Sending, shown: Post): Promise<string> {
-  const { responseUrl, user } = sending.target
-  const isTaken =
-    responseUrl !== undefined && viewerOf(sending) === user && (await respond(sending, responseUrl, shown))
-  return isTaken ? 'response' : postEphemeral(sending, shown)
+  const { workspace, target, reply } = sending
+  const { responseUrl, channel, thread, startsThread } = target
+  const user = viewerOf(sending)
+  // "Ephemeral messages in threads are only shown if there is already an active thread."
+  const body = { ...shown, ...defined({ thread_ts: startsThread ? undefined : thread }) }
+  if (responseUrl !== undefined && user === target.user && (await respond(reply, responseUrl, body))) {
+    return 'response'
+  }
+  workspace.api.pace(channel, reply.key)
+  const answer = await workspace.api.call('chat.postEphemeral', (web) =>
+    web.chat.postEphemeral({ channel, user, ...body }),
+  )
+  return answer.message_ts ?? ''
 }
 
 /**
  * Answers at a response URL (https://docs.slack.dev/interactivity/handling-user-interaction), which works in channels
  * that the bot is not in. Only who typed or clicked sees it. False: Slack does not know the URL, or no longer.
  */
-async function respond(sending: Sending, url: string, shown: Post): Promise<boolean> {
-  const { gateway, key } = sending.reply
-  // What was clicked stays as it is.
-  const body = { response_type: 'ephemeral', replace_original: false, ...shown, ...activeThread(sending) }
+async function respond({ gateway, key }: Reply, url: string, body: object): Promise<boolean> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    // What was clicked stays as it is.
+    body: JSON.stringify({ response_type: 'ephemeral', replace_original: false, ...body }),
     signal: AbortSignal.timeout(CALL_TIMEOUT),
     redirect: 'error',
   })
@@ -114,19 +116,4 @@ async function respond(sending: Sending, url: string, shown: Post): Promise<bool
   if (status === 429) throw new SendPostponed((Number(response.headers.get('retry-after')) || 30) * 1000)
   const reason = `the response URL answered ${status}${fault === undefined ? '' : ` ${fault}`}`
   throw new TriviumError(status < 500 ? 'send_rejected' : 'send_ambiguous', { gateway, key, reason })
-}
-
-async function postEphemeral(sending: Sending, shown: Post): Promise<string> {
-  const { workspace, target } = sending
-  const { channel } = target
-  await workspace.api.pace(channel, sending.reply.key)
-  const answer = await workspace.api.call('chat.postEphemeral', (web) =>
-    web.chat.postEphemeral({ channel, user: viewerOf(sending), ...shown, ...activeThread(sending) }),
-  )
-  return answer.message_ts ?? ''
-}
-
-/** "Ephemeral messages in threads are only shown if there is already an active thread." */
-function activeThread({ target: { thread, startsThread } }: Sending): { thread_ts?: string } {
-  return defined({ thread_ts: startsThread ? undefined : thread })
 }

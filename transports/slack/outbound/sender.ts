@@ -8,7 +8,7 @@ import type { Modals } from '../modal.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
 import { findPosts, postAll, replaceAll, shareFiles, takeOver } from './posts.ts'
-import { directChannel, isPrivate, isShutOut, openDirect, requireAnswered, whisper } from './private.ts'
+import { directChannel, isPrivate, isShutOut, openDirect, whisper } from './private.ts'
 import { createSentLog, type Sending, type Sent } from './sent-log.ts'
 import { createStreams } from './stream.ts'
 
@@ -49,34 +49,30 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
   }
 
   async function deliver(sending: Sending): Promise<void> {
-    const { reply, extras, sent, target } = sending
+    const { reply, extras, sent, target, workspace } = sending
     const { approval, view } = extras
-    // Where its files cannot go, none of it is shown.
-    if (reply.attachments?.length && isPrivate(sending)) requireAnswered(sending)
+    // Files cannot be shown to one person in a channel. Where they cannot go, none of it is shown.
+    const direct = reply.attachments?.length && isPrivate(sending) ? await directChannel(sending) : undefined
     if (view) await modals.open(view, sending)
     if (isModalOnly(reply, extras)) return
-    if (approval?.status === 'pending') await ask(sending)
-    else if (await takesOver(sending)) await replaceAll(sending, log)
+    if (approval?.status !== 'pending' && (await takesOver(sending))) await replaceAll(sending, log)
     else await show(sending)
     if (approval) await log.write(approvalKey(approval.id), { ...sent, done: true })
-    if (reply.attachments?.length) {
-      await shareFiles(sending, await placeOfFiles(sending), deps.artifacts)
-    }
-    if (!isPrivate(sending)) await sending.workspace.threads.join(target.channel, target.thread)
+    if (direct !== undefined) sent.direct ??= direct
+    await shareFiles(sending, placeOfPosts(sending) ?? target, deps.artifacts)
+    if (!isPrivate(sending)) await workspace.threads.join(sent.channel ?? target.channel, target.thread)
   }
 
-  /** Who may decide has to see the question, whoever typed the command that raised it. */
-  async function ask(sending: Sending): Promise<void> {
+  /** Who may decide about an approval has to see the question, whoever typed the command that raised it. */
+  async function show(sending: Sending): Promise<void> {
+    const isQuestion = sending.extras.approval?.status === 'pending' && sending.sent.seenBy === undefined
+    if (!isQuestion && isPrivate(sending)) return whisper(sending)
     try {
-      if (sending.sent.seenBy === undefined) return await postAll(sending, sending.target)
+      await postAll(sending, sending.target)
     } catch (error) {
       if (!isPrivate(sending) || !isShutOut(error)) throw error
+      await whisper(sending)
     }
-    await show(sending)
-  }
-
-  function show(sending: Sending): Promise<void> {
-    return isPrivate(sending) ? whisper(sending) : postAll(sending, sending.target)
   }
 
   /** Whether posts are there already that the reply goes into: of an earlier one, or of what showed it being written. */
@@ -107,14 +103,6 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
   function earlierKeys({ inReplyTo }: Reply, { update, approval }: Extras): string[] {
     if (approval) return [approvalKey(approval.id)]
     return update === undefined ? [] : [update, `${gateway}:${update}`, `answer:${inReplyTo}:${update}`]
-  }
-
-  /** Files cannot be shown to one person in a channel, only in the direct messages with them. */
-  async function placeOfFiles(sending: Sending): Promise<Pick<Target, 'channel' | 'thread'>> {
-    const { target, sent } = sending
-    if (!isPrivate(sending)) return { ...target, channel: sent.channel ?? target.channel }
-    sent.direct ??= await directChannel(sending)
-    return { channel: sent.direct }
   }
 
   async function look(reply: Reply): Promise<Probe> {
