@@ -38,8 +38,8 @@ export function createAnswers(
   }))
   const skillFor = (name: string) => skills.find(({ pattern }) => pattern.test(name))?.skill
 
-  /** Asks as the person who waits, with what else is filled in and what whoever opened the modal left there. */
-  const ask = (skill: string, delivery: Delivery, question: JsonObject) => {
+  /** What a skill answers, asked as the person who waits, with what else is filled in. Whoever asks is told of failures. */
+  const ask = async <T>(skill: string, delivery: Delivery, question: JsonObject, answer: z.ZodType<T>) => {
     const { payload } = delivery
     const user = textAt(payload, 'user.id') ?? ''
     const name = nameOfUser(payload)
@@ -53,49 +53,39 @@ export function createAnswers(
     })
     const external = isExternal(delivery) || undefined
     const from = defined({ id: user, address: user, verified: true, external, name })
-    return deps.ask(skill, args, { from, timeout: TIMEOUT })
+    try {
+      return answer.parse(await deps.ask(skill, args, { from, timeout: TIMEOUT }))
+    } catch (error) {
+      const reason = error instanceof z.ZodError ? z.prettifyError(error) : reasonOf(error)
+      deps.refused('answer_failed', { why: reason })
+      deps.log.error({ ...question, skill, reason }, 'a skill of `answers` did not answer what Slack asked')
+      throw error
+    }
   }
 
   /** A select that gets no answer would show an error; it says that nothing was found instead. */
   const suggest = async (delivery: Delivery): Promise<Taken> => {
     const action = textAt(delivery.payload, 'action_id') ?? ''
+    const typed = textAt(delivery.payload, 'value') ?? ''
     const skill = skillFor(action)
     if (skill === undefined) {
       deps.log.warn({ action }, 'a select of Slack asks for options; name a skill for it in `answers`')
       return { response: { options: [] } }
     }
-    try {
-      const typed = textAt(delivery.payload, 'value') ?? ''
-      const found = await ask(skill, delivery, { asks: 'options', action, typed })
-      return { response: optionsSchema.parse(found ?? []) }
-    } catch (error) {
-      failed(error, { action, skill }, 'the options of a select could not be found')
-      return { response: { options: [] } }
-    }
+    const asked = ask(skill, delivery, { asks: 'options', action, typed }, optionsSchema)
+    return { response: await asked.catch(() => ({ options: [] })) }
   }
 
+  /** Where it cannot be checked, Slack asks the person to try again. */
   const submit = async (skill: string, delivery: Delivery): Promise<Taken> => {
     const action = textAt(delivery.payload, 'view.callback_id') ?? ''
-    let verdict: z.infer<typeof verdictSchema>
-    try {
-      const said = await ask(skill, delivery, { asks: 'submission', action })
-      verdict = isJsonObject(said) ? verdictSchema.parse(said) : {}
-    } catch (error) {
-      failed(error, { action, skill }, 'a modal could not be checked; Slack asks the person to try again')
-      throw error
-    }
+    const verdict = await ask(skill, delivery, { asks: 'submission', action }, verdictSchema)
     const { errors = {}, view, clear } = verdict
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
     const taken = await take(delivery)
     // Slack goes on with the id of the one that it replaces.
     if (view) return { response: { response_action: 'update', view } }
     return clear ? { response: { response_action: 'clear' } } : taken
-  }
-
-  const failed = (error: unknown, fields: object, what: string) => {
-    const reason = error instanceof z.ZodError ? z.prettifyError(error) : reasonOf(error)
-    deps.refused('answer_failed', { why: reason })
-    deps.log.error({ ...fields, reason }, what)
   }
 
   return (delivery) => {
@@ -129,13 +119,17 @@ const group = z.object({ label: plainText, options })
 
 /** What a skill answers a select: `['Berlin']`, `[{text, value}]`, or groups of these, `[{label, options}]`. */
 const optionsSchema = z.union([
+  z.null().transform(() => ({ options: [] })),
   options.transform((list) => ({ options: list })),
   z.array(group).transform((groups) => ({ option_groups: groups.slice(0, MAX_OPTIONS) })),
 ])
 
 /** What a skill answers a submitted modal; anything else accepts it, and the modal closes. */
-const verdictSchema = z.object({
-  errors: z.record(z.string(), z.string().min(1)).exactOptional(),
-  view: viewSchema.exactOptional(),
-  clear: z.boolean().exactOptional(),
-})
+const verdictSchema = z.preprocess(
+  (said) => (isJsonObject(said) ? said : {}),
+  z.object({
+    errors: z.record(z.string(), z.string().min(1)).exactOptional(),
+    view: viewSchema.exactOptional(),
+    clear: z.boolean().exactOptional(),
+  }),
+)

@@ -29,7 +29,10 @@ const LAST_CHANCE = 180_000
 const READ_BACK = 120_000
 
 /** How long a payload may wait for what it needs of Slack (ms), and whether it comes again where it is refused then. */
-export function patienceWith({ kind, payload, retry }: Delivery, now: number) {
+export type Patience = { patience: number; comesAgain: boolean }
+
+/** How patient Slack is with a payload; `now` in Unix ms. */
+export function patienceWith({ kind, payload, retry }: Delivery, now: number): Patience {
   if (kind !== 'event') return { patience: PERSON, comesAgain: false }
   // Only what Slack delivers has an id.
   if (payload.event_id === undefined) return { patience: READ_BACK, comesAgain: false }
@@ -64,8 +67,6 @@ export type Draft = Target & {
   inThread?: 'mine' | 'unknown' | undefined
   user: string
   userName?: string | undefined
-  /** They belong to another workspace. */
-  external?: boolean
   /** The message's own timestamp, Slack's id of it in its channel. */
   ts?: string | undefined
   /** For what people write: which kind of event told of it. */

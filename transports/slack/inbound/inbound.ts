@@ -7,7 +7,14 @@ import { inTime } from '../../../src/lib/pause.ts'
 import { targetData } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import { conversationIn, type Delivery, type Draft, isExternal, patienceWith } from './delivery.ts'
+import {
+  conversationIn,
+  type Delivery,
+  type Draft,
+  isExternal,
+  type Patience,
+  patienceWith,
+} from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { idsIn, mrkdwnToMarkdown, type Names } from './markdown.ts'
 import { readEvent } from './read-event.ts'
@@ -55,7 +62,7 @@ export function createInbound(
     }
     inFlight.enter()
     try {
-      return await accept({ ...read, external: isExternal(delivery) }, delivery)
+      return await accept(read, delivery)
     } finally {
       inFlight.leave()
     }
@@ -63,10 +70,10 @@ export function createInbound(
 
   async function accept(draft: Draft, delivery: Delivery): Promise<Accepted> {
     const conversation = conversationIn(draft)
-    const { patience, comesAgain } = patienceWith(delivery, deps.now())
+    const wait = patienceWith(delivery, deps.now())
     const before = tails.get(conversation)
-    const preparing = prepare(draft, delivery, patience, comesAgain)
-    const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, patience)))
+    const preparing = prepare(draft, delivery, wait)
+    const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, wait.patience)))
     const tail = Promise.allSettled([preparing, turn])
     tails.set(conversation, tail)
     try {
@@ -80,14 +87,11 @@ export function createInbound(
     }
   }
 
-  async function prepare(
-    draft: Draft,
-    { workspace, payload }: Delivery,
-    patience: number,
-    comesAgain: boolean,
-  ): Promise<NewMessage> {
+  async function prepare(draft: Draft, delivery: Delivery, wait: Patience): Promise<NewMessage> {
     const { channel, ts, user, inThread } = draft
+    const { workspace, payload } = delivery
     const { threads, directory } = workspace
+    const { patience, comesAgain } = wait
     const [{ names, areKnown }, fetched, found, isMine] = await Promise.all([
       namesFor(draft, workspace, patience),
       draft.files?.length ? files.fetch(draft.files, workspace, patience) : undefined,
@@ -106,7 +110,7 @@ export function createInbound(
     if (draft.mention) void threads.join(channel, placed.thread)
     const name = draft.userName ?? names.get(user)
     const channelName = draft.channelName ?? names.get(channel)
-    const external = draft.external || undefined
+    const external = isExternal(delivery) || undefined
     return {
       gateway: deps.gateway,
       transport: 'slack',
