@@ -58,7 +58,7 @@ export function createAnswers(
     } catch (error) {
       const reason = error instanceof z.ZodError ? z.prettifyError(error) : reasonOf(error)
       deps.refused('answer_failed', { why: reason })
-      deps.log.error({ ...question, skill, reason }, 'a skill of `answers` did not answer what Slack asked')
+      deps.log.error({ action: question.action, skill, reason }, 'a skill of `answers` gave no answer')
       throw error
     }
   }
