@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs'
-import { registerHooks } from 'node:module'
+import { type ResolveFnOutput, registerHooks } from 'node:module'
 import { dirname, extname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inTime } from '../lib/pause.ts'
@@ -26,9 +26,16 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
   const addRoot = (folder: string) => {
     for (const path of [folder, realPathOf(folder)]) roots.add(`${pathToFileURL(path).href}/`)
   }
-  for (const folder of folders) addRoot(folder)
+  const addFolders = () => folders.forEach(addRoot)
+  addFolders()
   const isOurs = (url: string | undefined) => {
     return url !== undefined && [...roots].some((root) => url.startsWith(root))
+  }
+  /** A skill in TypeScript is a module, whatever the package.json above it says. */
+  const asModule = (found: ResolveFnOutput) => {
+    return isOurs(found.url) && /\.ts(\?|$)/.test(found.url)
+      ? { ...found, format: 'module-typescript' }
+      : found
   }
   /** By version: what was loaded, and the files that it imports. */
   const loads = new Map<string, { entry: string; imports: Set<string> }>()
@@ -36,7 +43,7 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
 
   const hooks = registerHooks({
     resolve(specifier, context, next) {
-      if (!isOurs(context.parentURL)) return next(specifier, context)
+      if (!isOurs(context.parentURL)) return asModule(next(specifier, context))
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
       if (provided) {
         try {
@@ -46,7 +53,7 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
           return next(provided, context)
         }
       }
-      const resolved = next(specifier, context)
+      const resolved = asModule(next(specifier, context))
       const query = new URL(context.parentURL ?? '').search
       if (!query || !isOurs(resolved.url)) return resolved
       loads.get(query)?.imports.add(fileURLToPath(resolved.url))
@@ -61,8 +68,11 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
       const query = `?v=${version}`
       for (const [former, { entry }] of loads) if (entry === path) loads.delete(former)
       loads.set(query, { entry: path, imports: new Set() })
-      if (!isOurs(pathToFileURL(realPathOf(path)).href)) addRoot(dirname(path))
-      const module = await inTime(import(pathToFileURL(path).href + query), AbortSignal.timeout(patience))
+      // Node remembers where a link led; that of a Kubernetes volume leads elsewhere after each change.
+      const { href } = pathToFileURL(realPathOf(path))
+      if (!isOurs(href)) addFolders()
+      if (!isOurs(href)) addRoot(dirname(path))
+      const module = await inTime(import(href + query), AbortSignal.timeout(patience))
       if (!module) throw new Error(`its top level did not end within ${patience / 1000} s`)
       return module
     },

@@ -38,6 +38,24 @@ describe('discovery', () => {
     assert.equal(await manager.invoke('two'), 2)
   })
 
+  test('follows a link that leads elsewhere after each change, as in Kubernetes, also in a project of CommonJS', async (t) => {
+    const volume = async (answer: number) => {
+      const importing = codeSkill('one', 'answer', "import { answer } from '../lib/answer.ts'")
+      const answering = `import { z } from 'trivium'; export const answer = z.number().parse(${answer})`
+      return createFolder(t, { 'one/index.ts': importing, 'lib/answer.ts': answering })
+    }
+    const home = await createFolder(t, { 'package.json': '{"type":"commonjs"}' })
+    const folder = join(home, 'skills')
+    await symlink(await volume(1), folder)
+    const manager = await startManager(t, { folders: [folder] })
+    for (const answer of [1, 2, 3]) {
+      await rm(folder)
+      await symlink(await volume(answer), folder)
+      await manager.reload('one')
+      assert.deepEqual([await manager.invoke('one'), manager.errors()], [answer, []])
+    }
+  })
+
   test('follows links, to a skill and to a folder of skills, and what they import is at hand', async (t) => {
     const elsewhere = await createFolder(t, {
       'skills/one/index.ts': codeSkill('one', 'answer', "import { answer } from '../lib/answer.ts'"),
