@@ -43,16 +43,15 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       if (typeof greeting === 'object') return answer(response, greeting)
       requireProof(response, greeting)
       requireHead(request, response)
-      const signed = await http.readBody(request, limit, gateway)
-      sent = signed
-      requireProof(response, verifier.body(request.headers, signed, request.url))
-      const raw = verifier.conceal?.(signed) ?? signed
+      sent = await http.readBody(request, limit, gateway)
+      requireProof(response, verifier.body(request.headers, sent, request.url))
+      sent = verifier.conceal?.(sent) ?? sent
       requireToken(response)
       if (accepting.isStopping()) throw stoppingError()
       accepting.enter()
       at = 'message'
       const { 'content-type': type, 'content-encoding': encoding } = request.headers
-      const whole = encoding === undefined ? raw : await uncompressed(encoding, raw)
+      const whole = encoding === undefined ? sent : await uncompressed(encoding, sent)
       const decoded = decodeBody(type, whole)
       const body = 'body' in decoded ? decoded.body : undefined
       const handshake = preset?.handshake?.(body, own)

@@ -279,14 +279,18 @@ describe('a webhook gateway with a preset', () => {
   })
 
   test('takes no notification of Microsoft without the secret, and keeps that from whoever reads messages', async () => {
-    const { post, last, store } = await start(['microsoft-graph', '', ''])
+    const { post, last, store, deps } = await start(['microsoft-graph', '', ''], { 'rate-limit': '1/h' })
     const one = { clientState: 'one' }
     for (const body of [graph(), graph({}), graph(one, { clientState: 'two' }), '{}', '[]', '"one"']) {
       assert.equal((await post(body))[0], 401, body)
     }
     assert.equal(store.calls, 0)
     assert.equal((await post(graph({ ...one, resource: 'r' })))[0], 202)
-    assert.doesNotMatch(JSON.stringify(last()), /one/)
+    const kept: unknown[] = [last()]
+    deps.refused = (_, about) => void kept.push(String(about?.body))
+    assert.equal((await post(graph({ ...one, resource: 'r' })))[0], 429)
+    assert.deepEqual(kept[1], '{"value":[{"resource":"r"}]}')
+    assert.doesNotMatch(JSON.stringify(kept), /one/)
     assert.deepEqual(last().data.body, { value: [{ resource: 'r' }] })
   })
 
