@@ -41,14 +41,10 @@ export function shareLogs(
     await publisher.add({ type, source: 'trivium', data: toJson(entry) }).catch(() => here(entry))
   }
 
-  const copy = async () => {
-    const release = await lock.acquire()
-    try {
+  const copy = () =>
+    lock.during(async () => {
       while (await copySome());
-    } finally {
-      release()
-    }
-  }
+    })
   const copySome = async () => {
     // A store that lost its end, or is another one, gives places again.
     const start = Math.min(placeIn(cursor), await topics.end(LOG_TOPIC))

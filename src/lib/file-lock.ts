@@ -5,9 +5,9 @@ import { disk } from './disk.ts'
 
 /** The operating system's lock on one file: exclusive between processes, and between callers of one process. */
 export type FileLock = {
-  /** Resolves with the function that gives the lock back; waits up to `timeout` ms (default 10 s) for other processes. */
-  acquire(timeout?: number): Promise<() => void>
-  /** Takes the lock at once or returns undefined. Not to be mixed with `acquire` in one process. */
+  /** Does a piece of work while it holds the lock, for which it waits up to 10 s for other processes. */
+  during<T>(work: () => Promise<T>): Promise<T>
+  /** Takes the lock at once or returns undefined. Not to be mixed with `during` in one process. */
   tryAcquire(): (() => void) | undefined
   close(): void
 }
@@ -18,6 +18,8 @@ type LockFailure = (kind: 'locked' | 'unwritable', cause?: unknown) => Error
 type Handle = { database: DatabaseSync; begin: StatementSync; end: StatementSync }
 
 const SQLITE_BUSY = 5
+/** How long (ms) other processes are waited for. */
+const PATIENCE = 10_000
 
 /**
  * Makes a lock over the file at `path`. The kernel holds it for the process, so it is free the moment its
@@ -50,21 +52,29 @@ export function createFileLock(path: string, failure: LockFailure): FileLock {
     waiting.shift()?.()
   }
 
-  return {
-    async acquire(timeout = 10_000) {
-      while (isHeld) await new Promise<void>((resolve) => waiting.push(resolve))
-      isHeld = true
-      try {
-        for (const end = performance.now() + timeout; !attempt(); ) {
-          if (performance.now() >= end) throw failure('locked')
-          // A random pause, so that many who wait do not come back in step.
-          await delay(Math.random() * 3)
-        }
-      } catch (error) {
-        passOn()
-        throw error
+  const acquire = async () => {
+    while (isHeld) await new Promise<void>((resolve) => waiting.push(resolve))
+    isHeld = true
+    try {
+      for (const end = performance.now() + PATIENCE; !attempt(); ) {
+        if (performance.now() >= end) throw failure('locked')
+        // A random pause, so that many who wait do not come back in step.
+        await delay(Math.random() * 3)
       }
-      return release
+    } catch (error) {
+      passOn()
+      throw error
+    }
+  }
+
+  return {
+    async during(work) {
+      await acquire()
+      try {
+        return await work()
+      } finally {
+        release()
+      }
     },
     tryAcquire: () => (attempt() ? release : undefined),
     close() {

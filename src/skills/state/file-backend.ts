@@ -3,7 +3,7 @@ import { mkdirSync, watch } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { fileFailure, reasonOf, TriviumError } from '../../core/errors.ts'
+import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
@@ -35,19 +35,17 @@ export function createFileBackend(folder: string, now: () => number): StateBacke
     get: (key) => load(pathOf(key)),
     async change(key, decide) {
       makeFolder()
-      const release = await lock.acquire()
       const path = pathOf(key)
-      try {
+      const write = async () => {
         const next = decide(await load(path))
         if (next === null) await removeWhole(path)
         if (!next) return
         const document: StateDocument = { schema_version: VERSION, key, ...next, updated_at: now() }
         await writeWhole(path, `${JSON.stringify(document, null, 2)}\n`)
-      } catch (error) {
-        throw error instanceof TriviumError ? error : fileFailure(path)('unwritable', error)
-      } finally {
-        release()
       }
+      await lock.during(write).catch((error) => {
+        throw unwritable(path, error)
+      })
     },
     /** One that cannot be read must not hide the others, and gives its error to who asks for its key. */
     async all() {

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileFailure } from '../../core/errors.ts'
+import { fileFailure, unwritable } from '../../core/errors.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
-import { appendLines, fullFiles, rotate, unwritable } from '../files/line-file.ts'
+import { appendLines, fullFiles, rotate } from '../files/line-file.ts'
 import { type Commit, corruptBy, type DocumentBackend, raise, type Stored } from './backend.ts'
 import { type LoggedChange, lastChange, readChanges } from './events.ts'
 import { fingerprint, formatDocument, parseDocument } from './spec.ts'
@@ -35,16 +35,11 @@ export function createFileBackend(options: {
   const documentOf = (name: string) => join(dir, `${name}.json`)
   const eventsOf = (name: string) => join(dir, `${name}.events.jsonl`)
 
-  const locked = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+  const locked = <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const path = join(dir, `${name}.lock`)
     const lock = locks.get(name) ?? createFileLock(path, fileFailure(path))
     locks.set(name, lock)
-    const release = await lock.acquire()
-    try {
-      return await work()
-    } finally {
-      release()
-    }
+    return lock.during(work)
   }
 
   return {

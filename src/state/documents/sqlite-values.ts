@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import { TriviumError } from '../../core/errors.ts'
+import { TriviumError, unwritable } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { unwritable } from '../files/line-file.ts'
 import type { Values } from './store-backend.ts'
 
 const BUSY = 5

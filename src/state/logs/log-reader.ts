@@ -20,21 +20,17 @@ export type ReadOptions = {
 const FOLLOW_EVERY = 200
 
 /**
- * Reads a log over its full files and the current one, oldest first, with one file in memory (with `limit` that many
- * entries). Lines that are no entry are passed over.
+ * Reads a log over its full files and the current one, oldest first, with one file and what is given in memory. Lines that
+ * are no entry are passed over.
  */
 export async function* readLog(path: string, options: ReadOptions = {}): AsyncGenerator<LogEntry> {
-  const { limit, follow, signal, accept = () => true } = options
+  const { limit = Number.POSITIVE_INFINITY, follow, signal, accept = () => true } = options
   const place: Place = { offset: 0 }
-  if (limit !== undefined) {
-    const newest: LogEntry[] = []
-    for await (const entry of newestFirst(path, place)) {
-      if (accept(entry) && newest.push(entry) >= limit) break
-    }
-    yield* newest.reverse()
-    if (!follow) return
+  const newest: LogEntry[] = []
+  for await (const entry of newestFirst(path, place)) {
+    if (accept(entry) && newest.push(entry) >= limit) break
   }
-  yield* rest(path, place, accept)
+  yield* newest.reverse()
   while (follow && !signal?.aborted) {
     await pause(FOLLOW_EVERY, signal)
     yield* rest(path, place, accept)

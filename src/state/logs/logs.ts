@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileFailure } from '../../core/errors.ts'
+import { fileFailure, unwritable } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
-import { appendLines, rotate, unwritable } from '../files/line-file.ts'
+import { appendLines, rotate } from '../files/line-file.ts'
 import { type LogEntry, newestFirst, readLog } from './log-reader.ts'
 
 /** One line of the conversation: what a user or the assistant said, on which channel. */
@@ -86,28 +86,23 @@ export function createLogs(options: LogsOptions) {
 function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions) {
   const path = join(dir, name)
   const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
-  const write = async (entries: LogEntry[]) => {
-    let release: (() => void) | undefined
-    try {
-      release = await lock.acquire()
+  const write = (entries: LogEntry[]) =>
+    lock.during(async () => {
       if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= maxSize) await rotate(path)
       await appendLines(
         path,
         entries.map((entry) => JSON.stringify(entry)),
       )
       return []
-    } catch (error) {
-      throw unwritable(path, error)
-    } finally {
-      release?.()
-    }
-  }
+    })
   const queue = createBatcher<LogEntry, void>({ max: BATCH, serial: true, run: write })
 
   return {
     path,
     append: (entry: LogEntry) =>
-      queue.add(entry).catch((err) => log?.error({ err }, `${name} could not be written`)),
+      queue
+        .add(entry)
+        .catch((error) => log?.error({ err: unwritable(path, error) }, `${name} could not be written`)),
     read(query: LogQuery, textOf: (entry: LogEntry) => string): AsyncIterable<LogEntry> {
       const { limit, follow, signal } = query
       return readLog(path, { accept: filterOf(query, textOf), limit, follow, signal })
