@@ -28,13 +28,15 @@ export function isId(text: string): boolean {
   return ID.test(text)
 }
 
+/** The time (Unix ms) of the first id in a text, such as the id of a job that has that of its message. */
+export function timeIn(text: string): number | undefined {
+  const [id] = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/.exec(text) ?? []
+  return id === undefined ? undefined : timeOf(id)
+}
+
 /** The journal position inside an id, or undefined where the text is no id of ours. */
 export function positionOf(id: string): number | undefined {
-  if (!isId(id)) return undefined
-  const a = Number.parseInt(id.slice(15, 18), 16)
-  const b = Number.parseInt(id.slice(19, 23), 16) & 0x3fff
-  const c = Number.parseInt(id.slice(24, 28), 16) >> 2
-  return (a * 2 ** 14 + b) * 2 ** 14 + c
+  return idParts(id)?.[0]
 }
 
 /** The Unix time in milliseconds inside an id. */
@@ -44,10 +46,12 @@ export function timeOf(id: string): number {
 
 /** Position, time and random end of an id, as scripts of Redis take them; undefined where the text is no id of ours. */
 export function idParts(id: string): [number, number, number] | undefined {
-  const position = positionOf(id)
-  if (position === undefined) return undefined
+  if (!isId(id)) return undefined
+  const a = Number.parseInt(id.slice(15, 18), 16)
+  const b = Number.parseInt(id.slice(19, 23), 16) & 0x3fff
+  const c = Number.parseInt(id.slice(24, 28), 16) >> 2
   const tail = (Number.parseInt(id.slice(24, 28), 16) & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16)
-  return [position, timeOf(id), tail]
+  return [(a * 2 ** 14 + b) * 2 ** 14 + c, timeOf(id), tail]
 }
 
 /** How many missed events an id stands for: that of a gap is at no position, and ends with their number. */

@@ -1,5 +1,6 @@
-import { isId, timeOf } from '../../core/message-id.ts'
+import { timeIn, timeOf } from '../../core/message-id.ts'
 import type { StoreStats } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { OLDEST } from './receive.ts'
 import { int, type Row, text } from './sql.ts'
@@ -34,10 +35,11 @@ export function createStats({ sql, counters, read }: Parts): () => Promise<Store
               sql('SELECT count(*) AS count FROM job WHERE queue = ? AND state = 2').get(id)?.count,
             )
             const waiting = counters.get(`jobs ${id}`) - running
-            // Ids sort by time.
+            // Ids sort by time, also behind the name of a queue.
             const first = sql('SELECT min(id) AS id FROM job WHERE queue = ?').get(id)
-            const figures = { queue: text(row.name), waiting, running, dead: counters.get(`dead ${id}`) }
-            return withAge(figures, isId(String(first?.id)) ? first : undefined)
+            const oldestAt = timeIn(String(first?.id))
+            const dead = counters.get(`dead ${id}`)
+            return { queue: text(row.name), waiting, running, dead, ...defined({ oldestAt }) }
           }),
       }
     })

@@ -186,12 +186,31 @@ export function jobsContract(factory: StoreFactory): void {
       advance(WEEK + MINUTE)
       assert.equal(await bench.store.jobs.end('q', 'a'), undefined)
     },
-    'a job that waits or runs has no end, and the figures count it': async ({ store }) => {
+    'a job that waits or runs has no end, and the figures count it, with the age of the oldest': async ({
+      store,
+      now,
+      advance,
+    }) => {
+      const oldestAt = now()
+      const [first = ''] = await acceptAll(store, ['one'])
+      advance(MINUTE)
+      const [second = ''] = await acceptAll(store, ['two'])
+      await store.jobs.add('outbox', [
+        job(`outbox:${first}:rest:0`, 'l'),
+        job(`outbox:${second}:rest:0`, 'l'),
+      ])
+      const figures = { queue: 'outbox', waiting: 2, running: 0, dead: 0, oldestAt }
+      assert.deepEqual((await store.stats()).jobs, [figures])
+      const { id, token } = await claimOne(store, 'outbox')
+      assert.deepEqual((await store.stats()).jobs, [{ ...figures, waiting: 1, running: 1 }])
+      await store.jobs.settle('outbox', [{ id, token, outcome: 'done' }])
+      assert.equal((await store.stats()).jobs[0]?.oldestAt, oldestAt + MINUTE)
       await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
       await claimOne(store, 'q')
       for (const id of ['a', 'b', 'none']) assert.equal(await store.jobs.end('q', id), undefined)
       const { jobs } = await store.stats()
-      assert.deepEqual(jobs, [{ queue: 'q', waiting: 1, running: 1, dead: 0 }])
+      const found = jobs.find(({ queue }) => queue === 'q')
+      assert.deepEqual(found, { queue: 'q', waiting: 1, running: 1, dead: 0 })
     },
   })
 

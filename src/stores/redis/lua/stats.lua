@@ -22,9 +22,9 @@ local function receive()
   return { ready = ready, leased = leased, lost = lost, oldestAt = oldest and time_from(oldest .. '-0') }
 end
 
--- The time in an id of ours (UUIDv7).
+-- The time in the first id of ours (UUIDv7) in the id of a job.
 local function time_in(id)
-  local high, low = string.match(id or '', '^(%x+)%-(%x%x%x%x)%-7%x+%-%x+%-%x+$')
+  local high, low = string.match(id or '', '(%x%x%x%x%x%x%x%x)%-(%x%x%x%x)%-7%x+%-%x+%-%x+')
   return high and tonumber(high .. low, 16)
 end
 
