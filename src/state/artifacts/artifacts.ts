@@ -34,19 +34,12 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
   const incoming = join(root, 'incoming')
   const pathOf = (sha256: string) => join(root, sha256.slice(0, 2), sha256)
 
-  /** Writes a file durably, and throws `artifact_not_found` where it is not the one that is `wanted`. */
-  async function keep(
-    body: Readable | Uint8Array,
-    { name = '', limit = Number.POSITIVE_INFINITY, wanted = '' },
-  ) {
+  /** Writes a file durably. */
+  async function keep(body: Readable | Uint8Array, name: string, limit: number) {
     disk.makeDir(incoming)
     const temporary = temporaryName(join(incoming, 'body'))
     const written = await receive(temporary, body, name, limit)
     const { sha256 } = written
-    if (wanted && wanted !== sha256) {
-      disk.remove(temporary)
-      throw new TriviumError('artifact_not_found', { sha256: wanted })
-    }
     const folder = dirname(pathOf(sha256))
     const isNew = !existsSync(folder)
     disk.makeDir(folder)
@@ -79,7 +72,7 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
 
   return {
     async save(name, type, body, limit) {
-      const written = await keep(body, { name, limit })
+      const written = await keep(body, name, limit)
       const { sha256 } = written
       if (shared) await share(shared, sha256)
       return { name, type, ...written, path: relative(dataDir, pathOf(sha256)) } satisfies Attachment
@@ -87,7 +80,8 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
     async open(sha256) {
       const isHash = /^[0-9a-f]{64}$/.test(sha256)
       if (isHash && shared && !existsSync(pathOf(sha256)))
-        await keep(Readable.from(piecesOf(shared, sha256)), { wanted: sha256 })
+        await keep(Readable.from(piecesOf(shared, sha256)), '', Number.POSITIVE_INFINITY)
+      // Where pieces were missing, what came has another hash.
       if (!isHash || !existsSync(pathOf(sha256))) throw new TriviumError('artifact_not_found', { sha256 })
       return createReadStream(pathOf(sha256))
     },

@@ -48,11 +48,11 @@ describe('the text of an HTML mail', () => {
   })
 
   test('says so where it had to be cut, for its length or its depth', () => {
-    const long = htmlToText(`<p>${'word '.repeat(50_000)}</p>`)
+    const long = htmlToText(`<p>${'word '.repeat(50_000)}</p><b>the end of it</b>`)
     assert.match(long, /^word word/)
-    assert.match(long, /word\n\n\(The text goes on: .*\)$/)
-    assert.match(htmlToText(`${'<div>'.repeat(300)}deep`), /^…\n\n\(The text goes on: .*\)$/)
-    assert.doesNotMatch(htmlToText(`<p>${'word '.repeat(20_000)}</p>`), /goes on/)
+    assert.match(long, /word\n\n\(What follows is without its form: .*\)\n.* the end of it/)
+    assert.match(htmlToText(`${'<div>'.repeat(300)}deep`), /^…\n\n\(What follows .*\)\n\s*deep/)
+    assert.doesNotMatch(htmlToText(`<p>${'word '.repeat(20_000)}</p>`), /What follows/)
   })
 
   test('has what stands behind the end of the body, as lists and gateways add it', () => {

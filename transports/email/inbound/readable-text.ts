@@ -3,7 +3,7 @@ import { reasonOf } from '../../../src/core/errors.ts'
 
 /** Of the HTML, as much is made into text; parsers take far more than linear time for hostile markup. */
 const MAX_HTML = 128 * 1024
-const CUT_NOTICE = '(The text goes on: there is too much of it to be taken out of the HTML.)'
+const CUT_NOTICE = '(What follows is without its form: there is too much of it to be taken out of the HTML.)'
 /** What the library puts where it stops, and between cells. For private use, so that no text has them. */
 const [STOPPED, CELL] = ['\ue0f0', '\ue0f1']
 const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
@@ -47,16 +47,18 @@ const OPTIONS: HtmlToTextOptions = {
 const convert = compile(OPTIONS)
 
 /**
- * The text of an HTML body, as it is shown, with tabs between the cells of a table. Where it had to be cut, that is
- * its last line. Never throws.
+ * The text of an HTML body, as it is shown, with tabs between the cells of a table. Where there is too much of it, the rest
+ * follows on one line: nothing is hidden from a route by what stands before it. Never throws.
  */
 export function htmlToText(html: string): string {
   try {
     // Newsletters carry far more style than text.
     const shown = html.length > MAX_HTML ? html.replaceAll(HIDDEN, '') : html
     const text = cellsApart(convert(shown.slice(0, MAX_HTML)))
-    const isCut = shown.length > MAX_HTML || text.includes(STOPPED)
-    return isCut ? `${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}` : text
+    const isStopped = text.includes(STOPPED)
+    if (!isStopped && shown.length <= MAX_HTML) return text
+    const rest = (isStopped ? shown : shown.slice(MAX_HTML)).replaceAll(/<[^<>]*>?|\s+/g, ' ')
+    return `${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}\n${rest}`
   } catch (error) {
     return `(This HTML could not be read: ${reasonOf(error)})`
   }
