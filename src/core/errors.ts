@@ -156,11 +156,6 @@ export function fileFailure(path: string) {
     new TriviumError(`state_${kind}`, { path, seconds: 10, reason: reasonOf(cause) }, { cause })
 }
 
-/** What a failed write is told as; errors of this program stay as they are. */
-export function unwritable(path: string, error: unknown): TriviumError {
-  return error instanceof TriviumError ? error : fileFailure(path)('unwritable', error)
-}
-
 /** Any thrown value as a TriviumError, so that borders can answer with a code and a status. */
 export function toTriviumError(error: unknown): TriviumError {
   return error instanceof TriviumError

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
-import { TriviumError, unwritable } from '../../core/errors.ts'
+import { TriviumError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
+import { unwritable } from '../files/line-file.ts'
 import type { Values } from './store-backend.ts'
 
 const BUSY = 5

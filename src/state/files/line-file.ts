@@ -1,5 +1,6 @@
 import { existsSync, fstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type Disk, disk, syncDir } from '../../lib/disk.ts'
 import { endOfLines } from './lines.ts'
 
@@ -23,6 +24,12 @@ export async function appendLines(
   } finally {
     target.close(fd)
   }
+}
+
+/** What a failed write is told as; errors of this program stay as they are. */
+export function unwritable(path: string, error: unknown): TriviumError {
+  if (error instanceof TriviumError) return error
+  return new TriviumError('state_unwritable', { path, reason: reasonOf(error) }, { cause: error })
 }
 
 /** Full files of a log that stay. */

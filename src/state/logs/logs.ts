@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileFailure, unwritable } from '../../core/errors.ts'
+import { fileFailure } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
-import { appendLines, rotate } from '../files/line-file.ts'
+import { appendLines, rotate, unwritable } from '../files/line-file.ts'
 import { type LogEntry, newestFirst, readLog } from './log-reader.ts'
 
 /** One line of the conversation: what a user or the assistant said, on which channel. */
