@@ -170,7 +170,7 @@ function readRequest({ ack, max, lease }: WaitArgs, group: string): GroupRead {
   return { group, max, mode: ack ? 'consume' : 'peek' }
 }
 
-/** By the list and not by a read: a read would swallow what is told once, the gap. */
 async function hasGroup(topics: Store['topics'], topic: string, group: string): Promise<boolean> {
-  return (await topics.groups(topic)).some((one) => one.group === group)
+  const [batch] = await topics.read(topic, [{ group, max: 1, mode: 'peek' }])
+  return batch !== undefined
 }
