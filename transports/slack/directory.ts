@@ -29,7 +29,7 @@ export function createDirectory({ api, now, log }: { api: SlackApi; now(): numbe
   const entries = new Map<string, Entry>()
 
   /** `method`: what Slack counts against a limit. */
-  const lookUp = async (method: string, id: string, ask: Question, patience: number) => {
+  const lookUp = async (method: string, id: string, patience: number, ask: Question) => {
     const key = `${method}/${id}`
     const entry = entries.get(key) ?? { until: 0 }
     putLast(entries, key, entry, LIMIT)
@@ -58,26 +58,20 @@ export function createDirectory({ api, now, log }: { api: SlackApi; now(): numbe
   }
 
   return {
-    find: (kind: 'user' | 'channel', id: string, patience: number) =>
-      kind === 'user'
-        ? lookUp('users.info', id, (web) => userName(web, id), patience)
-        : lookUp('conversations.info', id, (web) => channelName(web, id), patience),
+    user: (user: string, patience: number) =>
+      lookUp('users.info', user, patience, async (web) => {
+        const { profile, real_name, name } = (await web.users.info({ user })).user ?? {}
+        return profile?.display_name || profile?.real_name || real_name || name
+      }),
+    channel: (channel: string, patience: number) =>
+      lookUp('conversations.info', channel, patience, async (web) => {
+        return (await web.conversations.info({ channel })).channel?.name
+      }),
     /** The thread that a message is part of; no name where it is in none. */
     threadOf: (channel: string, ts: string, patience: number) =>
-      lookUp('conversations.replies', `${channel}/${ts}`, (web) => threadOf(web, channel, ts), patience),
+      lookUp('conversations.replies', `${channel}/${ts}`, patience, async (web) => {
+        const { messages } = await web.conversations.replies({ channel, ts, limit: 1 })
+        return messages?.[0]?.thread_ts
+      }),
   }
-}
-
-async function userName(web: WebClient, user: string): Promise<string | undefined> {
-  const { profile, real_name, name } = (await web.users.info({ user })).user ?? {}
-  return profile?.display_name || profile?.real_name || real_name || name
-}
-
-async function channelName(web: WebClient, channel: string): Promise<string | undefined> {
-  return (await web.conversations.info({ channel })).channel?.name
-}
-
-async function threadOf(web: WebClient, channel: string, ts: string): Promise<string | undefined> {
-  const { messages } = await web.conversations.replies({ channel, ts, limit: 1 })
-  return messages?.[0]?.thread_ts
 }

@@ -127,26 +127,19 @@ export function createGapFill(
     const isHopeless = gap.opened < now() - LONGEST
     if (isHopeless) log.error({ channel: id }, 'what was missed in Slack is too long ago to be read')
     if (!workspace || isHopeless) return void gaps.delete(channel)
-    const taken = () => {
-      delete gap.failing
-      if (gaps.get(channel) === gap) gaps.delete(channel)
-      void memory.save()
-    }
-    const end = (error: unknown) => {
-      if (!stopping.signal.aborted) failed(channel, gap, error)
-    }
     try {
       const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
       const events = await readBack(channel, from, workspace, { pace, log })
       // One that waits for a name or a file holds up no other channel.
       gap.due = Number.POSITIVE_INFINITY
-      takeAll(channel, workspace, events).then(taken, end)
+      void takeAll(channel, gap, workspace, events)
     } catch (error) {
-      end(error)
+      failed(channel, gap, error)
     }
   }
 
   function failed(channel: Channel, gap: Gap, error: unknown) {
+    if (stopping.signal.aborted) return
     const { team, id } = channel
     const { kind, reason, seconds } = slackFailure(error)
     const wait = tokenFault(error) === undefined ? seconds * 1000 : TOKEN
@@ -169,8 +162,13 @@ export function createGapFill(
     stopping.signal.throwIfAborted()
   }
 
-  /** Rejects with what kept one from being taken. */
-  async function takeAll(channel: Channel, workspace: Workspace, events: JsonObject[]): Promise<void> {
+  /** Never rejects. */
+  async function takeAll(
+    channel: Channel,
+    gap: Gap,
+    workspace: Workspace,
+    events: JsonObject[],
+  ): Promise<void> {
     const takeOne = async (event: JsonObject) => {
       const payload = { type: 'event_callback', team_id: channel.team, event }
       const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
@@ -183,7 +181,14 @@ export function createGapFill(
         log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
       }
     }
-    await Promise.all(events.map(takeOne))
+    try {
+      await Promise.all(events.map(takeOne))
+      delete gap.failing
+      if (gaps.get(channel) === gap) gaps.delete(channel)
+      await memory.save()
+    } catch (error) {
+      failed(channel, gap, error)
+    }
   }
 
   return {

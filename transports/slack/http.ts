@@ -64,15 +64,9 @@ export function createHttpListener(
 
 /** Events come as JSON, interactions as JSON in a form field, commands as a form. */
 function readPayload(type: string, raw: string): { kind: PayloadKind; payload: JsonObject } {
-  if (!type.startsWith('application/x-www-form-urlencoded')) return { kind: 'event', payload: parse(raw) }
-  const form = new URLSearchParams(raw)
-  const payload = form.get('payload')
-  if (payload !== null) return { kind: 'interaction', payload: parse(payload) }
-  return { kind: 'command', payload: Object.fromEntries(form) }
-}
-
-function parse(text: string): JsonObject {
-  const value = parsed(text)
-  if (isJsonObject(value)) return value
+  const form = type.startsWith('application/x-www-form-urlencoded') ? new URLSearchParams(raw) : undefined
+  if (form?.has('payload') === false) return { kind: 'command', payload: Object.fromEntries(form) }
+  const payload = parsed(form?.get('payload') ?? raw)
+  if (isJsonObject(payload)) return { kind: form ? 'interaction' : 'event', payload }
   throw new TriviumError('bad_request', { reason: 'its body is no JSON object' })
 }

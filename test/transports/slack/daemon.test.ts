@@ -104,42 +104,6 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     assert.deepEqual(answers().sort(), ['You said: bye', 'You said: hello'])
   })
 
-  test('asks the skill that is named in `answers` as the person who waits', async () => {
-    slack = await startSlackServer()
-    site = createSite({
-      routes: `
-gateways:
-  team:
-    transport: slack
-    mode: socket
-    botToken: xoxb-test
-    appToken: xapp-test
-    apiUrl: "${slack.apiUrl}"
-    answers: { city: find-city }
-access:
-  roles:
-    travellers: { members: ["*:U1ANN"], skills: [find-city] }
-`,
-      skills: {
-        'find-city': `export default {
-          description: 'Finds cities.',
-          run: ({ args, call }) => [call.caller.id + ' typed ' + args.typed],
-        }`,
-      },
-    })
-    await site.start()
-    const typed = { type: 'block_suggestion', action_id: 'city', block_id: 'to', value: 'Ber' }
-    const offeredTo = async (id: string, team_id = 'T0TEAM') => {
-      const payload = { ...typed, team: { id: 'T0TEAM' }, user: { id, team_id } }
-      const delivered = await slack.sockets.deliver('interactive', payload)
-      assert.ok(delivered.acked)
-      return Object(delivered.payload).options.map(({ value }: { value: string }) => value)
-    }
-    assert.deepEqual(await offeredTo('U1ANN'), ['team:U1ANN typed Ber'])
-    assert.deepEqual(await offeredTo('U2BOB'), [])
-    assert.deepEqual(await offeredTo('U1ANN', 'T1OTHER'), [])
-  })
-
   test('that is killed after a post and before its receipt does not post again', async () => {
     await open()
     const daemon = await site.start()

@@ -74,21 +74,6 @@ test('a file that failed for the moment is fetched anew when its message comes a
   assert.deepEqual(files(world), [['see', 1, [kept]]])
 })
 
-test('a file that is shared again much later is fetched again: it may be gone from here', async (t) => {
-  const { setTimeout } = globalThis
-  t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number, ...given: []) =>
-    setTimeout(run, ms === 600_000 ? 0 : ms, ...given),
-  )
-  const world = await withSlowFiles(t)
-  world.release()
-  const later = (already: number) => async () => {
-    await world.server.sockets.deliver('events_api', shared(world))
-    return world.saves() > already
-  }
-  await until(later(0), 'the file')
-  await until(later(1), 'the file again')
-})
-
 test('a file that cannot be had is named with the reason, and holds up nothing', async (t) => {
   const world = await withSlowFiles(t)
   const unknown = world.server.file('x', 'x').replace('/x', '/y')

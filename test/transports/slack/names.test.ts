@@ -62,14 +62,6 @@ describe('what Slack does not tell at the moment', { concurrency: 4 }, () => {
     assert.deepEqual(channels(world), [['C0GEN'], ['C0S']])
   })
 
-  test('is asked for a few times only, however many messages want it', async (t) => {
-    const world = await connected(t)
-    world.server.fail('conversations.info', ...Array.from({ length: 300 }, () => UNAVAILABLE))
-    const outcomes = await Promise.all(Array.from({ length: 100 }, () => deliver(world, {})))
-    assert.ok(outcomes.every(({ acked }) => !acked))
-    assert.ok(world.server.calls.filter(({ method }) => method === 'conversations.info').length <= 6)
-  })
-
   test('is done without where it is the name of somebody who is only mentioned', async (t) => {
     const world = await connected(t)
     await deliver(world, {})

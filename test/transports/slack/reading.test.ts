@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
-import { callback, click, command, deliverEvent, replyTo, shown, startWorld } from './harness.ts'
+import { callback, click, command, deliverEvent, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
 after(() => world.close())
@@ -85,16 +85,6 @@ test('a mention of somebody whose id begins as that of the bot is none', async (
   assert.deepEqual([message.data.mention, message.data.event], [false, 'message'])
   const own = await deliverEvent(world, { text: 'ask <@U0BOT|trivium> please' })
   assert.equal(own.data.mention, true)
-})
-
-test('words to everybody stay words to everybody, and call nobody when they are said again', async () => {
-  const text = '<!here|here> <!channel> <!subteam^S1|@ops> <!subteam^S2> <!date^1^{date}|today>'
-  const message = await deliverEvent(world, { text })
-  assert.equal(message.text, '@here @channel @ops @S2 today')
-  await world.transport.send(replyTo(message, message.text))
-  const said = shown(server.posts.at(-1) ?? {})
-  assert.equal(said.replaceAll('\u200B', ''), message.text)
-  assert.doesNotMatch(said, /@here|@channel/)
 })
 
 describe('where other bots are heard', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { slack } from '../../../transports/slack/index.ts'
-import { deliverEvent, interact, richText, startWorld } from './harness.ts'
+import { deliverEvent, richText, startWorld } from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
 after(() => world.close())
@@ -58,12 +58,6 @@ describe('what another bot says', () => {
     assert.equal(message.text, [...lines, '@name-U1ANN <b>'].join('\n'))
     assert.deepEqual(message.data.blocks, blocks)
   })
-
-  test('in its text stays its text', async () => {
-    const message = await ofBot({ text: 'CPU *high*', blocks: [section('more')], attachments: [alert] })
-    assert.equal(message.text, 'CPU **high**')
-    assert.deepEqual([message.data.blocks, message.data.attachments], [[section('more')], [alert]])
-  })
 })
 
 test('what somebody forwards is the text where nothing is said to it, and there to look at where something is', async () => {
@@ -87,10 +81,4 @@ test('what somebody forwards is the text where nothing is said to it, and there 
   }
   const asked = server.calls.some(({ args }) => args.channel === 'C0SECRET')
   assert.equal(asked, false, 'nobody reads the name of where it came from')
-})
-
-test('a shortcut on an alert has the text of the alert', async () => {
-  const alerted = { ts: '9.2', bot_id: 'B9', text: '', attachments: [{ text: 'CPU high' }] }
-  const shortcut = { type: 'message_action', channel: { id: 'C0GEN' }, trigger_id: 't1', message: alerted }
-  assert.equal((await interact(world, shortcut)).text, 'CPU high')
 })

@@ -26,16 +26,9 @@ const LONGEST_TEXT = 75
  * somebody types, and whether a submitted modal is accepted. Nothing of the asking is kept. Every other payload goes
  * straight on, and so does a submission once its skill lets it.
  */
-export function createAnswers(
-  options: Pick<SlackOptions, 'answers'>,
-  deps: TransportDeps,
-  take: SlackInbound['take'],
-): (delivery: Delivery) => Promise<Taken> {
+export function createAnswers({ answers }: SlackOptions, deps: TransportDeps, take: SlackInbound['take']) {
   const { gateway } = deps
-  const skills = Object.entries(options.answers).map(([name, skill]) => ({
-    pattern: compilePattern(name),
-    skill,
-  }))
+  const skills = Object.entries(answers).map(([name, skill]) => ({ pattern: compilePattern(name), skill }))
   const skillFor = (name: string) => skills.find(({ pattern }) => pattern.test(name))?.skill
 
   /** What a skill answers, asked as the person who waits, with what else is filled in. Whoever asks is told of failures. */
@@ -88,7 +81,7 @@ export function createAnswers(
     return clear ? { response: { response_action: 'clear' } } : taken
   }
 
-  return (delivery) => {
+  return (delivery: Delivery): Promise<Taken> => {
     const { kind, payload } = delivery
     if (kind !== 'interaction') return take(delivery)
     if (payload.type === 'block_suggestion') return suggest(delivery)

@@ -24,10 +24,7 @@ const PATIENCE = 300_000
 /** Longer than Slack goes on delivering a message (ms). */
 const KEPT_FOR = 600_000
 
-export function createFileFetcher(
-  options: Pick<SlackOptions, 'apiUrl' | 'max-file-size' | 'max-files'>,
-  { artifacts, log }: Pick<TransportDeps, 'artifacts' | 'log'>,
-) {
+export function createFileFetcher(options: SlackOptions, { artifacts, log }: TransportDeps) {
   const most = options['max-files']
   const limit = options['max-file-size']
   const stopping = new AbortController()

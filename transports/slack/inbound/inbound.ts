@@ -16,7 +16,7 @@ import {
   patienceWith,
 } from './delivery.ts'
 import { createFileFetcher } from './files.ts'
-import { idsIn, mrkdwnToMarkdown, type Names } from './markdown.ts'
+import { idsIn, mrkdwnToMarkdown } from './markdown.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 
@@ -162,11 +162,7 @@ const NICE_TO_KNOW = 1000
  * Names for all that a draft mentions; who has none is not among them. `areKnown`: Slack has told those of its own channel
  * and author, which may decide who answers, within `patience` ms. Nothing is waited for where all are known.
  */
-async function namesFor(
-  draft: Draft,
-  { directory, botUser }: Workspace,
-  patience: number,
-): Promise<{ names: Names; areKnown: boolean }> {
+async function namesFor(draft: Draft, { directory, botUser }: Workspace, patience: number) {
   const { users, channels } = idsIn(draft.content?.text ?? '')
   users.delete(botUser)
   if (draft.userName === undefined && /^[UW]/.test(draft.user)) users.add(draft.user)
@@ -174,7 +170,7 @@ async function namesFor(
   const names = new Map<string, string>()
   const look = async (kind: 'user' | 'channel', id: string): Promise<boolean> => {
     const decides = id === draft.channel || id === draft.user
-    const known = await directory.find(kind, id, decides ? patience : Math.min(patience, NICE_TO_KNOW))
+    const known = await directory[kind](id, decides ? patience : Math.min(patience, NICE_TO_KNOW))
     if (known?.name !== undefined) names.set(id, known.name)
     return known !== undefined || !decides
   }

@@ -26,11 +26,8 @@ type Here = {
  * allowed) and of Slackbot start nothing. All that is not written by somebody, such as what happens to a message that
  * was there already, is a notice: only routes that ask for it answer.
  */
-export function readEvent(
-  { payload, workspace }: Delivery,
-  options: SlackOptions,
-  { isOwnBot }: Pick<Workspaces, 'isOwnBot'>,
-): Read {
+export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot }: Workspaces): Read {
+  const { payload, workspace } = delivery
   const event = objectAt(payload, 'event')
   const { type, subtype } = event
   const id = textAt(payload, 'event_id') ?? textAt(event, 'event_ts') ?? randomUUID()

@@ -19,6 +19,7 @@ const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
 
 /** Where something is posted. */
 type Place = Pick<Target, 'channel' | 'thread'>
+type Places = Pick<Sent, 'posted' | 'channel'>
 /** One post of ours: where Slack put it. */
 export type Posted = { channel: string; ts: string }
 
@@ -52,14 +53,10 @@ export async function postAll({ reply, posts, workspace, sent, save }: Sending, 
 }
 
 /** Notes that a reply takes over posts that are there, before any is changed. */
-export async function takeOver(
-  { posts, sent, save }: Sending,
-  earlier: Pick<Sent, 'posted' | 'channel'>,
-  key?: string,
-): Promise<void> {
-  sent.posted = earlier.posted.slice(0, posts.length)
+export async function takeOver({ posts, sent, save }: Sending, { posted, channel }: Places, key?: string) {
+  sent.posted = posted.slice(0, posts.length)
   sent.replaces = defined({ posts: sent.posted.length, key })
-  if (earlier.channel !== undefined) sent.channel = earlier.channel
+  if (channel !== undefined) sent.channel = channel
   await save()
 }
 
@@ -111,9 +108,9 @@ async function handOver(key: string, { workspace, sent }: Sending, channel: stri
  */
 export async function findPosts(
   key: string,
-  files: readonly string[],
   { api }: Workspace,
   { channel, thread }: Place,
+  files: readonly string[] = [],
 ) {
   const query = defined({ channel, ts: thread, limit: 200, include_all_metadata: true })
   const { messages, isCut } = await readHistory(api, query, MAX_READ)
@@ -136,10 +133,12 @@ export async function findPosts(
  * Their ids are noted before they are shared, so that a share whose outcome is unknown can be looked for.
  */
 export async function shareFiles(
-  { reply, workspace: { api }, sent, save }: Sending,
-  { channel, thread }: Pick<Target, 'channel' | 'thread'>,
+  sending: Sending,
+  { channel, thread }: Place,
   artifacts: Artifacts,
 ): Promise<void> {
+  const { reply, workspace, sent, save } = sending
+  const { api } = workspace
   const files: { id: string; title: string }[] = []
   for (const { name, size, sha256 } of reply.attachments ?? []) {
     // An upload that is not shared is seen by nobody, so it may fail and be repeated.

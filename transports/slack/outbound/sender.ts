@@ -77,7 +77,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
 
   /** Whether posts are there already that the reply goes into: of an earlier one, or of what showed it being written. */
   async function takesOver(sending: Sending): Promise<boolean> {
-    const { reply, extras, posts, workspace, target, sent } = sending
+    const { reply, extras, posts, target, sent } = sending
     if (sent.replaces) return true
     if (sent.posted.length > 0 || posts.length === 0 || extras.ephemeral !== undefined) return false
     for (const key of earlierKeys(reply, extras)) {
@@ -94,7 +94,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
       throw new TriviumError('send_rejected', { gateway, reason })
     }
     if (extras.approval || target.responseUrl !== undefined || reply.to !== undefined) return false
-    const begun = await streams.claim(reply, workspace, target)
+    const begun = await streams.claim(sending)
     if (begun) await takeOver(sending, { posted: [begun.ts], channel: begun.channel })
     return begun !== undefined
   }
@@ -117,7 +117,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
     // What goes into posts that are there may be repeated.
     const isRepeatable = (replaces?.posts ?? 0) >= posts.length && !reply.attachments?.length
     if (!place || (replaces && isRepeatable)) return { sent: false }
-    const found = await findPosts(reply.key, files, workspace, place)
+    const found = await findPosts(reply.key, workspace, place, files)
     for (let part = sent.posted.length; found.posts.has(part); part++) {
       sent.posted.push(found.posts.get(part) ?? '')
       sent.channel = place.channel

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { Reply, ReplyPiece, TransportDeps } from '../../../src/core/transport.ts'
+import type { ReplyPiece, TransportDeps } from '../../../src/core/transport.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
@@ -8,9 +8,10 @@ import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { CALL_TIMEOUT } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import { mayHaveArrived } from '../failure.ts'
-import type { Workspace, Workspaces } from '../workspaces.ts'
+import type { Workspaces } from '../workspaces.ts'
 import { markdownPosts } from './extras.ts'
 import { findPosts, type Posted, post } from './posts.ts'
+import type { Sending } from './sent-log.ts'
 
 /** What is written within the first moment need not be shown. */
 const EVERY = 1000
@@ -38,11 +39,7 @@ type StreamRecord = z.infer<typeof recordSchema>
 type Stream = { newest?: ReplyPiece; writing?: Promise<void> }
 
 /** Replies shown while they are being written: one post that grows, and that the whole reply then replaces. */
-export function createStreams(
-  deps: Pick<TransportDeps, 'gateway' | 'log' | 'now' | 'kv'>,
-  workspaces: Workspaces,
-) {
-  const { gateway, kv, now } = deps
+export function createStreams({ gateway, kv, now, log }: TransportDeps, workspaces: Workspaces) {
   const streams = new Map<string, Stream>()
   const closing = new AbortController()
   const nextUpdate = createTokenBucket(UPDATES, now)
@@ -69,7 +66,7 @@ export function createStreams(
         await stream.writing
       }
     } catch (error) {
-      deps.log.debug({ messageId: id, reason: reasonOf(error) }, 'a reply was not shown while it is written')
+      log.debug({ messageId: id, reason: reasonOf(error) }, 'a reply was not shown while it is written')
     }
     streams.delete(id)
   }
@@ -113,11 +110,8 @@ export function createStreams(
      * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
      * changing that post.
      */
-    async claim(
-      { inReplyTo: id, key }: Reply,
-      workspace: Workspace,
-      place: Target,
-    ): Promise<Posted | undefined> {
+    async claim({ reply, workspace, target }: Sending): Promise<Posted | undefined> {
+      const { inReplyTo: id, key } = reply
       if (id === undefined) return undefined
       const stream = streams.get(id)
       delete stream?.newest
@@ -128,8 +122,8 @@ export function createStreams(
       if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
       // Its answer was lost, with the beginning or with the daemon.
       const isLost = !known && busyUntil !== undefined
-      const [ts] = isLost ? (await findPosts(`stream:${id}`, [], workspace, place)).posts.values() : []
-      const shown = ts === undefined ? known : { channel: place.channel, ts }
+      const [ts] = isLost ? (await findPosts(`stream:${id}`, workspace, target)).posts.values() : []
+      const shown = ts === undefined ? known : { channel: target.channel, ts }
       // Also where nothing was shown yet: another daemon may be about to.
       const kept = await keep(id, defined({ claimedBy: key, post: shown }), version)
       if (kept === undefined) throw new SendPostponed(SOON)
