@@ -56,17 +56,14 @@ async function check(name: string, work: () => Promise<string>, advice?: string)
 }
 
 async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Smtp): Promise<Check[]> {
-  const name = 'mail to itself'
-  const start = performance.now()
-  try {
-    const headers = await roundTrip(client, options, smtp)
-    const detail = `arrived after ${Math.round(performance.now() - start)} ms`
-    const { trust } = options
-    const tried = trust && trust !== MICROSOFT ? [checkTrust(trust, headers)] : []
-    return [{ name, ok: true, detail }, ...tried]
-  } catch (error) {
-    return [{ name, ok: false, detail: reasonOf(error) }]
-  }
+  let headers = ''
+  const arrival = await check('mail to itself', async () => {
+    const start = performance.now()
+    headers = await roundTrip(client, options, smtp)
+    return `arrived after ${Math.round(performance.now() - start)} ms`
+  })
+  const { trust } = options
+  return arrival.ok && trust && trust !== MICROSOFT ? [arrival, checkTrust(trust, headers)] : [arrival]
 }
 
 /** Sends a mail and waits for it; resolves with its headers, once it is deleted. */

@@ -131,12 +131,9 @@ export function createIngest(parts: {
   }
 
   const accept = async ({ mail, message }: Placed): Promise<Ingested> => {
-    const { conversation } = message
-    const [{ id, duplicate }] = await Promise.all([
-      deps.accept(message),
-      conversations.remember(mail, conversation),
-    ])
-    log.debug({ messageId: id, conversation, duplicate }, 'a mail was accepted')
+    const remembered = conversations.remember(mail, message.conversation)
+    const [{ id, duplicate }] = await Promise.all([deps.accept(message), remembered])
+    log.debug({ messageId: id, conversation: message.conversation, duplicate }, 'a mail was accepted')
     return { outcome: 'accepted', ...defined({ unreadable: mail.unreadable }) }
   }
 

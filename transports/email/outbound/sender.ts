@@ -12,7 +12,7 @@ import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { withoutTag } from '../inbound/to-message.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
-import type { SentLog } from '../sent-log.ts'
+import type { SentLog, SentRecord } from '../sent-log.ts'
 import { attachmentsOf, compose, type Outgoing } from './compose.ts'
 import { createBudget } from './limits.ts'
 import type { SentFolder } from './sent-folder.ts'
@@ -68,15 +68,23 @@ export function createSender(parts: {
     throw new TriviumError('send_rejected', { gateway, reason })
   }
 
-  const handing = async (mail: SendMailOptions, key: string, beforeEnd: () => Promise<void>) => {
+  const handing = async (mail: SendMailOptions, mark: string, record: Omit<SentRecord, 'state'>) => {
+    let isNoted = false
+    // As late as can be, so that a crash leaves in doubt only what a server may have. Not later: what comes back, a copy
+    // or a bounce, may be here before the answer is.
+    const beforeEnd = async () => {
+      await sent.set(mark, { ...record, state: 'sending' })
+      isNoted = true
+    }
     try {
-      const response = await smtp.send(mail, key, beforeEnd)
+      const response = await smtp.send(mail, record.key, beforeEnd)
       trouble = undefined
       return response
     } catch (error) {
+      const code = error instanceof TriviumError ? error.code : ''
       // A server that refuses a mail for good is there.
-      const isUp = error instanceof TriviumError && error.code === 'send_rejected'
-      trouble = isUp ? undefined : `mail cannot be sent: ${reasonOf(error)}`
+      trouble = code === 'send_rejected' ? undefined : `mail cannot be sent: ${reasonOf(error)}`
+      if (isNoted && code !== 'send_ambiguous') await sent.set(mark, { ...record, state: 'refused' })
       throw error
     }
   }
@@ -92,19 +100,7 @@ export function createSender(parts: {
       date,
       attachments: await attachmentsOf(reply, deps.artifacts),
     })
-    const mail = await copy()
-    let isNoted = false
-    // As late as can be, so that a crash leaves in doubt only what a server may have. Not later: what comes back, a copy
-    // or a bounce, may be here before the answer is.
-    const beforeEnd = async () => {
-      await sent.set(mark, { ...record, state: 'sending' })
-      isNoted = true
-    }
-    const response = await handing(mail, key, beforeEnd).catch(async (error) => {
-      const isKnown = error instanceof TriviumError && error.code !== 'send_ambiguous'
-      if (isNoted && isKnown) await sent.set(mark, { ...record, state: 'refused' })
-      throw error
-    })
+    const response = await handing(await copy(), mark, record)
     await sent.set(mark, { ...record, state: 'sent', response })
     log.info({ messageId: inReplyTo, conversation, to, mailId: messageId }, 'mail was sent')
     try {
