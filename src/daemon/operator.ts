@@ -8,6 +8,7 @@ import type { Store } from '../core/store.ts'
 import type { Submission } from '../core/submission.ts'
 import type { Check } from '../core/transport.ts'
 import type { Gateways, RunningGateways } from '../gateway/gateways.ts'
+import { noGateway } from '../gateway/receive.ts'
 import type { Router } from '../gateway/router.ts'
 import { submit } from '../gateway/submit.ts'
 import type { SkillManager } from '../skills/manager.ts'
@@ -44,8 +45,7 @@ export function createOperator(deps: {
   const transportOf = (name: string) => {
     const spec = gateways.spec(name)
     if (spec) return spec.transport
-    const names = gateways.list().map((gateway) => gateway.name)
-    throw new TriviumError('gateway_not_found', { name, hint: ` Running are: ${names.join(', ')}.` })
+    throw noGateway(name, gateways.names())
   }
 
   const readings = async () => {

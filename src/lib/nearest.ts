@@ -18,7 +18,8 @@ export function hint(name: string, known: readonly string[]): string {
 /** The same as a sentence of its own, to follow another. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = nearest(name, known)
-  return near === undefined ? '' : ` Did you mean ${near}?`
+  if (near !== undefined) return ` Did you mean ${near}?`
+  return known.length > 0 && known.length <= 12 ? ` There are: ${known.join(', ')}.` : ''
 }
 
 /** A name in quotes, cut to what fits a line. */

@@ -131,7 +131,7 @@ describe('tools of a model', () => {
       ['allowed-tools: "*, message-*"', ['add', 'message-list', 'secret']],
       ['allowed-tools: session-list', ['session-list']],
     ]
-    const seesAll = ['message-list', 'session-list', 'gateway-receive']
+    const seesAll = ['message-list', 'session-list', 'gateway-receive', 'refused']
     const skills = [adder, secret, ...seesAll.map((name) => skillOf(() => 1, { name }))]
     for (const [front, expected] of cases) {
       const { manager, server } = await start(
