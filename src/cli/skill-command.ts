@@ -67,9 +67,10 @@ export async function skillCommands(context: CommandContext): Promise<Command[]>
       const known = await skillsWithout(environs)
       return known.map(({ args, ...skill }) => ({ ...skill, args: args ? skillJsonSchema({ args }) : {} }))
     })
-  return objectsIn(told).map((skill) => {
+  const others = context.commands()
+  return objectsIn(told).flatMap((skill) => {
     const name = String(skill.name)
-    return commandFor(readSkill(name, skill)).command.name(name)
+    return others.includes(name) ? [] : commandFor(readSkill(name, skill)).command.name(name)
   })
 }
 
