@@ -60,10 +60,15 @@ describe('accept', () => {
     const two = [accept(newMessage()), accept(newMessage())]
     await assert.rejects(accept(newMessage()), isRetryable('overloaded'))
     assert.deepEqual(counts, ['refused demo overloaded'])
+    const text = 'x'.repeat(20_000_000)
+    const large = doorTo(journal)
+    const three = [1, 2, 3].map(() => large.accept(newMessage({ text })))
+    await assert.rejects(large.accept(newMessage({ text })), isRetryable('overloaded'))
     resolve()
-    await Promise.all(two)
+    await Promise.all([...two, ...three, large.accept(newMessage())])
     await idle()
     await accept(newMessage())
+    await large.accept(newMessage({ text }))
   })
 
   test('refuses while the backlog of dispatch is at its bound, and takes more once it is not', async (t) => {
