@@ -189,22 +189,6 @@ describe('a folder with a new UIDVALIDITY', () => {
   })
 })
 
-test('a folder that is deleted and made anew while nothing comes is read again', async () => {
-  const address = 'anew@example.com'
-  await world.as(address, (client) => client.mailboxCreate('Orders'))
-  const daemon = await world.daemon({ address, folders: ['INBOX', 'Orders'], sweep: 100 })
-  await until(() => cursorOf(daemon.store, 'support', 'Orders'), 'the folder')
-  await world.as(address, async (client) => {
-    await client.append('Orders', mail({ text: 'old' }))
-    await daemon.message()
-    await client.mailboxDelete('Orders')
-    await client.mailboxCreate('Orders')
-    await client.append('Orders', mail({ text: 'new' }))
-  })
-  await daemon.message(1)
-  assert.deepEqual(daemon.texts(), ['old', 'new'])
-})
-
 describe('mails with the same Message-ID', () => {
   const dated = (hour: number, zone = '+0000') => ({ Date: `Sat, 21 Nov 2026 ${hour}:00:00 ${zone}` })
   const same = { id: 'alarm@scanner.example' }

@@ -205,15 +205,6 @@ describe('answering by mail', () => {
     })
   })
 
-  test('a copy is kept in the Sent folder, which is made where it is missing', async () => {
-    const daemon = await world.daemon({ sent: { folder: 'Sent by us' } })
-    const message = await received(daemon, mail({ from: 'copy@example.net' }))
-    const receipt = await daemon.transport.send(replyTo(message, 'kept'))
-    const [copy] = await readMails(world, 'support@example.com', 'Sent by us')
-    assert.equal(copy?.messageId, receipt.id)
-    assert.equal(copy?.text.trim(), 'kept')
-  })
-
   test('a server that is down makes health red, with the reason, until a mail goes out', async () => {
     world.smtp.next.push({ kind: 'cut-in-data' })
     const daemon = await world.daemon()

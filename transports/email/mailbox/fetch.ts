@@ -21,7 +21,7 @@ export type Failures = Map<number, number>
 export const TRIES = 3
 
 /** Mails that are asked for at once, and as much as one fetch of them brings. */
-const COUNT = 100
+const COUNT = 50
 const BYTES = 4 * 1024 * 1024
 
 type Listed = { uid: number; size: number; internalDate: number }
