@@ -2,7 +2,14 @@ import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { matchSchema, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
-import { accessSchema, assistantSchema, daemonSchema, modelSchema, skillsSchema } from './sections.ts'
+import {
+  accessSchema,
+  assistantSchema,
+  daemonSchema,
+  modelSchema,
+  redisSchema,
+  skillsSchema,
+} from './sections.ts'
 import { tokensSchema } from './tokens.ts'
 
 const sections = z.strictObject({
@@ -16,6 +23,7 @@ const sections = z.strictObject({
     .optional()
     .describe('The model that markdown skills run on: its name alone, or a mapping.'),
   skills: skillsSchema.optional().describe('Where skills are.'),
+  redis: redisSchema.optional().describe('What an acknowledgement is worth on Redis.'),
 })
 
 /**

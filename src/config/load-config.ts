@@ -18,6 +18,7 @@ import {
   daemonSchema,
   type ModelConfig,
   modelSchema,
+  redisSchema,
   SECTIONS,
   skillsSchema,
 } from './sections.ts'
@@ -89,7 +90,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const { env, cwd, file, transports, skills } = options
   const sections = isJsonObject(checker.value) ? checker.value : {}
   checker.parse(sectionsSchema, checker.value ?? {}, [])
-  const daemon = parseDaemon(sections.daemon ?? {}, { env, cwd, file }, checker)
+  const redis = checker.section(redisSchema, sections.redis ?? {}, ['redis']) ?? { replicas: 0 }
+  const daemon = { ...parseDaemon(sections.daemon ?? {}, { env, cwd, file }, checker), redis }
   const gateways = parseGateways(sections.gateways, transports, checker)
   const names = gateways.map((gateway) => gateway.name)
   for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
@@ -168,7 +170,7 @@ function parseDaemon(
   raw: unknown,
   { env, cwd, file }: { env: Environment; cwd: string; file: string },
   checker: Checker,
-): DaemonConfig {
+): Omit<DaemonConfig, 'redis'> {
   const parsed = checker.section(daemonSchema, raw, ['daemon'], DAEMON_VARIABLES)
   const { config, ...daemon } = parsed ?? daemonSchema.parse({})
   if (config !== undefined && resolve(dirname(file), config) !== file) {

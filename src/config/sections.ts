@@ -3,7 +3,17 @@ import { duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
 
 /** The sections of the file. */
-export const SECTIONS = ['daemon', 'gateways', 'routes', 'access', 'tokens', 'assistant', 'model', 'skills']
+export const SECTIONS = [
+  'daemon',
+  'gateways',
+  'routes',
+  'access',
+  'tokens',
+  'assistant',
+  'model',
+  'skills',
+  'redis',
+]
 
 /** Where something listens. Port 0 picks a free one. */
 export type Address = { host: string; port: number }
@@ -77,8 +87,15 @@ export const daemonSchema = z
   })
   .transform(camelKeys)
 
+/** The section `redis:`. */
+export const redisSchema = z.strictObject({
+  replicas: z.int().min(0).default(0).describe('How many replicas must have what is acknowledged (WAIT).'),
+})
+
 /** How the daemon itself runs. Paths are absolute, times in milliseconds. */
-export type DaemonConfig = Omit<z.output<typeof daemonSchema>, 'config'>
+export type DaemonConfig = Omit<z.output<typeof daemonSchema>, 'config'> & {
+  redis: z.output<typeof redisSchema>
+}
 
 /** The environment's names of the keys under `daemon:`. */
 export const DAEMON_VARIABLES = {

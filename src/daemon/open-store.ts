@@ -7,22 +7,26 @@ import type { Check } from '../core/transport.ts'
 
 /** Opens the store that the configuration names: Redis where a URL is set, else the embedded one in the data dir. */
 export async function openStore(options: {
-  daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix'>
+  daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>
   toEvent(message: Message): Event
   log: Log
 }): Promise<Store> {
   const { daemon, toEvent, log } = options
   if (daemon.redisUrl !== undefined) {
     const { createRedisStore } = await import('../stores/redis/index.ts')
-    return createRedisStore({ url: daemon.redisUrl, prefix: daemon.redisPrefix, toEvent, log })
+    const { redisUrl: url, redisPrefix: prefix, redis } = daemon
+    return createRedisStore({ url, prefix, ...redis, toEvent, log })
   }
   const { createEmbeddedStore } = await import('../stores/embedded/index.ts')
   return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log })
 }
 
 /** What only this kind of store can check about itself, for `trivium doctor`. */
-export async function checkStore(daemon: Pick<DaemonConfig, 'redisUrl'>, log: Log): Promise<Check[]> {
+export async function checkStore(
+  daemon: Pick<DaemonConfig, 'redisUrl' | 'redis'>,
+  log: Log,
+): Promise<Check[]> {
   if (daemon.redisUrl === undefined) return []
   const { checkRedis } = await import('../stores/redis/check.ts')
-  return checkRedis(daemon.redisUrl, log)
+  return checkRedis({ url: daemon.redisUrl, ...daemon.redis, log })
 }

@@ -20,6 +20,7 @@ describe('the daemon section', () => {
       redisPrefix: 'trivium',
       logLevel: 'info',
       drainDelay: 0,
+      redis: { replicas: 0 },
       grace: 10_000,
       retention: {
         journal: { maxAge: week, maxCount: 1_000_000 },

@@ -30,6 +30,7 @@ servePeer(
       const daemon = {
         dataDir: dir,
         redisPrefix: 'trivium',
+        redis: { replicas: 0 },
         ...(redis === undefined ? {} : { redisUrl: redis }),
       }
       store = await openStore({ daemon, toEvent, log: silent })

@@ -36,14 +36,15 @@ export const addDoctor: AddCommand = (program, context) => {
 const MIN_FREE = 1024 ** 3
 
 async function checkConfig(environs: Environs): Promise<JsonObject[]> {
-  const { file } = await loadFor(environs)()
-  const { bavail, bsize } = await statfs(environs.cwd)
+  const { file, daemon } = await loadFor(environs)()
+  // Before the first start it is not there yet.
+  const { bavail, bsize } = await statfs(daemon.dataDir).catch(() => statfs(environs.cwd))
   const free = bavail * bsize
   const space = `${(free / 1024 ** 3).toFixed(1)} GiB free`
   const ok = free > MIN_FREE
   return [
     { name: 'configuration', ok: true, detail: `${file}; variables also from ${join(environs.cwd, '.env')}` },
-    { name: 'disk', ok, detail: ok ? space : `${space}; less than 1 GiB is too little for a journal` },
+    { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}; less than 1 GiB is too little` },
   ]
 }
 

@@ -1,23 +1,28 @@
 import { Cluster, type Redis } from 'ioredis'
 import { reasonOf } from '../../core/errors.ts'
-import type { Log } from '../../core/log.ts'
 import type { Check } from '../../core/transport.ts'
-import { connect } from './connect.ts'
+import { type ConnectOptions, connect } from './connect.ts'
 
 /** The oldest Redis that has every command the scripts use (SMISMEMBER, XTRIM MINID). */
 const OLDEST = [6, 2] as const
+
+/** How far (ms) the clocks of the server and of this machine may be apart. */
+const SKEW = 2_000
 
 /**
  * For `trivium doctor`: whether the Redis at this URL can be reached and would keep what it is given.
  * Never throws for what it finds.
  */
-export async function checkRedis(url: string, log: Log, connectTimeout = 5_000): Promise<Check[]> {
+export async function checkRedis(options: ConnectOptions): Promise<Check[]> {
+  const { connectTimeout = 5_000 } = options
   try {
-    const { client, address } = await connect({ url, log, connectTimeout, commandTimeout: connectTimeout })
+    const connection = await connect({ ...options, connectTimeout, commandTimeout: connectTimeout })
     try {
-      return [{ name: 'Redis: connection', ok: true, detail: address }, ...(await checkServers(client))]
+      const { address, client } = connection
+      const reached = { name: 'Redis: connection', ok: true, detail: address }
+      return [reached, ...(await checkServers(client, options.replicas))]
     } finally {
-      client.disconnect()
+      connection.close()
     }
   } catch (error) {
     return [{ name: 'Redis: connection', ok: false, detail: reasonOf(error) }]
@@ -25,7 +30,7 @@ export async function checkRedis(url: string, log: Log, connectTimeout = 5_000):
 }
 
 /** The checks of each server behind an open connection: every master of a cluster. */
-export async function checkServers(client: Redis | Cluster): Promise<Check[]> {
+export async function checkServers(client: Redis | Cluster, replicas = 0): Promise<Check[]> {
   const servers = client instanceof Cluster ? client.nodes('master') : [client]
   const checks: Check[] = []
   if (client instanceof Cluster) {
@@ -34,21 +39,35 @@ export async function checkServers(client: Redis | Cluster): Promise<Check[]> {
   }
   for (const server of servers) {
     const where = servers.length > 1 ? ` (${server.options.host}:${server.options.port})` : ''
-    checks.push(...serverChecks(parseInfo(await server.info()), where))
+    const check = checkNamed(where)
+    const [info, fsync, seconds, nodes] = await Promise.all([
+      server.info(),
+      // Not every user may ask; then it is not told.
+      server.config('GET', 'appendfsync').catch(() => []),
+      server.time(),
+      client instanceof Cluster ? server.cluster('NODES') : '',
+    ])
+    const skew = Math.abs(Number(seconds[0]) * 1_000 + Number(seconds[1]) / 1_000 - Date.now())
+    const [open] = /\[\d+-[<>]-\w+\]/.exec(String(nodes)) ?? []
+    const neverSynced = 'appendfsync is no: a loss of power loses up to 30 s; set it to everysec or always'
+    const apart = `the clock is ${Math.round(skew / 1_000)} s away from that of this machine; leases and ages go by it`
+    checks.push(
+      ...serverChecks(parseInfo(info), where, replicas),
+      check('appendfsync', 'as it should be', String(fsync[1]) === 'no' && neverSynced),
+      check('clock', 'as here', skew > SKEW && apart),
+    )
+    const stuck = `slot ${open} is being moved; if nobody does that now, run \`redis-cli --cluster fix\``
+    if (nodes) checks.push(check('slots', 'none is being moved', open !== undefined && stuck))
   }
   return checks
 }
 
-/** What the fields of INFO say about version, eviction and persistence. */
-export function serverChecks(info: Map<string, string>, where = ''): Check[] {
+/** What the fields of INFO say about version, role, replicas, eviction and persistence. */
+export function serverChecks(info: Map<string, string>, where = '', replicas = 0): Check[] {
   const version = info.get('redis_version') ?? '0'
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const policy = info.get('maxmemory_policy') ?? 'unknown'
-  const check = (name: string, good: string, bad: string | false) => ({
-    name: `Redis: ${name}${where}`,
-    ok: !bad,
-    detail: bad || good,
-  })
+  const check = checkNamed(where)
   const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
   const evicts = `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`
   const persists = info.get('aof_enabled') === '1'
@@ -56,11 +75,25 @@ export function serverChecks(info: Map<string, string>, where = ''): Check[] {
   const lost = persists
     ? failed && 'the append-only file could not be written; look at the disk'
     : 'appendonly is off: a restart loses messages; set `appendonly yes`'
+  const role = info.get('role') ?? 'master'
+  const deposed = `it is a replica of ${info.get('master_host')}:${info.get('master_port')} and takes no messages; name its master, or its Sentinels, in REDIS_URL`
+  const online = [...info].filter(
+    ([key, value]) => /^slave\d/.test(key) && value.includes('state=online'),
+  ).length
+  const few = `${online} replicas; \`redis: { replicas: ${replicas} }\` acknowledges nothing with fewer than ${replicas}`
   return [
     check('version', version, isOld && `${version} is too old; install Redis ${OLDEST.join('.')} or newer`),
+    check('role', role, role !== 'master' && deposed),
+    check('replicas', `${online}`, online < replicas && few),
     check('eviction', policy, policy !== 'noeviction' && evicts),
     check('persistence', 'append-only file', lost),
   ]
+}
+
+function checkNamed(where: string) {
+  return (name: string, good: string, bad: string | false): Check => {
+    return { name: `Redis: ${name}${where}`, ok: !bad, detail: bad || good }
+  }
 }
 
 /** The fields of an answer to INFO, or to CLUSTER INFO, by name. */

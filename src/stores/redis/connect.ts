@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { Cluster, Redis } from 'ioredis'
+import { Cluster, Command, Redis } from 'ioredis'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
+import { watchFailovers } from './failover.ts'
 import { toStoreError } from './failure.ts'
 
 export type ConnectOptions = {
@@ -16,14 +17,21 @@ export type ConnectOptions = {
   commandTimeout?: number
   /** How long to wait for the first connection, in ms (default 5,000). */
   connectTimeout?: number
+  /** How many replicas must have a write before it counts as done (default 0). */
+  replicas?: number
 }
 
 export type Connection = {
   client: Redis | Cluster
   /** Without user and password. */
   address: string
+  /** The server that has the keys which begin with `root`, as far as is known. */
+  serverOf(root: string): Redis
+  /** Whether the master is just being deposed: what it acknowledged now would be lost. */
+  isFailingOver(): boolean
   /** Makes a connection of its own for subscriptions, on a cluster to any of its nodes. It ends where it breaks. */
   subscriber(): Redis
+  close(): void
 }
 
 /**
@@ -38,9 +46,10 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     ? new Cluster(target.nodes, {
         enableOfflineQueue: false,
         clusterRetryStrategy: pauseBefore,
-        retryDelayOnFailover: 100,
+        // As below: what was sent when a connection broke is not sent again.
+        retryDelayOnFailover: 0,
         retryDelayOnClusterDown: 100,
-        maxRedirections: 5,
+        maxRedirections: 30,
         slotsRefreshTimeout: commandTimeout,
         slotsRefreshInterval: 5_000,
         redisOptions: { ...shared, ...target.options },
@@ -56,7 +65,15 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     const { host, port } = nodes[turn++ % Math.max(1, nodes.length)] ?? target.nodes?.[0] ?? {}
     return new Redis({ ...shared, ...target.options, ...(host && { host, port }), retryStrategy: () => null })
   }
-  return { client, address: target.address, subscriber }
+  const serverOf = (root: string) => {
+    if (client instanceof Redis) return client
+    const [owner] = client.slots[new Command('get', [root]).getSlot()] ?? []
+    const server = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === owner)
+    if (!server) throw new Error("Cluster isn't ready")
+    return server
+  }
+  const { isFailingOver, close } = watchFailovers(client)
+  return { client, address: target.address, serverOf, isFailingOver, subscriber, close }
 }
 
 const FORMS =

@@ -44,31 +44,34 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   const connection = await connect(options)
   const { client, address } = connection
   const channel = `${prefix}:signals`
-  const server = createServer(connection, channel, createRoots(prefix), options.now)
+  const server = createServer(connection, channel, createRoots(prefix), options)
   const { main } = server.roots
   const fresh = createFreshMessages()
   const signals = createSignals(connection.subscriber, channel, log)
+  let begun = false
   const close = async () => {
     signals.close()
-    client.disconnect()
+    connection.close()
   }
   try {
     if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout))))
       throw new Error(`no subscription to ${channel}: timed out`)
     await checkFormat(server, address)
+    begun = !isNothing(await server.call('HGET', `${main}meta`, 'end'))
   } catch (error) {
     await close()
     throw toStoreError(error, address)
   }
   const kv = createKeyValues(server)
+  const { ping, ...journal } = createJournal(server, fresh, begun)
   // A Redis that lost its last writes gives their places to others: what is in memory may be of before.
   await watchTornLogs(client, log, () => fresh.pumpedTo(undefined))
-  await warn(connection, log)
+  await warn(connection, log, options.replicas)
 
   return {
     kind: 'redis',
     address,
-    journal: createJournal(server, fresh),
+    journal,
     receive: createReceive(server),
     topics: createTopics(server, toEvent),
     jobs: createJobs(server, fresh),
@@ -77,9 +80,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     blobs: createBlobs(connection, prefix),
     onSignal: signals.on,
     awayAt: signals.awayAt,
-    ping: async () => {
-      await server.call('SET', `${main}probe`, 1)
-    },
+    ping,
     stats: async () => {
       const stats: StoreStats = JSON.parse(textOf(await server.run('stats', main)))
       // Lua has one kind of empty table, and Redis writes it as an object.
@@ -100,9 +101,9 @@ async function checkFormat({ call, roots }: Server, address: string): Promise<vo
 }
 
 /** Says at the start what `trivium doctor` would; a server that does not tell is no reason not to start. */
-async function warn({ client, address }: Connection, log: Log): Promise<void> {
+async function warn({ client, address }: Connection, log: Log, replicas = 0): Promise<void> {
   try {
-    for (const { name, ok, detail } of await checkServers(client)) {
+    for (const { name, ok, detail } of await checkServers(client, replicas)) {
       if (!ok) log.warn({ store: address, check: name }, detail)
     }
   } catch (error) {

@@ -1,6 +1,6 @@
 import { encodeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import { idParts, positionOf, randomTail } from '../../core/message-id.ts'
-import type { Journal, MessageFilter } from '../../core/store.ts'
+import type { Journal, MessageFilter, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { decodeNote, type Entry, encodeNotes, entryOf, idsFrom, messageOf, parseHead } from './codec.ts'
 import { jobArgs } from './jobs.ts'
@@ -11,7 +11,14 @@ import { type Args, inBatches, type Server } from './scripts.ts'
 /** How many entries one call reads at most while it searches the journal for a filter. */
 const SLICE = 100
 
-export function createJournal({ run, call, roots: { main }, now }: Server, fresh: FreshMessages): Journal {
+/** `begun`: whether the journal has messages, or had. `ping` is that of the store. */
+export function createJournal(
+  { run, call, roots: { main }, now }: Server,
+  fresh: FreshMessages,
+  begun: boolean,
+): Journal & Pick<Store, 'ping'> {
+  const append = (items: readonly Args[]) => run('append', main, '', begun ? 1 : '', ...items.flat())
+
   async function get(id: string): Promise<Message | undefined> {
     const place = `${positionOf(id) ?? 0}-0`
     const [found] = listOf(await call('XRANGE', `${main}journal`, place, place))
@@ -44,14 +51,17 @@ export function createJournal({ run, call, roots: { main }, now }: Server, fresh
     accept: async (messages) => {
       const at = now()
       const items = messages.map((message) => argsOf(message, at))
-      const accepted = await inBatches(items, async (batch) =>
-        idsFrom(await run('append', main, '', ...batch.flat()), batch),
-      )
+      const accepted = await inBatches(items, async (batch) => idsFrom(await append(batch), batch))
+      begun ||= messages.length > 0
       messages.forEach((message, index) => {
         const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
         if (!duplicate) fresh.accepted(id, message, at, String(items[index]?.[3]).length)
       })
       return accepted
+    },
+
+    ping: async () => {
+      await append([])
     },
 
     get,

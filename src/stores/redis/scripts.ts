@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Connection } from './connect.ts'
+import type { Connection, ConnectOptions } from './connect.ts'
 import { toStoreError } from './failure.ts'
 import type { Roots } from './keys.ts'
+import { createConfirmation, createLives } from './replicas.ts'
 
 export type Args = readonly (string | number)[]
 
@@ -14,8 +15,10 @@ export type Server = {
    * Rejects with a TriviumError.
    */
   run(script: string, root: string, ...args: (string | number)[]): Promise<unknown>
-  /** Sends one command, for what needs no script. Rejects with a TriviumError. */
+  /** Sends one command, for what needs no script, and waits for no replica. Rejects with a TriviumError. */
   call(command: string, key: string, ...args: (string | number)[]): Promise<unknown>
+  /** Names the life of the server that has the keys of a root: another one after each of its starts and promotions. */
+  lifeOf(root: string): Promise<string>
   roots: Roots
   now(): number
 }
@@ -25,29 +28,35 @@ export type Server = {
  * Without `now`, the clock of the tests, they go by that of the Redis server. They run by their hash, and are sent whole only where the server does not have them.
  */
 export function createServer(
-  { client, address }: Connection,
+  connection: Connection,
   channel: string,
   roots: Roots,
-  now: (() => number) | undefined,
+  { now, replicas = 0, commandTimeout = 2_000 }: Omit<ConnectOptions, 'url'> & { now?: () => number },
 ): Server {
+  const { client, address } = connection
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
+  const confirmed = createConfirmation(connection, replicas, commandTimeout / 2)
+  const lifeOf = createLives(connection)
 
   return {
     roots,
     now: now ?? Date.now,
     call: (command, key, ...args) => client.call(command, key, ...args).catch(rethrow),
+    lifeOf: (root) => lifeOf(root).catch(rethrow),
     run: async (name, root, ...args) => {
       const script = scripts.get(name)
       if (!script) throw new RangeError(`there is no script ${name}`)
-      const given = [root, now ? String(now()) : '', channel, ...args]
+      if (connection.isFailingOver()) return rethrow(new Error('no connection: a fail-over is under way'))
+      const given = [root, `${root}meta`, now ? String(now()) : '', channel, ...args]
       try {
-        return await client.evalsha(script.hash, 1, ...given)
+        return await confirmed(root, () => client.evalsha(script.hash, 2, ...given))
       } catch (error) {
         // Not loaded, as after a restart or a failover.
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT')))
           return rethrow(named(error, script.text))
-        return client.eval(script.text, 1, ...given).catch((error) => rethrow(named(error, script.text)))
+        const whole = confirmed(root, () => client.eval(script.text, 2, ...given))
+        return whole.catch((error) => rethrow(named(error, script.text)))
       }
     },
   }

@@ -1,5 +1,5 @@
 import { TriviumError } from '../../core/errors.ts'
-import { type Event, MESSAGE_TOPIC, type NewEvent } from '../../core/event.ts'
+import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { idParts, randomTail } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
@@ -19,7 +19,7 @@ const MAX_TAIL = 20
  * have, or had, consumer groups. They may be many, for every conversation with replies is a topic.
  */
 export function createTopics(
-  { run, call, roots, now }: Server,
+  { run, call, lifeOf, roots, now }: Server,
   toEvent: (message: Message) => Event,
 ): Topics {
   const toEventOf = (topic: string) => (entry: Entry) =>
@@ -52,10 +52,13 @@ export function createTopics(
     publish: async (topic, events) => {
       if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
       if (events.length === 0) return []
+      // Others have no readers who come back with a number; their groups would count the leap as events that they missed.
+      const life = topic.startsWith(REPLY_TOPICS) ? await lifeOf(roots.topic(topic)) : ''
       const named = call('SADD', main('topics'), topic)
       const published = inBatches(
         events.map((event) => argsOf(event, now())),
-        async (batch) => idsFrom(await run('append', roots.topic(topic), topic, ...batch.flat()), batch),
+        async (batch) =>
+          idsFrom(await run('append', roots.topic(topic), topic, life, ...batch.flat()), batch),
       )
       const [answers] = await Promise.all([published, named])
       return answers.map(({ id }) => id)

@@ -125,7 +125,7 @@ describe('the checks of a Redis', () => {
     const args = ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'no']
     const server = await startRedisServer({ args })
     try {
-      const failed = (await checkRedis(server.url, quiet)).filter(({ ok }) => !ok)
+      const failed = (await checkRedis({ url: server.url, log: quiet })).filter(({ ok }) => !ok)
       assert.deepEqual(
         failed.map(({ name }) => name),
         ['Redis: eviction', 'Redis: persistence'],
@@ -143,14 +143,14 @@ describe('the checks of a Redis', () => {
 
   test('a server as it should be passes them all', async () => {
     const server = await startRedisServer()
-    const checks = await checkRedis(server.url, quiet)
+    const checks = await checkRedis({ url: server.url, log: quiet })
     await server.stop()
-    assert.equal(checks.length, 4)
+    assert.ok(checks.length > 4)
     assert.ok(checks.every(({ ok }) => ok))
   })
 
   test('a server that is not there is one failed check', async () => {
-    const checks = await checkRedis('redis://127.0.0.1:1', quiet, 300)
+    const checks = await checkRedis({ url: 'redis://127.0.0.1:1', log: quiet, connectTimeout: 300 })
     assert.deepEqual(
       checks.map(({ name, ok }) => [name, ok]),
       [['Redis: connection', false]],

@@ -3,18 +3,27 @@
 -- or events to a topic.
 --
 -- ARGV[3]   topic, or empty for messages
--- ARGV[4…]  per entry six values: tail (random, below 2^34); receivedAt or the timestamp (Unix ms); digest of the key
+-- ARGV[4]   of messages: 1 where the caller knows that the journal has begun. Of a topic: which life of which server this
+--           is, or empty; one that came back may lack the last entries, whose numbers readers know
+-- ARGV[5…]  per entry six values: tail (random, below 2^34); receivedAt or the timestamp (Unix ms); digest of the key
 --           (of a message: of gateway and key), or empty; payload; and of a message its gateway, and the digest of
 --           the conversation, or empty
 -- Returns   the time in the ids of new entries, then per entry its position, or for a known key the
 --           `time:position:tail` of the first
 -- Guarantees: all or nothing; positions are contiguous; the time in ids never goes back; after a lost
---           reply the same call adds no second entry for one with a key.
+--           reply the same call adds no second entry for one with a key; a journal that is gone is not begun
+--           anew for one who knew it. Without entries it shows that writing is possible.
 local topic = ARGV[3]
 local is_topic = topic ~= ''
 local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
-local meta = redis.call('HMGET', root .. 'meta', 'end', 'time')
-local position = tonumber(meta[1] or 0)
+local meta = redis.call('HMGET', root .. 'meta', 'end', 'time', 'life')
+local position, life = tonumber(meta[1] or 0), is_topic and ARGV[4] or ''
+if not is_topic and ARGV[4] == '1' and not meta[1] then
+  return { err = 'EMPTY it has lost its journal; restore it, or restart Trivium to begin anew' }
+end
+if #ARGV == 4 then redis.call('SET', root .. 'probe', 1) end
+local LEAP = 10000
+if life ~= '' and meta[1] and meta[3] ~= life then position = position + LEAP end
 local time = math.max(now, tonumber(meta[2] or 0))
 local first = position
 local answers, gateways = { time }, {}
@@ -24,14 +33,14 @@ local time_text = string.format('%.0f', time)
 -- A key of another type stops it before the first write: half an append would stop all that follow.
 redis.call('XLEN', root .. 'journal')
 if not is_topic then redis.call('SCARD', root .. 'gateways') end
-for i = 4, is_topic and 0 or #ARGV, 6 do
+for i = 5, is_topic and 0 or #ARGV, 6 do
   local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
   if not gateways[gateway] then redis.call('XLEN', root .. 'receive:' .. gateway) end
   gateways[gateway] = true
   if conversation ~= '' then redis.call('LLEN', root .. 'conversation:' .. conversation) end
 end
 
-for i = 4, #ARGV, 6 do
+for i = 5, #ARGV, 6 do
   local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
   local known = digest ~= '' and seen_get(seen, digest)
@@ -54,6 +63,7 @@ if position == first then return answers end
 
 redis.call('HSET', root .. 'meta', 'end', position, 'time', time)
 if is_topic then
+  if life ~= meta[3] and life ~= '' then redis.call('HSET', root .. 'meta', 'life', life) end
   redis.call('PERSIST', root .. 'meta')
   signal({ 'topic:' .. topic })
 else

@@ -1,4 +1,4 @@
--- include: log lanes
+-- include: log lanes unheard
 -- Claims due jobs at the heads of free lanes, the longest ready first.
 --
 -- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
@@ -8,6 +8,8 @@
 -- Returns  in how many ms something may become claimable without a signal, or -1; then per job
 --          {id, token, fields as a flat list, entry of its message, or false where the caller has it or it is gone}
 -- Guarantees: a job is claimed by one caller until its lease runs out.
+if is_given_up(ARGV[7], ARGV[8]) then return GIVEN_UP end
+for_each_unheard(ARGV[7], ARGV[9], function() end)
 local queue = open_queue(ARGV[3])
 local base, max = queue.base, tonumber(ARGV[4])
 local limits = cjson.decode(ARGV[6])

@@ -11,6 +11,7 @@
 -- Guarantees: no two calls get one message, unless its lease ran out in between, or the first never heard
 --          of it and said so.
 local gateway, conversation, own = ARGV[3], ARGV[4], tonumber(ARGV[5])
+if is_given_up(ARGV[10], ARGV[11]) then return GIVEN_UP end
 if give_back_expired() > 1 then signal({ 'receive' }) end
 for_each_unheard(ARGV[10], ARGV[12], function(position)
   give_back(position)

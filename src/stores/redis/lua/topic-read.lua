@@ -8,6 +8,7 @@
 -- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never
 --           heard of it and says so; groups that read plainly from one place share one call.
 
+if is_given_up(ARGV[3], ARGV[4]) then return GIVEN_UP end
 -- A record holds the groups that consumed, each with its positions.
 for_each_unheard(ARGV[3], ARGV[5], function(record)
   for _, handed in ipairs(record) do

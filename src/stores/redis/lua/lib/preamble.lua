@@ -2,6 +2,8 @@
 --
 -- KEYS[1]  root: the prefix of all keys that the script touches, with the hash tag that puts them on
 --          one slot, such as `{trivium}:`. Keys are made from it.
+-- KEYS[2]  one more key of that slot. As no key is called like the root, a cluster that is moving the slot never has
+--          both, and answers TRYAGAIN: a script would find some of its keys here and make the others anew.
 -- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server: one clock for all daemons
 -- ARGV[2]  the channel of the signals
 local root, channel = KEYS[1], ARGV[2]

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { startRedisCluster } from '../fixtures/redis-server.ts'
+import { moveSlot, startSentinels } from '../fixtures/redis-topology.ts'
+import { until } from '../fixtures/until.ts'
+import { openStore } from '../stores/redis/kit.ts'
+import { type Outcome, underLoad } from '../stores/redis/load.ts'
+
+async function stores(t: TestContext, url: string, replicas: number) {
+  const opened = await Promise.all([1, 2].map(() => openStore(url, { replicas })))
+  t.after(() => Promise.all(opened.map((store) => store.close())))
+  return opened
+}
+
+function tell(what: string, outcome: Outcome) {
+  console.log(`${what}: ${JSON.stringify(outcome)}`)
+  return outcome
+}
+
+for (const replicas of [0, 1]) {
+  describe(`Sentinel, acknowledged by ${replicas} replicas`, { timeout: 600_000 }, () => {
+    const world = async (t: TestContext) => {
+      const sentinels = await startSentinels()
+      t.after(() => sentinels.stop())
+      const open = await stores(t, sentinels.url, replicas)
+      const fails = async (fail: 'freeze' | 'kill', comeBack: 'resume' | 'start') => {
+        const port = await until(() => sentinels.master(), 'a master', 30_000)
+        const master = sentinels.nodes.find((node) => node.port === port) ?? assert.fail()
+        await master[fail]()
+        await until(async () => ![undefined, port].includes(await sentinels.master()), 'a new one', 60_000)
+        await pause(2_000)
+        await master[comeBack]()
+        await pause(3_000)
+      }
+      return { sentinels, open, fails }
+    }
+    test('a planned fail-over', async (t) => {
+      const { sentinels, open } = await world(t)
+      for (let round = 0; round < 3; round++) {
+        const outcome = await underLoad(open, sentinels.failOver)
+        assert.equal(tell(`planned, ${replicas}`, outcome).lost, 0)
+      }
+    })
+    test('a master that hangs', async (t) => {
+      const { open, fails } = await world(t)
+      const outcome = await underLoad(open, () => fails('freeze', 'resume'))
+      assert.equal(tell(`hang, ${replicas}`, outcome).lost, 0)
+    })
+    test('a master that dies', async (t) => {
+      const { open, fails } = await world(t)
+      const { lost } = tell(`kill, ${replicas}`, await underLoad(open, () => fails('kill', 'start')))
+      if (replicas > 0) assert.equal(lost, 0)
+    })
+  })
+
+  describe(`Cluster, acknowledged by ${replicas} replicas`, { timeout: 600_000 }, () => {
+    test('moving the slot of the store, again and again', async (t) => {
+      const cluster = await startRedisCluster(1)
+      t.after(() => cluster.stop())
+      const open = await stores(t, cluster.url, replicas)
+      for (let round = 0; round < 4; round++) {
+        const move = () => moveSlot(cluster.nodes, '{trivium}:', round * 10)
+        const { lost, twice } = tell(`move, ${replicas}`, await underLoad(open, move))
+        assert.equal(lost + twice, 0)
+      }
+    })
+  })
+}

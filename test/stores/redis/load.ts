@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { Store } from '../../../src/core/store.ts'
+import { saying } from '../../contract/store/kit.ts'
+import { until } from '../../fixtures/until.ts'
+
+/** What became of the messages that were accepted while something happened to the store. */
+export type Outcome = { accepted: number; refused: number; lost: number; twice: number; longest: number }
+
+/**
+ * Accepts and takes messages on several stores while `happens` runs, then takes what is left. A message is lost that was
+ * acknowledged and is not in the journal, or that nobody got; `longest` is how long (ms) nothing was accepted.
+ */
+export async function underLoad(stores: readonly Store[], happens: () => Promise<unknown>): Promise<Outcome> {
+  const run = randomUUID()
+  const accepted = new Set<string>()
+  const taken: string[] = []
+  let refused = 0
+  let over = false
+  let longest = 0
+  let last = performance.now()
+  const trying = async <T>(what: () => Promise<T>) => {
+    try {
+      return await what()
+    } catch (error) {
+      assert.ok(error instanceof TriviumError && error.code === 'store_unavailable', String(error))
+      await pause(10)
+      return false
+    }
+  }
+  const accept = async (store: Store, name: string) => {
+    for (let n = 0; !over; n++) {
+      const text = `${name} ${n}`
+      const isIn = await trying(() => store.journal.accept([saying(text, { key: text, conversation: name })]))
+      if (!isIn) refused++
+      if (!isIn) continue
+      accepted.add(text)
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+      await pause(2)
+    }
+  }
+  const take = async (store: Store) => {
+    for (;;) {
+      const one = await trying(() => store.receive.take({}))
+      if (one && String(one.message.text).startsWith(run)) taken.push(one.message.text)
+      else if (one === undefined && over) return
+      if (!one) await pause(5)
+    }
+  }
+  const work = stores.flatMap((store, at) => [
+    ...[1, 2, 3].map((lane) => accept(store, `${run} ${at}-${lane}`)),
+    take(store),
+  ])
+  try {
+    await until(() => accepted.size > 50, 'the load')
+    await happens()
+    const { size } = accepted
+    await until(() => accepted.size > size + 50, 'messages to be accepted again', 60_000)
+  } finally {
+    over = true
+  }
+  await Promise.all(work)
+  const there = new Set<string>()
+  const [store] = stores
+  for (let before: string | undefined; store; ) {
+    const page = await store.journal.list({ limit: 500, ...(before === undefined ? {} : { before }) })
+    if (page.length === 0) break
+    for (const { text } of page) there.add(text)
+    before = page.at(-1)?.id
+  }
+  const got = new Set(taken)
+  const lost = [...accepted].filter((text) => !there.has(text) || !got.has(text)).length
+  return {
+    accepted: accepted.size,
+    refused,
+    lost,
+    twice: taken.length - got.size,
+    longest: Math.round(longest),
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Redis } from 'ioredis'
+import { createReplyLog } from '../../../src/gateway/replies.ts'
+import { checkRedis } from '../../../src/stores/redis/check.ts'
+import { quiet, saying } from '../../contract/store/kit.ts'
+import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
+import { moveSlot, startSentinels } from '../../fixtures/redis-topology.ts'
+import { until } from '../../fixtures/until.ts'
+import { openStore } from './kit.ts'
+import { underLoad } from './load.ts'
+
+describe('a Redis of several servers', () => {
+  test('loses nothing and hands out nothing twice while the slot of the store is moved under load, or is stuck', async (t) => {
+    const cluster = await startRedisCluster()
+    t.after(() => cluster.stop())
+    const stores = await Promise.all([1, 2].map(() => openStore(cluster.url)))
+    t.after(() => Promise.all(stores.map((store) => store.close())))
+    for (let round = 0; round < 2; round++) {
+      const { lost, twice } = await underLoad(stores, () => moveSlot(cluster.nodes, '{trivium}:'))
+      assert.deepEqual([lost, twice], [0, 0])
+    }
+    await moveSlot(cluster.nodes, '{trivium}:', Number.POSITIVE_INFINITY)
+    const [store] = stores
+    const accepted = store?.journal.accept([saying('meanwhile')]) ?? assert.fail()
+    await assert.rejects(accepted, { code: 'store_unavailable' })
+    const failed = (await checkRedis({ url: cluster.url, log: quiet })).filter(({ ok }) => !ok)
+    assert.match(failed.map(({ name }) => name).join(), /slots/)
+  })
+
+  test('acknowledges nothing on the master that a planned fail-over leaves', async (t) => {
+    const sentinels = await startSentinels()
+    t.after(() => sentinels.stop())
+    const store = await openStore(sentinels.url)
+    t.after(() => store.close())
+    const { lost } = await underLoad([store], sentinels.failOver)
+    assert.equal(lost, 0)
+  })
+
+  test('with `replicas` acknowledges only what they have, and says where too few are there', async (t) => {
+    const master = await startRedisServer({ args: ['--repl-diskless-sync-delay', '0'] })
+    t.after(() => master.stop())
+    const replica = await startRedisServer({ args: ['--replicaof', '127.0.0.1', `${master.port}`] })
+    t.after(() => replica.stop())
+    const store = await openStore(master.url, { replicas: 1, commandTimeout: 600 })
+    t.after(() => store.close())
+    const accept = (text: string) => store.journal.accept([saying(text, { key: text })])
+    await until(() => accept('first').catch(() => false), 'the replica')
+    const accepted = await Promise.all(Array.from({ length: 50 }, (_, n) => accept(`${n}`)))
+    const copy = new Redis(replica.port, '127.0.0.1')
+    t.after(() => copy.disconnect())
+    assert.equal(await copy.xlen('{trivium}:journal'), accepted.length + 1)
+    replica.freeze()
+    const few = { code: 'store_unavailable', message: /0 of 1 replicas/ }
+    await assert.rejects(accept('alone'), few)
+    await assert.rejects(store.ping(), few)
+    replica.resume()
+    await until(() => accept('alone').catch(() => false), 'the replica')
+    assert.equal((await accept('alone'))[0]?.duplicate, true)
+    const onReplica = await checkRedis({ url: replica.url, log: quiet, replicas: 1 })
+    const failed = onReplica.filter(({ ok }) => !ok).map(({ name }) => name)
+    assert.deepEqual(failed, ['Redis: role', 'Redis: replicas'])
+  })
+})
+
+test('a call that comes again after it was given up, by whatever way, gets nothing', async (t) => {
+  const server = await startRedisServer()
+  t.after(() => server.stop())
+  const store = await openStore(server.url, { commandTimeout: 300 })
+  t.after(() => store.close())
+  const [admin, watcher] = [new Redis(server.url), new Redis(server.url)]
+  const monitor = await watcher.monitor()
+  t.after(() => [admin, watcher, monitor].map((each) => each.disconnect()))
+  const sent: string[][] = []
+  monitor.on('monitor', (_time, args: string[]) => sent.push(args))
+  await store.jobs.add('q', [{ id: 'a', lane: 'l', group: 'g' }])
+  await store.topics.subscribe('t', 'g', 'now')
+  await store.journal.accept([saying('a')])
+  const calls = [
+    () => store.receive.take({}),
+    () => store.jobs.claim('q', { max: 1, lease: 60_000 }),
+    () => store.topics.read('t', [{ group: 'g', max: 9, mode: 'consume' }]),
+  ]
+  server.freeze()
+  const given = await Promise.allSettled(calls.map((call) => call()))
+  assert.ok(given.every(({ status }) => status === 'rejected'))
+  server.resume()
+  for (const call of calls) await until(() => call().then(() => true), 'the answer')
+  const copies = sent.filter(([name]) => name?.toLowerCase() === 'evalsha').slice(-6, -3)
+  await store.journal.accept([saying('b')])
+  await store.jobs.add('q', [{ id: 'b', lane: 'b', group: 'g' }])
+  await store.topics.publish('t', [{ type: 'x', source: 's', data: 'b' }])
+  for (const [name = '', ...args] of copies) await assert.rejects(admin.call(name, ...args), /nobody waits/)
+  assert.equal((await store.receive.take({}))?.message.text, 'b')
+  assert.equal((await store.jobs.claim('q', { max: 1, lease: 60_000 })).jobs[0]?.id, 'b')
+  const [read] = await store.topics.read('t', [{ group: 'g', max: 9, mode: 'consume' }])
+  assert.equal(read?.events[0]?.data, 'b')
+})
+
+describe('a Redis that comes back without', () => {
+  test('its journal is not begun anew by who knew it, until another has', async (t) => {
+    const server = await startRedisServer()
+    t.after(() => server.stop())
+    const store = await openStore(server.url)
+    t.after(() => store.close())
+    await store.journal.accept([saying('gone')])
+    const admin = new Redis(server.url)
+    t.after(() => admin.disconnect())
+    await admin.flushall()
+    const emptied = { code: 'store_unavailable', message: /lost its journal.*restart/ }
+    await assert.rejects(store.journal.accept([saying('x')]), emptied)
+    await assert.rejects(store.ping(), emptied)
+    const restarted = await openStore(server.url)
+    t.after(() => restarted.close())
+    await restarted.journal.accept([saying('anew')])
+    await store.journal.accept([saying('too')])
+    assert.equal((await store.journal.list({ limit: 9 })).length, 2)
+  })
+
+  test('the last replies numbers those that follow so that nobody misses them', async (t) => {
+    const server = await startRedisServer({ args: ['--appendonly', 'no'] })
+    t.after(() => server.stop())
+    const store = await openStore(server.url)
+    t.after(() => store.close())
+    const replies = createReplyLog(store, 'chat')
+    const say = (key: string) => replies.append('c', { key, text: key, conversation: 'c', gateway: 'chat' })
+    await say('a')
+    const admin = new Redis(server.url)
+    t.after(() => admin.disconnect())
+    await admin.save()
+    for (const key of ['b', 'c']) await say(key)
+    assert.deepEqual(await replies.end('c'), 3)
+    await server.kill()
+    await server.start()
+    for (const key of ['d', 'e', 'f']) await until(() => say(key).catch(() => false), 'the connection')
+    const missed = await replies.read('c', 3, 10)
+    assert.deepEqual(
+      missed.map(({ data }) => data.text),
+      ['d', 'e', 'f'],
+    )
+  })
+})
