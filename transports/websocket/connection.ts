@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
-import type { TokenBucket } from '../../src/lib/token-bucket.ts'
+import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import type { Peer } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import type { WebsocketInbound } from './inbound.ts'
@@ -9,16 +9,12 @@ import { type Follower, followReplies } from './outbound.ts'
 
 export type Connection = ReturnType<typeof serveConnection>
 
-type ConnectionOptions = {
+/** A client that may come in: the replies after `after` are sent to it; the newest that there is is `end`. */
+export type Admitted = { peer: Peer; conversation: string; after: number; end: number }
+
+type ConnectionOptions = Admitted & {
   socket: WebSocket
-  peer: Peer
-  conversation: string
-  /** Replies after this one are sent; the client knows the earlier ones. */
-  after: number
-  /** The newest reply there is. */
-  end: number
   inbound: WebsocketInbound
-  takeToken: TokenBucket
   options: WebsocketOptions
   deps: TransportDeps
 }
@@ -30,7 +26,7 @@ const GOODBYE_TIME = 2_000
 
 /** Serves one client's socket from its welcome to its end: welcomes, takes frames, follows the replies, and bounds what waits in either direction. */
 export function serveConnection(given: ConnectionOptions) {
-  const { socket, conversation, peer, options, deps } = given
+  const { socket, conversation, peer, after, end, options, deps } = given
   const log = deps.log.child({ conversation })
   let inFlight = 0
   let isAlive = true
@@ -38,7 +34,8 @@ export function serveConnection(given: ConnectionOptions) {
   let goodbye: NodeJS.Timeout | undefined
   let follower: Follower | undefined
 
-  const speaker = { conversation, peer, send, mayTalk: () => given.takeToken() === 0 }
+  const takeToken = createTokenBucket(options['rate-limit'], deps.now)
+  const speaker = { conversation, peer, send, mayTalk: () => takeToken() === 0 }
 
   function send(frame: JsonObject) {
     if (socket.readyState !== socket.OPEN) return
@@ -89,24 +86,22 @@ export function serveConnection(given: ConnectionOptions) {
     goodbye ??= setTimeout(() => socket.terminate(), GOODBYE_TIME)
   }
 
-  function end() {
+  socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
+  const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(() => {
     clearTimeout(stalled)
     clearTimeout(goodbye)
     follower?.stop()
-  }
-
-  socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
-  const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(end)
+  })
   socket.on('pong', () => {
     isAlive = true
   })
   socket.on('message', (raw, isBinary) => receive(String(raw), isBinary))
-  send({ type: 'welcome', conversation, seq: given.after })
+  send({ type: 'welcome', conversation, seq: after })
   follower = followReplies({
     replies: deps.replies,
     conversation,
-    after: given.after,
-    end: given.end,
+    after,
+    end,
     mayWrite: () => !stalled && socket.readyState === socket.OPEN,
     write: send,
     failed: (err) => log.warn({ err }, 'cannot read the replies; trying again'),

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { KeyValues } from '../../src/core/store.ts'
+import { updateKv } from '../../src/core/update-kv.ts'
 
 /** 128 random bits, and 96 bits of the proof. */
 const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
@@ -45,11 +46,8 @@ const REASON = 'it is not yours; connect without one, and resume with the id in 
 
 /** The key of a gateway's proofs, made by whichever daemon needs it first. Throws `store_unavailable`. */
 export async function loadKey(kv: KeyValues, gateway: string): Promise<Buffer> {
-  const name = `websocket:${gateway}:conversation-key`
-  const known = await kv.get(name)
-  if (typeof known?.value === 'string') return Buffer.from(known.value, 'base64')
-  await kv.set(name, randomBytes(32).toString('base64'), { ifVersion: 0 })
-  const stored = await kv.get(name)
-  if (typeof stored?.value === 'string') return Buffer.from(stored.value, 'base64')
-  throw new TriviumError('internal', { reason: `the key ${name} cannot be read back` })
+  const key = await updateKv(kv, `websocket:${gateway}:conversation-key`, (known) =>
+    known === undefined ? { value: randomBytes(32).toString('base64') } : undefined,
+  )
+  return Buffer.from(String(key), 'base64')
 }

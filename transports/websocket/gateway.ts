@@ -3,27 +3,18 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
-import { formatDuration } from '../../src/core/units.ts'
-import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { checkOpenDoor } from '../open-door.ts'
-import { createAuthenticator, type Peer } from './authenticate.ts'
+import { createAuthenticator } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
-import { type Connection, serveConnection } from './connection.ts'
+import { type Admitted, type Connection, serveConnection } from './connection.ts'
 import { createConversationIds, loadKey } from './conversation-id.ts'
 import { createInbound } from './inbound.ts'
-
-/** A client that may come in: as whom, into which conversation, and which replies it has. */
-type Admitted = { peer: Peer; conversation: string; after: number; end: number }
 
 /** Makes one WebSocket gateway. Its connections end with `close`; `stop` only ends what comes in. */
 export function createGateway(options: WebsocketOptions, deps: TransportDeps): Transport {
   const { gateway } = deps
-  const rate = options['rate-limit']
   const authenticate = createAuthenticator(gateway, options, deps.http.isLocal)
-  const inbound = createInbound(
-    deps,
-    rate === 'off' ? '' : `${rate.count} frames in ${formatDuration(rate.per)}`,
-  )
+  const inbound = createInbound(deps, options)
   const door = options.tokens
     ? { name: 'tokens', ok: true, detail: 'clients need a token' }
     : checkOpenDoor(deps.http, 'tokens')
@@ -52,17 +43,15 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
   }
 
   function serve(socket: WebSocket, admitted: Admitted) {
-    const takeToken = createTokenBucket(rate, deps.now)
-    const connection = serveConnection({ ...admitted, socket, inbound, takeToken, options, deps })
+    const connection = serveConnection({ ...admitted, socket, inbound, options, deps })
     connections.add(connection)
     void connection.ended.then(() => connections.delete(connection))
   }
 
   /** Decides whether a client gets in, as whom, into which conversation, and from which reply on. */
   async function admit(request: IncomingMessage): Promise<Admitted> {
-    const query = queryOf(request.url)
+    const query = new URLSearchParams(/\?.*/.exec(request.url ?? '')?.[0])
     const peer = authenticate(request, query)
-    requireRoom()
     const ids = createConversationIds(gateway, await loadKey(deps.kv, gateway))
     const wanted = query.get('conversation')
     const conversation = wanted ? ids.claim(wanted, peer.subject) : ids.create(peer.subject)
@@ -71,7 +60,6 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
     return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
   }
 
-  /** Asked before the store is, and once more when it has answered: others came meanwhile. */
   function requireRoom() {
     if (stopping) throw stoppingError()
     const limit = options['max-connections']
@@ -112,14 +100,9 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
   }
 }
 
-function queryOf(url = ''): URLSearchParams {
-  const start = url.indexOf('?')
-  return new URLSearchParams(start < 0 ? '' : url.slice(start))
-}
-
 function afterOf(query: URLSearchParams): number | undefined {
   const text = query.get('after')
-  if (text === null || text === '') return undefined
+  if (!text) return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new TriviumError('bad_request', { reason: 'after must be the seq of a reply' })
 }

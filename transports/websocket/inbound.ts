@@ -1,11 +1,14 @@
+import { z } from 'zod'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { formatDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
 import type { Peer } from './authenticate.ts'
+import type { WebsocketOptions } from './config.ts'
 
 /** Where a frame came from, and how to answer it. */
 export type Speaker = {
@@ -19,8 +22,9 @@ export type Speaker = {
 export type WebsocketInbound = ReturnType<typeof createInbound>
 
 /** The receiving half of a WebSocket gateway. `stop` refuses from now on, and resolves when all is answered. */
-export function createInbound(deps: TransportDeps, rateText: string) {
+export function createInbound(deps: TransportDeps, { 'rate-limit': limit }: WebsocketOptions) {
   const { gateway } = deps
+  const rate = limit === 'off' ? '' : `${limit.count} frames in ${formatDuration(limit.per)}`
   const accepting = createInFlight()
 
   /** Takes one frame; resolves, never rejects, once it is answered with an ack or an error frame. */
@@ -28,7 +32,7 @@ export function createInbound(deps: TransportDeps, rateText: string) {
     const frame = readFrame(raw, isBinary)
     const { id } = frame
     if (!speaker.mayTalk())
-      return refuse(speaker, raw, id, new TriviumError('rate_limited', { gateway, rate: rateText }))
+      return refuse(speaker, raw, id, new TriviumError('rate_limited', { gateway, rate }))
     if ('error' in frame) return refuse(speaker, raw, id, frame.error)
     if (accepting.isStopping()) return refuse(speaker, raw, id, stoppingError())
     accepting.enter()
@@ -74,36 +78,38 @@ function messageOf(gateway: string, { conversation, peer }: Speaker, frame: Clie
   }
 }
 
-/** What a client may say. */
-type ClientFrame = { id?: string; text: string; extra: JsonObject }
-
-/** A frame that cannot be read; `id` is what the client called it, where that much could be read. */
-type BadFrame = { id?: string; error: TriviumError }
-
-/**
- * Reads one frame of a client: `{"type":"message","id"?,"text",…}`; other fields are `extra`. Never throws.
- */
-function readFrame(raw: string, isBinary: boolean): ClientFrame | BadFrame {
-  if (isBinary) return bad('frames must be text with JSON, not binary')
-  const frame = parse(raw)
-  if (!isJsonObject(frame)) return bad('a frame must be a JSON object such as {"type":"message","text":"hi"}')
-  const { type, id: givenId, text, ...extra } = frame
-  const id = typeof givenId === 'number' ? String(givenId) : givenId
-  if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > MAX_ID)) {
-    return bad(`id must be text of 1 to ${MAX_ID} characters`)
-  }
-  if (type !== 'message') return bad('its type is not known; send "message"', id)
-  if (typeof text !== 'string') return bad('text must be a string', id)
-  const reserved = RESERVED.find((name) => Object.hasOwn(extra, name))
-  if (reserved) return bad(`the field ${reserved} is reserved; choose another name`, id)
-  if (!isShallow(extra, MAX_DEPTH)) return bad(`its fields are nested more than ${MAX_DEPTH} deep`, id)
-  return { text, extra, ...defined({ id }) }
-}
-
-const MAX_ID = 200
 const MAX_DEPTH = 100
-/** Fields of `data` that mean something to the roads; a client must not set them. */
-const RESERVED = ['format', 'respond', 'replyTarget', 'body']
+const frameId = z.union([z.string().min(1).max(200), z.number().transform(String)], {
+  error: 'expected text of 1 to 200 characters',
+})
+/** The name of a field in `data` that means something to the roads. */
+const reserved = z.never('is reserved; choose another name').optional()
+/** What a client may say; its other fields become `data`. */
+const clientFrame = z.object(
+  {
+    type: z.literal('message', 'not known; send "message"'),
+    id: frameId.optional(),
+    text: z.string(),
+    ...{ format: reserved, respond: reserved, replyTarget: reserved, body: reserved },
+  },
+  'a frame must be text with a JSON object such as {"type":"message","text":"hi"}',
+)
+type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
+const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
+
+/** Never throws. Of a frame that cannot be taken, `id` is what the client called it, where that much can be read. */
+function readFrame(raw: string, isBinary: boolean): ClientFrame | { id?: string; error: TriviumError } {
+  const said = isBinary ? undefined : parse(raw)
+  const { type: _type, id: given, text: _text, ...extra } = isJsonObject(said) ? said : {}
+  const { data, error } = clientFrame.safeParse(said)
+  if (data && isShallow(extra, MAX_DEPTH)) return { ...data, extra }
+  const [{ path, message } = TOO_DEEP] = error?.issues ?? []
+  const reason = [...path, message].join(': ')
+  return {
+    ...defined({ id: frameId.safeParse(given).data }),
+    error: new TriviumError('bad_request', { reason }),
+  }
+}
 
 function parse(raw: string): Json | undefined {
   try {
@@ -112,8 +118,4 @@ function parse(raw: string): Json | undefined {
     // The caller answers what a frame must be; the parser's words would quote the frame.
     return undefined
   }
-}
-
-function bad(reason: string, id?: string): BadFrame {
-  return { error: new TriviumError('bad_request', { reason }), ...defined({ id }) }
 }
