@@ -26,60 +26,44 @@ export const SLACK: Scheme = {
   template: 'v0:{timestamp}:{body}',
 }
 
-/** Checks the proof of a delivery. `head` and `body` return why it is refused, or undefined where it is good. */
-export type SignatureCheck = {
-  /** What can be told before the body is read. */
-  head(headers: IncomingHttpHeaders): string | undefined
-  /** The rest, by the body exactly as it came. `path`: where it was posted, with the query; few schemes sign it. */
-  body(headers: IncomingHttpHeaders, raw: Buffer, path?: string): string | undefined
-  /** The headers that carry a secret or a signature, in lower case. */
-  carriers: string[]
-  /** Besides the body, the headers that the signature of a delivery covers. */
-  signed(headers: IncomingHttpHeaders): string[]
-}
+/** Why a delivery is refused, by its body exactly as it came; undefined where its proof is good. */
+export type SignatureCheck = (headers: IncomingHttpHeaders, raw: Buffer) => string | undefined
 
 /**
  * Makes the check of schemes of which a delivery has one: the first whose header it carries. Any of the `keys` is good;
  * comparisons take constant time, whichever matches. A signed time may be `tolerance` ms from now.
  */
 export function createSignatureCheck(
-  [first, ...others]: [Scheme, ...Scheme[]],
+  schemes: readonly Scheme[],
   keys: readonly (Buffer | KeyObject)[],
   tolerance: number,
   now: () => number,
 ): SignatureCheck {
   const known = keys.map((key) => (key instanceof KeyObject ? key : createSecretKey(key)))
-  const main = compile(first)
-  const all = [main, ...others.map(compile)]
-  const schemeOf = (headers: IncomingHttpHeaders) =>
-    all.find(({ header }) => headers[header] !== undefined) ?? main
-
-  return {
-    carriers: all.map(({ header }) => header),
-    signed: (headers) => schemeOf(headers).signed,
-    head(headers) {
-      const { header } = schemeOf(headers)
-      return headers[header] === undefined ? `the header ${header} is missing` : undefined
-    },
-    body(headers, raw) {
-      const scheme = schemeOf(headers)
-      const { algorithm = 'sha256', parts, signed } = scheme
-      const { signatures, time } = claimIn(scheme, headers)
-      if (signatures.length === 0) return 'the signature is malformed'
-      if (scheme.time !== undefined) {
-        const at = timeOf(time)
-        if (at === undefined) return 'its time is missing or malformed'
-        if (Math.abs(now() - at) > tolerance)
-          return `its time is more than ${tolerance / 1000} s away from now`
-      }
-      const empty = signed.find((name) => text(headers, name) === '')
-      if (empty !== undefined) return `the header ${empty} is missing`
-      const signedParts = parts.map((part) => (part === BODY ? raw : fill(part, headers, time)))
-      let found = false
-      for (const key of known) if (isSignedBy(key, algorithm, signedParts, signatures)) found = true
-      return found ? undefined : 'the signature does not match'
-    },
+  const all = schemes.map(compile)
+  return (headers, raw) => {
+    const scheme = all.find(({ header }) => headers[header] !== undefined)
+    if (!scheme) return `the header ${all.map(({ header }) => header).join(' or ')} is missing`
+    const { algorithm = 'sha256', parts, signed } = scheme
+    const { signatures, time } = claimIn(scheme, headers)
+    if (signatures.length === 0) return 'the signature is malformed'
+    if (scheme.time !== undefined) {
+      const at = timeOf(time)
+      if (at === undefined) return 'its time is missing or malformed'
+      if (Math.abs(now() - at) > tolerance) return `its time is more than ${tolerance / 1000} s away from now`
+    }
+    const empty = signed.find((name) => text(headers, name) === '')
+    if (empty !== undefined) return `the header ${empty} is missing`
+    const signedParts = parts.map((part) => (part === BODY ? raw : fill(part, headers, time)))
+    let found = false
+    for (const key of known) if (isSignedBy(key, algorithm, signedParts, signatures)) found = true
+    return found ? undefined : 'the signature does not match'
   }
+}
+
+/** The headers that a template signs besides the body, in lower case. */
+export function signedHeaders(template: string): string[] {
+  return Array.from(template.matchAll(HEADER), ([, name = '']) => name.toLowerCase())
 }
 
 function isSignedBy(key: KeyObject, algorithm: string, parts: (string | Buffer)[], signatures: Buffer[]) {
@@ -103,8 +87,8 @@ function isSignedBy(key: KeyObject, algorithm: string, parts: (string | Buffer)[
 /** A scheme with the parts of its template, and the headers that those name. */
 function compile(scheme: Scheme) {
   const { template = BODY } = scheme
-  const signed = Array.from(template.matchAll(HEADER), ([, name = '']) => name.toLowerCase())
-  return { ...scheme, parts: template.split(/(\{body\})/).filter((part) => part !== ''), signed }
+  const parts = template.split(/(\{body\})/).filter((part) => part !== '')
+  return { ...scheme, parts, signed: signedHeaders(template) }
 }
 
 const BODY = '{body}'

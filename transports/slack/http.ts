@@ -21,14 +21,13 @@ export function createHttpListener(
   { take, connected }: Listening,
 ): Listener {
   const keys = options.signingSecret.map((secret) => Buffer.from(secret))
-  const signature = createSignatureCheck([SLACK], keys, MAX_AGE, now)
+  const checkSignature = createSignatureCheck([SLACK], keys, MAX_AGE, now)
   let unmount: (() => void) | undefined
   let lastEvent = now()
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    requireProof(request, signature.head(request.headers))
     const raw = await http.readBody(request, MAX_BODY, gateway)
-    requireProof(request, signature.body(request.headers, raw), raw)
+    requireProof(request, checkSignature(request.headers, raw), raw)
     lastEvent = now()
     const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
     // As a socket's envelope says it: what comes for the last time is not refused.
@@ -41,7 +40,7 @@ export function createHttpListener(
     else response.end()
   }
 
-  function requireProof({ socket }: IncomingMessage, reason: string | undefined, body?: Buffer) {
+  function requireProof({ socket }: IncomingMessage, reason: string | undefined, body: Buffer) {
     if (reason === undefined) return
     refused('signature_invalid', { from: socket.remoteAddress, why: reason, body })
     throw new TriviumError('signature_invalid', { gateway, reason })

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
-import { gunzip, inflate } from 'node:zlib'
+import { unzip } from 'node:zlib'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
@@ -18,16 +18,16 @@ import { awaitReply } from './outbound.ts'
 import { createVerifier, presetOf } from './verifier.ts'
 
 /**
- * Makes the receiving half of a webhook gateway: method, credentials, body, signature, rate, accept, answer, in this
- * order. Strangers cannot use up the rate of a gateway, as only authentic deliveries count. Nothing is acknowledged
- * before `accept` has resolved.
+ * Makes the receiving half of a webhook gateway: method, body, proof, rate, accept, answer, in this order. Strangers
+ * cannot use up the rate of a gateway, as only authentic deliveries count. Nothing is acknowledged before `accept` has
+ * resolved.
  */
 export function createInbound(options: WebhookOptions, deps: TransportDeps) {
   const { gateway, http } = deps
   const verifier = createVerifier(options.verify, deps.now)
   const preset = presetOf(options.verify)
   const own = 'secret' in options.verify ? options.verify : { secret: [] }
-  const normalize = createNormalizer(gateway, options, verifier)
+  const normalize = createNormalizer(gateway, options)
   const takeToken = createTokenBucket(options['rate-limit'], deps.now)
   const limit = options['max-body']
   const accepting = createInFlight()
@@ -38,19 +38,20 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     let at: 'body' | 'message' | 'accept' = 'body'
     let sent: Buffer | undefined
     try {
-      const { method = '', url = '' } = request
+      const { method = '', url = '', headers } = request
       const greeting = preset?.greet?.(method, new URLSearchParams(url.split('?')[1]), own)
       if (typeof greeting === 'object') return answer(response, greeting)
       requireProof(response, greeting)
-      requireHead(request, response)
+      requirePost(method, response)
+      if (options.verify.scheme === 'none') refuseForeign(request, http.isLocal, 'verify')
       sent = await http.readBody(request, limit, gateway)
-      requireProof(response, verifier.body(request.headers, sent, request.url))
+      requireProof(response, verifier.check(headers, sent, url))
       sent = verifier.conceal?.(sent) ?? sent
       requireToken(response)
       if (accepting.isStopping()) throw stoppingError()
       accepting.enter()
       at = 'message'
-      const { 'content-type': type, 'content-encoding': encoding } = request.headers
+      const { 'content-type': type, 'content-encoding': encoding } = headers
       const whole = encoding === undefined ? sent : await uncompressed(encoding, sent)
       const decoded = decodeBody(type, whole)
       const body = 'body' in decoded ? decoded.body : undefined
@@ -71,17 +72,11 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     }
   }
 
-  /** What can be told before the body is read. */
-  function requireHead(request: IncomingMessage, response: ServerResponse) {
-    const { method = '', headers } = request
-    if (method !== 'POST') {
-      response.setHeader('Allow', 'POST')
-      const allowed = `POST, for example: curl -d 'hello' http://HOST${options.path}`
-      throw new TriviumError('method_not_allowed', { method, path: options.path, allowed })
-    }
-    if (options.verify.scheme === 'none') refuseForeign(request, http.isLocal, 'verify')
-    requireProof(response, verifier.head(headers))
-    if (accepting.isStopping()) throw stoppingError()
+  function requirePost(method: string, response: ServerResponse) {
+    if (method === 'POST') return
+    response.setHeader('Allow', 'POST')
+    const allowed = `POST, for example: curl -d 'hello' http://HOST${options.path}`
+    throw new TriviumError('method_not_allowed', { method, path: options.path, allowed })
   }
 
   function requireToken(response: ServerResponse) {
@@ -125,11 +120,11 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
 
   /** The body as its sender wrote it. A small one may not become one over the limit. */
   async function uncompressed(encoding: string, raw: Buffer): Promise<Buffer> {
-    const undo = UNDO.get(encoding)
-    if (!undo)
+    if (encoding === 'identity') return raw
+    if (encoding !== 'gzip' && encoding !== 'deflate')
       throw new TriviumError('bad_request', { reason: 'its Content-Encoding is neither gzip nor deflate' })
     try {
-      return await undo(raw, { maxOutputLength: limit })
+      return await unpack(raw, { maxOutputLength: limit })
     } catch (cause) {
       if (cause instanceof RangeError) throw new TriviumError('body_too_large', { limit, gateway }, { cause })
       throw new TriviumError('bad_request', { reason: `its body is no ${encoding}` }, { cause })
@@ -152,10 +147,5 @@ function answer(response: ServerResponse, { status, type = 'application/json', t
   response.writeHead(status, head).end(text)
 }
 
-type Uncompress = (raw: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
-
-const UNDO = new Map<string, Uncompress>([
-  ['gzip', promisify(gunzip)],
-  ['deflate', promisify(inflate)],
-  ['identity', async (raw) => raw],
-])
+/** Of either kind: it tells by the head. */
+const unpack = promisify(unzip)

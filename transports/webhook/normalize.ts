@@ -1,25 +1,27 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
+import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
+import { signedHeaders } from '../../src/lib/signatures.ts'
 import type { WebhookOptions } from './config.ts'
 import type { DecodedBody } from './decode-body.ts'
 import { found, type Readable } from './pointers.ts'
-import { presetOf, type Verifier } from './verifier.ts'
+import { presetOf } from './verifier.ts'
 
 /**
  * Makes the message of one authentic delivery. `data` holds `event`, `headers` (none that may be secret),
  * `format`, `body` and, where the address had one, `query`.
  */
-export function createNormalizer(
-  gateway: string,
-  options: WebhookOptions,
-  { carriers, signed }: Pick<Verifier, 'carriers' | 'signed'>,
-) {
-  const useful = createHeaderFilter(carriers)
+export function createNormalizer(gateway: string, options: WebhookOptions) {
+  const { verify } = options
+  const useful = createHeaderFilter('header' in verify ? verify.header : '')
+  const signed = signedHeaders(('template' in verify && verify.template) || '')
+  const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
+    .map((name) => `header.${name}`)
+    .join(' ')
   const respond = options.respond === 'result' ? { respond: 'result' } : undefined
-  const verified = options.verify.scheme === 'none' ? undefined : { verified: true }
-  const preset = presetOf(options.verify)
+  const verified = verify.scheme === 'none' ? undefined : { verified: true }
+  const preset = presetOf(verify)
   return (request: IncomingMessage, decoded: DecodedBody): NewMessage => {
     const headers = request.headers
     const body = 'body' in decoded ? decoded.body : undefined
@@ -32,8 +34,9 @@ export function createNormalizer(
       found(pointer?.replace(/^data\./, ''), { headers, body: data, text })
     const event = configured(options.event) ?? found(preset?.event, delivery) ?? found(eventOf, delivery)
     if (event) data.event = bounded(event)
-    const guessed = () => found(preset?.key, delivery) ?? keyOf(delivery, signed(headers))
-    const key = options.key ? configured(options.key) : guessed()
+    const key = options.key
+      ? configured(options.key)
+      : (found(preset?.key, delivery) ?? keyOf(delivery, keyHeaders))
     const conversation = options.conversation
       ? configured(options.conversation)
       : found(preset?.conversation, delivery)
@@ -62,14 +65,14 @@ const NOISE =
   )
 
 /** Copies the headers that are no secret. What a name means is remembered, for a bounded number of names. */
-function createHeaderFilter(carriers: readonly string[]) {
+function createHeaderFilter(carrier: string) {
   const verdicts = new Map<string, boolean>()
   return (headers: IncomingHttpHeaders) => {
     const kept: JsonObject = {}
     for (const name in headers) {
       const value = headers[name]
       const isUseful =
-        verdicts.get(name) ?? (![...NOISE, ...carriers, '__proto__'].includes(name) && !SECRET.test(name))
+        verdicts.get(name) ?? (![...NOISE, carrier, '__proto__'].includes(name) && !SECRET.test(name))
       if (verdicts.size < 500) verdicts.set(name, isUseful)
       if (isUseful && value !== undefined) kept[name] = value
     }
@@ -91,7 +94,7 @@ const SENDER = 'sender.login event.user user_username'
 
 /**
  * Where providers put the name of the event: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry, CloudEvents in binary
- * mode, and what others commonly use; Stripe, Standard Webhooks and CloudEvents name theirs in `type`. Slack wraps its events.
+ * mode, and what others commonly use; Stripe, Standard Webhooks and CloudEvents name theirs in `type`.
  */
 const EVENT_HEADERS =
   'header.x-github-event header.x-gitlab-event header.x-gitea-event header.x-event-key header.x-shopify-topic ' +
@@ -99,7 +102,7 @@ const EVENT_HEADERS =
 
 function eventOf(delivery: Readable): string | undefined {
   const field = typeof pathGet(delivery.body, 'type') === 'string' ? 'type' : 'event'
-  return found(EVENT_HEADERS, delivery) ?? found(isSlack(delivery.body) ? 'event.type' : field, delivery)
+  return found(`${EVENT_HEADERS} ${field}`, delivery)
 }
 
 /**
@@ -115,21 +118,10 @@ const KEY_HEADERS = (
  * The id of a delivery. One that was signed comes first: to a delivery that somebody captured, any other header could be
  * added, and it would be taken again. A body is signed where anything is.
  */
-function keyOf(delivery: Readable, signed: readonly string[]): string | undefined {
-  const { body, headers } = delivery
-  const header = (names: readonly string[]) => headers[names.find((name) => headers[name]) ?? '']
+function keyOf(delivery: Readable, keyHeaders: string): string | undefined {
   const said = (name: string) => found(name, delivery)
-  const inSigned = header(signed.filter((name) => KEY_HEADERS.includes(name)))
-  if (inSigned) return String(inSigned)
-  if (isSlack(body) && said('event_id')) return `${said('team_id') ?? ''}:${said('event_id')}`
   if (said('specversion') && said('id')) return `${said('source')} ${said('id')}`
-  const known = header(KEY_HEADERS)
-  if (known) return String(known)
-  return headers['ce-id'] === undefined ? undefined : `${headers['ce-source']} ${headers['ce-id']}`
-}
-
-function isSlack(body: Json | undefined): boolean {
-  return pathGet(body, 'type') === 'event_callback'
+  return said(keyHeaders) ?? (said('header.ce-id') && `${said('header.ce-source')} ${said('header.ce-id')}`)
 }
 
 function peerOf({ socket }: IncomingMessage): string {

@@ -13,10 +13,10 @@ import { found, type Pointers } from './pointers.ts'
  */
 export type Preset = {
   /** A delivery has one of these: the first whose header it carries. */
-  signature?: [Scheme, ...Scheme[]]
+  signature?: readonly Scheme[]
   /** What checks signatures, from the secret as the provider shows it. Throws where it is none. */
   keyOf?(secret: string): Buffer | KeyObject
-  /** What `signature` finds in headers, where it stands elsewhere: any of these is good. Default: `url`, our address. */
+  /** What `signature` finds in headers, where it stands elsewhere: any of these is good. `url`: our address. */
   claims?(headers: IncomingHttpHeaders, raw: Buffer, url: string): IncomingHttpHeaders[]
   /** The header with the secret. */
   header?: string
@@ -119,7 +119,11 @@ export const PRESETS = {
   /** https://docs.slack.dev/reference/events/url_verification; commands and clicks have no other id than `trigger_id`. */
   slack: {
     signature: [SLACK],
-    key: 'trigger_id',
+    key: (delivery) =>
+      pathGet(delivery.body, 'event_id')
+        ? `${found('team_id', delivery) ?? ''}:${found('event_id', delivery)}`
+        : found('trigger_id', delivery),
+    event: 'event.type',
     handshake(body) {
       const challenge = pathGet(body, 'challenge')
       return pathGet(body, 'type') === 'url_verification' && typeof challenge === 'string'
@@ -132,11 +136,20 @@ export const PRESETS = {
     signature: [
       { header: 'x-square-hmacsha256-signature', encoding: 'base64', template: '{header.url}{body}' },
     ],
+    claims: (headers, _raw, url) => [{ ...headers, url }],
     key: 'event_id',
     from: 'merchant_id',
   },
   /** https://github.com/standard-webhooks/standard-webhooks, with the older `svix-` names of the same headers */
-  'standard-webhooks': { signature: [standard('webhook'), standard('svix')], keyOf: standardKey },
+  'standard-webhooks': {
+    signature: [standard('webhook'), standard('svix')],
+    keyOf: standardKey,
+    key: (delivery) =>
+      found(
+        `header.${delivery.headers['webhook-signature'] === undefined ? 'svix' : 'webhook'}-id`,
+        delivery,
+      ),
+  },
   /** https://docs.stripe.com/webhooks#verify-manually */
   stripe: {
     signature: [

@@ -1,12 +1,15 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { pathGet } from '../../src/core/json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
-import { createSignatureCheck, type SignatureCheck } from '../../src/lib/signatures.ts'
+import { createSignatureCheck } from '../../src/lib/signatures.ts'
 import { decodeBody } from './decode-body.ts'
 import { PRESETS, type Preset } from './presets.ts'
 import type { Verify } from './verify.ts'
 
 /** What proves deliveries to one gateway. */
-export type Verifier = SignatureCheck & {
+export type Verifier = {
+  /** Why one is refused, by its body exactly as it came; undefined where it is good. `url`: where it was posted. */
+  check(headers: IncomingHttpHeaders, raw: Buffer, url?: string): string | undefined
   /** For `WWW-Authenticate`, where the scheme has one. */
   challenge?: string
   /** Takes the secret out of a body that carries it: whoever may read messages could forge some. */
@@ -23,15 +26,15 @@ export function presetOf({ scheme }: Verify): Preset | undefined {
 export function createVerifier(options: Verify, now: () => number): Verifier {
   switch (options.scheme) {
     case 'none':
-      return { ...UNSIGNED, head: accept, body: accept, carriers: [] }
+      return { check: () => undefined }
     case 'bearer':
-      return withSecret('authorization', options.secret, /^bearer +(\S+) *$/i, 'Bearer')
+      return { ...withSecret('authorization', options.secret, /^bearer +(\S+) *$/i), challenge: 'Bearer' }
     case 'basic': {
       // RFC 7617, with UTF-8.
       const known = options.secret.map((secret) =>
         Buffer.from(`${options.user}:${secret}`).toString('base64'),
       )
-      return withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i, BASIC)
+      return { ...withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i), challenge: BASIC }
     }
     case 'header':
       return withSecret(options.header, options.secret)
@@ -45,42 +48,31 @@ export function createVerifier(options: Verify, now: () => number): Verifier {
 }
 
 const BASIC = 'Basic realm="trivium", charset="UTF-8"'
-const UNSIGNED = { signed: () => [] }
 
 type Known = { secret: string[]; tolerance?: number; url?: string }
 
 function withPreset(preset: Preset, { secret, tolerance = 0, url = '' }: Known, now: () => number): Verifier {
-  const { signature, keyOf = Buffer.from, header = '', inBody } = preset
+  const { signature, keyOf = Buffer.from, claims = (headers) => [headers], header = '', inBody } = preset
   if (inBody) return withSecretInBody(inBody, secret)
   if (!signature) return withSecret(header, secret)
   const keys = secret.map((text) => keyOf(text))
-  const check = createSignatureCheck(signature, keys, tolerance, now)
-  const { claims = (headers, _, url) => [{ ...headers, url }] } = preset
-  if (!preset.claims && url === '') return check
+  const checkSignature = createSignatureCheck(signature, keys, tolerance, now)
   return {
-    ...check,
-    // What the gateway's address is no part of stands in the body, the signature too.
-    head: url === '' ? accept : check.head,
-    body(headers, raw, path = '') {
-      const [, query = ''] = /(\?.*)?$/.exec(path) ?? []
-      const reasons = claims(headers, raw, url + query).map((claimed) => check.body(claimed, raw))
+    check(headers, raw, path = '') {
+      const [query = ''] = /\?.*/.exec(path) ?? []
+      const reasons = claims(headers, raw, url + query).map((claimed) => checkSignature(claimed, raw))
       return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body is not the signed one')
     },
   }
 }
 
 /** A header carries one of the known secrets, alone or as `pattern` says. */
-function withSecret(header: string, known: string[], pattern = /^(.*)$/s, challenge?: string): Verifier {
+function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verifier {
   const indexOf = createSecretCheck(known)
   return {
-    ...UNSIGNED,
-    body: accept,
-    carriers: [header],
-    ...(challenge === undefined ? {} : { challenge }),
-    head({ [header]: value = '' }) {
+    check({ [header]: value = '' }) {
       const [, given = ''] = pattern.exec(String(value)) ?? []
-      if (given === '')
-        return header === 'authorization' ? 'its credentials are missing' : `the header ${header} is missing`
+      if (given === '') return `its credentials are missing: the header ${header}`
       return indexOf(given) < 0 ? 'its credentials are not known' : undefined
     },
   }
@@ -90,10 +82,7 @@ function withSecret(header: string, known: string[], pattern = /^(.*)$/s, challe
 function withSecretInBody(field: string, known: string[]): Verifier {
   const indexOf = createSecretCheck(known)
   return {
-    ...UNSIGNED,
-    head: accept,
-    carriers: [],
-    body(headers, raw) {
+    check(headers, raw) {
       const read = decodeBody(headers['content-type'], raw)
       const items = 'body' in read ? pathGet(read.body, 'value') : undefined
       const isOurs = (item: unknown) => indexOf(String(pathGet(item, field))) >= 0
@@ -105,8 +94,4 @@ function withSecretInBody(field: string, known: string[]): Verifier {
         JSON.stringify(JSON.parse(raw.toString()), (name, value) => (name === field ? undefined : value)),
       ),
   }
-}
-
-function accept(): undefined {
-  return undefined
 }

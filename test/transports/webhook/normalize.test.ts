@@ -107,7 +107,6 @@ describe('the message of a webhook delivery', () => {
     assert.doesNotMatch(JSON.stringify(store.messages), /hidden/)
   })
 
-  const slack = { type: 'event_callback', team_id: 'T1', event_id: 'Ev1' }
   const cloud = { specversion: '1.0', id: '1', source: '/s', type: 't' }
   type Found = [event?: string | undefined, key?: string | undefined, from?: string]
   const providers: [string, Record<string, string>, body: object, ...Found][] = [
@@ -120,7 +119,6 @@ describe('the message of a webhook delivery', () => {
       'd',
       'u',
     ],
-    ['Slack', {}, { ...slack, event: { type: 'said', user: 'U1' } }, 'said', 'T1:Ev1', 'U1'],
     ['Standard Webhooks', { 'webhook-id': 'msg_1' }, { type: 'user.created' }, 'user.created', 'msg_1'],
     [
       'Shopify',

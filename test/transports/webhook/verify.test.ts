@@ -117,7 +117,7 @@ function judge(
   body: string | Buffer,
 ) {
   const verifier = createVerifier(verify.parse({ ...options, secret }), () => NOW)
-  return verifier.head(headers) ?? verifier.body(headers, Buffer.from(body))
+  return verifier.check(headers, Buffer.from(body))
 }
 
 for (const [name, { options, secrets, sign, timed }] of Object.entries(schemes)) {
