@@ -44,8 +44,8 @@ export type PublicHttpServer = PublicHttp & {
   connections(): number
 }
 
-type Handler = Parameters<PublicHttp['mount']>[1]
-type UpgradeHandler = Parameters<PublicHttp['upgrade']>[1]
+/** What is served at a path: requests, or WebSockets. */
+type Entry = { mount?: Parameters<PublicHttp['mount']>[1]; upgrade?: Parameters<PublicHttp['upgrade']>[1] }
 
 /**
  * Makes the one listener that all gateways share: bare node:http, where a request costs one map look-up
@@ -55,8 +55,7 @@ type UpgradeHandler = Parameters<PublicHttp['upgrade']>[1]
 export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   const { log, host = '127.0.0.1', bodies, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
-  const mounts = new Map<string, Handler>()
-  const upgrades = new Map<string, UpgradeHandler>()
+  const entries = new Map<string, Entry>()
   const open = new Set<Socket>()
   /** Until when each kind of refusal is not logged, and how often it happened since it last was. */
   const quiet = new Map<string, { until: number; count: number }>()
@@ -67,7 +66,8 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     {
       ...limits,
       // Some clients offer `Upgrade: h2c` with every POST; only a WebSocket that we serve may leave HTTP.
-      shouldUpgradeCallback: (request) => isWebSocket(request) && upgrades.has(pathOf(request.url)),
+      shouldUpgradeCallback: (request) =>
+        isWebSocket(request) && entries.get(pathOf(request.url))?.upgrade !== undefined,
     },
     serve,
   )
@@ -95,7 +95,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     const from = request.socket.remoteAddress
     log.debug({ path: path.slice(0, 200), err: error, from }, 'a request was refused')
     if (code === 'internal') log.error({ path, err: error }, 'a request handler failed')
-    else if (mounts.has(path) || upgrades.has(path)) {
+    else if (entries.has(path)) {
       logRarely(`${path} ${code}`, (times) =>
         log.info({ path, code, reason: message, from, times }, 'requests are refused'),
       )
@@ -104,16 +104,16 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
 
   function serve(request: IncomingMessage, response: ServerResponse) {
     const path = pathOf(request.url)
-    const handler = mounts.get(path)
+    const { mount } = entries.get(path) ?? {}
     if (leaving) response.setHeader('connection', 'close')
-    if (!handler) return void answerError(response, refusal(path))
+    if (!mount) return void answerError(response, refusal(path))
     const failed = (thrown: unknown) => {
       const error = toTriviumError(thrown)
       logRefusal(request, error)
       answerError(response, error)
     }
     try {
-      handler(request, response)?.catch(failed)
+      mount(request, response)?.catch(failed)
     } catch (error) {
       failed(error)
     }
@@ -121,7 +121,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
 
   function refusal(path: string): TriviumError {
     if (draining) return stoppingError()
-    return upgrades.has(path)
+    return entries.has(path)
       ? new TriviumError('upgrade_required', { path })
       : new TriviumError('not_found', { path: path.slice(0, 200) })
   }
@@ -129,10 +129,10 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   async function serveUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
     // Between the handshake and the handler's own listener, a reset must not end the process.
     socket.on('error', (error) => log.debug({ err: error }, 'an upgraded connection broke'))
-    const handler = upgrades.get(pathOf(request.url))
+    const { upgrade } = entries.get(pathOf(request.url)) ?? {}
     try {
-      if (!handler || draining) throw stoppingError()
-      await handler(request, socket, head)
+      if (!upgrade || draining) throw stoppingError()
+      await upgrade(request, socket, head)
     } catch (error) {
       const refusal = toTriviumError(error)
       logRefusal(request, refusal)
@@ -146,9 +146,20 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     }
   }
 
+  function add(path: string, entry: Entry): () => void {
+    if (entries.has(path)) {
+      const details = `Two gateways listen at ${path}; give each its own path.`
+      throw new TriviumError('config_invalid', { details })
+    }
+    entries.set(path, entry)
+    return () => {
+      if (entries.get(path) === entry) entries.delete(path)
+    }
+  }
+
   return {
-    mount: (path, handler) => add(mounts, [mounts, upgrades], path, handler),
-    upgrade: (path, handler) => add(upgrades, [mounts, upgrades], path, handler),
+    mount: (path, mount) => add(path, { mount }),
+    upgrade: (path, upgrade) => add(path, { upgrade }),
     isLocal: isLoopback(host),
     readBody: createBodyReader(bodies),
     listen: (address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
@@ -164,23 +175,10 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   }
 }
 
-function add<T>(into: Map<string, T>, taken: Map<string, unknown>[], path: string, handler: T): () => void {
-  if (taken.some((map) => map.has(path))) {
-    throw new TriviumError('config_invalid', {
-      details: `Two gateways listen at ${path}; give each its own path.`,
-    })
-  }
-  into.set(path, handler)
-  return () => {
-    if (into.get(path) === handler) into.delete(path)
-  }
-}
-
 /** The path without the query; also of a request in absolute form (RFC 9112, 3.2.2). */
 function pathOf(url = '/'): string {
-  const query = url.indexOf('?')
-  const target = query < 0 ? url : url.slice(0, query)
-  if (target.charCodeAt(0) === 47) return target
+  const [target = ''] = url.split('?', 1)
+  if (target.startsWith('/')) return target
   return URL.canParse(target) ? new URL(target).pathname : target
 }
 

@@ -7,8 +7,8 @@ import { disk } from './disk.ts'
 export type FileLock = {
   /** Does a piece of work while it holds the lock, for which it waits up to 10 s for other processes. */
   during<T>(work: () => Promise<T>): Promise<T>
-  /** Takes the lock at once or returns undefined. Not to be mixed with `during` in one process. */
-  tryAcquire(): (() => void) | undefined
+  /** Takes the lock until `close`; false where somebody has it. Not to be mixed with `during` in one process. */
+  tryAcquire(): boolean
   close(): void
 }
 
@@ -28,10 +28,9 @@ const PATIENCE = 10_000
  */
 export function createFileLock(path: string, failure: LockFailure): FileLock {
   let opened: Handle | undefined
-  let isHeld = false
-  const waiting: (() => void)[] = []
+  let last: Promise<unknown> = Promise.resolve()
 
-  const attempt = (): boolean => {
+  const tryAcquire = (): boolean => {
     try {
       opened ??= open(path)
       opened.begin.run()
@@ -42,41 +41,26 @@ export function createFileLock(path: string, failure: LockFailure): FileLock {
     }
   }
 
-  const release = () => {
-    if (opened?.database.isOpen) opened.end.run()
-    passOn()
-  }
-
-  const passOn = () => {
-    isHeld = false
-    waiting.shift()?.()
-  }
-
-  const acquire = async () => {
-    while (isHeld) await new Promise<void>((resolve) => waiting.push(resolve))
-    isHeld = true
+  const locked = async <T>(work: () => Promise<T>): Promise<T> => {
+    for (const end = performance.now() + PATIENCE; !tryAcquire(); ) {
+      if (performance.now() >= end) throw failure('locked')
+      // A random pause, so that many who wait do not come back in step.
+      await delay(Math.random() * 3)
+    }
     try {
-      for (const end = performance.now() + PATIENCE; !attempt(); ) {
-        if (performance.now() >= end) throw failure('locked')
-        // A random pause, so that many who wait do not come back in step.
-        await delay(Math.random() * 3)
-      }
-    } catch (error) {
-      passOn()
-      throw error
+      return await work()
+    } finally {
+      if (opened?.database.isOpen) opened.end.run()
     }
   }
 
   return {
-    async during(work) {
-      await acquire()
-      try {
-        return await work()
-      } finally {
-        release()
-      }
+    during(work) {
+      const done = last.then(() => locked(work))
+      last = done.catch(() => undefined)
+      return done
     },
-    tryAcquire: () => (attempt() ? release : undefined),
+    tryAcquire,
     close() {
       if (opened?.database.isOpen) opened.database.close()
       opened = undefined
