@@ -92,7 +92,7 @@ export function createDurableParts(deps: {
     start() {
       running = true
       // A file that could not be taken over stays where it is.
-      if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy({ state, dataDir, log, now })
+      if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy({ state, dataDir, log })
       runs.worker.start()
       firing.begin()
       sweep.begin()

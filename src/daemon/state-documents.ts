@@ -1,20 +1,12 @@
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
-import { writeWhole } from '../lib/disk.ts'
 import { type AssistantState, assistantDocument } from '../state/assistant/assistant-state.ts'
 import type { StateDocument } from '../state/documents/document.ts'
 import { createStateManager, type StateManager } from '../state/documents/manager.ts'
-import {
-  type DocumentSpec,
-  formatDocument,
-  migrationOf,
-  readDocument,
-  stampOf,
-} from '../state/documents/spec.ts'
+import { type DocumentSpec, migrationOf, readDocument } from '../state/documents/spec.ts'
 import { createStoreBackend } from '../state/documents/store-backend.ts'
-import { fullFiles } from '../state/files/line-file.ts'
 import { repeat } from './housekeeping.ts'
 
 /**
@@ -30,16 +22,14 @@ export function createStateDocuments(deps: {
 }): StateManager {
   const { dataDir, store, ...rest } = deps
   if (store?.kind !== 'redis') {
-    return createStateManager({ dir: dataDir, documents: [assistantDocument], repair, ...rest })
+    return createStateManager({ dir: dataDir, documents: [assistantDocument], ...rest })
   }
   return createStateManager({
-    backend: createStoreBackend({ values: store.kv, address: store.address, repair }),
+    backend: createStoreBackend({ values: store.kv, address: store.address }),
     documents: [startingFrom(join(dataDir, 'state.json'))],
     ...rest,
   })
 }
-
-const repair = (name: string) => `run \`trivium state repair ${name}\``
 
 /** Begins a missing document with a file, so that who changes to Redis keeps what they had. */
 function startingFrom(path: string): DocumentSpec<AssistantState> {
@@ -59,24 +49,26 @@ function startingFrom(path: string): DocumentSpec<AssistantState> {
 const COPY_EVERY = 2_000
 
 /**
- * Keeps `state.json` a copy of the state on Redis: to read, to back up, and to begin with where Redis is given up. A
- * state that was in the data dir before is put aside first. Returns what ends it, with a last copy.
+ * Keeps `state.json` a copy of the state on Redis: to read, to back up, and to begin with where Redis is given up. What was
+ * there before stays in its events. Returns what ends it, with a last copy.
  */
 export function keepStateCopy(deps: {
   state: Pick<StateDocument<AssistantState>, 'load'>
   dataDir: string
   log: Log
-  now(): number
 }): () => Promise<void> {
   const { state, dataDir, log } = deps
+  const files = createStateManager({ dir: dataDir, documents: [assistantDocument], log })
   let copied = 0
   const copy = async () => {
     const { document, revision } = await state.load()
     if (revision === copied) return
-    await writeWhole(join(dataDir, `${assistantDocument.name}.json`), formatDocument(document))
+    await files.update(assistantDocument.name, (draft) => {
+      for (const key of Object.keys(draft)) delete draft[key]
+      Object.assign(draft, document)
+    })
     copied = revision
   }
-  putAside(dataDir, stampOf(deps.now()))
   const copying = repeat(copy, COPY_EVERY, 'copy of the state', log)
   copying.begin()
   return async () => {
@@ -84,15 +76,6 @@ export function keepStateCopy(deps: {
     await copy().catch((err) =>
       log.warn({ err }, 'state.json is not up to date; the state itself is on Redis'),
     )
-  }
-}
-
-/** The event log tells that the files are a state of their own, not a copy. */
-function putAside(dataDir: string, label: string): void {
-  const path = join(dataDir, `${assistantDocument.name}.json`)
-  const events = join(dataDir, `${assistantDocument.name}.events.jsonl`)
-  if (!existsSync(events)) return
-  for (const file of [path, events, ...fullFiles(events)]) {
-    if (existsSync(file)) renameSync(file, `${file}.${label}.backup`)
+    await files.close()
   }
 }

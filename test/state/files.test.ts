@@ -17,7 +17,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { createFileBackend } from '../../src/state/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/state/documents/manager.ts'
 import { fullFiles } from '../../src/state/files/line-file.ts'
-import { increment, notes, temporaryDir } from './kit.ts'
+import { eventsOf, increment, notes, temporaryDir } from './kit.ts'
 
 function make(t: TestContext): { dir: string; path: string; events: string; open(): StateManager } {
   const dir = temporaryDir(t)
@@ -89,7 +89,7 @@ describe('Documents in files', () => {
     assert.equal(readFileSync(path, 'utf8'), edited)
     assert.equal((await open().load('notes')).revision, 3)
     assert.equal((await manager.update('notes', increment)).document.count, 42)
-    const events = await Array.fromAsync(createFileBackend({ dir }).changes('notes'))
+    const events = await eventsOf(createFileBackend({ dir }))
     assert.deepEqual(
       events.map(({ event }) => event),
       ['bootstrap', 'update', 'outside', 'update'],

@@ -8,8 +8,9 @@ import type { Event } from '../../src/core/event.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
 import type { Message } from '../../src/core/message.ts'
+import type { DocumentBackend } from '../../src/state/documents/backend.ts'
 import { jsonSchemaOf } from '../../src/state/documents/schema.ts'
-import type { DocumentSpec } from '../../src/state/documents/spec.ts'
+import type { Change, DocumentSpec } from '../../src/state/documents/spec.ts'
 
 /** A fresh directory that goes when the test ends. */
 export function temporaryDir(t: Pick<TestContext, 'after'>, parent = tmpdir()): string {
@@ -81,6 +82,13 @@ export const notes: DocumentSpec<{
   ),
   migrations: { 1: ({ total, ...rest }) => ({ ...rest, count: total ?? 0 }) },
   initial: () => ({ schema_version: 2, count: 0, notes: [] }),
+}
+
+/** The events of the notes, none of which is broken. */
+export async function eventsOf(backend: DocumentBackend): Promise<Change[]> {
+  return (await Array.fromAsync(backend.changes('notes'))).flatMap((one) =>
+    one instanceof Error ? [] : [one],
+  )
 }
 
 export const increment = (document: JsonObject) => {

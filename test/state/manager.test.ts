@@ -10,7 +10,7 @@ import { createSqliteValues } from '../../src/state/documents/sqlite-values.ts'
 import { createStoreBackend, type EventLimits } from '../../src/state/documents/store-backend.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { openStore } from '../stores/redis/kit.ts'
-import { increment, memoryDir, notes, temporaryDir, toEvent } from './kit.ts'
+import { eventsOf, increment, memoryDir, notes, temporaryDir, toEvent } from './kit.ts'
 
 let server: RedisServer
 let serial = 0
@@ -147,7 +147,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       await state.load('notes')
       tick(1000)
       await state.update('notes', increment, { actor: { kind: 'agent', name: 'builder' } })
-      const events = await Array.fromAsync(open().changes('notes'))
+      const events = await eventsOf(open())
       assert.deepEqual(
         events.map(({ seq, time, event, actor }) => `${seq} ${time} ${event} ${actor}`),
         [
@@ -262,7 +262,7 @@ describe('the event log of a document on a store', () => {
     for (let i = 0; i < 140; i += 1) await manager.update('notes', increment)
     const { document: now, revision } = await manager.load('notes')
 
-    const kept = await Array.fromAsync(open().changes('notes'))
+    const kept = await eventsOf(open())
     assert.ok(kept.length >= limits.kept && kept.length <= limits.kept + limits.every + 1)
     const begin = kept.findIndex((change) => change.document)
     assert.ok(begin >= 0 && begin < limits.every, `the first whole document is number ${begin}`)

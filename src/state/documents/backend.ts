@@ -1,4 +1,4 @@
-import { TriviumError } from '../../core/errors.ts'
+import type { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Change } from './spec.ts'
 
@@ -9,8 +9,6 @@ import type { Change } from './spec.ts'
 export type DocumentBackend = {
   /** Where a document is, for messages to people. */
   locate(name: string): string
-  /** Makes the error for a document that cannot be read, or whose events cannot. */
-  corrupt(name: string): Corrupt
   /** What is there now, for the caller to keep. */
   read(name: string): Promise<Stored>
   /**
@@ -19,11 +17,8 @@ export type DocumentBackend = {
    * with newer content, and only its last answer counts.
    */
   transact(name: string, work: (current: Stored) => Commit | undefined): Promise<void>
-  /**
-   * The events, oldest first, without holding them in memory. Throws `state_corrupt`; with `onBroken`, that is told what is
-   * broken, and what can be read of the rest comes.
-   */
-  changes(name: string, onBroken?: OnBroken): AsyncIterable<Change>
+  /** The events, oldest first, without holding them in memory. Where something is broken or missing, its error comes instead. */
+  changes(name: string): AsyncIterable<Change | TriviumError>
   /** Keeps a copy of the document as it is stored, and returns where; undefined where there is none. */
   keep(name: string, label: string): Promise<string | undefined>
   /** Puts an unreadable event log away, so that a new one begins; returns where it is kept. */
@@ -41,25 +36,6 @@ export type Stored =
   | { revision: number; edited: { text: string; at: number } }
   | { revision: number; missing: true }
   | { revision: number; broken: string }
-
-export type OnBroken = (reason: Error) => void
-
-/** Makes `state_corrupt` for what lies at a place. */
-export type Corrupt = (path: string, reason: string, cause?: unknown) => TriviumError
-
-/** For who reads events and goes no further where they are broken. */
-export const raise: OnBroken = (reason) => {
-  throw reason
-}
-
-/** What mends a document where nobody says more. */
-const inCode = (name: string) => `call \`repair('${name}')\` of its manager`
-
-/** `repair` says what to do about a document, besides mending it by hand. */
-export function corruptBy(repair = inCode): DocumentBackend['corrupt'] {
-  return (name) => (path, reason, cause) =>
-    new TriviumError('state_corrupt', { path, reason, todo: repair(name) }, { cause })
-}
 
 /** The new document and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
 export type Commit = { change: Change; document: JsonObject; keepText?: true }

@@ -3,13 +3,14 @@ import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Commit, DocumentBackend, Stored } from './backend.ts'
-import { replay, rescue } from './events.ts'
+import { told, type Until } from './events.ts'
 import { diff } from './patch.ts'
 import { compileSchema } from './schema.ts'
 import {
   type Actor,
   type Change,
   copyOf,
+  corrupt,
   type DocumentSpec,
   migrationOf,
   parseDocument,
@@ -29,7 +30,7 @@ export type StateDocument<T extends JsonObject = JsonObject> = {
    */
   update<R>(mutate: (draft: T) => R, options?: UpdateOptions): Promise<Updated<T, R>>
   /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
-  replay(until: number | { revision: number }): Promise<Snapshot | undefined>
+  replay(until: Until): Promise<Snapshot | undefined>
   /** Brings it to the current version; tells what it was where that was another. */
   migrate(): Promise<{ from: number; to: number } | undefined>
   /**
@@ -75,11 +76,16 @@ export function createDocument<T extends JsonObject>(
 ): StateDocument<T> {
   const { name } = spec
   const check = compileSchema<T>(spec)
+  const changes = () => backend.changes(name)
 
   return {
     load: ready,
     update: (mutate, options) => inTurn(() => update(mutate, options)),
-    replay: (until) => replay(backend.changes(name), until),
+    async replay(until) {
+      const { found, broken } = await told(changes, until)
+      if (broken) throw broken
+      return found
+    },
     async migrate() {
       const from = statedVersion(await backend.read(name))
       await ready()
@@ -159,42 +165,34 @@ export function createDocument<T extends JsonObject>(
   /** The same object where it has the current version. One that states no version but fits has it too. */
   function upToDate(found: JsonObject): JsonObject {
     if (versionOf(found) === spec.version) return found
-    return withVersion(found) ?? migrationOf(spec, found, backend.locate(name))
-  }
-
-  /** One that states no version, with the current one, where it fits. */
-  function withVersion(found: JsonObject): JsonObject | undefined {
     const stated = { ...found, schema_version: spec.version }
-    return found.schema_version === undefined && check(stated).ok ? stated : undefined
+    if (found.schema_version === undefined && check(stated).ok) return stated
+    return migrationOf(spec, found, backend.locate(name))
   }
 
   async function repair(): Promise<Repaired> {
     const label = `broken-${stampOf(now())}`
-    const past = await rescue((onBroken) => backend.changes(name, onBroken))
-    const kept = past.isWhole ? [] : [await backend.putEventsAside(name, label)]
+    const events = await told(changes)
+    const kept = events.broken ? [await backend.putEventsAside(name, label)] : []
     const stored = await backend.read(name)
-    if (past.isWhole && isCurrent(stored) && check(stored.document).ok) {
-      return { revision: stored.revision, from: 'nothing', kept }
-    }
     // One of a newer version is not broken: this refuses it.
     if ((statedVersion(stored) ?? 0) > spec.version) await ready()
+    const usable = (found?: JsonObject) => found && attempt(() => checked(upToDate(found)))
     const given = attempt(() => contentOf(stored))
-    const text = given && attempt(() => checked(upToDate(given)))
-    const { found: last } = past
-    const told = last && attempt(() => checked(upToDate(last.document)))
-    // A text that fits only as another program's has lost what our events still know.
-    const isForeign = given !== undefined && versionOf(given) === 0 && !withVersion(given)
-    const from = text && !(told && isForeign) ? 'text' : told ? 'events' : 'initial'
-    const document = (from === 'text' ? text : told) ?? spec.initial()
-    const path = document === given ? undefined : await backend.keep(name, label)
+    const text = usable(given)
+    if (text && isCurrent(stored) && !events.broken)
+      return { revision: stored.revision, from: 'nothing', kept }
+    const document = text ?? usable(events.found?.document)
+    const from = text ? 'text' : document ? 'events' : 'initial'
+    const path = text && text === given ? undefined : await backend.keep(name, label)
     if (path !== undefined) kept.push(path)
     let revision = 0
     await backend.transact(name, (current) => {
       revision = current.revision + 1
-      return whole(current.revision, 'repair', document)
+      return whole(current.revision, 'repair', document ?? spec.initial())
     })
     log?.warn({ document: name, revision, from, kept }, 'a document was repaired')
-    return { revision, from, kept, ...(from === 'events' ? defined({ of: last?.revision }) : {}) }
+    return { revision, from, kept, ...(from === 'events' ? defined({ of: events.found?.revision }) : {}) }
   }
 
   function checked(document: JsonObject): T {
@@ -235,7 +233,7 @@ export function createDocument<T extends JsonObject>(
   }
 
   function unreadable(reason: string, cause?: unknown): TriviumError {
-    return backend.corrupt(name)(backend.locate(name), reason, cause)
+    return corrupt(name, backend.locate(name), reason, cause)
   }
 }
 

@@ -1,31 +1,27 @@
 import patches from 'fast-json-patch'
+import type { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fullFiles } from '../files/line-file.ts'
 import { lastLine, linesAfter, openIfThere } from '../files/lines.ts'
-import type { Corrupt, OnBroken } from './backend.ts'
-import type { Change, Snapshot } from './spec.ts'
+import { type Change, corrupt, type Snapshot } from './spec.ts'
 
 /** A change as the file back end writes it. `sha`: the fingerprint of the text it leaves. */
 export type LoggedChange = Change & { sha?: string }
 
-/** The last change of a log, in a full file where the current one has none. Throws `state_corrupt`. */
-export async function lastChange(path: string, corrupt: Corrupt): Promise<LoggedChange | undefined> {
+/** The last change of a document's log, in a full file where the current one has none. Throws `state_corrupt`. */
+export async function lastChange(name: string, path: string): Promise<LoggedChange | undefined> {
   for (const file of [path, ...fullFiles(path).reverse()]) {
     const line = await lastLine(file)
     if (line === undefined) continue
     const change = parse(line)
-    if (!change) throw corrupt(file, 'its end is no event')
+    if (!change) throw corrupt(name, file, 'its end is no event')
     return change
   }
   return undefined
 }
 
-/** Every change, oldest first, over the full files too. A gap or a broken line is told to `onBroken`. */
-export async function* readChanges(
-  path: string,
-  corrupt: Corrupt,
-  onBroken: OnBroken,
-): AsyncGenerator<Change> {
+/** Every change, oldest first, over the full files too; an error for a gap or a broken line. */
+export async function* readChanges(name: string, path: string): AsyncGenerator<Change | TriviumError> {
   let last: number | undefined
   for (const file of [...fullFiles(path), path]) {
     await using handle = await openIfThere(file)
@@ -33,9 +29,9 @@ export async function* readChanges(
     for (const [index, line] of (await linesAfter(handle, { offset: 0 })).entries()) {
       const change = parse(line)
       const where = `line ${index + 1}`
-      if (!change) onBroken(corrupt(file, `${where} is no event`))
+      if (!change) yield corrupt(name, file, `${where} is no event`)
       else if (last !== undefined && change.seq !== last + 1)
-        onBroken(corrupt(file, `${where} is event ${change.seq}, not ${last + 1}`))
+        yield corrupt(name, file, `${where} is event ${change.seq}, not ${last + 1}`)
       last = change?.seq ?? (last === undefined ? last : last + 1)
       if (change) yield change
     }
@@ -51,53 +47,35 @@ function parse(line: string): LoggedChange | undefined {
   }
 }
 
-/** What a document was at a moment (Unix ms) or a revision. Undefined: its events begin later. */
-export async function replay(
-  changes: AsyncIterable<Change>,
-  until: number | { revision: number },
-): Promise<Snapshot | undefined> {
-  let snapshot: Snapshot | undefined
-  for await (const change of changes) {
-    const isLater = typeof until === 'number' ? Date.parse(change.time) > until : change.seq > until.revision
-    if (isLater) break
-    const document = after(snapshot?.document, change)
-    if (document) snapshot = { document, revision: change.seq }
-  }
-  return snapshot
-}
+/** A moment (Unix ms) or a revision. */
+export type Until = number | { revision: number }
+
+export type Telling = { found?: Snapshot | undefined; broken?: unknown }
 
 /**
- * The newest document that the events tell of whole: behind what is broken, or missing, only from the next event that has
- * all of it. Each was checked when it was written.
+ * The newest document that events tell of whole, up to a moment: behind what is `broken` only from the next event that has
+ * all of it. Not found: its events begin later.
  */
-export async function rescue(
-  changesOf: (onBroken: OnBroken) => AsyncIterable<Change>,
-): Promise<{ found?: Snapshot | undefined; isWhole: boolean }> {
-  let current: JsonObject | undefined
-  let found: Snapshot | undefined
-  let isWhole = true
-  const broken = () => {
-    isWhole = false
-    current = undefined
-  }
-  for await (const change of changesOf(broken)) {
+export async function told(
+  changes: () => AsyncIterable<Change | Error>,
+  until: Until = Number.POSITIVE_INFINITY,
+): Promise<Telling> {
+  const telling: Telling = {}
+  let document: JsonObject | undefined
+  for await (const change of changes()) {
     try {
-      // On a copy: one that fails in the middle must leave what was before it as it was.
-      current = after(current, change, false)
-    } catch {
-      broken()
+      if (change instanceof Error) throw change
+      const { seq, time, document: whole, patch = [] } = change
+      if (typeof until === 'number' ? Date.parse(time) > until : seq > until.revision) break
+      document = whole ?? (document && patches.applyPatch(document, patch, true).newDocument)
+      if (document) telling.found = { document, revision: seq }
+    } catch (error) {
+      telling.broken ??= error
+      document = undefined
+      // A patch that does not fit may have been applied by half.
+      if (!(change instanceof Error))
+        telling.found = (await told(changes, { revision: change.seq - 1 })).found
     }
-    if (current) found = { document: current, revision: change.seq }
   }
-  return { found, isWhole }
-}
-
-/** Undefined until the first event that has the whole document: what was before it is not known. */
-function after(
-  document: JsonObject | undefined,
-  { document: whole, patch = [] }: Change,
-  inPlace = true,
-): JsonObject | undefined {
-  if (whole || !document) return whole
-  return patches.applyPatch(document, patch, true, inPlace).newDocument
+  return telling
 }

@@ -4,7 +4,7 @@ import { fileFailure } from '../../core/errors.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
 import { appendLines, fullFiles, rotate, unwritable } from '../files/line-file.ts'
-import { type Commit, corruptBy, type DocumentBackend, raise, type Stored } from './backend.ts'
+import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { type LoggedChange, lastChange, readChanges } from './events.ts'
 import { fingerprint, formatDocument, parseDocument } from './spec.ts'
 
@@ -25,12 +25,9 @@ export function createFileBackend(options: {
   disk?: Disk
   /** Bytes from which an event log is put away and a new one begun. */
   fullLog?: number
-  /** What mends a document, for its errors. */
-  repair?: ((name: string) => string) | undefined
 }): DocumentBackend {
   const { dir, fullLog = FULL_LOG } = options
   const target = options.disk ?? disk
-  const corrupt = corruptBy(options.repair)
   const locks = new Map<string, FileLock>()
   const documentOf = (name: string) => join(dir, `${name}.json`)
   const eventsOf = (name: string) => join(dir, `${name}.events.jsonl`)
@@ -44,7 +41,6 @@ export function createFileBackend(options: {
 
   return {
     locate: documentOf,
-    corrupt,
     // Without the lock: what was read in the middle of a commit is looked at again before anybody acts on it.
     read: async (name) => (await look(name)).stored,
     transact: (name, work) =>
@@ -55,7 +51,7 @@ export function createFileBackend(options: {
           if (!commit || (await write(name, seen, commit))) return
         }
       }),
-    changes: (name, onBroken = raise) => readChanges(eventsOf(name), corrupt(name), onBroken),
+    changes: (name) => readChanges(name, eventsOf(name)),
     async keep(name, label) {
       if (!existsSync(documentOf(name))) return undefined
       const kept = join(dir, `${name}.${label}.backup.json`)
@@ -80,7 +76,7 @@ export function createFileBackend(options: {
   async function look(name: string): Promise<Seen> {
     const document = statOf(documentOf(name))
     const text = document && readFileSync(documentOf(name), 'utf8')
-    const last = await lastChange(eventsOf(name), corrupt(name))
+    const last = await lastChange(name, eventsOf(name))
     const size = statOf(eventsOf(name))?.size ?? 0
     return { stored: storedOf(text, document, last), text: text ?? '', document, size }
   }

@@ -9,6 +9,7 @@ import {
   type Updated,
   type UpdateOptions,
 } from './document.ts'
+import type { Until } from './events.ts'
 import { createFileBackend } from './file-backend.ts'
 import type { DocumentSpec, Snapshot } from './spec.ts'
 import { createSqliteValues } from './sqlite-values.ts'
@@ -27,7 +28,7 @@ export type StateManager = {
     mutate: (draft: JsonObject) => R,
     options?: UpdateOptions,
   ): Promise<Updated<JsonObject, R>>
-  replay(name: string, until: number | { revision: number }): Promise<Snapshot | undefined>
+  replay(name: string, until: Until): Promise<Snapshot | undefined>
   repair(name: string): Promise<Repaired>
   /** Brings every document, or one, to the current version. May run at each start. Tells which it changed. */
   migrate(name?: string): Promise<{ name: string; from: number; to: number }[]>
@@ -37,9 +38,8 @@ export type StateManager = {
   close(): Promise<void>
 }
 
-/** `repair`: what errors say that mends a document; default: to call `repair` here. */
 type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: Log } & (
-  | { dir: string; repair?: (name: string) => string }
+  | { dir: string }
   | { sqlite: string }
   | { backend: DocumentBackend }
 )

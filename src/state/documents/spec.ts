@@ -42,7 +42,12 @@ export type Snapshot<T extends JsonObject = JsonObject> = { document: T; revisio
 
 /** The text of a document: sorted keys, one value a line, so that a change is one line in a review. */
 export function formatDocument(document: JsonObject): string {
-  return `${JSON.stringify(sorted(document), null, 2)}\n`
+  // fromEntries defines its keys, so that one named __proto__ stays data.
+  const sorted = (_key: string, value: Json) =>
+    isJsonObject(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value
+  return `${JSON.stringify(document, sorted, 2)}\n`
 }
 
 /** The fingerprint by which the event log recognises a written text. */
@@ -55,6 +60,12 @@ export function parseDocument(text: string): JsonObject {
   const parsed: unknown = JSON.parse(text)
   if (!isJsonObject(parsed)) throw new SyntaxError('it is not a JSON object')
   return parsed
+}
+
+/** The error for what cannot be read of a document. */
+export function corrupt(name: string, path: string, reason: string, cause?: unknown): TriviumError {
+  const todo = `run \`trivium state repair ${name}\` (in code: \`repair('${name}')\` of its manager)`
+  return new TriviumError('state_corrupt', { path, reason, todo }, { cause })
 }
 
 /** Reads a file that must be a JSON object. Throws `state_corrupt`, with what to do besides mending it. */
@@ -103,14 +114,4 @@ export function copyOf<T extends JsonObject>(document: T): T {
 /** A time (Unix ms) as it stands in names of files. */
 export function stampOf(time: number): string {
   return new Date(time).toISOString().replaceAll(/[-:.]/g, '')
-}
-
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (!isJsonObject(value)) return value
-  // fromEntries defines its keys, so that one named __proto__ stays data.
-  const keys = Object.keys(value).sort()
-  return Object.fromEntries(
-    keys.flatMap((key) => (value[key] === undefined ? [] : [[key, sorted(value[key])]])),
-  )
 }

@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
-import { corruptBy, type DocumentBackend, type OnBroken, raise, type Stored } from './backend.ts'
-import type { Change } from './spec.ts'
+import type { DocumentBackend, Stored } from './backend.ts'
+import { type Change, corrupt } from './spec.ts'
 
 /** What such a back end needs of a store. */
 export type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
@@ -24,12 +24,9 @@ export function createStoreBackend(options: {
   values: Values
   address?: string | undefined
   limits?: EventLimits
-  /** What mends a document, for its errors. */
-  repair?: ((name: string) => string) | undefined
   close?: () => void
 }): DocumentBackend {
   const { values, limits = LIMITS } = options
-  const corrupt = corruptBy(options.repair)
   const headKey = (name: string) => `document:${name}`
   const eventsOf = (name: string) => `document-events:${name}:`
   const eventKey = (name: string, seq: number) => `${eventsOf(name)}${String(seq).padStart(12, '0')}`
@@ -38,15 +35,14 @@ export function createStoreBackend(options: {
   const storedAs = async (name: string, head: Json | undefined): Promise<Stored> => {
     if (head === undefined) return { revision: 0, missing: true }
     if (isHead(head)) return { revision: head.revision, document: head.document }
-    const last = await eventsUnder((await eventKeys(name)).at(-1) ?? '', name)
-    return { revision: last.at(-1)?.seq ?? 0, broken: 'it holds no document' }
+    const last = (await eventsUnder(name, (await eventKeys(name)).at(-1) ?? '')).at(-1)
+    return { revision: last instanceof Error ? 0 : (last?.seq ?? 0), broken: 'it holds no document' }
   }
 
-  const eventsUnder = async (key: string, name: string, onBroken: OnBroken = raise): Promise<Change[]> => {
+  const eventsUnder = async (name: string, key: string) => {
     const events = (await values.get(key))?.value ?? []
     if (Array.isArray(events) && events.every(isChange)) return events
-    onBroken(corrupt(name)(key, 'it holds no events'))
-    return []
+    return [corrupt(name, key, 'it holds no events')]
   }
 
   /** What is left may begin with any event; a replay begins with the first whole document in it. */
@@ -58,7 +54,6 @@ export function createStoreBackend(options: {
   }
 
   return {
-    corrupt,
     locate: (name) => `${options.address ?? 'the store'}, key ${headKey(name)}`,
     read: async (name) => storedAs(name, (await values.get(headKey(name)))?.value),
     async transact(name, work) {
@@ -81,13 +76,13 @@ export function createStoreBackend(options: {
       })
       if (trimmed > 0) await trim(name, trimmed)
     },
-    async *changes(name, onBroken) {
+    async *changes(name) {
       const found = (await values.get(headKey(name)))?.value
       const head = isHead(found) ? found : undefined
       const before = head?.before ?? Number.MAX_SAFE_INTEGER
       for (const key of await eventKeys(name)) {
-        for (const change of await eventsUnder(key, name, onBroken)) {
-          if (change.seq <= before) yield change
+        for (const change of await eventsUnder(name, key)) {
+          if (change instanceof Error || change.seq <= before) yield change
         }
       }
       yield* head?.changes ?? []

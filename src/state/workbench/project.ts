@@ -20,8 +20,7 @@ export async function openWorkbench(options: {
   const { dir, now = Date.now } = options
   const agentState = await asProject(dir, agentStateDocument)
   const taskBoard = await asProject(dir, taskBoardDocument)
-  const repair = (name: string) => `run \`trivium state repair ${name} --dir ${dir}\``
-  const manager = createStateManager({ dir, documents: [agentState, taskBoard], now, repair })
+  const manager = createStateManager({ dir, documents: [agentState, taskBoard], now })
   const state = manager.document(agentState)
   const board = manager.document(taskBoard)
   return { workbench: createWorkbench({ state, board, now }), manager }
