@@ -120,9 +120,8 @@ function momentOf({ until, revision }: ReplayOptions): number | { revision: numb
     return { revision: wholeNumber('--revision', revision) }
   }
   if (until === undefined) throw usage('Say when: --until <time>, or --revision <n>.')
-  if (/^\d{10,}$/.test(until)) return Number(until)
   // To `parseDuration` a bare number is a duration in ms; here it is a year.
-  const ago = /^\d+$/.test(until) ? undefined : parseDuration(until)
+  const ago = /[a-z]$/.test(until) ? parseDuration(until) : undefined
   const time = ago === undefined ? Date.parse(until) : Date.now() - ago
   if (Number.isNaN(time)) throw usage(`--until is a time such as 2026-11-21T10:00:00Z, or 2h, not ${until}`)
   return time

@@ -56,15 +56,14 @@ export function withEntry(
   entry: SessionEntry,
   maxEntries: number,
 ): SessionEntry[] {
-  const all = [...entries, bounded(entry)]
-  let room = LARGEST_SESSION
-  const first = all.findLastIndex((one, index) => {
-    room -= sizeOf(one)
-    return index < all.length - maxEntries || (room < 0 && index < all.length - 1)
-  })
-  const [oldest, ...rest] = all.slice(first + 1)
-  if (first < 0 || !oldest) return all
-  return [{ ...oldest, dropped: first + 1 + (all[0]?.dropped ?? 0) }, ...rest]
+  const kept = [...entries, bounded(entry)]
+  let dropped = kept[0]?.dropped ?? 0
+  while (kept.length > 1 && (kept.length > maxEntries || sizeOf(kept) > LARGEST_SESSION)) {
+    kept.shift()
+    dropped += 1
+  }
+  const [oldest, ...rest] = kept
+  return oldest && dropped > 0 ? [{ ...oldest, dropped }, ...rest] : kept
 }
 
 /** The trace is shortened before what was asked and answered. */
@@ -80,8 +79,8 @@ function bounded(entry: SessionEntry): SessionEntry {
   return small
 }
 
-function sizeOf(entry: SessionEntry): number {
-  return JSON.stringify(entry).length
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value).length
 }
 
 /** Arguments that a dispatched skill always gets and that say nothing about the conversation. */

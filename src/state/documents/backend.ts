@@ -28,14 +28,12 @@ export type DocumentBackend = {
 
 /**
  * `revision`: the number of the last event, 0 where there is none. `edited`: the text is not what the last
- * event left; a person, or a crash between the two, changed it. `missing`: never made, or deleted. `broken`: what is
- * there is no text of a document.
+ * event left; a person, or a crash between the two, changed it. `missing`: never made, or deleted.
  */
 export type Stored =
   | { revision: number; document: JsonObject }
   | { revision: number; edited: { text: string; at: number } }
   | { revision: number; missing: true }
-  | { revision: number; broken: string }
 
 /** The new document and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
 export type Commit = { change: Change; document: JsonObject; keepText?: true }

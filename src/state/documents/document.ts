@@ -219,7 +219,6 @@ export function createDocument<T extends JsonObject>(
 
   function contentOf(stored: Stored): JsonObject {
     if ('document' in stored) return stored.document
-    if ('broken' in stored) throw unreadable(stored.broken)
     try {
       return parseDocument('edited' in stored ? stored.edited.text : '')
     } catch (error) {

@@ -36,7 +36,8 @@ export function createStoreBackend(options: {
     if (head === undefined) return { revision: 0, missing: true }
     if (isHead(head)) return { revision: head.revision, document: head.document }
     const last = (await eventsUnder(name, (await eventKeys(name)).at(-1) ?? '')).at(-1)
-    return { revision: last instanceof Error ? 0 : (last?.seq ?? 0), broken: 'it holds no document' }
+    const revision = last instanceof Error ? 0 : (last?.seq ?? 0)
+    return { revision, edited: { text: JSON.stringify(head), at: 0 } }
   }
 
   const eventsUnder = async (name: string, key: string) => {
