@@ -94,14 +94,14 @@ export function createDurableParts(deps: {
       // A file that could not be taken over stays where it is.
       if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy({ state, dataDir, log })
       runs.worker.start()
-      firing.begin()
-      sweep.begin()
+      firing.start()
+      sweep.start()
     },
     /** Ends firing, and finishes or hands back what runs, within `grace` ms. */
     async drain(grace: number) {
       if (!running) return
       running = false
-      await Promise.all([sweep.end(), firing.end()])
+      await Promise.all([sweep.stop(), firing.stop()])
       await schedules.release()
       await runs.worker.stop(grace)
     },

@@ -1,5 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Retention, Store } from '../core/store.ts'
+import { createLoop } from '../lib/loop.ts'
 
 const TRIM_EVERY = 60_000
 const BACKLOG_EVERY = 1_000
@@ -47,11 +48,11 @@ export function createHousekeeping(options: {
 
   return {
     start() {
-      for (const task of tasks) task.begin()
+      for (const task of tasks) task.start()
     },
     async stop() {
       stopped = true
-      await Promise.all(tasks.map((task) => task.end()))
+      await Promise.all(tasks.map((task) => task.stop()))
     },
   }
 }
@@ -61,29 +62,12 @@ export function createHousekeeping(options: {
  * tried again at its next time.
  */
 export function repeat(step: () => Promise<unknown>, every: number, task: string, log: Log) {
-  let timer: NodeJS.Timeout | undefined
-  let current: Promise<void> = Promise.resolve()
-  let ended = false
-  const run = async () => {
-    let pause = every
-    try {
+  return createLoop({
+    async step() {
       const told = await step()
-      if (typeof told === 'number') pause = told
-    } catch (error) {
-      log.debug({ task, err: error }, 'housekeeping failed; it is tried again')
-    }
-    if (!ended) timer = setTimeout(begin, pause)
-  }
-  const begin = () => {
-    current = run()
-  }
-  return {
-    begin,
-    /** Resolves when the step that runs has ended; there is none after it. */
-    end: () => {
-      ended = true
-      clearTimeout(timer)
-      return current
+      return typeof told === 'number' ? told : every
     },
-  }
+    failed: (err) => log.debug({ task, err }, 'housekeeping failed; it is tried again'),
+    pause: every,
+  })
 }

@@ -14,7 +14,6 @@ const SCHEDULES_QUEUE = 'schedules'
 
 /** Tries for a minute, about. */
 const RETRY = { attempts: 5, first: 4_000, longest: 60_000 }
-const CLAIM_LEASE = 10_000
 const LONGEST_RESULT = 2_000
 
 /** What a job says, since version 0.1; `schedule` is its id. */
@@ -82,8 +81,6 @@ export function createScheduleRuns(deps: {
       queue: SCHEDULES_QUEUE,
       store,
       concurrency: deps.concurrency,
-      limits: () => new Map(),
-      lease: CLAIM_LEASE,
       run,
       log,
       now,

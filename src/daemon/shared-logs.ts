@@ -63,10 +63,10 @@ export function shareLogs(
     message: toAll('message', files.message),
     event: toAll('event', files.event),
     /** Begins to copy. */
-    start: copying.begin,
+    start: copying.start,
     async close() {
       await publisher.idle()
-      await copying.end()
+      await copying.stop()
       await copy().catch((err) => log.warn({ err }, 'the end of the logs is copied at the next start'))
       lock.close()
       await files.close()

@@ -70,9 +70,9 @@ export function keepStateCopy(deps: {
     copied = revision
   }
   const copying = repeat(copy, COPY_EVERY, 'copy of the state', log)
-  copying.begin()
+  copying.start()
   return async () => {
-    await copying.end()
+    await copying.stop()
     await copy().catch((err) =>
       log.warn({ err }, 'state.json is not up to date; the state itself is on Redis'),
     )

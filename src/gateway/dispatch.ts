@@ -1,14 +1,14 @@
 import { createSendCounter, type SendCounter } from '../core/call.ts'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
-import type { Json } from '../core/json.ts'
+import { type Json, pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ClaimedJob, Note, Store } from '../core/store.ts'
-import type { Outbox } from './outbox.ts'
+import { waitFor } from '../lib/wait-for.ts'
+import { type Outbox, refuseApproval, skillReply } from './outbox.ts'
 import { createPump } from './pump.ts'
 import type { Router } from './router.ts'
-import { refuseApproval, skillReply } from './skill-reply.ts'
 import {
   attemptError,
   attemptOf,
@@ -53,9 +53,6 @@ export type DispatchOptions = {
   log: Log
   now(): number
 }
-
-/** Milliseconds after which the lane of a dead daemon goes on elsewhere. */
-const CLAIM_LEASE = 10_000
 
 /**
  * The dispatch road: the first matching route's skill, once per message in the sense of at-least-once, first
@@ -146,37 +143,38 @@ export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' |
     ...(detail === undefined ? {} : { detail }),
   })
 
-  const worker = createWorker({
-    queue: DISPATCH_QUEUE,
-    store,
-    concurrency: options.concurrency,
-    limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
-    lease: CLAIM_LEASE,
-    run,
-    log,
-    now,
-  })
   const pump = createPump({
-    store,
+    journal: store.journal,
     match: router.match,
     unrouted(message) {
       metrics.dispatched('', 'unrouted', 0)
       void options.unrouted?.(message)
       log.debug({ messageId: message.id, gateway: message.gateway }, 'no route matches the message')
     },
-    added: worker.wake,
+    now,
+  })
+  const worker = createWorker({
+    queue: DISPATCH_QUEUE,
+    store,
+    concurrency: options.concurrency,
+    limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
+    refill: pump.add,
+    run,
     log,
     now,
   })
-  worker.onIdle(pump.wake)
+  let off = () => {}
 
   return {
     start() {
+      off = store.onSignal('journal', () => {
+        pump.look()
+        worker.wake()
+      })
       worker.start()
-      pump.start()
     },
     async stop(grace) {
-      await pump.stop()
+      off()
       await worker.stop(grace)
     },
     wake: worker.wake,
@@ -200,4 +198,32 @@ export async function resumeDispatch(
 /** The idempotency key of a send: a repeated attempt makes the same keys in the same order. */
 export function sendKey(messageId: string, route: string, ordinal: number): string {
   return `${messageId}:${route}:${ordinal}`
+}
+
+/** How the dispatch of a message ended, and how many replies it put into the outbox. */
+export type SettledDispatch = { outcome: 'done' | 'failed' | 'unrouted'; replies: number }
+
+/**
+ * Waits up to `timeout` ms for the end of the dispatch of a message that was accepted with
+ * `data.respond: 'result'`, on whichever daemon it runs. Undefined at the timeout.
+ */
+export function waitUntilSettled(
+  store: Pick<Store, 'jobs' | 'onSignal'>,
+  messageId: string,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<SettledDispatch | undefined> {
+  return waitFor<SettledDispatch>({
+    async attempt() {
+      const end = await store.jobs.end(DISPATCH_QUEUE, messageId)
+      if (!end) return {}
+      if (end.state === 'dead') return { value: { outcome: 'failed', replies: 0 } }
+      const unrouted = pathGet(end.result, 'outcome') === 'unrouted'
+      const replies = Number(pathGet(end.result, 'replies') ?? 0)
+      return { value: { outcome: unrouted ? 'unrouted' : 'done', replies } }
+    },
+    watch: (wake) => store.onSignal(`job:${messageId}`, wake),
+    timeout,
+    signal,
+  })
 }

@@ -33,7 +33,6 @@ export type OutboxWorkerOptions = {
 
 /** A send is tried for about a day: 1 s, 2 s, 4 s, … up to an hour apart. */
 const RETRY = { attempts: 32, first: 1000, longest: 3_600_000 }
-const CLAIM_LEASE = 10_000
 /** A gateway that is disabled or gone now may be back after a reload; until then its replies wait, for a day. */
 const GATEWAY_AWAY = 30_000
 const LONGEST_WAIT = 86_400_000
@@ -152,7 +151,6 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       const share = Math.ceil(options.concurrency * 0.75)
       return new Map(options.gateways().map((name) => [name, share]))
     },
-    lease: CLAIM_LEASE,
     run,
     log,
     now,

@@ -1,6 +1,6 @@
+import { inspect } from 'node:util'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
-import { explainRoutes } from './route-explain.ts'
 import { type CompiledRoute, compileMatch } from './route-match.ts'
 
 export type Router = ReturnType<typeof createRouter>
@@ -25,4 +25,45 @@ export function createRouter(initial: readonly Route[]) {
     /** Puts other routes in force. Throws for a bad pattern; the configuration has refused those. */
     use,
   }
+}
+
+/** Why one route did or did not fit. `chosen`: it is the first that fits, so it answers. */
+export type RouteExplanation = {
+  route: string
+  skill: string
+  matched: boolean
+  chosen: boolean
+  keys: KeyExplanation[]
+}
+
+/** One key of a route: what it wants and what the message has, both shortened to one line. */
+export type KeyExplanation = { key: string; matched: boolean; wanted: string; actual: string }
+
+const SHOWN = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 80, maxArrayLength: 20 }
+
+/** Tests every key of every route, also after the first that fits. For `trivium routes explain`. */
+function explainRoutes(routes: readonly CompiledRoute[], message: Message): RouteExplanation[] {
+  let answered = false
+  return routes.map(({ route, conditions }) => {
+    const keys = conditions.flatMap((condition) => {
+      const { key, wanted, implied } = condition
+      const fits = condition.test(message)
+      // What the route does not say is worth a line only where it decides.
+      return implied && fits
+        ? []
+        : [{ key, matched: fits, wanted: show(wanted), actual: show(condition.read(message)) }]
+    })
+    const matched = keys.every((key) => key.matched)
+    const chosen = matched && !answered
+    answered ||= matched
+    return { route: route.name, skill: route.skill, matched, chosen, keys }
+  })
+}
+
+/** One line, of one level only: what lies deeper matches nothing, and may be nested without end. */
+function show(value: unknown): string {
+  const shown = Array.isArray(value) ? value.filter((each) => each !== undefined) : value
+  if (shown === undefined || (Array.isArray(shown) && shown.length === 0)) return 'absent'
+  const [only, ...others] = Array.isArray(shown) ? shown : [shown]
+  return inspect(others.length === 0 ? only : shown, SHOWN).slice(0, 200)
 }

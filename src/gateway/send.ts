@@ -6,8 +6,7 @@ import type { ArtifactService, SendService } from '../core/services.ts'
 import type { JobEnd, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
-import type { Outbox } from './outbox.ts'
-import { refuseApproval } from './skill-reply.ts'
+import { type Outbox, refuseApproval } from './outbox.ts'
 
 type SendArgs = Parameters<SendService['send']>[0]
 

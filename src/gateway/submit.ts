@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { Accepted, NewMessage } from '../core/message.ts'
+import type { Accepted, NewMessage, Submission } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
-import type { Submission } from '../core/submission.ts'
 import type { Reply, ReplyLog } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { waitUntilSettled } from './settled.ts'
+import { waitUntilSettled } from './dispatch.ts'
 
 /** `outcome` is absent where nothing was waited for, or the time was up. */
 export type SubmitResult = {

@@ -7,7 +7,7 @@ import { makeId } from '../core/message-id.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
 import { pause } from '../lib/pause.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { createWorker, failedAttempt, type Worker } from './worker.ts'
+import { createWorker, type Worker } from './worker.ts'
 
 const jobSchema = z.object({
   ref: z.string(),
@@ -80,21 +80,11 @@ export function createSubscriptionRunner(options: {
     queue: QUEUE,
     store,
     concurrency: 16,
-    limits: () => new Map(),
     lease: HANDOVER_LEASE,
+    retry: RETRY,
     async run(job, signal) {
-      const due = jobSchema.parse(job.data)
-      try {
-        await options.invoke(due, signal, job.id)
-        return { outcome: 'done' }
-      } catch (thrown) {
-        if (signal.aborted) throw thrown
-        const outcome = failedAttempt(job, thrown, RETRY, now())
-        if (outcome.outcome === 'dead') {
-          log.error({ ref: due.ref, err: thrown }, 'an event of a subscription became a dead letter')
-        }
-        return outcome
-      }
+      await options.invoke(jobSchema.parse(job.data), signal, job.id)
+      return { outcome: 'done' }
     },
     log,
     now,

@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts'
 import type { AttemptError, ClaimedJob, Settled, Store } from '../core/store.ts'
 import { type Backoff, backoff } from '../lib/backoff.ts'
 import { createBatcher } from '../lib/batch.ts'
-import { createBell } from '../lib/bell.ts'
+import { createLoop } from '../lib/loop.ts'
 import { pause } from '../lib/pause.ts'
 
 /**
@@ -25,8 +25,6 @@ export type Worker = {
   /** Wakes the loop, for example after the limits changed. */
   wake(): void
   running(): number
-  /** Calls `listener` whenever there is room for a job here and none to claim. */
-  onIdle(listener: () => void): void
 }
 
 export type WorkerOptions = {
@@ -35,10 +33,14 @@ export type WorkerOptions = {
   /** Jobs at once in this process. */
   concurrency: number
   /** Jobs at once of each group; groups it does not name are bounded by `concurrency` only. */
-  limits(): ReadonlyMap<string, number>
+  limits?(): ReadonlyMap<string, number>
   /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
-  lease: number
+  lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
+  /** What becomes of a throw of `run`; without an end, one broken job would hold its lane for ever. */
+  retry?: Retry
+  /** Called when there is room for a job here and none to claim; tells whether there may be one now. */
+  refill?(): Promise<boolean>
   log: Log
   now(): number
 }
@@ -48,22 +50,22 @@ type Running = { job: ClaimedJob; abort: AbortController; ended: Promise<void> }
 /** Pause after the store failed, so that a store that is away costs no spinning. */
 const STORE_PAUSE = 500
 
-/** For throws that nobody foresaw: without an end, one broken job would hold its lane for ever. */
-const UNFORESEEN = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
+/** How often a job is tried, and how long it waits in between. */
+type Retry = Backoff & { attempts: number }
+
+const LEASE = 10_000
+const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
 
 export function createWorker(options: WorkerOptions): Worker {
-  const { queue, store, log, now } = options
+  const { queue, store, lease = LEASE, log, now } = options
   /** By token: a job that was given back may be claimed again before its first claim is forgotten here. */
   const running = new Map<string, Running>()
   const perGroup = new Map<string, number>()
   /** Jobs whose work is under way; those in `running` beyond it only wait until their outcome is stored. */
   let active = 0
-  let stopping = false
+  let isIdle = false
   /** The grace of a drain is over. */
   let hurried = false
-  let tellIdle = () => {}
-  const bell = createBell()
-  let loop: Promise<void> = Promise.resolve()
   let off = () => {}
   let renewal: NodeJS.Timeout | undefined
 
@@ -74,7 +76,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const room = (): Record<string, number> => {
     const limits: Record<string, number> = {}
-    for (const [group, limit] of options.limits())
+    for (const [group, limit] of options.limits?.() ?? [])
       limits[group] = Math.max(0, limit - (perGroup.get(group) ?? 0))
     return limits
   }
@@ -87,34 +89,28 @@ export function createWorker(options: WorkerOptions): Worker {
     perGroup.set(group, (perGroup.get(group) ?? 0) + change)
   }
 
-  const work = async () => {
-    while (!stopping) {
-      bell.clear()
-      try {
-        const max = freePlaces()
-        if (max <= 0) {
-          await bell.sleep()
-          continue
-        }
-        const { lease } = options
-        const { jobs, nextDue } = await store.jobs.claim(queue, { max, lease, limits: room() })
-        for (const job of jobs) begin(job)
-        if (jobs.length === 0) tellIdle()
-        else if (freePlaces() > 0) continue
-        if (!stopping) await bell.sleep(nextDue === undefined ? undefined : nextDue - now())
-      } catch (error) {
-        log.warn({ queue, err: error }, 'the store does not answer; trying again')
-        await bell.sleep(STORE_PAUSE)
-      }
-    }
-  }
+  const refill = async () => (await options.refill?.()) ?? false
+  const loop = createLoop({
+    async step() {
+      const max = freePlaces()
+      if (max <= 0) return undefined
+      if (isIdle) await refill()
+      const { jobs, nextDue } = await store.jobs.claim(queue, { max, lease, limits: room() })
+      for (const job of jobs) begin(job)
+      isIdle = jobs.length === 0 && !(await refill())
+      if (!isIdle && freePlaces() > 0) return 'again'
+      return nextDue === undefined ? undefined : nextDue - now()
+    },
+    failed: (err) => log.warn({ queue, err }, 'the store does not answer; trying again'),
+    pause: STORE_PAUSE,
+  })
 
   const begin = (job: ClaimedJob) => {
     const abort = new AbortController()
     occupy(job.group, 1)
     const ended = perform(job, abort).finally(() => {
       running.delete(job.token)
-      bell.ring()
+      loop.wake()
     })
     running.set(job.token, { job, abort, ended })
   }
@@ -124,16 +120,19 @@ export function createWorker(options: WorkerOptions): Worker {
     try {
       outcome = await options.run(job, abort.signal)
     } catch (error) {
-      outcome = abort.signal.aborted ? { outcome: 'release' } : unforeseen(job, error)
+      outcome = abort.signal.aborted ? { outcome: 'release' } : failed(job, error)
     }
     occupy(job.group, -1)
-    bell.ring()
+    loop.wake()
     await settle({ ...outcome, id: job.id, token: job.token })
   }
 
-  const unforeseen = (job: ClaimedJob, thrown: unknown): RunOutcome => {
-    log.error({ queue, job: job.id, err: thrown }, 'a job failed in a way that nothing handles')
-    return failedAttempt(job, thrown, UNFORESEEN, now())
+  const failed = (job: ClaimedJob, thrown: unknown): RunOutcome => {
+    const outcome = failedAttempt(job, thrown, options.retry ?? RETRY, now())
+    const fields = { queue, job: job.id, err: thrown }
+    if (outcome.outcome === 'dead') log.error(fields, 'a job became a dead letter')
+    else log.warn(fields, 'a job failed and is tried again')
+    return outcome
   }
 
   /** Tries again while the store is away: the claim is ours and renewed meanwhile, so the job need not run twice. */
@@ -159,7 +158,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const claims = [...running.values()].map(({ job }) => ({ id: job.id, token: job.token }))
     if (claims.length === 0) return
     try {
-      const kept = await store.jobs.renew(queue, claims, options.lease)
+      const kept = await store.jobs.renew(queue, claims, lease)
       kept.forEach((ok, index) => {
         const claim = claims[index]
         if (!ok && claim)
@@ -172,15 +171,13 @@ export function createWorker(options: WorkerOptions): Worker {
 
   return {
     start() {
-      off = store.onSignal(`jobs:${queue}`, bell.ring)
-      renewal = setInterval(() => void renew(), options.lease / 3)
-      loop = work()
+      off = store.onSignal(`jobs:${queue}`, loop.wake)
+      renewal = setInterval(() => void renew(), lease / 3)
+      loop.start()
     },
     async stop(grace) {
-      stopping = true
       off()
-      bell.ring()
-      await loop
+      await loop.stop()
       const ended = Promise.all([...running.values()].map((one) => one.ended))
       const timer = setTimeout(() => {
         hurried = true
@@ -192,11 +189,8 @@ export function createWorker(options: WorkerOptions): Worker {
       clearInterval(renewal)
       await settler.idle()
     },
-    wake: bell.ring,
+    wake: loop.wake,
     running: () => running.size,
-    onIdle(listener) {
-      tellIdle = listener
-    },
   }
 }
 
@@ -204,7 +198,7 @@ export function createWorker(options: WorkerOptions): Worker {
 export function failedAttempt(
   job: Pick<ClaimedJob, 'failures' | 'lost'>,
   thrown: unknown,
-  retry: Backoff & { attempts: number },
+  retry: Retry,
   at: number,
 ): Extract<RunOutcome, { outcome: 'retry' | 'dead' }> {
   const attempt = attemptOf(job)

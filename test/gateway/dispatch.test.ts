@@ -5,7 +5,6 @@ import type { Message, NewMessage } from '../../src/core/message.ts'
 import type { Route } from '../../src/core/route.ts'
 import { createDispatch, DISPATCH_QUEUE, type Dispatch, resumeDispatch } from '../../src/gateway/dispatch.ts'
 import type { Outbox, Sending } from '../../src/gateway/outbox.ts'
-import { createPump } from '../../src/gateway/pump.ts'
 import { createRouter } from '../../src/gateway/router.ts'
 import { createSend } from '../../src/gateway/send.ts'
 import { until } from '../fixtures/until.ts'
@@ -193,7 +192,8 @@ describe('dispatch', () => {
     ])
     await worker.stop(0)
     const id = await accept()
-    await store.jobs.add(DISPATCH_QUEUE, [{ id, lane: 'demo/c1', group: 'all', messageId: id }])
+    const { cursor } = await store.journal.unpumped(1)
+    await store.journal.pumped(cursor, id, [{ id, lane: 'demo/c1', group: 'all', messageId: id }])
     // A holder that dies: its claim runs out.
     await store.jobs.claim(DISPATCH_QUEUE, { max: 1, lease: 1 })
     start()
@@ -230,16 +230,4 @@ describe('dispatch', () => {
     assert.equal(attempts.length, 2)
     assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', by: 'route all', to: id }])
   })
-})
-
-test('what the store hands to the pump in short batches, for they are large, is read to the end', async (t) => {
-  const store = await openStore(t)
-  await store.journal.accept(['nobody', 'nobody', 'demo'].map((gateway) => newMessage({ gateway })))
-  const journal = { ...store.journal, unpumped: () => store.journal.unpumped(1) }
-  const match = ({ gateway }: Message) => (gateway === 'demo' ? routeOf() : undefined)
-  const others = { match, unrouted() {}, added() {} }
-  const pump = createPump({ ...partsOf(store), store: { ...store, journal }, ...others })
-  begin(t, pump)
-  pump.wake()
-  await until(async () => (await store.stats()).dispatch.unpumped === 0, 'an empty backlog')
 })

@@ -10,7 +10,7 @@ import { begin, drained, partsOf, withJobs } from './kit.ts'
 const DONE: RunOutcome = { outcome: 'done' }
 
 function work(t: TestContext, store: Store, options: Partial<WorkerOptions> & Pick<WorkerOptions, 'run'>) {
-  const defaults = { ...partsOf(store), queue: 'q', limits: () => new Map(), lease: 30_000 }
+  const defaults = { ...partsOf(store), queue: 'q' }
   return begin(t, createWorker({ ...defaults, ...options }))
 }
 
@@ -79,6 +79,29 @@ describe('a worker', () => {
     runs.release('f1', 's2')
     await until(() => runs.under().includes('s3'), 'the last of the group')
     runs.release('s3')
+  })
+
+  test('asks for more whenever nothing is left to claim, and at no other time', async (t) => {
+    const store = await openStore(t)
+    const runs = heldRuns()
+    let batches = 0
+    const refill = async () => {
+      if (batches === 2) return false
+      batches += 1
+      await store.jobs.add(
+        'q',
+        [1, 2].map((n) => job(`${batches}${n}`)),
+      )
+      return true
+    }
+    work(t, store, { run: runs.run, concurrency: 2, refill })
+    await until(() => runs.under().length === 2, 'the first batch')
+    assert.equal(batches, 1)
+    runs.release('11', '12')
+    await until(() => runs.seen.length === 4, 'the second batch')
+    assert.deepEqual([runs.seen, batches], [['11', '12', '21', '22'], 2])
+    runs.release('21', '22')
+    await drained(store, 'q')
   })
 
   test('renews its claims, so that a long job is not given to another worker', async (t) => {

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createCallbackRef } from '../../src/core/callback-ref.ts'
 import { pathGet } from '../../src/core/json.ts'
 import { createCallbackService } from '../../src/skills/callbacks/callback-service.ts'
-import { skillOf } from './support/manager.ts'
 import { type Runtime, startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
 
@@ -70,31 +68,6 @@ for (const kind of storeKinds()) {
       await service.wait({ ref, timeout: 5000 }, signal)
       assert.equal(await answer, 'done')
       assert.ok(answered)
-    })
-
-    test('createCallbackRef answers with what the function returns or throws', async (t) => {
-      const skill = skillOf(async (ctx) => {
-        const { ref, release } = await createCallbackRef(
-          ctx,
-          (args) => {
-            if (args === null || typeof args !== 'object') throw new Error('no object')
-            return { got: args }
-          },
-          { label: 'my-hook' },
-        )
-        assert.match(ref, /^my-hook-[0-9a-f]{8}$/)
-        const good = await ctx.manager.invoke(ref, { a: 1 })
-        const bad = await ctx.manager.invoke(ref, 'text').catch((error: Error) => error.message)
-        await release()
-        return { good, bad }
-      })
-      const { manager } = await startRuntime(t, {
-        skills: [skill],
-        store: await kind.open(t, await kind.place(t)),
-      })
-      const result = Object(await manager.invoke('subject'))
-      assert.deepEqual(result.good, { got: { a: 1 } })
-      assert.match(result.bad, /no object/)
     })
   })
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
-import { createCallbackRef } from '../../src/core/callback-ref.ts'
 import { pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
 import { createMarkdownLoader, type ModelUsage } from '../../src/skills/markdown/loader.ts'
 import { type ModelAnswer, type ModelRequest, startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
+import { createCallbackRef } from './support/callback.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
@@ -224,7 +224,7 @@ describe('tools of a model', () => {
   test('include the callbacks of the same invocation, where allowed-tools names them', async (t) => {
     const outer = skillOf(
       async (ctx) => {
-        const { ref, release } = await createCallbackRef(ctx, (args) => ({ got: args }), { label: 'my-hook' })
+        const { ref, release } = await createCallbackRef(ctx, (args) => ({ got: args }), 'my-hook')
         ctx.globals.ref = ref
         const text = await ctx.manager.invoke('helper')
         await release()

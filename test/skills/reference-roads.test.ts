@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createCallbackRef } from '../../src/core/callback-ref.ts'
 import { pathGet } from '../../src/core/json.ts'
 import type { SkillContext } from '../../src/core/skill.ts'
 import { createToEvent } from '../../src/gateway/gateways.ts'
 import { transports } from '../../transports/registry.ts'
+import { createCallbackRef } from './support/callback.ts'
 import { skillOf } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
 import { startOnRoads } from './support/roads.ts'
@@ -104,7 +104,7 @@ for (const kind of storeKinds()) {
           },
         )
         const skill = skillOf(async (ctx: SkillContext) => {
-          const { ref, release } = await createCallbackRef(ctx, (args) => args, label ? { label } : {})
+          const { ref, release } = await createCallbackRef(ctx, (args) => args, label)
           try {
             return await ctx.manager.invoke('caller', { ref })
           } finally {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { ReplyLog } from '../../src/core/transport.ts'
-import { createBell } from '../../src/lib/bell.ts'
+import { createLoop } from '../../src/lib/loop.ts'
 
 export type Follower = ReturnType<typeof followReplies>
 
@@ -28,8 +28,6 @@ const RETRY = 1_000
  */
 export function followReplies(options: FollowerOptions) {
   const { replies, conversation, mayWrite } = options
-  const bell = createBell()
-  const unsubscribe = replies.onAppend(conversation, bell.ring)
   let position = options.after
   let stopped = false
 
@@ -51,26 +49,21 @@ export function followReplies(options: FollowerOptions) {
     options.write({ type: 'gap', missed: seq - position, seq })
     position = seq
   }
-  const follow = async () => {
-    while (!stopped) {
-      bell.clear()
-      try {
-        if (!mayWrite() || !(await writePage())) await bell.sleep()
-      } catch (error) {
-        options.failed(error)
-        await bell.sleep(RETRY)
-      }
-    }
-  }
-  void follow()
+  const following = createLoop({
+    step: async () => (mayWrite() && (await writePage()) ? 'again' : undefined),
+    failed: options.failed,
+    pause: RETRY,
+  })
+  const unsubscribe = replies.onAppend(conversation, following.wake)
+  following.start()
 
   return {
     /** Reads on, now or as soon as `mayWrite` allows it. */
-    wake: bell.ring,
+    wake: following.wake,
     stop() {
       stopped = true
       unsubscribe()
-      bell.ring()
+      void following.stop()
     },
   }
 }
