@@ -18,14 +18,10 @@ export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, op
   throw new TriviumError('forbidden', { what, reason: `set \`${option}\` on the gateway to let others in` })
 }
 
-/** For `doctor`, and for a warning at the start: what a gateway means that lets in whoever comes. */
-export function checkOpenDoor({ isLocal }: PublicHttp, option: string): Check {
-  const open = `whoever reaches the listener can send; set \`${option}\``
-  if (isLocal) return { name: option, ok: true, detail: `none: ${open}` }
-  return {
-    name: option,
-    ok: true,
-    warning: true,
-    detail: `none, and not only this machine reaches it: ${open}`,
-  }
+/** For `doctor`, and for a warning at the start: what a gateway means that lets in whoever comes, as without `proof`. */
+export function checkDoor({ isLocal }: PublicHttp, name: string, proof: string | undefined): Check {
+  if (proof !== undefined) return { name, ok: true, detail: proof }
+  const open = `whoever reaches the listener can send; set \`${name}\``
+  if (isLocal) return { name, ok: true, detail: `none: ${open}` }
+  return { name, ok: true, warning: true, detail: `none, and not only this machine reaches it: ${open}` }
 }

@@ -8,6 +8,16 @@ export function answerJson(response: ServerResponse, status: number, json: strin
   response.end(json)
 }
 
+/** The address of whoever sends a request. */
+export function peerOf({ socket }: IncomingMessage): string {
+  return socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
+}
+
+/** What stands behind `?` in the address of a request. */
+export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
+  return new URLSearchParams(/\?.*/.exec(url)?.[0])
+}
+
 /** Whether an address is of this machine alone. */
 export function isLoopback(address: string): boolean {
   const plain = address.replace('::ffff:', '')

@@ -57,8 +57,7 @@ function order(a: string, b: string): number {
  * is. Of a subaccount there is a second one, by the key of the main account.
  */
 export function mailgunClaims(headers: IncomingHttpHeaders, raw: Buffer): IncomingHttpHeaders[] {
-  const read = decodeBody(headers['content-type'], raw)
-  const delivery = { headers, body: 'body' in read ? read.body : undefined, text: '' }
+  const delivery = { headers, ...decodeBody(headers['content-type'], raw) }
   const said = (name: string) => found(`signature.${name} ${name}`, delivery) ?? ''
   const signature = `${said('signature')},${said('parent-signature')}`
   return [{ signature, timestamp: said('timestamp'), token: said('token') }]

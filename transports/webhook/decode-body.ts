@@ -4,14 +4,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts
 import { isShallow } from '../../src/lib/shallow.ts'
 
 /**
- * A body as text, with what it says where it has a form that we know; or bytes that are no text. `text` is the
- * body as it came (without a byte order mark); of `json` the `body` is exactly `JSON.parse(text)`.
+ * A body as text, as it came (without a byte order mark), and what it says where it has a form that we know: of `json`
+ * the `body` is exactly `JSON.parse(text)`. What is `binary` is no text.
  */
-export type DecodedBody =
-  | { format: 'json'; text: string; body: Json }
-  | { format: 'form'; text: string; body: JsonObject }
-  | { format: 'text'; text: string }
-  | { format: 'binary' }
+export type DecodedBody = { format: 'json' | 'form' | 'text' | 'binary'; text: string; body?: Json }
 
 /**
  * Reads a body by its content type. Throws `bad_request` where the two contradict each other: JSON that is none,
@@ -19,8 +15,7 @@ export type DecodedBody =
  */
 export function decodeBody(contentType: string | undefined, raw: Buffer): DecodedBody {
   const { kind, charset } = kindOf(contentType)
-  if (kind === 'binary') return { format: 'binary' }
-  if (kind === 'unknown' && !isUtf8(raw)) return { format: 'binary' }
+  if (kind === 'binary' || (kind === 'unknown' && !isUtf8(raw))) return { format: 'binary', text: '' }
   const text = decodeText(raw, kind === 'json' ? 'utf-8' : charset)
   // `curl -d '{…}'` calls its JSON a form; nobody means a field named `{"a":1}`.
   const read = kind === 'json' || (kind !== 'text' && looksLikeJson(text)) ? readJson(text) : undefined
@@ -62,7 +57,7 @@ function decodeText(raw: Buffer, charset: string): string {
 const MAX_DEPTH = 1_000
 
 /** Undefined where it is none. Throws `bad_request` where it is nested too deep. */
-function readJson(text: string): Extract<DecodedBody, { format: 'json' }> | undefined {
+function readJson(text: string): DecodedBody | undefined {
   let body: Json
   try {
     body = JSON.parse(text)

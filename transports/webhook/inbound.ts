@@ -7,6 +7,7 @@ import type { Json } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
+import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { refuseForeign } from '../open-door.ts'
@@ -39,7 +40,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     let sent: Buffer | undefined
     try {
       const { method = '', url = '', headers } = request
-      const greeting = preset?.greet?.(method, new URLSearchParams(url.split('?')[1]), own)
+      const greeting = preset?.greet?.(method, queryOf(request), own)
       if (typeof greeting === 'object') return answer(response, greeting)
       requireProof(response, greeting)
       requirePost(method, response)
@@ -54,14 +55,13 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       const { 'content-type': type, 'content-encoding': encoding } = headers
       const whole = encoding === undefined ? sent : await uncompressed(encoding, sent)
       const decoded = decodeBody(type, whole)
-      const body = 'body' in decoded ? decoded.body : undefined
-      const handshake = preset?.handshake?.(body, own)
+      const handshake = preset?.handshake?.(decoded.body, own)
       if (handshake) return answer(response, handshake)
       let message = normalize(request, decoded)
       if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
       if (decoded.format === 'binary') message = await withFile(message, whole, type)
       at = 'accept'
-      void acknowledge(response, await deps.accept(message), message, body)
+      void acknowledge(response, await deps.accept(message), message, decoded.body)
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
       // What `accept` refuses, it tells itself.

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
-import { checkOpenDoor } from '../open-door.ts'
+import { checkDoor } from '../open-door.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { createInbound } from './inbound.ts'
 import { sendToRequest } from './outbound.ts'
@@ -13,8 +13,7 @@ export const webhook: TransportKind<WebhookOptions> = {
   async create(options, deps) {
     const inbound = createInbound(options, deps)
     const { scheme } = options.verify
-    const door =
-      scheme === 'none' ? checkOpenDoor(deps.http, 'verify') : { name: 'verify', ok: true, detail: scheme }
+    const door = checkDoor(deps.http, 'verify', scheme === 'none' ? undefined : scheme)
     let unmount: (() => void) | undefined
     return {
       async start() {

@@ -2,6 +2,8 @@ import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
+import { defined } from '../../src/lib/defined.ts'
+import { peerOf, queryOf } from '../../src/lib/http.ts'
 import { signedHeaders } from '../../src/lib/signatures.ts'
 import type { WebhookOptions } from './config.ts'
 import type { DecodedBody } from './decode-body.ts'
@@ -24,12 +26,10 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   const preset = presetOf(verify)
   return (request: IncomingMessage, decoded: DecodedBody): NewMessage => {
     const headers = request.headers
-    const body = 'body' in decoded ? decoded.body : undefined
-    const text = 'text' in decoded ? decoded.text : ''
-    const data: JsonObject = { headers: useful(headers), format: decoded.format, ...respond }
-    if (body !== undefined) data.body = body
-    addQuery(data, request.url)
-    const delivery = { headers, body, text }
+    const { format, text, body } = decoded
+    const sent = defined({ body, query: usefulQuery(request) })
+    const data: JsonObject = { headers: useful(headers), format, ...respond, ...sent }
+    const delivery = { headers, ...decoded }
     const configured = (pointer?: string) =>
       found(pointer?.replace(/^data\./, ''), { headers, body: data, text })
     const event = configured(options.event) ?? found(preset?.event, delivery) ?? found(eventOf, delivery)
@@ -41,7 +41,6 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
       ? configured(options.conversation)
       : found(preset?.conversation, delivery)
     const from = configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery)
-    const trace = traceOf(headers)
     return {
       gateway,
       transport: 'webhook',
@@ -50,7 +49,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
       data,
       ...(key ? { key: bounded(key) } : {}),
       ...(conversation ? { conversation: `${gateway}:${bounded(conversation)}` } : {}),
-      ...(trace ? { trace } : {}),
+      ...defined({ trace: traceOf(headers) }),
     }
   }
 }
@@ -80,13 +79,9 @@ function createHeaderFilter(carrier: string) {
   }
 }
 
-function addQuery(data: JsonObject, url = '') {
-  const start = url.indexOf('?')
-  if (start < 0) return
-  const pairs = [...new URLSearchParams(url.slice(start))].filter(
-    ([name]) => !SECRET.test(name.toLowerCase()),
-  )
-  if (pairs.length > 0) data.query = Object.fromEntries(pairs)
+function usefulQuery(request: IncomingMessage): JsonObject | undefined {
+  const pairs = [...queryOf(request)].filter(([name]) => !SECRET.test(name.toLowerCase()))
+  return pairs.length > 0 ? Object.fromEntries(pairs) : undefined
 }
 
 /** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`. */
@@ -122,10 +117,6 @@ function keyOf(delivery: Readable, keyHeaders: string): string | undefined {
   const said = (name: string) => found(name, delivery)
   if (said('specversion') && said('id')) return `${said('source')} ${said('id')}`
   return said(keyHeaders) ?? (said('header.ce-id') && `${said('header.ce-source')} ${said('header.ce-id')}`)
-}
-
-function peerOf({ socket }: IncomingMessage): string {
-  return socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
 }
 
 /** The trace id of a W3C `traceparent`. */

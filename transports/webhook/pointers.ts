@@ -9,7 +9,7 @@ import { type Json, pathGet } from '../../src/core/json.ts'
  */
 export type Pointers = string | ((delivery: Readable) => string | undefined)
 
-export type Readable = { headers: IncomingHttpHeaders; body: Json | undefined; text: string }
+export type Readable = { headers: IncomingHttpHeaders; body?: Json | undefined; text: string }
 
 /** What the pointers lead to, as text. */
 export function found(pointers: Pointers | undefined, delivery: Readable): string | undefined {

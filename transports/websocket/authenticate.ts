@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
+import { peerOf } from '../../src/lib/http.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { refuseForeign } from '../open-door.ts'
 import type { WebsocketOptions } from './config.ts'
@@ -15,11 +16,10 @@ export function createAuthenticator(gateway: string, options: WebsocketOptions, 
   return (request: IncomingMessage, query: URLSearchParams): Peer => {
     const isListed = checkOrigin(request, options.origins)
     if (!known && !isListed) refuseForeign(request, isLocal, 'tokens')
-    const address = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown'
-    if (!known) return { address }
+    if (!known) return { address: peerOf(request) }
     const given = givenTokens(request, query)
     const [found] = given.flatMap((token) => known[indexOf(token)] ?? [])
-    if (found) return { subject: found.subject, address }
+    if (found) return { subject: found.subject, address: peerOf(request) }
     const reason = given.length === 0 ? 'a token is missing' : 'the token is not known'
     throw new TriviumError('signature_invalid', { gateway, reason })
   }

@@ -1,10 +1,15 @@
 import type { WebSocket } from 'ws'
+import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { formatDuration } from '../../src/core/units.ts'
+import { defined } from '../../src/lib/defined.ts'
+import type { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import type { Peer } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
-import type { WebsocketInbound } from './inbound.ts'
+import { type ClientFrame, readFrame } from './frames.ts'
 import { type Follower, followReplies } from './outbound.ts'
 
 export type Connection = ReturnType<typeof serveConnection>
@@ -14,28 +19,30 @@ export type Admitted = { peer: Peer; conversation: string; after: number; end: n
 
 type ConnectionOptions = Admitted & {
   socket: WebSocket
-  inbound: WebsocketInbound
+  /** What all connections of the gateway have on its way into the store. */
+  accepting: ReturnType<typeof createInFlight>
   options: WebsocketOptions
   deps: TransportDeps
 }
 
 /** Frames of one connection that may wait for the store at once; then its socket is not read. */
 const MAX_IN_FLIGHT = 256
-/** How long a peer may take to answer a close frame (ms). */
-const GOODBYE_TIME = 2_000
 
-/** Serves one client's socket from its welcome to its end: welcomes, takes frames, follows the replies, and bounds what waits in either direction. */
+/**
+ * Serves one client's socket from its welcome to its end: takes frames, follows the replies, and bounds what waits in
+ * either direction.
+ */
 export function serveConnection(given: ConnectionOptions) {
-  const { socket, conversation, peer, after, end, options, deps } = given
+  const { socket, conversation, peer, after, end, options, accepting, deps } = given
   const log = deps.log.child({ conversation })
   let inFlight = 0
   let isAlive = true
   let stalled: NodeJS.Timeout | undefined
-  let goodbye: NodeJS.Timeout | undefined
   let follower: Follower | undefined
 
-  const takeToken = createTokenBucket(options['rate-limit'], deps.now)
-  const speaker = { conversation, peer, send, mayTalk: () => takeToken() === 0 }
+  const { 'rate-limit': limit } = options
+  const takeToken = createTokenBucket(limit, deps.now)
+  const rate = limit === 'off' ? '' : `${limit.count} frames in ${formatDuration(limit.per)}`
 
   function send(frame: JsonObject) {
     if (socket.readyState !== socket.OPEN) return
@@ -72,24 +79,67 @@ export function serveConnection(given: ConnectionOptions) {
     isAlive = true
     inFlight++
     if (inFlight >= MAX_IN_FLIGHT) socket.pause()
-    void given.inbound.receive(speaker, raw, isBinary).then(() => {
+    void take(raw, isBinary).then(() => {
       inFlight--
       if (inFlight === MAX_IN_FLIGHT / 2) resumeReading()
     })
   }
 
-  /** Says goodbye with a close code, and cuts the line where the peer does not answer. */
+  /** Takes one frame; resolves, never rejects, once it is answered with an ack or an error frame. */
+  async function take(raw: string, isBinary: boolean): Promise<void> {
+    const frame = readFrame(raw, isBinary)
+    const { id } = frame
+    if (takeToken() > 0)
+      return refuse(raw, id, new TriviumError('rate_limited', { gateway: deps.gateway, rate }))
+    if ('error' in frame) return refuse(raw, id, frame.error)
+    if (accepting.isStopping()) return refuse(raw, id, stoppingError())
+    accepting.enter()
+    try {
+      const accepted = await deps.accept(messageOf(frame))
+      const duplicate = accepted.duplicate || undefined
+      send({ type: 'ack', messageId: accepted.id, ...defined({ id, duplicate }) })
+    } catch (error) {
+      answerRefusal(id, toTriviumError(error))
+    } finally {
+      accepting.leave()
+    }
+  }
+
+  function messageOf({ id, text, extra }: ClientFrame): NewMessage {
+    return {
+      gateway: deps.gateway,
+      transport: 'websocket',
+      conversation,
+      from: peer.subject === undefined ? { id: peer.address } : { id: peer.subject, verified: true },
+      text,
+      data: extra,
+      // Two clients may both call their first message `1`.
+      ...(id === undefined ? {} : { key: `${conversation}:${id.toWellFormed()}` }),
+    }
+  }
+
+  function refuse(body: string, id: string | undefined, error: TriviumError) {
+    deps.refused(error.code, { from: peer.subject ?? peer.address, why: error.message, body })
+    answerRefusal(id, error)
+  }
+
+  /** Without telling: what `accept` refuses, it tells itself. */
+  function answerRefusal(id: string | undefined, error: TriviumError) {
+    // A store that is away refuses thousands of times a second; its own part says so once.
+    log[error.code === 'internal' ? 'error' : 'debug']({ err: error }, 'a frame was refused')
+    const { code, message, retryable } = error
+    send({ type: 'error', code, message, retryable, ...defined({ id }) })
+  }
+
   function close(code: number, reason: string) {
     follower?.stop()
     socket.resume()
     socket.close(code, reason)
-    goodbye ??= setTimeout(() => socket.terminate(), GOODBYE_TIME)
   }
 
   socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
   const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(() => {
     clearTimeout(stalled)
-    clearTimeout(goodbye)
     follower?.stop()
   })
   socket.on('pong', () => {

@@ -3,30 +3,30 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
-import { checkOpenDoor } from '../open-door.ts'
+import { queryOf } from '../../src/lib/http.ts'
+import { createInFlight } from '../../src/lib/in-flight.ts'
+import { checkDoor } from '../open-door.ts'
 import { createAuthenticator } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection } from './connection.ts'
 import { createConversationIds, loadKey } from './conversation-id.ts'
-import { createInbound } from './inbound.ts'
 
 /** Makes one WebSocket gateway. Its connections end with `close`; `stop` only ends what comes in. */
 export function createGateway(options: WebsocketOptions, deps: TransportDeps): Transport {
   const { gateway } = deps
   const authenticate = createAuthenticator(gateway, options, deps.http.isLocal)
-  const inbound = createInbound(deps, options)
-  const door = options.tokens
-    ? { name: 'tokens', ok: true, detail: 'clients need a token' }
-    : checkOpenDoor(deps.http, 'tokens')
+  const accepting = createInFlight()
+  const door = checkDoor(deps.http, 'tokens', options.tokens && 'clients need a token')
   const connections = new Set<Connection>()
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
+    // How long a peer may take to answer a close frame (ms); the types do not know it.
+    ...{ closeTimeout: 2_000 },
     maxPayload: options['max-frame'],
     // Compression costs 300 KB a connection and lets a small frame become a huge one.
     perMessageDeflate: false,
   })
-  let stopping = false
   let unmount: (() => void) | undefined
   let heartbeat: NodeJS.Timeout | undefined
 
@@ -43,14 +43,14 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
   }
 
   function serve(socket: WebSocket, admitted: Admitted) {
-    const connection = serveConnection({ ...admitted, socket, inbound, options, deps })
+    const connection = serveConnection({ ...admitted, socket, accepting, options, deps })
     connections.add(connection)
     void connection.ended.then(() => connections.delete(connection))
   }
 
   /** Decides whether a client gets in, as whom, into which conversation, and from which reply on. */
   async function admit(request: IncomingMessage): Promise<Admitted> {
-    const query = new URLSearchParams(/\?.*/.exec(request.url ?? '')?.[0])
+    const query = queryOf(request)
     const peer = authenticate(request, query)
     const ids = createConversationIds(gateway, await loadKey(deps.kv, gateway))
     const wanted = query.get('conversation')
@@ -61,7 +61,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
   }
 
   function requireRoom() {
-    if (stopping) throw stoppingError()
+    if (accepting.isStopping()) throw stoppingError()
     const limit = options['max-connections']
     if (connections.size < limit) return
     throw new TriviumError('overloaded', { what: `Gateway ${gateway}`, limit, seconds: 5 })
@@ -82,10 +82,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
           connection.show({ type: 'delta', text: delta, inReplyTo })
       }
     },
-    async stop() {
-      stopping = true
-      await inbound.stop()
-    },
+    stop: accepting.stop,
     async close() {
       unmount?.()
       clearInterval(heartbeat)

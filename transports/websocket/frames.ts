@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { TriviumError } from '../../src/core/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+import { defined } from '../../src/lib/defined.ts'
+import { isShallow } from '../../src/lib/shallow.ts'
+
+const MAX_DEPTH = 100
+const frameId = z.union([z.string().min(1).max(200), z.number().transform(String)], {
+  error: 'expected text of 1 to 200 characters',
+})
+/** The name of a field in `data` that means something to the roads. */
+const reserved = z.never('is reserved; choose another name').optional()
+/** What a client may say; its other fields become `data`. */
+const clientFrame = z.object(
+  {
+    type: z.literal('message', 'not known; send "message"'),
+    id: frameId.optional(),
+    text: z.string(),
+    ...{ format: reserved, respond: reserved, replyTarget: reserved, body: reserved },
+  },
+  'a frame must be text with a JSON object such as {"type":"message","text":"hi"}',
+)
+export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
+const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
+
+/** What the client called it, where that much can be read. */
+type BadFrame = { id?: string; error: TriviumError }
+
+/** Reads what a client says. Never throws. */
+export function readFrame(raw: string, isBinary: boolean): ClientFrame | BadFrame {
+  const said = isBinary ? undefined : parse(raw)
+  const { type: _type, id: given, text: _text, ...extra } = isJsonObject(said) ? said : {}
+  const { data, error } = clientFrame.safeParse(said)
+  if (data && isShallow(extra, MAX_DEPTH)) return { ...data, extra }
+  const [{ path, message } = TOO_DEEP] = error?.issues ?? []
+  const reason = [...path, message].join(': ')
+  return {
+    ...defined({ id: frameId.safeParse(given).data }),
+    error: new TriviumError('bad_request', { reason }),
+  }
+}
+
+function parse(raw: string): Json | undefined {
+  try {
+    return JSON.parse(raw)
+  } catch {
+    // The caller answers what a frame must be; the parser's words would quote the frame.
+    return undefined
+  }
+}
