@@ -3,63 +3,49 @@ import { describe, test } from 'node:test'
 import { waitFor } from '../../src/lib/wait-for.ts'
 
 /** Something that can be waited for: `put` makes it there and wakes whoever listens. */
-function createBox<T>() {
+function createBox() {
   const listeners = new Set<() => void>()
-  let value: T | undefined
+  let value: number | undefined
   return {
     listeners,
     attempts: 0,
-    put(given: T) {
+    put(given?: number) {
       value = given
       for (const wake of listeners) wake()
     },
-    wake() {
-      for (const wake of listeners) wake()
-    },
-    async attempt(): Promise<{ value: T; retryAt?: never } | { retryAt?: number; value?: never }> {
+    async attempt(): Promise<{ value?: number }> {
       this.attempts++
       return value === undefined ? {} : { value }
     },
-    watch(wake: () => void) {
-      listeners.add(wake)
-      return () => listeners.delete(wake)
+    wait(timeout = 20_000, attempt = () => this.attempt()) {
+      const watch = (wake: () => void) => {
+        listeners.add(wake)
+        return () => listeners.delete(wake)
+      }
+      return waitFor<number>({ attempt, watch, timeout })
     },
   }
 }
 
-const LONG = 20_000
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-
-/** Waits for what comes into a box. */
-function waitOn(
-  box: ReturnType<typeof createBox<number>>,
-  options: { timeout?: number; signal?: AbortSignal } = {},
-) {
-  return waitFor<number>({ attempt: () => box.attempt(), watch: box.watch, timeout: LONG, ...options })
-}
 
 describe('waitFor', () => {
   test('misses no wake-up that comes while it looks', async () => {
-    const box = createBox<number>()
-    const found = await waitFor<number>({
-      async attempt() {
-        const before = await box.attempt()
-        // It comes just after the look found nothing, and before the wait begins.
-        if (box.attempts === 1) box.put(7)
-        return before
-      },
-      watch: box.watch,
-      timeout: LONG,
+    const box = createBox()
+    const found = await box.wait(20_000, async () => {
+      const before = await box.attempt()
+      // It comes just after the look found nothing, and before the wait begins.
+      if (box.attempts === 1) box.put(7)
+      return before
     })
     assert.deepEqual([found, box.attempts], [7, 2])
   })
 
   test('looks again only when woken, and stops listening at the end', async () => {
-    const box = createBox<number>()
-    const waiting = waitOn(box)
+    const box = createBox()
+    const waiting = box.wait()
     await turn()
-    assert.equal(box.attempts, 1)
-    box.wake()
+    box.put()
     await turn()
     assert.equal(box.attempts, 2)
     box.put(3)
@@ -68,10 +54,8 @@ describe('waitFor', () => {
   })
 
   test('returns nothing at the timeout, after one last look', async () => {
-    const box = createBox<number>()
-    const started = performance.now()
-    assert.equal(await waitOn(box, { timeout: 40 }), undefined)
-    assert.ok(performance.now() - started >= 35)
+    const box = createBox()
+    assert.equal(await box.wait(40), undefined)
     assert.ok(box.attempts >= 2 && box.attempts <= 4, `${box.attempts} looks`)
     assert.equal(box.listeners.size, 0)
   })

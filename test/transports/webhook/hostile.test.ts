@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { after, describe, test } from 'node:test'
+import { request } from 'node:http'
+import { describe, test } from 'node:test'
 import { encodeMessage } from '../../../src/core/message.ts'
 import { webhook } from '../../../transports/webhook/index.ts'
 import fc from '../../fixtures/fast-check.ts'
@@ -17,24 +16,6 @@ const types = [
   'multipart/form-data; boundary=x',
   ';;;',
 ]
-
-/** Sends bytes on a connection of its own; collects what comes back. */
-async function raw(hook: string, bytes: string | Buffer) {
-  const { port } = new URL(hook)
-  const socket: Socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
-  after(() => socket.destroy())
-  let text = ''
-  socket.setEncoding('latin1').on('data', (chunk: string) => {
-    text += chunk
-  })
-  socket.on('error', () => undefined)
-  await once(socket, 'connect')
-  socket.write(bytes)
-  return { socket, received: () => text }
-}
-
-const head = (length: number, more = '') =>
-  `POST /hooks/test HTTP/1.1\r\nHost: x\r\n${more}Content-Length: ${length}\r\n\r\n`
 
 describe('a webhook gateway among hostile senders', () => {
   test('takes or refuses any bytes under any type, clearly, and what it takes survives the store', async () => {
@@ -67,31 +48,16 @@ describe('a webhook gateway among hostile senders', () => {
 
   test('holds no more unfinished bodies than there is room for, takes small ones all the while, and forgets who breaks off', async () => {
     const { hook, post, store, http } = await startWebhook({}, { http: { bodies: 300_000 } })
-    const unfinished = await raw(hook, head(250_000) + 'x'.repeat(240_000))
+    const unfinished = request(hook, { method: 'POST', headers: { 'content-length': 250_000 } })
+    unfinished.on('error', () => undefined).write('x'.repeat(240_000))
     await until(() => http.connections() === 1, 'the connection')
     // It is read before what comes later on another connection.
     assert.equal((await post('small')).status, 202)
     const refused = await post('x'.repeat(250_000))
     assert.deepEqual([refused.status, refused.body.error?.code], [503, 'overloaded'])
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
-    unfinished.socket.destroy()
+    unfinished.destroy()
     await until(async () => (await post('x'.repeat(250_000))).status === 202, 'room again')
     assert.equal(store.messages.length, 2)
-  })
-
-  test('reads a bounded part of a body that is too large, and cuts a sender that will not end', async () => {
-    const { hook, store } = await startWebhook({ 'max-body': '1kb' })
-    const { socket, received } = await raw(hook, head(1_000_000_000))
-    const piece = 'x'.repeat(1_000_000)
-    let sent = 0
-    const closed = new Promise((resolve) => socket.on('close', resolve))
-    while (!socket.destroyed && socket.writable && sent < 100) {
-      sent++
-      if (!socket.write(piece))
-        await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
-    }
-    assert.ok(sent < 100, 'the sender could send on and on')
-    assert.match(received(), /^HTTP\/1.1 413/)
-    assert.equal(store.calls, 0)
   })
 })

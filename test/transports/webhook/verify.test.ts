@@ -13,60 +13,32 @@ const BODY = '{"id":"evt_1","object":"event","text":"grüße 🌍"}'
 const whsec = `whsec_${Buffer.from('a secret of the standard kind').toString('base64')}`
 const otherWhsec = `whsec_${Buffer.from('another one').toString('base64')}`
 
-/** A signer by the provider's own library (or by its documentation, where it has none). */
-type Signer = (
-  secret: string,
-  body: string,
-  at: number,
-) => Promise<Record<string, string>> | Record<string, string>
-
-type Known = { options: object; secrets: [string, string]; sign: Signer; timed: boolean }
-
 const seconds = (at: number) => String(Math.floor(at / 1000))
+const hmac = (secret: string, text: string, encoding: 'hex' | 'base64' = 'hex') =>
+  createHmac('sha256', secret).update(text).digest(encoding)
 
-/** By the provider's documentation: `text` is what is signed, from the time and the body. */
-function documented(
-  scheme: string,
-  header: string,
-  prefix: string,
-  encoding: 'hex' | 'base64',
-  time?: { header: string; of(at: number): string; text(time: string, body: string): string },
-): Known {
-  return {
-    options: { scheme },
-    secrets: ['one', 'two'],
-    timed: time !== undefined,
-    sign(secret, body, at) {
-      const hmac = createHmac('sha256', secret).update(time?.text(time.of(at), body) ?? body)
-      return { ...(time && { [time.header]: time.of(at) }), [header]: prefix + hmac.digest(encoding) }
-    },
-  }
+type Headers = Record<string, string>
+type Known = {
+  /** Besides the scheme, which is the name if not said. */
+  options?: object
+  secrets?: [string, string]
+  timed?: true
+  /** By the provider's own library, or by its documentation where it has none. */
+  sign(secret: string, body: string, at: number): Promise<Headers> | Headers
 }
-
-const v0 = { of: seconds, text: (time: string, body: string) => `v0:${time}:${body}` }
-const iso = (at: number) => new Date(at).toISOString().replace('.000Z', 'Z')
 
 const schemes: Record<string, Known> = {
   github: {
-    options: { scheme: 'github' },
-    secrets: ['one', 'two'],
-    timed: false,
     sign: async (secret, body) => ({ 'x-hub-signature-256': await new Webhooks({ secret }).sign(body) }),
   },
   stripe: {
-    options: { scheme: 'stripe' },
-    secrets: ['whsec_one', 'whsec_two'],
     timed: true,
-    sign: (secret, payload, at) => ({
-      'stripe-signature': Stripe.webhooks.generateTestHeaderString({
-        payload,
-        secret,
-        timestamp: Math.floor(at / 1000),
-      }),
-    }),
+    sign(secret, payload, at) {
+      const timestamp = Math.floor(at / 1000)
+      return { 'stripe-signature': Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp }) }
+    },
   },
   'standard-webhooks': {
-    options: { scheme: 'standard-webhooks' },
     secrets: [whsec, otherWhsec],
     timed: true,
     sign: (secret, body, at) => ({
@@ -75,24 +47,26 @@ const schemes: Record<string, Known> = {
       'webhook-signature': new Webhook(secret).sign('msg_1', new Date(at), body),
     }),
   },
-  slack: documented('slack', 'x-slack-signature', 'v0=', 'hex', {
-    header: 'x-slack-request-timestamp',
-    ...v0,
-  }),
-  zoom: documented('zoom', 'x-zm-signature', 'v0=', 'hex', { header: 'x-zm-request-timestamp', ...v0 }),
-  zendesk: documented('zendesk', 'x-zendesk-webhook-signature', '', 'base64', {
-    header: 'x-zendesk-webhook-signature-timestamp',
-    of: iso,
-    text: (time, body) => time + body,
-  }),
-  bitbucket: documented('bitbucket', 'x-hub-signature', 'sha256=', 'hex'),
-  sentry: documented('sentry', 'sentry-hook-signature', '', 'hex'),
-  shopify: documented('shopify', 'x-shopify-hmac-sha256', '', 'base64'),
-  typeform: documented('typeform', 'typeform-signature', 'sha256=', 'base64'),
+  slack: {
+    timed: true,
+    sign: (secret, body, at) => ({
+      'x-slack-request-timestamp': seconds(at),
+      'x-slack-signature': `v0=${hmac(secret, `v0:${seconds(at)}:${body}`)}`,
+    }),
+  },
+  zendesk: {
+    timed: true,
+    sign(secret, body, at) {
+      const time = new Date(at).toISOString().replace('.000Z', 'Z')
+      const header = 'x-zendesk-webhook-signature'
+      return { [`${header}-timestamp`]: time, [header]: hmac(secret, time + body, 'base64') }
+    },
+  },
+  bitbucket: { sign: (secret, body) => ({ 'x-hub-signature': `sha256=${hmac(secret, body)}` }) },
+  sentry: { sign: (secret, body) => ({ 'sentry-hook-signature': hmac(secret, body) }) },
+  shopify: { sign: (secret, body) => ({ 'x-shopify-hmac-sha256': hmac(secret, body, 'base64') }) },
   'hmac, plain': {
     options: { scheme: 'hmac', header: 'X-Sig', algorithm: 'sha1', encoding: 'base64' },
-    secrets: ['one', 'two'],
-    timed: false,
     sign: (secret, body) => ({ 'x-sig': createHmac('sha1', secret).update(body).digest('base64') }),
   },
   'hmac, with a time': {
@@ -100,7 +74,6 @@ const schemes: Record<string, Known> = {
       ...{ scheme: 'hmac', header: 'x-sig', algorithm: 'sha512', encoding: 'base64url', prefix: 'v9=' },
       ...{ 'timestamp-header': 'X-Time', template: '{header.x-id}|{timestamp}|{body}|end' },
     },
-    secrets: ['one', 'two'],
     timed: true,
     sign(secret, body, at) {
       const digest = createHmac('sha512', secret).update(`7|${at}|${body}|end`).digest('base64url')
@@ -120,8 +93,8 @@ function judge(
   return verifier.check(headers, Buffer.from(body))
 }
 
-for (const [name, { options, secrets, sign, timed }] of Object.entries(schemes)) {
-  const [first, second] = secrets
+for (const [name, known] of Object.entries(schemes)) {
+  const { options = { scheme: name }, secrets: [first, second] = ['one', 'two'], sign, timed } = known
   describe(`verify: ${name}`, () => {
     test('takes either secret while they are rotated, and no third', async () => {
       const headers = await sign(second, BODY, NOW)
@@ -183,13 +156,6 @@ describe('verify: signatures side by side', () => {
     }
     assert.equal(judge({ scheme: 'standard-webhooks' }, whsec, headers, BODY), undefined)
   })
-
-  test("takes the example of Bitbucket's documentation", () => {
-    const digest = 'a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9'
-    const headers = { 'x-hub-signature': `sha256=${digest}` }
-    const secret = "It's a Secret to Everybody"
-    assert.equal(judge({ scheme: 'bitbucket' }, secret, headers, 'Hello World!'), undefined)
-  })
 })
 
 describe('verify: credentials', () => {
@@ -225,15 +191,6 @@ describe('verify: credentials', () => {
       for (const bad of ['', 'on', 'one ', 'three']) assert.ok(given(bad), bad)
       assert.ok(judge(options, 'one', {}, BODY))
     }
-  })
-
-  test('refuses whatever noise stands in the header', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (authorization) => {
-        assert.ok(judge({ scheme: 'bearer' }, 's3cret', { authorization }, BODY))
-        assert.ok(judge({ scheme: 'basic', user: 'jo' }, 's3cret', { authorization }, BODY))
-      }),
-    )
   })
 })
 

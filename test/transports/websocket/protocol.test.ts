@@ -58,14 +58,12 @@ describe('a WebSocket gateway', () => {
     await client.next('ack')
   })
 
-  test('closes on text that is no UTF-8 (1007) and on frames over max-frame (1009), and serves others', async () => {
-    const { connect } = await startWebsocket({ 'max-frame': '1kb' })
-    const [broken, large, other] = [await connect(), await connect(), await connect()]
+  test('closes on text that is no UTF-8 (1007), and serves others', async () => {
+    const { connect } = await startWebsocket()
+    const [broken, other] = [await connect(), await connect()]
     broken.socket.send(Buffer.from([0xc3, 0x28]), { binary: false })
-    large.socket.send('x'.repeat(1_025))
     assert.equal(await broken.closed, 1007)
-    assert.equal(await large.closed, 1009)
-    other.say({ type: 'message', text: 'hi' })
+    other.say({ type: 'message', text: 'ü'.repeat(100_000) })
     await other.next('ack')
   })
 
@@ -89,14 +87,6 @@ describe('a WebSocket gateway', () => {
       { numRuns: 200 },
     )
     for (const message of store.messages) JSON.stringify(websocket.eventData(message))
-  })
-
-  test('takes long texts whole', async () => {
-    const { connect, store } = await startWebsocket()
-    const client = await connect()
-    client.say({ type: 'message', text: 'ü'.repeat(100_000) })
-    await client.next('ack')
-    assert.equal(store.messages[0]?.text, 'ü'.repeat(100_000))
   })
 
   test('refuses frames over its rate, each connection by itself', async () => {
