@@ -58,19 +58,14 @@ describe('unreachable routes', () => {
   const gateway = 'gateways:\n  demo: { transport: webhook, path: /d }\n'
   for (const [what, first, second, isUnreachable] of [
     ['after a route without match', '{}', '{ event: push }', true],
-    ['after a route with fewer keys', '{ gateway: demo }', '{ gateway: demo, event: push }', true],
     ['after a list that holds its values', '{ event: [push, tag] }', '{ event: tag }', true],
     ['after a wider glob', '{ from: "*@a.b" }', '{ from: ["Bob@a.b", "a*@A.b"] }', true],
     ['after the transport of its gateway', '{ transport: webhook }', '{ gateway: demo }', true],
-    ['after the same regex', '{ text: /a/ }', '{ text: /a/, to: x }', true],
     ['after a regex that fits its text', '{ text: /^re/ }', '{ text: refund }', true],
     ['after the same flag', '{ mention: true }', '{ mention: true, channel: c }', true],
-    ['after any key of its own kind', '{ subject: "*" }', '{ subject: /x/ }', true],
     ['after a route with other keys', '{ gateway: demo, event: push }', '{ gateway: demo }', false],
-    ['after another value', '{ event: push }', '{ event: tag }', false],
     ['after a narrower glob', '{ from: "a*@a.b" }', '{ from: "*@a.b" }', false],
     ['after a glob that only overlaps', '{ from: "a*" }', '{ from: "*b" }', false],
-    ['after a glob of one character', '{ from: "a?" }', '{ from: "a*" }', false],
     ['after one of its values', '{ event: push }', '{ event: [push, tag] }', false],
     ['after the other flag', '{ mention: true }', '{ mention: false }', false],
     ['after a longer prefix', '{ prefix: deploy now }', '{ prefix: deploy }', false],
@@ -136,31 +131,18 @@ describe('a file that cannot be read is told', () => {
 })
 
 describe('whatever is given, it is read or refused with places inside of it, and nothing is thrown', () => {
-  const words = 'gateways routes daemon model match name skill transport webhook __proto__ constructor'.split(
+  const words = 'gateways: routes: daemon: match skill transport webhook __proto__ constructor'.split(' ')
+  const marks = [': ', '\n', '\n  - ', '{', '}', '[', ']', ', ', '&a ', '*a', '<<: ', '? ', '"', '#', '---\n']
+  const odd = ['!!x ', '%YAML 1.1\n', `\${A}`, `$\${`, `\${`, '\t', '\0', '\r', '\ud800']
+  const text = fc
+    .array(fc.constantFrom(...words, ...marks, ...odd), { maxLength: 40 })
+    .map((all) => all.join(''))
+  const names = 'name match skill retry args gateway transport path verify scheme enabled roles topics'.split(
     ' ',
   )
-  const marks = [': ', ':\n  ', '\n', '\n  - ', '{', '}', '[', ']', ', ', '&a ', '*a', '<<: ', '? ', '"', "'"]
-  const odd = ['#', '!!x ', '---\n', '%YAML 1.1\n', `\${A}`, `$\${`, `\${`, '\t', '\0', '\r', '\ud800']
-  const piece = fc.oneof(
-    fc.constantFrom(...words, ...marks, ...odd),
-    fc.string({ unit: 'binary', maxLength: 8 }),
-  )
-  const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''))
-  const keys =
-    'name match skill retry timeout args gateway transport path verify scheme enabled header.x data.'
-  const key = fc.constantFrom(...keys.split(' '), 'constructor', '__proto__', 'roles', 'folders', 'topics')
-  const leaf = fc.oneof(
-    fc.constantFrom('webhook', 'auto', `\${A}`, '/(/', '*', '5s', null, true, -1),
-    fc.string(),
-  )
-  const { tree } = fc.letrec((tie) => ({
-    tree: fc.oneof(
-      { maxDepth: 5 },
-      leaf,
-      fc.array(tie('tree'), { maxLength: 4 }),
-      fc.dictionary(key, tie('tree')),
-    ),
-  }))
+  const key = fc.constantFrom(...names, 'constructor', '__proto__')
+  const values = [fc.constantFrom('webhook', 'auto', `\${A}`, '/(/', '*', '5s', null, true, -1), fc.string()]
+  const tree = fc.anything({ key, values, maxDepth: 4 })
   const section = fc.constantFrom('daemon', 'gateways', 'routes', 'access', 'model', 'skills')
   const structure = fc.dictionary(section, tree).map((value) => JSON.stringify(value))
 

@@ -8,29 +8,7 @@ import { ROUTE_DEFAULTS } from '../../src/core/route.ts'
 import { transports as shippedTransports } from '../../transports/registry.ts'
 import { givenFile, read, told, transports } from './given.ts'
 
-const week = 604_800_000
-
 describe('the daemon section', () => {
-  test('has defaults for everything', async (t) => {
-    const { config, cwd } = await read(t, '')
-    assert.deepEqual(config?.daemon, {
-      dataDir: join(cwd, '.trivium'),
-      listen: { host: '127.0.0.1', port: 8080 },
-      controlListen: { host: '127.0.0.1', port: 8787 },
-      redisPrefix: 'trivium',
-      logLevel: 'info',
-      drainDelay: 0,
-      redis: { replicas: 0 },
-      grace: 10_000,
-      retention: {
-        journal: { maxAge: week, maxCount: 1_000_000 },
-        gateways: {},
-        topics: {},
-        deadLetters: 5_000,
-      },
-    })
-  })
-
   test('takes units, addresses and retention', async (t) => {
     const { config, cwd, problems } = await read(
       t,
