@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { type ResolveFnOutput, registerHooks } from 'node:module'
-import { dirname, extname, sep } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { dirname, extname } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { inTime } from '../lib/pause.ts'
 
 /** Bare names that a skill may import although its own project has not installed them. */
@@ -37,8 +37,6 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
       ? { ...found, format: 'module-typescript' }
       : found
   }
-  /** By version: what was loaded, and the files that it imports. */
-  const loads = new Map<string, { entry: string; imports: Set<string> }>()
   let version = 0
 
   const hooks = registerHooks({
@@ -56,7 +54,6 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
       const resolved = asModule(next(specifier, context))
       const query = new URL(context.parentURL ?? '').search
       if (!query || !isOurs(resolved.url)) return resolved
-      loads.get(query)?.imports.add(fileURLToPath(resolved.url))
       return resolved.url.includes('?') ? resolved : { ...resolved, url: resolved.url + query }
     },
   })
@@ -65,22 +62,13 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
     /** Imports the file, and what it imports from the skills folders, past the module cache. Throws what its code throws. */
     async load(path: string): Promise<Record<string, unknown>> {
       version += 1
-      const query = `?v=${version}`
-      for (const [former, { entry }] of loads) if (entry === path) loads.delete(former)
-      loads.set(query, { entry: path, imports: new Set() })
       // Node remembers where a link led; that of a Kubernetes volume leads elsewhere after each change.
       const { href } = pathToFileURL(realPathOf(path))
       if (!isOurs(href)) addFolders()
       if (!isOurs(href)) addRoot(dirname(path))
-      const module = await inTime(import(href + query), AbortSignal.timeout(patience))
+      const module = await inTime(import(`${href}?v=${version}`), AbortSignal.timeout(patience))
       if (!module) throw new Error(`its top level did not end within ${patience / 1000} s`)
       return module
-    },
-    /** The files given to `load` that import, at whatever remove, this file or something in this folder. */
-    importersOf(path: string) {
-      const places = [path, realPathOf(path)]
-      const isThere = (file: string) => places.some((place) => file === place || file.startsWith(place + sep))
-      return [...loads.values()].filter(({ imports }) => [...imports].some(isThere)).map(({ entry }) => entry)
     },
     close: () => hooks.deregister(),
   }

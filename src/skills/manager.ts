@@ -57,8 +57,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
   })
   await registry.reload()
   const listeners = new Set<() => void>()
-  const reload = async (name?: string) => {
-    await registry.reload(name)
+  const reload = async () => {
+    await registry.reload()
     for (const listener of [...listeners]) listener()
   }
   let stopWatching: (() => Promise<void>) | undefined
@@ -164,13 +164,13 @@ export async function createSkillManager(options: SkillManagerOptions) {
       return { ...infoOf(found), args: skillJsonSchema(skill), metadata: skill.metadata ?? {}, layers }
     },
     errors: () => registry.errors(),
-    /** Loads one skill, or all, anew. A broken one keeps its last good version. */
+    /** Loads all skills anew. A broken one keeps its last good version. */
     reload,
     /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */
-    async watch(changed?: (name: string | undefined) => void) {
-      const reloadChanged = async (name: string | undefined) => {
-        await reload(name)
-        changed?.(name)
+    async watch(changed?: () => void) {
+      const reloadChanged = async () => {
+        await reload()
+        changed?.()
       }
       stopWatching = await watchSkills(folders, reloadChanged, log)
     },

@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill } from '../core/skill.ts'
@@ -126,24 +126,11 @@ export function createRegistry(options: RegistryOptions) {
     }
   }
 
-  /** The skills that a change of this entry of a folder may concern; undefined: all of them. */
-  const concernedBy = (name: string): Set<string> | undefined => {
-    const importers = folders.flatMap((folder) => importer.importersOf(join(folder, name)))
-    if (importers.some((path) => ownMiddleware.has(path))) return undefined
-    // What could not be loaded may have lacked just this.
-    return new Set([name, ...failures.keys(), ...importers.map((path) => basename(dirname(path)))])
-  }
-
-  const reload = async (name: string | undefined) => {
-    const concerned = name === undefined ? undefined : concernedBy(name)
-    if (!concerned) await reloadMiddleware()
+  const reload = async () => {
+    await reloadMiddleware()
     const found = await findSources()
     forgetMissing(found)
-    const isNew = ({ name, path }: SkillSource) => skills.get(name)?.source.path !== path
-    const chosen = [...found.values()].filter(
-      (source) => !concerned || concerned.has(source.name) || isNew(source),
-    )
-    await Promise.all(chosen.map(register))
+    await Promise.all([...found.values()].map(register))
   }
   /** One at a time: what was saved last must win, however long an earlier version takes to load. */
   let reloading = Promise.resolve()
@@ -154,12 +141,9 @@ export function createRegistry(options: RegistryOptions) {
     broken: (name: string) => failures.get(name),
     errors: () => [...failures.values()],
     middleware: () => middleware,
-    /**
-     * Loads everything anew, or what belongs to one entry of the folders: a skill, and the skills that import something
-     * from there. What cannot be loaded keeps its last good version.
-     */
-    reload(name?: string): Promise<void> {
-      reloading = reloading.catch(() => {}).then(() => reload(name))
+    /** Loads everything anew. What cannot be loaded keeps its last good version. */
+    reload(): Promise<void> {
+      reloading = reloading.catch(() => {}).then(reload)
       return reloading
     },
     close: () => importer.close(),

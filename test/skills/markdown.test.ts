@@ -260,7 +260,7 @@ describe('tools of a model', () => {
     await manager.invoke('helper')
     await writeIn(folder, 'helper/references/tone.md', 'Be kind.')
     await writeIn(folder, 'secret.txt', 'hunter2')
-    await manager.reload('helper')
+    await manager.reload()
     await manager.invoke('helper')
     assert.deepEqual(
       server.requests.map(({ tools }) => tools),
