@@ -10,7 +10,7 @@ import type { Call } from './call.ts'
 import type { Event } from './event.ts'
 import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
-import type { DeadLetter, MessageFilter, Note, ReceiveFilter, Taken } from './store.ts'
+import type { DeadLetter, KeyValues, MessageFilter, Note, ReceiveFilter, Taken } from './store.ts'
 import type { Health, Reply } from './transport.ts'
 
 /**
@@ -25,7 +25,7 @@ export type Services = {
   messages: MessageService
   deadLetters: DeadLetterService
   gateways: GatewayService
-  state: StateService
+  state: Record<StateStoreName, StateBackend>
   callbacks: CallbackService
   approvals: ApprovalService
   sessions: SessionService
@@ -204,23 +204,13 @@ export type SessionService = {
 /** Where a value lives: `file` and `memory` in this data dir and process, `shared` on the message store. */
 export type StateStoreName = 'file' | 'memory' | 'shared'
 
-type InStore = { store: StateStoreName }
-
-export type StateService = {
-  /** The value, or null where there is none. */
-  get(args: InStore & { key: string }): Promise<Json>
-  /**
-   * Writes, wakes `wait`, returns the new version. With `ifVersion` (0: absent) it writes only on that version
-   * and otherwise answers `ok: false` with the version there is. `ttl` in ms.
-   */
-  set(
-    args: InStore & { key: string; value: Json; ttl?: number; ifVersion?: number },
-  ): Promise<{ ok: boolean; version: number }>
-  delete(args: InStore & { key: string }): Promise<{ ok: boolean; existed: boolean }>
-  /** Keys with that prefix, sorted. */
-  list(args: InStore & { prefix: string; limit: number }): Promise<string[]>
-  /** The value as soon as the key exists; null after `timeout` ms. Throws when `signal` aborts. */
-  wait(args: InStore & { key: string; timeout: number }, signal: AbortSignal): Promise<Json>
+/** Where keys and values live. Expired keys are absent. */
+export type StateBackend = KeyValues & {
+  /** A hint that the key may have changed; the function that it returns ends it. */
+  onChange(key: string, listener: () => void): () => void
+  /** Removes what has expired. */
+  sweep(): Promise<void>
+  close(): void
 }
 
 export type CallbackService = {

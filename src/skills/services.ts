@@ -6,7 +6,6 @@ import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/session-service.ts'
 import { createMemoryBackend, createSharedBackend, type StateEntry } from './state/backends.ts'
 import { createFileBackend } from './state/file-backend.ts'
-import { createStateService } from './state/state-service.ts'
 
 /** Looking through files takes time, and what has expired is not seen anyway. */
 const SWEEP_EVERY = 3_600_000
@@ -42,7 +41,7 @@ export function createRuntimeServices(options: RuntimeServiceOptions) {
   const approvals = createApprovalService({ store, resume, noted, now })
   let sweptAt = Number.NEGATIVE_INFINITY
   return {
-    state: createStateService(ofState),
+    state: ofState,
     callbacks: createCallbackService({ store, now }),
     approvals,
     sessions: createSessionService(ofSessions),

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { StateStoreName } from '../../core/services.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
+import { waitFor } from '../../lib/wait-for.ts'
+import { abortError } from '../bounded.ts'
 
 const STORES = ['file', 'memory', 'shared'] as const
 const key = z.string().min(1).describe('The key')
@@ -17,7 +19,7 @@ export const stateSkills: Skill[] = [
     name: 'state-get',
     description: 'Reads a value by key; null where there is none.',
     args: z.strictObject({ key, store }),
-    run: ({ args, services }) => services.state.get(args),
+    run: async ({ args: { key, store }, services }) => (await services.state[store].get(key))?.value ?? null,
   }),
   defineSkill({
     name: 'state-set',
@@ -33,13 +35,19 @@ export const stateSkills: Skill[] = [
         .describe('Write only at this version (0: where it is absent)'),
       store,
     }),
-    run: ({ args, services }) => services.state.set(args),
+    async run({ args: { key, value, store, ...options }, services }) {
+      const version = await services.state[store].set(key, value, options)
+      if (version !== undefined) return { ok: true, version }
+      return { ok: false, version: (await services.state[store].get(key))?.version ?? 0 }
+    },
   }),
   defineSkill({
     name: 'state-delete',
     description: 'Deletes a key, and tells whether it existed.',
     args: z.strictObject({ key, store }),
-    run: ({ args, services }) => services.state.delete(args),
+    async run({ args: { key, store }, services }) {
+      return { ok: true, existed: await services.state[store].delete(key) }
+    },
   }),
   defineSkill({
     name: 'state-list',
@@ -49,7 +57,7 @@ export const stateSkills: Skill[] = [
       limit: z.number().int().min(1).max(100_000).default(10_000).describe('The most keys to list'),
       store,
     }),
-    run: ({ args, services }) => services.state.list(args),
+    run: ({ args: { prefix, limit, store }, services }) => services.state[store].list(prefix, limit),
   }),
   defineSkill({
     name: 'state-wait',
@@ -59,7 +67,19 @@ export const stateSkills: Skill[] = [
       timeout: z.number().int().min(0).default(60_000).describe('How long to wait, in ms'),
       store,
     }),
-    run: ({ args, services, signal }) => services.state.wait(args, signal),
+    async run({ args: { key, timeout, store }, services, signal }) {
+      const found = await waitFor({
+        attempt: async () => {
+          const entry = await services.state[store].get(key)
+          return entry ? { value: entry.value } : {}
+        },
+        watch: (wake) => services.state[store].onChange(key, wake),
+        timeout,
+        signal,
+      })
+      if (found === undefined && signal.aborted) throw abortError(signal, `Waiting for ${key}`)
+      return found ?? null
+    },
   }),
   defineSkill({
     name: 'session-list',

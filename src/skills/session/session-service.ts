@@ -3,11 +3,11 @@ import type { Json } from '../../core/json.ts'
 import {
   type SessionId,
   type SessionService,
+  type StateBackend,
   type StateStoreName,
   sessionEntrySchema,
 } from '../../core/services.ts'
 import { updateKv } from '../../core/update-kv.ts'
-import type { StateBackend } from '../state/state-service.ts'
 import { withEntry } from './entries.ts'
 
 /** What is kept of a session, under a key of its name and its own key. */

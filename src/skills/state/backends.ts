@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.ts'
+import type { StateBackend } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
-import type { StateBackend } from './state-service.ts'
 
 /** What is kept of a key, in a file as in memory. `expires_at` is Unix ms. */
 export type StateEntry = { value: Json; version: number; expires_at?: number }

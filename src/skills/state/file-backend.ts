@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { fileFailure, reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
+import type { StateBackend } from '../../core/services.ts'
 import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { createBackend, type Entries } from './backends.ts'
-import type { StateBackend } from './state-service.ts'
 
 const VERSION = 1
 const LONGEST_NAME = 180
