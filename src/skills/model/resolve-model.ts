@@ -1,6 +1,5 @@
 import type { LanguageModel } from 'ai'
 import { TriviumError } from '../../core/errors.ts'
-import { defined } from '../../lib/defined.ts'
 
 /** A provider under a name of one's own: any server that speaks OpenAI's chat completions. */
 export type ModelProvider = { baseURL: string; apiKey?: string }
@@ -22,35 +21,25 @@ export async function resolveModel(id: string, options: ModelOptions): Promise<L
   const model = id.slice(colon + 1)
   if (colon < 1 || model === '') throw unusable(id, 'write it as provider:model, e.g. anthropic:<model>')
   const { env, providers = {} } = options
-  const needed = (name: string): string => {
-    const value = env[name]
-    if (!value) throw unusable(id, `set ${name}, in the environment or in .env`)
-    return value
-  }
-  /** What Compose sets to nothing is not set. */
-  const given = (name: string) => env[name] || undefined
   const own = Object.hasOwn(providers, provider) ? providers[provider] : undefined
   if (own) return compatible(provider, model, own)
+  if (!/^(anthropic|openai|openai-compatible)$/.test(provider)) {
+    const known = ['anthropic', 'openai', 'openai-compatible', ...Object.keys(providers)].join(', ')
+    throw unusable(id, `there is no provider ${provider} (known: ${known})`)
+  }
 
-  if (provider === 'anthropic') {
-    const { createAnthropic } = await import('@ai-sdk/anthropic')
-    const baseURL = given('ANTHROPIC_BASE_URL')
-    return createAnthropic({ apiKey: needed('ANTHROPIC_API_KEY'), ...defined({ baseURL }) })(model)
+  const prefix = provider.toUpperCase().replaceAll('-', '_')
+  const isCompatible = provider === 'openai-compatible'
+  // What Compose sets to nothing is not set.
+  const [apiKey = '', baseURL = ''] = [env[`${prefix}_API_KEY`], env[`${prefix}_BASE_URL`]]
+  if (!(isCompatible ? baseURL : apiKey)) {
+    const needed = `${prefix}_${isCompatible ? 'BASE_URL' : 'API_KEY'}`
+    throw unusable(id, `set ${needed}, in the environment or in .env`)
   }
-  if (provider === 'openai') {
-    const { createOpenAI } = await import('@ai-sdk/openai')
-    const baseURL = given('OPENAI_BASE_URL')
-    return createOpenAI({ apiKey: needed('OPENAI_API_KEY'), ...defined({ baseURL }) })(model)
-  }
-  if (provider === 'openai-compatible') {
-    const apiKey = given('OPENAI_COMPATIBLE_API_KEY')
-    return compatible(provider, model, {
-      baseURL: needed('OPENAI_COMPATIBLE_BASE_URL'),
-      ...defined({ apiKey }),
-    })
-  }
-  const known = ['anthropic', 'openai', 'openai-compatible', ...Object.keys(providers)].join(', ')
-  throw unusable(id, `there is no provider ${provider} (known: ${known})`)
+  if (isCompatible) return compatible(provider, model, { baseURL, ...(apiKey && { apiKey }) })
+  const settings = { apiKey, ...(baseURL && { baseURL }) }
+  if (provider === 'openai') return (await import('@ai-sdk/openai')).createOpenAI(settings)(model)
+  return (await import('@ai-sdk/anthropic')).createAnthropic(settings)(model)
 }
 
 async function compatible(name: string, model: string, provider: ModelProvider): Promise<LanguageModel> {

@@ -6,7 +6,7 @@ import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
 
-const full = z.strictObject({
+const settings = z.strictObject({
   id: z.string().min(1).optional(),
   'max-steps': z.number().int().min(1).max(200).default(20),
   /** Tokens of all steps together, in and out. */
@@ -18,22 +18,17 @@ const full = z.strictObject({
 })
 
 /** `model: anthropic:<model>`, or `{id, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
-export const modelSettings = z.union([
-  z
-    .string()
-    .min(1)
-    .transform((id) => full.parse({ id })),
-  full,
-])
-
-type ModelSettings = z.infer<typeof full>
+export const modelSettings = z.preprocess(
+  (given) => (typeof given === 'string' ? { id: given } : given),
+  settings,
+)
 
 export type ModelRun = {
   skill: string
   /** As users write it: `provider:model`. */
   modelId: string
   model: LanguageModel
-  settings: ModelSettings
+  settings: z.infer<typeof settings>
   instructions: string
   input: string
   /** Made with the function that ends the run with an error at once. */
