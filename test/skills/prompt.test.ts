@@ -45,7 +45,7 @@ describe('directives', () => {
 
   test('prose with colons is no directive', () => {
     const body =
-      'At 10:30, std::vector, npm run build:prod, https://example.com/a:b, note:this.\n\n:::tip\nx\n:::'
+      'At 10:30, std::vector[0], \\:arg[x], npm run build:prod, https://example.com/a:b, note:this.\n\n:::tip\nx\n:::'
     assert.deepEqual(compilePrompt(body), [body])
   })
 })

@@ -1,4 +1,3 @@
-import remarkDirective from 'remark-directive'
 import remarkParse from 'remark-parse'
 import { unified } from 'unified'
 import { visit } from 'unist-util-visit'
@@ -10,24 +9,13 @@ export type Prompt = readonly (
   | { directive: 'session-history' }
 )[]
 
-/**
- * A prompt is read by a model, not by a browser: `<context>` and links are prose in which directives count. Only code is
- * what markdown says.
- */
-const PROSE = [
-  'htmlFlow',
-  'htmlText',
-  'autolink',
-  'definition',
-  'labelStartLink',
-  'labelStartImage',
-  'labelEnd',
-]
-
+/** `<context>` is for the model: between such tags code is code, too. */
 const parser = unified()
-  .data('micromarkExtensions', [{ disable: { null: PROSE } }])
+  .data('micromarkExtensions', [{ disable: { null: ['htmlFlow', 'htmlText'] } }])
   .use(remarkParse)
-  .use(remarkDirective)
+
+/** As in remark-directive: `:name[…]`, or on a line of its own with more colons; not `10:30`, `std::vector[0]`, `\:name[…]`. */
+const DIRECTIVE = /(?:(?<=^[ \t]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
 
 /**
  * Reads the body of a `SKILL.md`: strips HTML comments, then finds `:arg[path]` and `:session-history[]`.
@@ -36,22 +24,17 @@ const parser = unified()
  */
 export function compilePrompt(body: string, bodyLine = 1): Prompt {
   const text = stripComments(body, bodyLine)
+  const codeAt = findCode(text)
   const pieces: Prompt[number][] = []
   let from = text.length - text.trimStart().length
-  visit(parser.parse(text), (node) => {
-    if (!('name' in node) || !/^(text|leaf|container)Directive$/.test(node.type)) return
-    const [start, end] = spanOf(node)
-    const [whole = '', name = '', label] = DIRECTIVE.exec(text.slice(start, end)) ?? []
-    // `10:30`, `std::vector`, `build:prod`: prose, not a directive.
-    if (label === undefined) return
-    pieces.push(text.slice(from, start), readDirective(name, label, bodyLine + linesIn(text.slice(0, start))))
-    from = start + whole.length
-  })
+  for (const { 0: whole, 1: name = '', 2: label = '', index } of text.matchAll(DIRECTIVE)) {
+    if (codeAt(index)) continue
+    pieces.push(text.slice(from, index), readDirective(name, label, bodyLine + linesIn(text.slice(0, index))))
+    from = index + whole.length
+  }
   pieces.push(text.slice(from).trimEnd())
   return pieces.filter((piece) => piece !== '')
 }
-
-const DIRECTIVE = /^:+([A-Za-z][\w-]*)\[([^\]]*)\]/
 
 function readDirective(name: string, label: string, line: number): Prompt[number] {
   if (name === 'session-history') return { directive: 'session-history' }
@@ -90,19 +73,20 @@ function stripComments(body: string, bodyLine: number): string {
 function findComment(text: string, from: number): number {
   let open = text.indexOf('<!--', from)
   if (open < 0) return open
-  visit(parser.parse(text), ['code', 'inlineCode'], (node) => {
-    const [start, end] = spanOf(node)
-    if (open >= start && open < end) open = text.indexOf('<!--', end)
-  })
+  const codeAt = findCode(text)
+  for (let code = codeAt(open); code; code = codeAt(open)) open = text.indexOf('<!--', code.end)
   return open
+}
+
+/** Tells in which code a place of the text is. */
+function findCode(text: string) {
+  const found: { start: number; end: number }[] = []
+  visit(parser.parse(text), ['code', 'inlineCode'], ({ position }) => {
+    found.push({ start: position?.start.offset ?? 0, end: position?.end.offset ?? 0 })
+  })
+  return (at: number) => found.find(({ start, end }) => at >= start && at < end)
 }
 
 function linesIn(text: string): number {
   return text.split('\n').length - 1
-}
-
-type Place = { offset?: number | undefined }
-
-function spanOf({ position }: { position?: { start: Place; end: Place } | undefined }): [number, number] {
-  return [position?.start.offset ?? 0, position?.end.offset ?? 0]
 }
