@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { type Disk, disk } from '../../src/lib/disk.ts'
 
@@ -23,10 +24,11 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
   const synced = new Map<string, number>()
   let renames: { to: string; old: string | undefined }[] = []
 
-  const step = (half?: () => void) => {
+  const step = (half?: () => void, path = '') => {
     if (isDown) throw new Crash('the process is dead')
     count += 1
     if (count !== at) return
+    failedAtDir = isDirectory(path)
     half?.()
     if (mode === 'crash') isDown = true
     throw mode === 'crash'
@@ -38,9 +40,7 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
     isDown: () => isDown,
     failedAtDir: () => failedAtDir,
     open(path, flags) {
-      step(() => {
-        failedAtDir = isDirectory(path)
-      })
+      step(undefined, path)
       const fd = disk.open(path, flags)
       paths.set(fd, path)
       if (!synced.has(path)) synced.set(path, fs.fstatSync(fd).size)
@@ -52,18 +52,14 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
     },
     async fsync(fd) {
       const path = paths.get(fd) ?? ''
-      const isDir = isDirectory(path)
-      step(() => {
-        failedAtDir = isDir
-      })
+      step(undefined, path)
       const before = renames.length
       const { size } = fs.fstatSync(fd)
       await disk.fsync(fd)
       if (isDown) throw new Crash('the process is dead')
       synced.set(path, size)
-      if (isDir) {
-        for (const { old } of renames.splice(0, before)) if (old) fs.rmSync(old)
-      }
+      if (!isDirectory(path)) return
+      for (const { old } of renames.splice(0, before)) if (old) fs.rmSync(old)
     },
     truncate(fd, length) {
       step()
@@ -92,9 +88,7 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
       step()
       disk.remove(path)
     },
-    makeDir(path) {
-      disk.makeDir(path)
-    },
+    makeDir: disk.makeDir,
     losePower(random) {
       for (const [path, size] of synced) {
         const found = fs.statSync(path, { throwIfNoEntry: false })
@@ -116,13 +110,8 @@ function isDirectory(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** Random numbers from a seed (mulberry32), so that a failing round can be run again. */
+/** Random numbers from a seed, so that a failing round can be run again. */
 export function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+  let count = 0
+  return () => Number.parseInt(hash('sha256', `${seed} ${count++}`).slice(0, 8), 16) / 2 ** 32
 }

@@ -1,16 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -27,25 +16,6 @@ function make(t: TestContext): { dir: string; path: string; events: string; open
     return manager
   }
   return { dir, path: join(dir, 'notes.json'), events: join(dir, 'notes.events.jsonl'), open }
-}
-
-// Named, because they are of the system and no package brings them.
-const MOUNT = 'mount'
-const UNMOUNT = 'umount'
-
-/** A small file system of its own; undefined, and the test is skipped, where it cannot be mounted. */
-function smallDisk(t: TestContext, options: string): string | undefined {
-  const dir = mkdtempSync(join(tmpdir(), 'trivium-small-'))
-  try {
-    execFileSync(MOUNT, ['-t', 'tmpfs', '-o', options, 'tmpfs', dir], { stdio: 'ignore' })
-    t.after(() => execFileSync(UNMOUNT, ['-l', dir]))
-  } catch {
-    t.skip('mounting a small disk needs root')
-    return undefined
-  } finally {
-    t.after(() => rmdirSync(dir))
-  }
-  return dir
 }
 
 describe('Documents in files', () => {
@@ -202,51 +172,6 @@ describe('Documents in files', () => {
     assert.equal(await second.replay('notes', { revision: 1 }), undefined)
     await second.update('notes', increment)
     assert.equal((await second.load('notes')).document.count, 101)
-  })
-
-  test('a read-only folder can be read, and a write says so and changes nothing', async (t) => {
-    const place = smallDisk(t, 'size=1m')
-    if (place === undefined) return
-    const before = createStateManager({ dir: place, documents: [notes] })
-    await before.update('notes', increment)
-    await before.close()
-    execFileSync(MOUNT, ['-o', 'remount,ro', place])
-    const manager = createStateManager({ dir: place, documents: [notes] })
-    assert.equal((await manager.load('notes')).document.count, 1)
-    await assert.rejects(manager.update('notes', increment), { code: 'state_unwritable' })
-    assert.equal((await manager.load('notes')).document.count, 1)
-    await manager.close()
-  })
-
-  test('a full disk refuses the write, keeps what is there, and takes writes again when there is room', async (t) => {
-    const place = smallDisk(t, 'size=256k')
-    if (place === undefined) return
-    const manager = createStateManager({ dir: place, documents: [notes] })
-    await manager.update('notes', increment)
-    const fill = (draft: JsonObject) => {
-      draft.notes = [...(Array.isArray(draft.notes) ? draft.notes : []), { id: 'n', text: 'x'.repeat(2000) }]
-    }
-    let done = 0
-    await assert.rejects(
-      async () => {
-        for (;;) {
-          await manager.update('notes', fill)
-          done += 1
-        }
-      },
-      (error: Error & { code?: string }) => {
-        assert.equal(error.code, 'state_unwritable')
-        assert.match(error.message, /ENOSPC/)
-        return true
-      },
-    )
-    const again = createStateManager({ dir: place, documents: [notes] })
-    const { document } = await again.load('notes')
-    assert.equal(Array.isArray(document.notes) && document.notes.length, done)
-    execFileSync(MOUNT, ['-o', 'remount,size=4m', place])
-    await again.update('notes', fill)
-    assert.deepEqual(await again.replay('notes', Date.now() + 1000), await again.load('notes'))
-    await Promise.all([again.close(), manager.close()])
   })
 })
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { Call, InvokeOptions } from '../../src/core/call.ts'
-import { createScheduleRuns } from '../../src/daemon/schedule-runs.ts'
+import type { Call } from '../../src/core/call.ts'
 import { assistantDocument } from '../../src/state/assistant/assistant-state.ts'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import type { ActivityEntry } from '../../src/state/logs/logs.ts'
@@ -72,19 +71,6 @@ describe('schedules', () => {
       events.map(({ event }) => event),
       ['schedule_created', 'schedule_fired', 'schedule_fired', 'schedule_fired'],
     )
-  })
-
-  test('of several processes one fires, and another goes on when it stops', async (t) => {
-    const { scheduler, pass, times } = await make(t)
-    const [one, two] = [scheduler('one'), scheduler('two')]
-    await one.create(hourly, cli)
-    pass(60 * MINUTE)
-    await Promise.all([one.tick(), two.tick()])
-    assert.equal(times().length, 1)
-    await one.release()
-    pass(60 * MINUTE)
-    await two.tick()
-    assert.equal(times().length, 2)
   })
 
   test('a crash between firing and noting it repeats the same key', async (t) => {
@@ -165,35 +151,4 @@ describe('daylight saving', () => {
     const due = planned.due(Date.UTC(2020, 0, 1), Date.UTC(2026, 0, 1, 0, 0, 30))
     assert.deepEqual(due, { newest: Date.UTC(2026, 0, 1), count: 1000 })
   })
-})
-
-test('a run that version 0.1 queued is done, with the rights that who made its schedule has now', async (t) => {
-  const dir = memoryDir(t)
-  const store = await createEmbeddedStore({ dir, log: quiet, toEvent, now: Date.now })
-  const created = '2026-01-01T00:00:00.000Z'
-  const about = { schedule: 'schedule-1', created, name: 'hourly', skill: 'digest', args: { n: 1 } }
-  const by = { id: 'ada', roles: ['those of then'] }
-  const data = { ...about, channel: 'cli', missed: 0, by, planned: '2026-01-01T01:00:00.000Z' }
-  await store.jobs.add('schedules', [{ id: 'old', lane: `schedule-1:${created}`, group: 'digest', data }])
-  const roles = ['those of now']
-  const invoked = Promise.withResolvers<{ name: string; args: unknown; options: InvokeOptions }>()
-  const { worker } = createScheduleRuns({
-    store,
-    concurrency: 1,
-    invoke: async (name, args, options) => invoked.resolve({ name, args, options }),
-    callerAs: (id) => ({ kind: 'route', id, roles }),
-    exists: async (schedule) => schedule.id === 'schedule-1' && schedule.created === created,
-    record: async (entry) => {
-      if (entry.ok === false) invoked.reject(new Error(String(entry.error)))
-    },
-    log: { ...quiet, error: (fields: unknown) => invoked.reject(fields) },
-    now: Date.now,
-  })
-  t.after(async () => {
-    await worker.stop(1000)
-    await store.close()
-  })
-  worker.start()
-  const { name, args, options } = await invoked.promise
-  assert.deepEqual([name, args, options.caller], ['digest', { n: 1 }, { kind: 'route', id: 'ada', roles }])
 })

@@ -17,28 +17,6 @@ async function make(t: TestContext, dir = temporaryDir(t)) {
   return { workbench, manager }
 }
 
-describe('Exercise 2: oneOf, a task is either a build task or a review task', () => {
-  test('each kind has required fields of its own', async (t) => {
-    const { workbench, manager } = await make(t)
-    await workbench.addTask({ kind: 'build', title: 'Make it', acceptance: ['it runs'] }, agent)
-    await workbench.addTask({ kind: 'review', title: 'Look', target: 'src/', reviewer: 'ada' }, agent)
-    const broken = (task: object) =>
-      manager.update('task_board', (draft) => {
-        draft.tasks = [{ id: 'x', title: 'x', status: 'open', ...task }]
-      })
-    await assert.rejects(
-      broken({ kind: 'build', target: 'src/' }),
-      /\/tasks\/0\/acceptance must have required/,
-    )
-    await assert.rejects(
-      broken({ kind: 'review', acceptance: ['x'] }),
-      /\/tasks\/0\/target must have required/,
-    )
-    await assert.rejects(broken({ kind: 'party' }), /\/tasks\/0 value of tag "kind" must be in oneOf/)
-    assert.equal((await workbench.get()).board.document.tasks.length, 2)
-  })
-})
-
 describe('Exercise 3: migration from v1 to v2', () => {
   test('blockers become risks, at start-up, with a backup, and once', async (t) => {
     const dir = temporaryDir(t)
