@@ -148,21 +148,17 @@ export type NewWorkbenchTask =
   | { kind: 'build'; title: string; acceptance: string[] }
   | { kind: 'review'; title: string; target: string; reviewer?: string }
 
-const lists = {
-  touched_files: lines.exactOptional(),
-  assumptions: lines.exactOptional(),
-  risks: lines.exactOptional(),
-}
+const lists = { touched_files: true, assumptions: true, risks: true } as const
 export const workbenchUpdateSchema = z.strictObject({
-  set: z
-    .strictObject({
-      active_task_id: z.string().nullable().exactOptional(),
-      next_action: z.string().exactOptional(),
-      ...lists,
-    })
+  set: workbenchStateSchema
+    .partial()
     .default({})
     .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
-  add: z.strictObject(lists).default({}).describe('What to append to the lists, where it is not in them'),
+  add: workbenchStateSchema
+    .pick(lists)
+    .partial()
+    .default({})
+    .describe('What to append to the lists, where it is not in them'),
   expect: z.int().min(0).exactOptional().describe('Only if the state still has this revision'),
 })
 export type WorkbenchUpdate = z.input<typeof workbenchUpdateSchema>

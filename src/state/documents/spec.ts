@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Operation } from './patch.ts'
@@ -62,9 +63,10 @@ export function parseDocument(text: string): JsonObject {
   return parsed
 }
 
-/** The error for what cannot be read of a document. */
+/** The error for what cannot be read of a document. The command finds `state` by itself, others in the folder of the file. */
 export function corrupt(name: string, path: string, reason: string, cause?: unknown): TriviumError {
-  const todo = `run \`trivium state repair ${name}\` (in code: \`repair('${name}')\` of its manager)`
+  const dir = name === 'state' ? '' : ` --dir ${dirname(path)}`
+  const todo = `run \`trivium state repair ${name}${dir}\` (in code: \`repair('${name}')\` of its manager)`
   return new TriviumError('state_corrupt', { path, reason, todo }, { cause })
 }
 
