@@ -6,6 +6,19 @@ const byId = (id) => document.getElementById(id)
 let token = sessionStorage.getItem('token') ?? ''
 let timer
 
+/** In the order of the page: the title of each section, and what makes its content; without any it is hidden. */
+const SECTIONS = {
+  roads: ['Roads', roadTable],
+  gateways: ['Gateways', gatewayTable],
+  approvals: ['Waiting for approval', approvalTable],
+  dead: ['Dead letters', deadTable],
+  messages: ['Messages', messageTable],
+  groups: ['Consumer groups', groupTable],
+  broken: ['Broken skills', brokenTable],
+}
+for (const [id, [title]] of Object.entries(SECTIONS))
+  byId('console').append(element('section', { id, 'aria-label': title }))
+
 byId('sign-in').addEventListener('submit', (event) => {
   event.preventDefault()
   token = byId('token').value.trim()
@@ -25,7 +38,13 @@ async function refresh() {
       invoke('dead-letter-list', { limit: 50 }),
       invoke('approval-list', { status: 'pending', limit: 50 }),
     ])
-    show({ status, messages, dead, approvals })
+    const { version, store, startedAt, pid } = status
+    turnTo('console', `${version} · ${store.kind} store · up ${age(startedAt)} · pid ${pid}`)
+    for (const [id, [title, make]] of Object.entries(SECTIONS)) {
+      const content = make({ ...status, messages, dead, approvals })
+      byId(id).replaceChildren(element('h2', {}, title), content)
+      byId(id).hidden = content === ''
+    }
   } catch (error) {
     if (error.status === 401) return signIn('That is not the control token.')
     byId('summary').textContent = `The daemon does not answer: ${error.message}`
@@ -38,62 +57,27 @@ function signIn(reason) {
   clearTimeout(timer)
   token = ''
   sessionStorage.removeItem('token')
-  byId('sign-in').hidden = false
-  byId('console').hidden = true
-  byId('sign-out').hidden = true
+  turnTo('sign-in', 'three roads from one door')
   byId('sign-in-error').textContent = reason
-  byId('summary').textContent = 'three roads from one door'
-  byId('summary').className = ''
   byId('token').value = ''
   byId('token').focus()
 }
 
-function show({ status, messages, dead, approvals }) {
-  byId('sign-in').hidden = true
-  byId('console').hidden = false
-  byId('sign-out').hidden = false
+function turnTo(view, summary) {
+  byId('sign-in').hidden = view !== 'sign-in'
+  byId('console').hidden = byId('sign-out').hidden = view !== 'console'
+  byId('summary').textContent = summary
   byId('summary').className = ''
-  byId('summary').textContent =
-    `${status.version} · ${status.store.kind} store · up ${age(status.startedAt)} · pid ${status.pid}`
-  showRoads(status)
-  byId('gateways').replaceChildren(gatewayTable(status))
-  byId('messages').replaceChildren(messageTable(messages))
-  byId('dead').replaceChildren(deadTable(dead))
-  byId('groups').replaceChildren(groupTable(status.groups))
-  section('approvals', approvals, approvalTable)
-  section('broken', status.broken, brokenTable)
 }
 
-function section(name, rows, make) {
-  byId(`${name}-section`).hidden = rows.length === 0
-  byId(name).replaceChildren(make(rows))
-}
-
-function showRoads({ stats }) {
-  const job = (queue) => stats.jobs.find((one) => one.queue === queue) ?? { waiting: 0, running: 0, dead: 0 }
-  const dispatch = job('dispatch')
-  const outbox = job('outbox')
-  const cards = [
-    ['journal', stats.journal.messages, 'messages kept'],
-    ['dispatch', stats.dispatch.unpumped + dispatch.waiting, `waiting, ${dispatch.running} running`],
-    ['receive', stats.receive.ready, oldest('to be taken', stats.receive.oldestAt)],
-    ['outbox', outbox.waiting, `replies to send, ${outbox.running} under way`],
-  ]
-  byId('roads').replaceChildren(
-    ...cards.map(([name, count, note]) =>
-      element(
-        'div',
-        { class: 'card' },
-        element('span', {}, name),
-        element('b', {}, String(count)),
-        element('span', {}, note),
-      ),
-    ),
-  )
-}
-
-function oldest(note, at) {
-  return at === undefined ? note : `${note}, oldest ${age(at)}`
+function roadTable({ roads }) {
+  const rows = roads.map(({ road, messages, oldestAt, dead }) => [
+    road,
+    messages,
+    oldestAt === undefined ? '-' : age(oldestAt),
+    dead ?? '-',
+  ])
+  return table([{ text: 'road', wide: true }, 'messages', 'oldest', 'dead'], rows, '')
 }
 
 function gatewayTable({ gateways, disabled }) {
@@ -108,7 +92,7 @@ function state(ok, detail) {
   return element('span', { class: ok ? 'good' : 'bad' }, ok ? 'ok' : `failing: ${detail ?? ''}`)
 }
 
-function messageTable(messages) {
+function messageTable({ messages }) {
   const rows = messages.map((message) => [
     link(message.id, () => showMessage(message.id)),
     age(message.receivedAt),
@@ -116,14 +100,11 @@ function messageTable(messages) {
     message.from.address ?? message.from.name ?? message.from.id,
     message.subject ?? message.text,
   ])
-  return table(
-    ['message', 'age', 'gateway', 'from', { text: 'text', wide: true }],
-    rows,
-    'No message has come in yet.',
-  )
+  const head = ['message', 'age', 'gateway', 'from', { text: 'text', wide: true }]
+  return table(head, rows, 'No message has come in yet.')
 }
 
-function deadTable(dead) {
+function deadTable({ dead }) {
   const rows = dead.map((letter) => [
     link(letter.id, () => detail(letter.id, letter)),
     age(letter.at),
@@ -140,7 +121,7 @@ function drop(id) {
   if (confirm(`Remove dead letter ${id} for good?`)) act('dead-letter-drop', { id })
 }
 
-function approvalTable(approvals) {
+function approvalTable({ approvals }) {
   const decide = (id, approve) => () => act('approval-decide', { id, approve })
   const rows = approvals.map((one) => [
     link(one.id, () => detail(one.title, one)),
@@ -153,17 +134,14 @@ function approvalTable(approvals) {
   return table(['id', 'skill', 'asked by', { text: 'what', wide: true }, 'age', ''], rows, '')
 }
 
-function groupTable(groups) {
+function groupTable({ groups }) {
   const rows = groups.map((one) => [one.topic, one.group, one.lag, one.pending])
   return table(['topic', { text: 'group', wide: true }, 'lag', 'pending'], rows, 'Nobody is subscribed.')
 }
 
-function brokenTable(broken) {
-  return table(
-    ['skill', { text: 'reason', wide: true }],
-    broken.map((one) => [one.name, one.reason]),
-    '',
-  )
+function brokenTable({ broken }) {
+  const rows = broken.map((one) => [one.name, one.reason])
+  return table(['skill', { text: 'reason', wide: true }], rows, '')
 }
 
 async function showMessage(id) {
@@ -174,12 +152,8 @@ async function showMessage(id) {
     note.what,
     note.detail ? JSON.stringify(note.detail) : '',
   ])
-  const past = table(
-    ['time', 'road', 'what', { text: '', wide: true }],
-    rows,
-    'Nothing has happened to it yet.',
-  )
-  detail(id, message, past)
+  const head = ['time', 'road', 'what', { text: '', wide: true }]
+  detail(id, message, table(head, rows, 'Nothing has happened to it yet.'))
 }
 
 function detail(title, value, ...more) {
@@ -213,24 +187,17 @@ async function call(method, path, body) {
 }
 
 function table(head, rows, empty) {
-  if (rows.length === 0) return element('p', { class: 'empty' }, empty)
+  if (rows.length === 0) return empty && element('p', { class: 'empty' }, empty)
   const columns = head.map((one) => (typeof one === 'string' ? { text: one } : one))
   const cells = (row) =>
     row.map((value, index) => {
-      const kind = columns[index].wide ? 'wide' : typeof value === 'number' ? 'number' : ''
+      const kind = columns[index].wide ? 'wide' : ''
       const title = columns[index].wide && typeof value === 'string' ? { title: value } : {}
       return element('td', { class: kind, ...title }, value instanceof Node ? value : String(value ?? ''))
     })
-  return element(
-    'div',
-    { class: 'scroll' },
-    element(
-      'table',
-      {},
-      element('tr', {}, ...columns.map(({ text }) => element('th', {}, text))),
-      ...rows.map((row) => element('tr', {}, ...cells(row))),
-    ),
-  )
+  const titles = element('tr', {}, ...columns.map(({ text }) => element('th', {}, text)))
+  const lines = rows.map((row) => element('tr', {}, ...cells(row)))
+  return element('div', { class: 'scroll' }, element('table', {}, titles, ...lines))
 }
 
 function buttons(...pairs) {
