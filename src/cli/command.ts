@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { TriviumError } from '../core/errors.ts'
+import { parseDuration } from '../core/units.ts'
 import type { Environs } from './environs.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -24,9 +25,28 @@ export function usage(details: string, cause?: unknown): TriviumError {
   return new TriviumError('usage', { details }, { cause })
 }
 
-/** The value of a flag that is a whole number, 0 or more. Throws `usage` for anything else. */
-export function wholeNumber(flag: string, text: string): number {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value
-  throw usage(`${flag} is a whole number, not ${JSON.stringify(text)}`)
+/** Reads the value of a flag that is a whole number, 0 or more. Throws `usage` for anything else. */
+export function wholeNumber(flag: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value
+    throw usage(`${flag} is a whole number, not ${JSON.stringify(text)}`)
+  }
+}
+
+/** The value (Unix ms) of a flag that is a time, UTC where it names no zone, or how long ago. Throws `usage` for anything else. */
+export function timeOf(flag: string, text: string): number {
+  // To `parseDuration` a bare number is a duration in ms; here it is a year.
+  const ago = /[a-z]$/.test(text) ? parseDuration(text) : undefined
+  const isZoned = /T.*(Z|[+-]\d\d:?\d\d)$/i.test(text)
+  const time = ago === undefined ? Date.parse(isZoned ? text : `${text}Z`) : Date.now() - ago
+  if (Number.isNaN(time)) throw usage(`${flag} is a time such as 2026-11-21T10:00:00Z, or 2h, not ${text}`)
+  return time
+}
+
+/** Aborts where the user interrupts a command that goes on until then. */
+export function interruption(): AbortSignal {
+  const interrupted = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort())
+  return interrupted.signal
 }

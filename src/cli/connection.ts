@@ -16,7 +16,7 @@ import { defined } from '../lib/defined.ts'
 import { writeWhole } from '../lib/disk.ts'
 import type { CommandContext } from './command.ts'
 import { type Environs, loadFor } from './environs.ts'
-import { pretty, show } from './terminal.ts'
+import { pretty, show, tryJson } from './terminal.ts'
 
 const daemonFileSchema = z.object({
   pid: z.int(),
@@ -41,8 +41,12 @@ export function removeDaemonFile(dataDir: string): void {
 
 /** The file's content; the daemon that wrote it may be gone. A file that cannot be read names no daemon. */
 function readDaemonFile(dataDir: string): DaemonFile | undefined {
+  return daemonFileSchema.safeParse(tryJson(readText(dataDir, 'daemon.json'))).data
+}
+
+function readText(dataDir: string, name: string): string | undefined {
   try {
-    return daemonFileSchema.safeParse(JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))).data
+    return readFileSync(join(dataDir, name), 'utf8').trim() || undefined
   } catch {
     return undefined
   }
@@ -51,14 +55,12 @@ function readDaemonFile(dataDir: string): DaemonFile | undefined {
 /** What commands talk to: a running daemon, or one made in this process for a moment. */
 export type Connection = ReturnType<typeof remote>
 
-type Connect = (environs: Environs) => Promise<Connection>
-
 /** Connects, asks, prints the answer and closes the connection: what most commands do. */
 export async function ask(
   context: CommandContext,
   question: (connection: Connection) => Promise<Json>,
   human: (answer: Json) => string = pretty,
-  open: Connect = connectOrOpen,
+  open: (environs: Environs) => Promise<Connection> = connectOrOpen,
 ): Promise<void> {
   const connection = await open(context.environs())
   try {
@@ -71,7 +73,7 @@ export async function ask(
 
 /** Connects to the running daemon. Throws `not_running`. `client` names who asks. */
 export async function connect(environs: Environs, client?: string): Promise<Connection> {
-  const { dataDir, token = readToken(dataDir) } = await placeOf(environs)
+  const { dataDir, token = readText(dataDir, 'control-token') } = await placeOf(environs)
   const file = readDaemonFile(dataDir)
   if (!file) throw new TriviumError('not_running', { path: dataDir })
   const nonce = randomBytes(16).toString('base64url')
@@ -125,14 +127,6 @@ async function placeOf(environs: Environs): Promise<Pick<DaemonConfig, 'dataDir'
   }
 }
 
-function readToken(dataDir: string): string | undefined {
-  try {
-    return readFileSync(join(dataDir, 'control-token'), 'utf8').trim() || undefined
-  } catch {
-    return undefined
-  }
-}
-
 function remote(control: string, token: string, client = clientName()) {
   const headers = { authorization: `Bearer ${token}`, 'x-trivium-client': client }
   const get = (path: string) => fetchJson(`http://${control}/v1/${path}`, { headers })
@@ -159,12 +153,8 @@ async function local(environs: Environs): Promise<Connection> {
   const { daemon } = await createOwnDaemon(environs, { mode: 'local', level: 'warn', pretty: true })
   const { operator } = daemon
   const ended = new AbortController()
-  const id = clientName()
-  const by = {
-    caller: { kind: 'cli', id, roles: ['operator'] },
-    signal: ended.signal,
-    headers: {},
-  } as const
+  const caller = { kind: 'cli', id: clientName(), roles: ['operator'] } as const
+  const by = { caller, signal: ended.signal, headers: {} }
   return {
     ...operator,
     running: false,
@@ -227,8 +217,7 @@ function lost(url: string, cause: unknown): TriviumError {
 /** An error of the daemon, in its own words. */
 function told(code: string, message: string): TriviumError {
   const error = new TriviumError(isErrorCode(code) ? code : 'internal')
-  error.message = message
-  return error
+  return Object.assign(error, { message })
 }
 
 function isErrorCode(code: string): code is ErrorCode {

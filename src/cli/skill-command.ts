@@ -1,13 +1,13 @@
 import { Command, Option } from 'commander'
 import { z } from 'zod'
-import { reasonOf, TriviumError } from '../core/errors.ts'
+import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { type CommandContext, EXIT_NOTHING, usage } from './command.ts'
+import { type CommandContext, EXIT_NOTHING, interruption, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { type Environs, loadFor } from './environs.ts'
-import { objectsIn, pretty, show, type Terminal, usageOutput } from './terminal.ts'
+import { objectsIn, pretty, show, type Terminal, tryJson, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
 const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version'])
@@ -76,12 +76,7 @@ export async function skillCommands(context: CommandContext): Promise<Command[]>
 
 function parseArgs(text: Json | undefined): JsonObject {
   if (text === undefined) return {}
-  let value: Json
-  try {
-    value = JSON.parse(String(text))
-  } catch (cause) {
-    throw usage(`--args is no JSON: ${reasonOf(cause)}`, cause)
-  }
+  const value = tryJson(String(text))
   if (isJsonObject(value)) return value
   throw usage('--args is a JSON object, such as {"topic":"jobs"}')
 }
@@ -189,24 +184,8 @@ function readValue(text: string, schema: JsonObject, name: string): Json {
   if (schema.type === undefined) return parsed === undefined ? text : parsed
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]
-  if (parsed === undefined)
-    throw usage(`${name} is ${KINDS[typeName(schema)] ?? 'JSON'}, not ${JSON.stringify(text)}`)
+  if (parsed === undefined) throw usage(`${name} takes ${typeName(schema)}, not ${JSON.stringify(text)}`)
   return parsed
-}
-
-const KINDS: Record<string, string> = {
-  integer: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-  object: 'a JSON object',
-}
-
-function tryJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function typeName(schema: JsonObject): string {
@@ -226,19 +205,16 @@ async function followEvents(connection: Connection, args: JsonObject, terminal: 
   }
   const { topic = null, queue = `follow-${process.pid}-${Date.now().toString(36)}` } = args
   await connection.invoke('event-subscribe', { topic, queue })
-  const interrupted = new AbortController()
-  const interrupt = () => interrupted.abort()
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, interrupt)
+  const signal = interruption()
   try {
-    while (!interrupted.signal.aborted) {
+    while (!signal.aborted) {
       const wait = { timeout: ROUND, ...args, queue }
-      const events: Json = await connection.invoke('event-wait', wait, interrupted.signal)
+      const events: Json = await connection.invoke('event-wait', wait, signal)
       for (const event of Array.isArray(events) ? events : []) terminal.out(`${JSON.stringify(event)}\n`)
     }
   } catch (error) {
-    if (!interrupted.signal.aborted) throw error
+    if (!signal.aborted) throw error
   } finally {
-    for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, interrupt)
     if (args.queue === undefined) await connection.invoke('event-unsubscribe', { topic, queue })
   }
 }

@@ -19,10 +19,8 @@ import type { Terminal } from './terminal.ts'
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
   const began = performance.now()
   const { daemon, log } = await createOwnDaemon(environs, { mode: 'serve', pretty: terminal.isTerminal })
-  const {
-    file,
-    daemon: { dataDir },
-  } = daemon.config()
+  const { file } = daemon.config()
+  const { dataDir } = daemon.config().daemon
   const failed = (error: unknown) =>
     log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
   const reread = () => void daemon.reread().catch(failed)
@@ -41,7 +39,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await writeDaemonFile(dataDir, { pid: process.pid, ...addresses, store, startedAt: Date.now() })
     setFlagsFromString(HEAP_GROWTH)
     const took = Math.round(performance.now() - began)
-    terminal.out(banner({ ...addresses, daemon, version: environs.version, took }))
+    terminal.out(banner(daemon, addresses, `${environs.version} is ready (${took} ms)`))
     const code = await ended
     unwatch()
     return code
@@ -103,14 +101,11 @@ export async function createOwnDaemon(
 }
 
 /** What `trivium start` prints: where everything is, and what to try next. */
-function banner(started: {
-  daemon: Daemon
-  listen: string
-  control: string
-  version: string
-  took: number
-}): string {
-  const { daemon, listen, control, version, took } = started
+function banner(
+  daemon: Daemon,
+  { listen, control }: { listen: string; control: string },
+  head: string,
+): string {
   const config = daemon.config()
   const { dataDir, token } = config.daemon
   const isSick = (name: string) => daemon.gateways.list().some((each) => each.name === name && !each.ok)
@@ -119,7 +114,7 @@ function banner(started: {
   })
   const notices = daemon.notices().map((notice) => `  ! ${notice}`)
   return `
-  Trivium ${version} is ready (${took} ms)
+  Trivium ${head}
 
   listening   http://${listen}   webhooks and WebSocket
   console     http://${control}   token: ${token === undefined ? `${near(dataDir)}/control-token` : 'the one that was given (TRIVIUM_TOKEN)'}

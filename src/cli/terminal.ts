@@ -107,6 +107,15 @@ export function pretty(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 
+/** What the text is as JSON; undefined where it is none. */
+export function tryJson(text = ''): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** `3 s`, `12 min`, `4 h`, `2 d` ago; `-` for no time at all. */
 export function age(at: unknown, now = Date.now()): string {
   if (typeof at !== 'number') return '-'

@@ -159,7 +159,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
       [['event-wait'], /topic/],
       [['event-wait', 'x', '--timeout', 'soon'], /--timeout is a integer|--timeout/],
       [['event-wait', 'x', '--frob'], /unknown option '--frob'/],
-      [['event-wait', 'x', '--args', '{half'], /--args is no JSON/],
+      [['event-wait', 'x', '--args', '{half'], /--args is a JSON object/],
       [['event-wait', 'x', '--follow', '--no-ack'], /--no-ack/],
       [['status', '--frob'], /unknown option '--frob'/],
       [['message', 'cli'], /missing required argument/],

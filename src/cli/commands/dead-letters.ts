@@ -14,11 +14,10 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .command('list', { isDefault: true })
     .description('newest first')
     .option('--queue <name>', 'dispatch, outbox or subscriptions')
-    .option('--limit <n>', 'how many', '50')
-    .action((options: { queue?: string; limit: string }) => {
-      const args = { ...options, limit: wholeNumber('--limit', options.limit) }
-      return ask(context, (daemon) => daemon.invoke('dead-letter-list', args), listed)
-    })
+    .option('--limit <n>', 'how many', wholeNumber('--limit'), 50)
+    .action((args: { queue?: string; limit: number }) =>
+      ask(context, (daemon) => daemon.invoke('dead-letter-list', args), listed),
+    )
   command
     .command('show')
     .description('one, with its message and every error')

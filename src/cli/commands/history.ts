@@ -1,6 +1,5 @@
-import { defined } from '../../lib/defined.ts'
 import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
-import { type AddCommand, usage, wholeNumber } from '../command.ts'
+import { type AddCommand, interruption, timeOf, wholeNumber } from '../command.ts'
 import { loadFor } from '../environs.ts'
 
 type Options = {
@@ -9,7 +8,7 @@ type Options = {
   before?: string
   events?: boolean
   follow?: boolean
-  limit: string
+  limit: number
 }
 
 /** `trivium history`: reads the files themselves, so it works with and without a daemon. */
@@ -21,17 +20,15 @@ export const addHistory: AddCommand = (program, context) => {
     .option('--grep <text>', 'only lines with this text, or /regex/')
     .option('--events', 'the operational trace (events.jsonl) instead of the conversation (messages.jsonl)')
     .option('--follow', 'go on with what comes, until interrupted')
-    .option('--limit <n>', 'the newest so many', '50')
+    .option('--limit <n>', 'the newest so many', wholeNumber('--limit'), 50)
     .option('--before <time>', 'the newest before this time: that of the first line shown goes on back')
-    .action(async ({ channel, grep, before, events, follow, limit }: Options) => {
+    .action(async ({ before, events, ...which }: Options) => {
       const { dataDir } = (await loadFor(context.environs())()).daemon
       const logs = createLogs({ dir: dataDir })
-      const interrupted = new AbortController()
-      if (follow) process.once('SIGINT', () => interrupted.abort())
       const query: LogQuery = {
-        limit: wholeNumber('--limit', limit),
-        signal: interrupted.signal,
-        ...defined({ channel, grep, follow, before: before && timeIn(before) }),
+        ...which,
+        ...(which.follow && { signal: interruption() }),
+        ...(before !== undefined && { before: new Date(timeOf('--before', before)).toISOString() }),
       }
       const terminal = context.terminal()
       for await (const entry of events ? logs.events(query) : logs.history(query)) {
@@ -39,12 +36,6 @@ export const addHistory: AddCommand = (program, context) => {
       }
       await logs.close()
     })
-}
-
-function timeIn(text: string): string {
-  const time = Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`)
-  if (Number.isNaN(time)) throw usage(`--before is a time such as 2026-11-21T10:00:00Z, not ${text}`)
-  return new Date(time).toISOString()
 }
 
 function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {

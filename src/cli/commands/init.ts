@@ -6,14 +6,8 @@ import { type AddCommand, usage } from '../command.ts'
 import { ownFile } from '../environs.ts'
 import { show } from '../terminal.ts'
 
-/** By the file in `project/`; npm packs neither `.gitignore` nor `.env`. */
-const FILES = {
-  'package.json': 'package.json',
-  'tsconfig.json': 'tsconfig.json',
-  'env.example': '.env.example',
-  gitignore: '.gitignore',
-  'skills/hello/index.ts': 'skills/hello/index.ts',
-}
+/** In `project/`; npm packs neither `.gitignore` nor `.env`, so there they have no dot. */
+const FILES = ['package.json', 'tsconfig.json', 'env.example', 'gitignore', 'skills/hello/index.ts']
 
 /** `trivium init`. */
 export const addInit: AddCommand = (program, context) => {
@@ -28,14 +22,15 @@ export const addInit: AddCommand = (program, context) => {
         .toLowerCase()
         .replaceAll(/[^a-z0-9]+/g, '-')
         .replace(/^-|-$/g, '')
-      const places = Object.entries(FILES).map(
-        ([file, place]) => [`project/${file}`, join(dir, place)] as const,
-      )
       // Whoever has skills needs no first one.
-      const files = existsSync(join(dir, 'skills')) ? places.slice(0, -1) : places
+      const files = existsSync(join(dir, 'skills')) ? FILES.slice(0, -1) : FILES
+      const places = files.map((file) => [
+        `project/${file}`,
+        join(dir, file.replace(/^(env|gitignore)/, '.$1')),
+      ])
       const made: string[] = []
       const kept: string[] = []
-      for (const [file, place] of [['routes.yaml', target] as const, ...files]) {
+      for (const [file = '', place = ''] of [['routes.yaml', target], ...places]) {
         const text = readFileSync(ownFile(file), 'utf8')
           .replace('PROJECT_NAME', name || 'my-trivium')
           .replace('TRIVIUM_VERSION', version)

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { stringify } from 'yaml'
 import { type Json, pathGet } from '../../core/json.ts'
-import { defined } from '../../lib/defined.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { age, objectsIn, pretty, shorten, table } from '../terminal.ts'
 
-type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: string }
+type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: number }
 
 /** `trivium message <gateway> <text>`, `message show <id>` and `message list`. */
 export const addMessage: AddCommand = (program, context) => {
@@ -25,25 +24,17 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--from <id>', 'who writes')
     .option('--key <key>', 'idempotency key: the same key is accepted once')
     .option('--subject <text>', 'the subject')
-    .option('--wait <ms>', 'how long to wait for the reply', '60000')
+    .option('--wait <ms>', 'how long to wait for the reply', wholeNumber('--wait'), 60_000)
     .action(async (gateway: string, words: string[], options: SendOptions) => {
-      const { conversation, from, key, subject } = options
-      const wait = wholeNumber('--wait', options.wait)
-      const more = defined({ conversation, from, key, subject })
-      const submission = {
-        gateway,
-        text: words.join(' '),
-        wait,
-        conversation: `cli-${randomUUID()}`,
-        ...more,
-      }
+      const conversation = `cli-${randomUUID()}`
+      const submission = { gateway, text: words.join(' '), conversation, ...options }
       const send = async (daemon: Connection) => {
         const answered = new AbortController()
         void tellRetries(daemon, submission, answered.signal, context.terminal().err)
         const result = await daemon.submit(submission).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
         if (outcome === 'failed') context.exit(1)
-        else if (wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
+        else if (options.wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
         return result
       }
       await ask(context, send, replyText)
@@ -60,11 +51,10 @@ export const addMessage: AddCommand = (program, context) => {
     .description('the newest messages, as `message-list` gives them')
     .option('--gateway <name>', 'only of this gateway')
     .option('--conversation <id>', 'only of this conversation')
-    .option('--limit <n>', 'how many', '20')
-    .action(({ limit, ...only }: { limit: string }) => {
-      const args = { ...only, limit: wholeNumber('--limit', limit) }
-      return ask(context, (daemon) => daemon.invoke('message-list', args), listMessages)
-    })
+    .option('--limit <n>', 'how many', wholeNumber('--limit'), 20)
+    .action((args: { limit: number }) =>
+      ask(context, (daemon) => daemon.invoke('message-list', args), listMessages),
+    )
 }
 
 /** How often (ms) it is looked what became of the message meanwhile. */

@@ -82,10 +82,8 @@ function humanExplanation(explained: Json): string {
   const routes = objectsIn(explained)
   if (routes.length === 0) return 'There are no routes.'
   const misses = (route: JsonObject) => objectsIn(route.keys).filter(({ matched }) => !matched).length
-  const share = (route: JsonObject) => misses(route) / Math.max(1, objectsIn(route.keys).length)
-  const nearest = routes.toSorted((a, b) => share(a) - share(b) || misses(a) - misses(b))
-  const rows = nearest
-    .toSorted((a, b) => Number(b.chosen) - Number(a.chosen))
+  const rows = routes
+    .toSorted((a, b) => Number(b.chosen) - Number(a.chosen) || misses(a) - misses(b))
     .flatMap((route) => {
       const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
       const keys = objectsIn(route.keys)

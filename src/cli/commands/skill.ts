@@ -38,9 +38,10 @@ export const addSkill: AddCommand = (program, context) => {
     .description('make the folder of a new skill')
     .argument('<name>')
     .option('--markdown', 'a prompt for a model (SKILL.md) instead of code')
-    .action(async (name: string, options: { markdown?: boolean }) => {
-      const made = await newSkill(context.environs(), name, options.markdown ? 'markdown' : 'code')
-      show(context.terminal(), made, () => `Made ${made.path}. A daemon that runs has it already.`)
+    .action(async (name: string, { markdown }: { markdown?: true }) => {
+      const [file, content] = markdown ? ['SKILL.md', MARKDOWN] : ['index.ts', helloSkill()]
+      const path = await makeSkill(context.environs(), name, file, content.replaceAll('hello', name))
+      show(context.terminal(), { path }, () => `Made ${path}. A daemon that runs has it already.`)
     })
 }
 
@@ -54,17 +55,12 @@ function listed(skills: Json, broken: unknown): string {
 }
 
 /** Makes a skill's folder in the first skills folder of the configuration. Throws `usage` where it is there already. */
-async function newSkill(
-  environs: Environs,
-  name: string,
-  kind: 'code' | 'markdown',
-): Promise<{ path: string }> {
+async function makeSkill(environs: Environs, name: string, file: string, content: string): Promise<string> {
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) {
     throw usage(`A skill's name has lower-case letters, digits and dashes: not ${name}.`)
   }
   const { folders } = (await loadFor(environs)()).skills
   const parent = folders[0] ?? resolve(environs.cwd, 'skills')
-  const [file, content] = kind === 'code' ? ['index.ts', codeSkill(name)] : ['SKILL.md', markdownSkill(name)]
   const path = join(parent, name, file)
   try {
     await mkdir(parent, { recursive: true })
@@ -73,17 +69,16 @@ async function newSkill(
   } catch (cause) {
     throw usage(`${path} cannot be made: ${reasonOf(cause)}`, cause)
   }
-  return { path }
+  return path
 }
 
-/** A first skill in code: that of `trivium init`, by another name. */
-export function codeSkill(name: string): string {
-  return readFileSync(ownFile('project/skills/hello/index.ts'), 'utf8').replaceAll('hello', name)
+/** A first skill in code: that of `trivium init`. */
+function helloSkill(): string {
+  return readFileSync(ownFile('project/skills/hello/index.ts'), 'utf8')
 }
 
-function markdownSkill(name: string): string {
-  return `---
-name: ${name}
+const MARKDOWN = `---
+name: hello
 description: Answers a message.
 metadata:
   session: args.sessionId
@@ -94,4 +89,3 @@ You answer messages briefly and kindly.
 
 Answer this message: :arg[text]
 `
-}

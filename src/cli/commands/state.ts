@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { transports } from '../../../transports/registry.ts'
 import { createLogger } from '../../control/logger.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { parseDuration } from '../../core/units.ts'
 import { openStore } from '../../daemon/open-store.ts'
 import { createStateDocuments } from '../../daemon/state-documents.ts'
 import { createToEvent } from '../../gateway/gateways.ts'
@@ -11,13 +10,13 @@ import type { StateManager } from '../../state/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench } from '../../state/workbench/init.ts'
 import { openWorkbench } from '../../state/workbench/project.ts'
-import { type AddCommand, type CommandContext, usage, wholeNumber } from '../command.ts'
+import { type AddCommand, type CommandContext, timeOf, usage, wholeNumber } from '../command.ts'
 import { type Environs, loadFor } from '../environs.ts'
 import { show } from '../terminal.ts'
 import { workbenchDir } from './workbench.ts'
 
 type DirOption = { dir?: string }
-type ReplayOptions = DirOption & { until?: string; revision?: string }
+type ReplayOptions = DirOption & { until?: string; revision?: number }
 
 const NAME = 'state (the assistant), agent_state or task_board (the workbench)'
 const DIR = 'the folder of the workbench; default: workbench/ beside routes.yaml'
@@ -38,15 +37,13 @@ export const addState: AddCommand = (program, context) => {
     .command('show', { isDefault: true })
     .description('a document as it is')
     .argument('[name]', NAME, 'state')
-    .option('--dir <folder>', DIR)
     .action(on(async (manager, name) => showDocument(context, name, await manager.load(name))))
   command
     .command('replay')
     .description('a document as it was, from its events')
     .argument('[name]', NAME, 'state')
     .option('--until <time>', 'a time (2026-11-21T10:00:00Z), or how long ago (2h)')
-    .option('--revision <n>', 'or after so many changes')
-    .option('--dir <folder>', DIR)
+    .option('--revision <n>', 'or after so many changes', wholeNumber('--revision'))
     .action(
       on(async (manager, name, options: ReplayOptions) => {
         const found = await manager.replay(name, momentOf(options))
@@ -59,7 +56,6 @@ export const addState: AddCommand = (program, context) => {
     .command('migrate')
     .description('bring documents to the current version; the old ones are kept beside them')
     .argument('[name]', NAME)
-    .option('--dir <folder>', DIR)
     .action(async (only: string | undefined, { dir }: DirOption) => {
       const environs = context.environs()
       const hasBoard = only === undefined && existsSync(await workbenchDir(environs, dir))
@@ -79,7 +75,6 @@ export const addState: AddCommand = (program, context) => {
     .command('repair')
     .description('make an unreadable document usable again; what it replaces is kept and named')
     .argument('<name>', NAME)
-    .option('--dir <folder>', DIR)
     .action(
       on(async (manager, name) => {
         const repaired = await manager.repair(name)
@@ -95,6 +90,7 @@ export const addState: AddCommand = (program, context) => {
         show(context.terminal(), repaired, () => [usable, ...where].join('\n'))
       }),
     )
+  for (const nested of command.commands) nested.option('--dir <folder>', DIR)
   command
     .command('init')
     .description("write a project's own workbench: schemas, first documents, a migration to fill in")
@@ -117,14 +113,10 @@ function showDocument(context: CommandContext, name: string, { document, revisio
 function momentOf({ until, revision }: ReplayOptions): number | { revision: number } {
   if (revision !== undefined) {
     if (until !== undefined) throw usage('--revision stands without --until.')
-    return { revision: wholeNumber('--revision', revision) }
+    return { revision }
   }
   if (until === undefined) throw usage('Say when: --until <time>, or --revision <n>.')
-  // To `parseDuration` a bare number is a duration in ms; here it is a year.
-  const ago = /[a-z]$/.test(until) ? parseDuration(until) : undefined
-  const time = ago === undefined ? Date.parse(until) : Date.now() - ago
-  if (Number.isNaN(time)) throw usage(`--until is a time such as 2026-11-21T10:00:00Z, or 2h, not ${until}`)
-  return time
+  return timeOf('--until', until)
 }
 
 /**

@@ -95,17 +95,13 @@ function groupLine(groups: JsonObject[]): string | undefined {
 
 function assistantLine(assistant: unknown): string | undefined {
   if (!isJsonObject(assistant)) return undefined
-  const { error, delegations, assistant_name, memory, searches, schedules, approvals } = assistant
+  const { error, assistant_name, ...counts } = assistant
   if (error !== undefined) return `Assistant  ${error}`
-  const work = Object.entries(Object(delegations)).map(([status, count]) => `${count} ${status}`)
-  const counts = Object.entries({
-    memory,
-    searches,
-    delegations: work.join(' + ') || 0,
-    schedules,
-    approvals,
+  const shown = Object.entries(counts).map(([name, count]) => {
+    const byStatus = Object.entries(Object(count)).map(([status, some]) => `${some} ${status}`)
+    return `${name} ${isJsonObject(count) ? byStatus.join(' + ') || 0 : count}`
   })
-  return `Assistant (${assistant_name})  ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`
+  return `Assistant (${assistant_name})  ${shown.join(', ')}`
 }
 
 function brokenLine(broken: JsonObject[]): string | undefined {

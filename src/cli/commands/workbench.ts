@@ -20,7 +20,7 @@ type UpdateOptions = {
   touched?: string[]
   assumption?: string[]
   risk?: string[]
-  expect?: string
+  expect?: number
 }
 type AddOptions = { acceptance?: string[]; review?: string; reviewer?: string }
 
@@ -54,7 +54,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     .option('--touched <file...>', 'files that were changed')
     .option('--assumption <text...>', 'what was taken for granted')
     .option('--risk <text...>', 'what may go wrong')
-    .option('--expect <revision>', 'only if the state still has this revision')
+    .option('--expect <revision>', 'only if the state still has this revision', wholeNumber('--expect'))
     .action((options: UpdateOptions) =>
       at(
         (workbench, actor) => workbench.update(changesOf(options), actor),
@@ -103,7 +103,7 @@ function changesOf(options: UpdateOptions): WorkbenchUpdate {
   return {
     set: defined({ active_task_id, next_action: nextAction }),
     add: defined({ touched_files: touched, assumptions: assumption, risks: risk }),
-    ...(expect !== undefined && { expect: wholeNumber('--expect', expect) }),
+    ...defined({ expect }),
   }
 }
 
