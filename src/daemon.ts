@@ -20,14 +20,12 @@ import { createDurableParts } from './daemon/assistant.ts'
 import { createControlServer } from './daemon/control-server.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
-import { createUsageRecorder, modelSources } from './daemon/models.ts'
+import { modelSources } from './daemon/models.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator } from './daemon/operator.ts'
-import { createRoadWorkers } from './daemon/road-workers.ts'
-import { createRoads } from './daemon/roads.ts'
+import { createRoads, createRoadWorkers } from './daemon/roads.ts'
 import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
-import { workbenchDirOf } from './daemon/workbench-service.ts'
 import { resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
 import { createGateways, createRunningGateways, createToEvent } from './gateway/gateways.ts'
 import { textOf } from './gateway/listen.ts'
@@ -43,6 +41,7 @@ import { createRuntimeServices } from './skills/services.ts'
 import { createArtifactService } from './state/artifacts/artifact-service.ts'
 import { createArtifacts } from './state/artifacts/artifacts.ts'
 import { createLogs } from './state/logs/logs.ts'
+import { workbenchDirOf } from './state/workbench/project.ts'
 
 /** Where a running daemon is reached, as `host:port`. */
 export type Addresses = { listen: string; control: string }
@@ -162,7 +161,10 @@ export async function createDaemon(options: DaemonOptions) {
         return modelSources(config.model, env).providers
       },
       defaultModel: () => config.model?.name,
-      onUsage: createUsageRecorder(metrics, note),
+      onUsage({ messageId, ...detail }) {
+        metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)
+        if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
+      },
     }),
     ended: roads.events.releaseOwn,
     log,
@@ -357,15 +359,14 @@ function refuseEmptied(old: Config, next: Config): void {
   throw new TriviumError('config_invalid', { details: `${what}; restart the daemon if that is meant` })
 }
 
+/** What is read anew whenever it is needed. */
+const LIVE = ['grace', 'drainDelay', 'retention', 'publicUrl']
+
 /** What changed of that which is built into the parts when they are made. */
 function needRestart(old: Config, next: Config): string[] {
-  const built = ({ daemon, skills }: Config) => {
-    const { grace: _grace, drainDelay: _delay, retention: _retention, publicUrl: _url, ...fixed } = daemon
-    return { ...fixed, skills }
-  }
-  const before: Record<string, unknown> = built(old)
-  return Object.entries(built(next)).flatMap(([name, value]) =>
-    isDeepStrictEqual(before[name], value) ? [] : [name],
+  const before: Record<string, unknown> = { ...old.daemon, skills: old.skills }
+  return Object.entries({ ...next.daemon, skills: next.skills }).flatMap(([name, value]) =>
+    LIVE.includes(name) || isDeepStrictEqual(before[name], value) ? [] : [name],
   )
 }
 

@@ -1,3 +1,4 @@
+import type { WorkbenchService } from '../core/assistant-services.ts'
 import type { Call, Caller, InvokeOptions } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
@@ -8,13 +9,15 @@ import type { ArtifactStore } from '../state/artifacts/artifacts.ts'
 import { createAssistant } from '../state/assistant/assistant.ts'
 import { assistantDocument } from '../state/assistant/assistant-state.ts'
 import type { Scope } from '../state/assistant/viewer.ts'
+import type { Actor } from '../state/documents/spec.ts'
 import { createCallLedger } from '../state/ledger.ts'
 import type { Logs } from '../state/logs/logs.ts'
 import { createSchedules } from '../state/schedules/schedules.ts'
+import { atWorkbench } from '../state/workbench/project.ts'
+import type { Workbench } from '../state/workbench/workbench.ts'
 import { repeat } from './housekeeping.ts'
 import { createScheduleRuns } from './schedule-runs.ts'
 import { createStateDocuments, keepStateCopy } from './state-documents.ts'
-import { createWorkbenchService } from './workbench-service.ts'
 
 /** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
 const SWEEP_EVERY = 6 * 3_600_000
@@ -110,4 +113,22 @@ export function createDurableParts(deps: {
       await documents.close()
     },
   }
+}
+
+/** The workbench of a project as skills see it: they write as agents. */
+function createWorkbenchService(dir: string, now?: () => number): WorkbenchService {
+  const using = <T>(work: (workbench: Workbench) => Promise<T>): Promise<T> => atWorkbench({ dir, now }, work)
+
+  return {
+    get: () => using(async (workbench) => ({ dir, ...(await workbench.get()) })),
+    update: (args, call) => using((workbench) => workbench.update(args, agentOf(call))),
+    addTask: (args, call) => using((workbench) => workbench.addTask(args, agentOf(call))),
+    claim: (args, call) => using((workbench) => workbench.claim(args, agentOf(call))),
+    finish: (args, call) => using((workbench) => workbench.finish(args, agentOf(call))),
+  }
+}
+
+/** Who asked, by name where one is known. */
+function agentOf({ caller, message }: Call): Actor {
+  return { kind: 'agent', name: caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind }
 }

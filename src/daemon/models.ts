@@ -1,8 +1,5 @@
 import type { ModelConfig } from '../config/sections.ts'
-import type { Metrics } from '../control/metrics.ts'
-import type { Note } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-import type { ModelUsage } from '../skills/markdown/loader.ts'
 import type { ModelOptions } from '../skills/model/resolve-model.ts'
 
 /**
@@ -19,15 +16,4 @@ export function modelSources(
   if (baseURL !== undefined) return { env, providers: { [provider]: { baseURL, ...defined({ apiKey }) } } }
   const variable = `${provider.toUpperCase().replaceAll('-', '_')}_API_KEY`
   return { env: apiKey === undefined ? env : { ...env, [variable]: apiKey }, providers: {} }
-}
-
-/** Counts what a run of a model cost, in the metrics and on the history of the message that asked for it. */
-export function createUsageRecorder(
-  metrics: Pick<Metrics, 'tokens'>,
-  note: (messageId: string, what: Omit<Note, 'at'>) => void,
-): (usage: ModelUsage) => void {
-  return ({ messageId, ...detail }) => {
-    metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)
-    if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
-  }
 }

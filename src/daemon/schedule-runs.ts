@@ -56,15 +56,12 @@ export function createScheduleRuns(deps: {
       await record({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
       return { outcome: 'done' }
     } catch (thrown) {
-      if (signal.aborted) throw thrown
-      const failed = failedAttempt(job, thrown, RETRY, now())
-      const [again, error] = [failed.outcome === 'retry', failed.error.message]
-      await record({ event: 'schedule_failed', ...about, ok: false, error, again })
-      if (!again) {
-        const fields = { schedule: id, skill, err: thrown }
-        log.error(fields, 'a scheduled skill failed for good and is a dead letter')
+      if (!signal.aborted) {
+        const { outcome, error } = failedAttempt(job, thrown, RETRY, now())
+        const told = { ok: false, error: error.message, again: outcome === 'retry' }
+        await record({ event: 'schedule_failed', ...about, ...told })
       }
-      return failed
+      throw thrown
     }
   }
 
@@ -81,6 +78,7 @@ export function createScheduleRuns(deps: {
       queue: SCHEDULES_QUEUE,
       store,
       concurrency: deps.concurrency,
+      retry: RETRY,
       run,
       log,
       now,

@@ -92,16 +92,6 @@ export function createGateways(options: {
     }
   }
 
-  const apply = async (specs: readonly GatewaySpec[]) => {
-    const wanted = new Map(specs.map((spec) => [spec.name, spec]))
-    for (const entry of [...running.values()]) {
-      const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
-      if (!unchanged || entry.failure !== undefined) await end(entry)
-    }
-    const fresh = specs.filter(({ name }) => !running.has(name))
-    await Promise.all(fresh.map(begin))
-  }
-  let applied: Promise<void> = Promise.resolve()
   let stopping = false
 
   const each = async (step: (transport: Transport) => Promise<void>) => {
@@ -112,11 +102,16 @@ export function createGateways(options: {
     /**
      * Makes the running gateways those of `specs`: stops what is gone or changed, starts what is new or changed,
      * leaves the rest alone. A gateway that cannot start is reported and retried at the next call; the others run.
-     * One call at a time: two reloads at once would start a gateway while its old self still holds the path.
+     * One call at a time.
      */
-    apply(specs: readonly GatewaySpec[]): Promise<void> {
-      applied = applied.then(() => apply(specs))
-      return applied
+    async apply(specs: readonly GatewaySpec[]) {
+      const wanted = new Map(specs.map((spec) => [spec.name, spec]))
+      for (const entry of [...running.values()]) {
+        const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
+        if (!unchanged || entry.failure !== undefined) await end(entry)
+      }
+      const fresh = specs.filter(({ name }) => !running.has(name))
+      await Promise.all(fresh.map(begin))
     },
     /** What `trivium doctor` finds of a gateway. One that does not run here is made for it, and not started. Never throws. */
     async check(spec: GatewaySpec): Promise<Check[]> {

@@ -3,13 +3,14 @@ import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { ClaimedJob, DeadReason, Store } from '../core/store.ts'
+import type { ClaimedJob, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
 import { answerOf, OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 import {
   attemptError,
   attemptOf,
   createWorker,
+  type FailedAttempt,
   failedAttempt,
   type RunOutcome,
   type Worker,
@@ -102,37 +103,31 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
     }
   }
 
-  const failed = (job: ClaimedJob, reply: Reply, thrown: unknown): RunOutcome => {
-    const outcome = failedAttempt(job, thrown, RETRY, now())
-    if (outcome.outcome === 'dead') return dead(job, reply, thrown, outcome.reason)
-    void options.sent(reply, 'retry')
-    log.warn(
-      { ...fieldsOf(job, reply, thrown), delay: outcome.delay },
-      'the reply was not sent; trying again',
-    )
-    const { error, delay } = outcome
-    return {
-      ...outcome,
-      notes: [note('send failed', { attempt: attemptOf(job), error: error.message, delay })],
+  const failed = (
+    job: ClaimedJob,
+    reply: Reply,
+    thrown: unknown,
+    outcome: FailedAttempt = failedAttempt(job, thrown, RETRY, now()),
+  ): RunOutcome => {
+    const { message } = outcome.error
+    const fields = fieldsOf(job, reply, thrown)
+    void options.sent(reply, outcome.outcome)
+    if (outcome.outcome === 'retry') {
+      const { delay } = outcome
+      log.warn({ ...fields, delay }, 'the reply was not sent; trying again')
+      return { ...outcome, notes: [note('send failed', { attempt: attemptOf(job), error: message, delay })] }
     }
-  }
-
-  const dead = (job: ClaimedJob, reply: Reply, thrown: unknown, reason: DeadReason): RunOutcome => {
-    void options.sent(reply, 'dead')
-    log.error(fieldsOf(job, reply, thrown), 'the reply became a dead letter')
-    const error = attemptError(thrown, now())
-    return {
-      outcome: 'dead',
-      error,
-      reason,
-      notes: [note('dead', { ...answerOf(reply), error: error.message, reason })],
-    }
+    const { reason } = outcome
+    log.error(fields, 'the reply became a dead letter')
+    return { ...outcome, notes: [note('dead', { ...answerOf(reply), error: message, reason })] }
   }
 
   /** The transport cannot find out whether an earlier attempt arrived: an operator decides. */
   const held = (job: ClaimedJob, reply: Reply, how = 'see whether it is there') => {
     const advice = `an earlier attempt was interrupted; ${how}, then retry this dead letter or drop it`
-    return dead(job, reply, ambiguous(reply, advice), 'ambiguous')
+    const thrown = ambiguous(reply, advice)
+    const error = attemptError(thrown, now())
+    return failed(job, reply, thrown, { outcome: 'dead', error, reason: 'ambiguous' })
   }
 
   const waitForGateway = (job: ClaimedJob, reply: Reply, queuedAt: number): RunOutcome => {

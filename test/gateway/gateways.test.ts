@@ -95,12 +95,4 @@ describe('gateways', () => {
     await gateways.apply([spec('b')])
     assert.deepEqual(states(), [['b', true]])
   })
-
-  test('survive two reloads at once: the last one counts', async () => {
-    const { gateways, states } = stage()
-    await gateways.apply([spec('a', 1)])
-    await Promise.all([gateways.apply([spec('a', 2)]), gateways.apply([spec('a', 3)])])
-    assert.deepEqual(states(), [['a', true]])
-    assert.equal(gateways.spec('a')?.options, 3)
-  })
 })

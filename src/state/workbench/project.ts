@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
@@ -92,4 +92,9 @@ async function migrationsIn(
 
 function unusable(path: string, reason: string): TriviumError {
   return new TriviumError('state_corrupt', { path, reason, todo: RENEW })
+}
+
+/** A project's own place for what agents and people share: beside its routes.yaml, under version control. */
+export function workbenchDirOf(configFile: string): string {
+  return join(dirname(configFile), 'workbench')
 }
