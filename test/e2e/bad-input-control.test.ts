@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
-import { memoryOf, request, sendRaw } from '../chaos/raw-http.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { describe, test } from 'node:test'
+import { request, sendRaw } from '../chaos/raw-http.ts'
 import fc from '../fixtures/fast-check.ts'
+import { suiteUnderAbuse } from '../fixtures/suite.ts'
 
 const ROUTES = `
 gateways:
@@ -10,9 +10,6 @@ gateways:
 routes: [{ name: all, skill: echo, reply: none }]
 `
 const LOOK = `export default { description: 'looks', run: () => ({ polluted: ({}).polluted ?? null }) }`
-
-/** Megabytes that abuse may add to what the daemon needs at rest. */
-const GROWTH = 200
 
 /** What is refused: the call, its body, and the answer. */
 const REFUSED = `
@@ -45,32 +42,17 @@ POST /v1/skills/event-emit                {"topic":"gateway-message","data":1}  
 `
 
 describe('abuse of the control listener', { timeout: 120_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  let atRest = 0
-
-  before(async () => {
-    site = createSite({ routes: ROUTES, skills: { look: LOOK }, env: { TRIVIUM_LOG_LEVEL: 'error' } })
-    daemon = await site.start()
-    await daemon.get('/v1/status')
-    atRest = memoryOf(daemon)
-  })
-  after(async () => {
-    assert.equal(await daemon.end(), 0)
-    site.remove()
-  })
-  afterEach(async () => {
+  const { suite } = suiteUnderAbuse({ routes: ROUTES, skills: { look: LOOK } }, async (daemon) => {
     assert.equal((await daemon.post('/hooks/demo', '{}')).status, 202, 'the daemon accepts no more')
     assert.deepEqual(await daemon.invoke('look'), { polluted: null })
-    assert.ok(memoryOf(daemon) < atRest + GROWTH, `${atRest} MB grew to ${memoryOf(daemon)} MB`)
   })
 
   const call = async (method: string, path: string, body?: string, signal?: AbortSignal) => {
-    const response = await fetch(daemon.control + path, {
+    const response = await fetch(suite.daemon.control + path, {
       method,
       // A kept connection that the server ends just now is no answer.
       headers: {
-        authorization: `Bearer ${daemon.token}`,
+        authorization: `Bearer ${suite.daemon.token}`,
         'content-type': 'application/json',
         connection: 'close',
       },
@@ -92,13 +74,13 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
 
   test('a stranger with a huge body is turned away before it is read', async () => {
     const head = request('POST /v1/skills/echo', ['Content-Length: 9999999999'])
-    assert.deepEqual((await sendRaw(daemon.control, head)).statuses, [401])
+    assert.deepEqual((await sendRaw(suite.daemon.control, head)).statuses, [401])
   })
 
   test('files outside the console are not served', async () => {
     const paths = ['/../package.json', '/..%2f..%2fpackage.json', '/%2e%2e/api.ts', '/.env', '//etc/passwd']
     for (const path of paths) {
-      const { statuses, text } = await sendRaw(daemon.control, request(`GET ${path}`))
+      const { statuses, text } = await sendRaw(suite.daemon.control, request(`GET ${path}`))
       assert.ok([400, 401, 403, 404].includes(statuses[0] ?? 0), `${path}: ${statuses}`)
       assert.doesNotMatch(text, /"name":\s*"trivium"|root:/)
     }
@@ -115,7 +97,7 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
     ]) {
       const { status } = await call('POST', `/v1/skills/${skill}`, body)
       assert.ok(status === 200 || status === 422, `${skill}: ${status}`)
-      assert.deepEqual(await daemon.invoke('look'), { polluted: null })
+      assert.deepEqual(await suite.daemon.invoke('look'), { polluted: null })
     }
   })
 
@@ -129,7 +111,7 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
   })
 
   test('any JSON as the arguments of any skill gets a result or an error with a code', async () => {
-    const skills = Object.values(Object(Object(await daemon.get('/v1/skills')).result))
+    const skills = Object.values(Object(Object(await suite.daemon.get('/v1/skills')).result))
     const names = skills.map((skill) => String(Object(skill).name))
     assert.ok(names.length > 20)
     const fields = 'topic queue key value text id ids ref receipt gateway store label data to'.split(' ')
@@ -156,9 +138,9 @@ describe('abuse of the control listener', { timeout: 120_000 }, () => {
     const waits = Array.from({ length: 300 }, () =>
       call('POST', '/v1/skills/gateway-receive', body, gone.signal).catch(() => undefined),
     )
-    await daemon.get('/v1/status')
+    await suite.daemon.get('/v1/status')
     gone.abort()
     await Promise.all(waits)
-    assert.equal(await daemon.invoke('gateway-receive', { conversation: 'nobody', timeout: 0 }), null)
+    assert.equal(await suite.daemon.invoke('gateway-receive', { conversation: 'nobody', timeout: 0 }), null)
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
-import { memoryOf, openSocket, request, sendRaw } from '../chaos/raw-http.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { describe, test } from 'node:test'
+import { openSocket, request, sendRaw } from '../chaos/raw-http.ts'
 import fc from '../fixtures/fast-check.ts'
+import { suiteUnderAbuse } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -20,32 +20,13 @@ routes:
 const PROBE = `export default { description: 'looks', run: ({ message }) =>
   JSON.stringify({ polluted: ({}).polluted ?? null, own: Object.hasOwn(message.data.body, '__proto__') }) }`
 
-/** Megabytes that abuse may add to what the daemon needs at rest. */
-const GROWTH = 250
-
 describe('bad input on the public listener', { timeout: 120_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  let atRest = 0
-
-  before(async () => {
-    site = createSite({ routes: ROUTES, skills: { probe: PROBE }, env: { TRIVIUM_LOG_LEVEL: 'error' } })
-    daemon = await site.start()
-    await daemon.post('/hooks/demo', '{}')
-    atRest = memoryOf(daemon)
-  })
-  after(async () => {
-    assert.equal(await daemon.end(), 0)
-    site.remove()
-  })
-  const isWell = async () => {
-    assert.equal((await daemon.post('/hooks/demo', '{}')).status, 202, 'the daemon accepts no more')
-    assert.ok(memoryOf(daemon) < atRest + GROWTH, `${atRest} MB grew to ${memoryOf(daemon)} MB`)
-  }
-  afterEach(isWell)
+  const { suite, isWell } = suiteUnderAbuse({ routes: ROUTES, skills: { probe: PROBE } }, async (daemon) =>
+    assert.equal((await daemon.post('/hooks/demo', '{}')).status, 202, 'the daemon accepts no more'),
+  )
 
   const accepted = async () => {
-    const list = await daemon.invoke('message-list', { gateway: 'demo', limit: 1000 })
+    const list = await suite.daemon.invoke('message-list', { gateway: 'demo', limit: 1000 })
     return Object.values(Object(list)).length
   }
   const chunked = 'Transfer-Encoding: chunked'
@@ -61,10 +42,10 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
     }
     for (const [status, lines] of Object.entries(refused)) {
       for (const line of lines) {
-        assert.deepEqual((await sendRaw(daemon.url, request(line))).statuses, [Number(status)], line)
+        assert.deepEqual((await sendRaw(suite.daemon.url, request(line))).statuses, [Number(status)], line)
       }
     }
-    const { statuses } = await sendRaw(daemon.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: a\r\n\r\n')
+    const { statuses } = await sendRaw(suite.daemon.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: a\r\n\r\n')
     assert.ok(!statuses.includes(200))
   })
 
@@ -73,19 +54,19 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
       `POST ${path} HTTP/1.1\r\nHost: a\r\n${more}Content-Length: 2\r\n\r\n{}`
     const one = to('/hooks/demo')
     const last = to('/no', 'Connection: close\r\n')
-    const { statuses, closed } = await sendRaw(daemon.url, `${one}${to('/no')}${one}${last}`)
+    const { statuses, closed } = await sendRaw(suite.daemon.url, `${one}${to('/no')}${one}${last}`)
     assert.deepEqual(statuses, [202, 404, 202, 404])
     assert.ok(closed)
   })
 
   test('keys like __proto__ stay data: nothing that other messages see changes', async () => {
     const body = '{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":"yes"}},"a":1}'
-    const first = await daemon.post('/hooks/probe', body)
+    const first = await suite.daemon.post('/hooks/probe', body)
     assert.deepEqual(JSON.parse(Object(first.body).reply), { polluted: null, own: true })
-    await daemon.post('/hooks/demo', '__proto__[polluted]=yes&constructor.prototype.polluted=yes', {
+    await suite.daemon.post('/hooks/demo', '__proto__[polluted]=yes&constructor.prototype.polluted=yes', {
       'content-type': 'application/x-www-form-urlencoded',
     })
-    assert.match(JSON.stringify((await daemon.post('/hooks/probe', '{}')).body), /polluted\\?":null/)
+    assert.match(JSON.stringify((await suite.daemon.post('/hooks/probe', '{}')).body), /polluted\\?":null/)
   })
 
   test('any JSON in the places of key, conversation, sender and event is accepted and can be read again', async () => {
@@ -98,13 +79,14 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
     )
     await fc.assert(
       fc.asyncProperty(body, async (given) => {
-        const answer = await daemon.post('/hooks/keyed', JSON.stringify(given))
+        const answer = await suite.daemon.post('/hooks/keyed', JSON.stringify(given))
         assert.ok([200, 202].includes(answer.status), JSON.stringify(answer.body))
         const { id } = Object(answer.body)
-        const { message } = Object(await daemon.invoke('message-show', { id }))
+        const { message } = Object(await suite.daemon.invoke('message-show', { id }))
         assert.equal(message.id, id)
         const args = { gateway: 'keyed', conversation: message.conversation, timeout: 0 }
-        if (answer.status === 202) assert.equal(Object(await daemon.invoke('gateway-receive', args)).id, id)
+        if (answer.status === 202)
+          assert.equal(Object(await suite.daemon.invoke('gateway-receive', args)).id, id)
       }),
       { numRuns: 100 },
     )
@@ -114,7 +96,7 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
     const start = fc.constantFrom('', 'POST /hooks/demo HTTP/1.1\r\n', request('POST /hooks/demo', [chunked]))
     await fc.assert(
       fc.asyncProperty(start, fc.uint8Array({ minLength: 1, maxLength: 200 }), async (head, bytes) => {
-        const { statuses } = await sendRaw(daemon.url, Buffer.concat([Buffer.from(head), bytes]), 50)
+        const { statuses } = await sendRaw(suite.daemon.url, Buffer.concat([Buffer.from(head), bytes]), 50)
         assert.ok(statuses.every((status) => [400, 202, 431].includes(status)))
       }),
       { numRuns: 100 },
@@ -125,7 +107,7 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
     const head = 'POST /hooks/demo HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n'
     const before = await accepted()
     for (let round = 0; round < 5; round++) {
-      const sockets = Array.from({ length: 50 }, () => openSocket(daemon.url).resume())
+      const sockets = Array.from({ length: 50 }, () => openSocket(suite.daemon.url).resume())
       await Promise.all(
         sockets.map((one) => new Promise((resolve) => one.write(head + 'a'.repeat(50_000), resolve))),
       )
@@ -139,7 +121,7 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
   })
 
   test('thousands of idle connections cost little, and others are served', async () => {
-    const sockets = Array.from({ length: 4_000 }, () => openSocket(daemon.url))
+    const sockets = Array.from({ length: 4_000 }, () => openSocket(suite.daemon.url))
     await until(() => sockets.every(({ readyState }) => readyState === 'open'), 'open sockets', 20_000)
     await isWell()
     for (const socket of sockets) socket.destroy()
@@ -147,7 +129,7 @@ describe('bad input on the public listener', { timeout: 120_000 }, () => {
 
   test('many bodies over the limit at once do not add up in memory', async () => {
     const body = Buffer.alloc(8 * 1024 * 1024, 'a')
-    const post = () => daemon.post('/hooks/demo', body).catch(() => ({ status: 413 }))
+    const post = () => suite.daemon.post('/hooks/demo', body).catch(() => ({ status: 413 }))
     for (const { status } of await Promise.all(Array.from({ length: 20 }, post))) assert.equal(status, 413)
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
-import { memoryOf, openSocket, sendRaw } from '../chaos/raw-http.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { describe, test } from 'node:test'
+import { openSocket, sendRaw } from '../chaos/raw-http.ts'
 import fc from '../fixtures/fast-check.ts'
+import { suiteUnderAbuse } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -12,9 +12,6 @@ gateways:
 routes:
   - { name: all, match: { text: "echo*" }, skill: echo }
 `
-
-/** Megabytes that abuse may add to what the daemon needs at rest. */
-const GROWTH = 200
 
 const HANDSHAKE = [
   'Connection: Upgrade',
@@ -26,33 +23,14 @@ const handshakeOf = (path = '/ws', headers = HANDSHAKE) =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers.join('\r\n')}\r\n\r\n`
 
 describe('bad input on a WebSocket', { timeout: 120_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  let atRest = 0
-
-  before(async () => {
-    site = createSite({ routes: ROUTES, env: { TRIVIUM_LOG_LEVEL: 'error' } })
-    daemon = await site.start()
-    await saysHello()
-    atRest = memoryOf(daemon)
-  })
-  after(async () => {
-    assert.equal(await daemon.end(), 0)
-    site.remove()
-  })
   /** A newcomer gets its ack and its reply: whatever happened before did no harm to others. */
-  const saysHello = async () => {
+  const { suite, isWell } = suiteUnderAbuse({ routes: ROUTES }, async (daemon) => {
     const { send, next, close } = await daemon.chat()
     send({ id: 'hello', text: 'echo' })
     await next('ack')
     await next('message')
     close()
-  }
-  const isWell = async () => {
-    await saysHello()
-    assert.ok(memoryOf(daemon) < atRest + GROWTH, `${atRest} MB grew to ${memoryOf(daemon)} MB`)
-  }
-  afterEach(isWell)
+  })
 
   const refused: Record<string, [status: number, path: string, headers: string[]]> = {
     'no upgrade at all': [426, '/ws', ['Connection: close']],
@@ -69,7 +47,7 @@ describe('bad input on a WebSocket', { timeout: 120_000 }, () => {
   }
   test('a handshake that is wrong is refused with its status', async () => {
     for (const [what, [status, path, headers]] of Object.entries(refused)) {
-      const { statuses } = await sendRaw(daemon.url, handshakeOf(path, headers))
+      const { statuses } = await sendRaw(suite.daemon.url, handshakeOf(path, headers))
       assert.deepEqual(statuses, [status], what)
     }
   })
@@ -78,20 +56,20 @@ describe('bad input on a WebSocket', { timeout: 120_000 }, () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 100 }), async (bytes) => {
         const all = Buffer.concat([Buffer.from(handshakeOf()), bytes])
-        assert.deepEqual((await sendRaw(daemon.url, all, 5_000, 50)).statuses, [101])
+        assert.deepEqual((await sendRaw(suite.daemon.url, all, 5_000, 50)).statuses, [101])
       }),
       { numRuns: 50 },
     )
   })
 
   test('fragments that add up over the limit end the connection with 1009', async () => {
-    const { socket, closed } = await daemon.chat()
+    const { socket, closed } = await suite.daemon.chat()
     for (let part = 0; part < 20; part++) socket.send('a'.repeat(100_000), { fin: false })
     assert.equal(await closed, 1009)
   })
 
   test('a flood of pings ends the connection that it comes from, and no other', async () => {
-    const [bystander, flood] = [await daemon.chat(), await daemon.chat()]
+    const [bystander, flood] = [await suite.daemon.chat(), await suite.daemon.chat()]
     for (let round = 0; round < 20_000; round++) flood.socket.ping()
     assert.equal(await flood.closed, 1006)
     bystander.send({ text: 'a' })
@@ -100,7 +78,7 @@ describe('bad input on a WebSocket', { timeout: 120_000 }, () => {
   })
 
   test('a thousand connections that never say a word, and half of them vanish, cost little', async () => {
-    const sockets = Array.from({ length: 1_000 }, () => openSocket(daemon.url))
+    const sockets = Array.from({ length: 1_000 }, () => openSocket(suite.daemon.url))
     let welcomed = 0
     for (const socket of sockets) {
       socket.once('data', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import type { DaemonProcess } from '../fixtures/daemon.ts'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -48,34 +48,19 @@ const RECOVERY = 25_000
 
 for (const store of ['embedded', 'redis'] as const) {
   describe(`a daemon that was killed and is back, on ${store}`, { timeout: 120_000 }, () => {
-    let redis: RedisServer | undefined
-    let site: Site
-    let daemon: DaemonProcess
+    const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
+    before(() => suite.site.write('log', ''))
 
-    before(async () => {
-      redis = store === 'redis' ? await startRedisServer() : undefined
-      site = createSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })
-      site.write('log', '')
-      daemon = await site.start()
-    })
-    after(async () => {
-      await daemon?.end('SIGKILL')
-      site.remove()
-      await redis?.stop()
-    })
+    const lines = () => readFileSync(join(suite.site.dir, 'log'), 'utf8').split('\n')
+    const crash = () => suite.restart('SIGKILL')
 
-    const lines = () => readFileSync(join(site.dir, 'log'), 'utf8').split('\n')
-    const crash = async () => {
-      await daemon.end('SIGKILL')
-      daemon = await site.start()
-    }
     test('dispatches what was running and all that was queued behind it, in order', async () => {
       const expected = Array.from({ length: 20 }, (_, n) => `end queued${n}`)
       for (const [n] of expected.entries())
-        await daemon.post('/hooks/work', JSON.stringify({ conversation: 'queue', n: `queued${n}` }))
+        await suite.daemon.post('/hooks/work', JSON.stringify({ conversation: 'queue', n: `queued${n}` }))
       await until(() => lines().includes('start queued0'), 'a running skill')
       await crash()
-      site.write('go', '')
+      suite.site.write('go', '')
       await until(() => lines().includes('end queued19'), 'the end of the queue', RECOVERY)
       assert.deepEqual(
         lines().filter((line) => line.startsWith('end queued')),
@@ -84,13 +69,13 @@ for (const store of ['embedded', 'redis'] as const) {
     })
 
     test('does not send again what its skill had sent, and sends what was left', async () => {
-      const client = await connect(daemon)
+      const client = await connect(suite.daemon)
       client.say('first and second')
       await until(() => client.texts().includes('first'), 'the first reply')
       await until(() => lines().includes('start talk'), 'a skill that waits')
       await crash()
-      site.write('go-talk', '')
-      const again = await connect(daemon, client.conversation)
+      suite.site.write('go-talk', '')
+      const again = await connect(suite.daemon, client.conversation)
       await until(() => again.texts().includes('second'), 'the second reply', RECOVERY)
       again.say('plain')
       await until(() => again.texts().includes('plain'), 'the reply after')

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { createSite, type DaemonProcess, type HttpAnswer, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import type { RedisServer } from '../fixtures/redis-server.ts'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -30,32 +31,21 @@ const outages: Record<string, { begin(redis: RedisServer): unknown; end(redis: R
 
 for (const [what, outage] of Object.entries(outages)) {
   describe(`while Redis is ${what}`, { timeout: 60_000 }, () => {
-    let redis: RedisServer
-    let site: Site
-    let daemon: DaemonProcess
+    const suite = suiteWithDaemon({ routes: ROUTES, store: 'redis' })
     let socket: WebSocket
     const frames: Frame[] = []
 
     before(async () => {
-      redis = await startRedisServer()
-      site = createSite({ routes: ROUTES, env: { REDIS_URL: redis.url } })
-      daemon = await site.start()
-      socket = new WebSocket(`${daemon.url.replace('http', 'ws')}/ws`)
+      socket = new WebSocket(`${suite.daemon.url.replace('http', 'ws')}/ws`)
       socket.on('message', (data) => frames.push(JSON.parse(String(data))))
       await until(() => frames.length, 'the welcome')
       assert.equal((await post('before')).status, 202)
-      await outage.begin(redis)
+      await outage.begin(suite.redis)
     })
-    after(async () => {
-      socket.terminate()
-      redis.resume()
-      await daemon.end()
-      site.remove()
-      await redis.stop()
-    })
+    after(() => socket.terminate())
 
     const post = (key: string) =>
-      daemon.post('/hooks/demo', `{"key":"${key}"}`, {
+      suite.daemon.post('/hooks/demo', `{"key":"${key}"}`, {
         'content-type': 'application/json',
         'webhook-id': key,
       })
@@ -82,25 +72,27 @@ for (const [what, outage] of Object.entries(outages)) {
     })
 
     test('/readyz and a skill say what is wrong, and /healthz that the daemon lives', async () => {
-      const ready = await fetch(`${daemon.control}/readyz`)
+      const ready = await fetch(`${suite.daemon.control}/readyz`)
       assert.equal(ready.status, 503)
       const { ok, detail } = Object(await ready.json())
       assert.equal(ok, false)
       assert.match(detail.store.reason, /cannot be reached/)
-      assert.equal((await fetch(`${daemon.control}/healthz`)).status, 200)
-      assert.equal((await fetch(`${daemon.control}/metrics`)).status, 200)
-      await assert.rejects(daemon.invoke('gateway-receive', { timeout: 0 }), /store_unavailable/)
+      assert.equal((await fetch(`${suite.daemon.control}/healthz`)).status, 200)
+      assert.equal((await fetch(`${suite.daemon.control}/metrics`)).status, 200)
+      await assert.rejects(suite.daemon.invoke('gateway-receive', { timeout: 0 }), /store_unavailable/)
     })
 
     test('it recovers by itself, and what is sent again under its key is accepted once', async () => {
-      await outage.end(redis)
+      await outage.end(suite.redis)
       await until(async () => (await post('one')).status < 300, 'a webhook that is accepted', 15_000)
       for (const key of ['one', 'two', 'three']) assert.ok((await post(key)).status < 300)
-      await until(async () => (await fetch(`${daemon.control}/readyz`)).ok, 'a daemon that is ready')
+      await until(async () => (await fetch(`${suite.daemon.control}/readyz`)).ok, 'a daemon that is ready')
       say('one')
       const ack = await until(frame('ack', 'one'), 'the ack')
       await until(() => frames.find((one) => one.inReplyTo === ack.messageId), 'the reply')
-      const keys = Object.values(Object(await daemon.invoke('message-list', { gateway: 'demo', limit: 100 })))
+      const keys = Object.values(
+        Object(await suite.daemon.invoke('message-list', { gateway: 'demo', limit: 100 })),
+      )
       assert.deepEqual(keys.map((one) => Object(one).key).sort(), ['before', 'one', 'three', 'two'])
     })
   })

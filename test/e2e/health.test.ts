@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const HOOKS = Array.from(
@@ -24,17 +24,8 @@ const SKILLS = {
 }
 
 describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  before(async () => {
-    site = createSite({ routes: ROUTES, skills: SKILLS, env: { TRIVIUM_GRACE: '0' } })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon.end()
-    site.remove()
-  })
-  const page = async () => (await fetch(`${daemon.control}/metrics`)).text()
+  const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, env: { TRIVIUM_GRACE: '0' } })
+  const page = async () => (await fetch(`${suite.daemon.control}/metrics`)).text()
   const metric = async (name: string) =>
     Number(
       (await page())
@@ -44,7 +35,7 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
         .at(-1),
     )
   const ready = async () => {
-    const response = await fetch(`${daemon.control}/readyz`)
+    const response = await fetch(`${suite.daemon.control}/readyz`)
     return { status: response.status, detail: Object(await response.json()).detail }
   }
 
@@ -62,13 +53,13 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
   })
 
   test('a message counts until its skill is done, and its age grows', async () => {
-    await site.run(['message', 'cli', 'slow', '--wait', '0'])
+    await suite.site.run(['message', 'cli', 'slow', '--wait', '0'])
     await until(async () => (await metric('trivium_oldest_age_seconds{road="dispatch"}')) > 0.01, 'an age')
     assert.equal(await metric('trivium_depth{road="dispatch"}'), 1)
   })
 
   test('status fits a screen of 24 lines, with what is wrong first', async () => {
-    const { out } = await site.run(['status'])
+    const { out } = await suite.site.run(['status'])
     assert.ok(out.split('\n').length <= 24, out)
     assert.match(out, /Gateways.*\n *away +email +FAILING.*\n[\s\S]*and 10 more[\s\S]*dispatch +1 +\d+ s/)
   })
@@ -80,13 +71,13 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
       'routes: [{ name: rest, skill: echo }]',
       'x: [',
     ]) {
-      site.write('routes.yaml', content)
+      suite.site.write('routes.yaml', content)
       await until(async () => (await metric('trivium_config_last_reload_successful')) === 0, content)
       const { status, detail } = await ready()
       assert.deepEqual([status, /last good/.test(detail.configuration)], [200, true])
-      assert.match((await site.run(['status'])).out, /CONFIGURATION: .*routes\.yaml/)
-      assert.equal((await daemon.post('/h1', '{}')).status, 202)
-      site.write('routes.yaml', ROUTES)
+      assert.match((await suite.site.run(['status'])).out, /CONFIGURATION: .*routes\.yaml/)
+      assert.equal((await suite.daemon.post('/h1', '{}')).status, 202)
+      suite.site.write('routes.yaml', ROUTES)
       await until(
         async () => (await metric('trivium_config_last_reload_successful')) === 1,
         'the good file again',
@@ -95,14 +86,17 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
   })
   test('what was refused is listed, with why and without secrets', async () => {
     const form = `password=hunter22&mine=${SECRET}&text=hello`
-    assert.equal((await daemon.post('/signed', form, { 'x-hub-signature-256': 'sha256=00' })).status, 401)
-    assert.equal((await fetch(`${daemon.url}/h1`)).status, 405)
-    const chat = await daemon.chat()
+    assert.equal(
+      (await suite.daemon.post('/signed', form, { 'x-hub-signature-256': 'sha256=00' })).status,
+      401,
+    )
+    assert.equal((await fetch(`${suite.daemon.url}/h1`)).status, 405)
+    const chat = await suite.daemon.chat()
     chat.socket.send('{"type":"shout","text":"hey"}')
     await chat.next('error')
     chat.close()
-    const { daemon: name, refusals } = JSON.parse((await site.run(['refused', '--json'])).out)
-    assert.match(name, new RegExp(`:${daemon.pid}:`))
+    const { daemon: name, refusals } = JSON.parse((await suite.site.run(['refused', '--json'])).out)
+    assert.match(name, new RegExp(`:${suite.daemon.pid}:`))
     const shown = refusals.map(({ at: _at, from, why: _why, ...rest }: JsonObject) => ({
       ...rest,
       local: /127/.test(String(from)),
@@ -118,16 +112,16 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
       },
     ])
     assert.match(
-      (await site.run(['refused', '--gateway', 'signed'])).out,
+      (await suite.site.run(['refused', '--gateway', 'signed'])).out,
       /signed +127\.0\.0\.1 .*not authentic/,
     )
-    assert.match((await site.run(['refused', '--gateway', 'sined'])).err, /Did you mean signed/)
+    assert.match((await suite.site.run(['refused', '--gateway', 'sined'])).err, /Did you mean signed/)
   })
 
   test('at most the newest fifty of a gateway, and 500 characters of each', async () => {
     const headers = { 'x-hub-signature-256': 'sha256=00' }
-    for (let n = 0; n < 60; n++) await daemon.post('/signed', `${n} ${'x'.repeat(600)}`, headers)
-    const { refusals } = Object(await daemon.invoke('refused', { gateway: 'signed' }))
+    for (let n = 0; n < 60; n++) await suite.daemon.post('/signed', `${n} ${'x'.repeat(600)}`, headers)
+    const { refusals } = Object(await suite.daemon.invoke('refused', { gateway: 'signed' }))
     assert.deepEqual(
       [refusals.length, refusals[0].body.slice(0, 3), refusals[0].body.length],
       [50, '59 ', 500],
@@ -135,15 +129,15 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
   })
 
   test('a daemon that is frozen is told from one that does not run', async () => {
-    process.kill(daemon.pid, 'SIGSTOP')
+    process.kill(suite.daemon.pid, 'SIGSTOP')
     try {
-      const [status, doctor] = await Promise.all([site.run(['status']), site.run(['doctor'])])
+      const [status, doctor] = await Promise.all([suite.site.run(['status']), suite.site.run(['doctor'])])
       assert.equal(status.code, 1)
-      assert.match(status.err, new RegExp(`process ${daemon.pid}.*does not answer`))
+      assert.match(status.err, new RegExp(`process ${suite.daemon.pid}.*does not answer`))
       assert.equal(doctor.code, 1)
       assert.match(doctor.out, /✗ +daemon +.*does not answer/)
     } finally {
-      process.kill(daemon.pid, 'SIGCONT')
+      process.kill(suite.daemon.pid, 'SIGCONT')
     }
   })
 })

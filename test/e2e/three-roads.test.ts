@@ -144,14 +144,16 @@ for (const kind of ['embedded', 'redis'] as const) {
     })
 
     test('a WebSocket gets its ack after the message is durable, and the reply in its conversation', async () => {
-      const { send, next, close } = await suite.daemon.chat()
-      send({ id: 'a1', text: 'hello there' })
-      const [ack, reply] = [await next('ack'), await next('message')]
-      close()
-      assert.equal(ack.id, 'a1')
-      assert.equal(reply.inReplyTo, ack.messageId)
-      assert.match(String(reply.text), /hello there/)
-      assert.equal(reply.seq, 1)
+      const clients = await Promise.all(['a1', 'a2', 'a3'].map(() => suite.daemon.chat()))
+      for (const [n, { send }] of clients.entries()) send({ id: `a${n}`, text: `hello ${n}` })
+      for (const [n, { next, all, close }] of clients.entries()) {
+        const [ack, reply] = [await next('ack'), await next('message')]
+        close()
+        assert.equal(ack.id, `a${n}`)
+        assert.equal(reply.inReplyTo, ack.messageId)
+        assert.ok(String(reply.text).includes(`hello ${n}`))
+        assert.deepEqual([reply.seq, all('message').length], [1, 1])
+      }
     })
 
     test('trivium message cli prints the reply through the running daemon', async () => {
