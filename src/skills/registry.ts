@@ -38,99 +38,87 @@ export type Registry = ReturnType<typeof createRegistry>
 export function createRegistry(options: RegistryOptions) {
   const { folders, log } = options
   const importer = createFreshImporter(folders)
-  const skills = new Map<string, RegisteredSkill>()
-  const failures = new Map<string, BrokenSkill>()
-  let middleware = [...options.middleware]
+  let skills: ReadonlyMap<string, RegisteredSkill> = new Map()
+  let failures: readonly BrokenSkill[] = []
+  let middleware: readonly Middleware[] = options.middleware
   /** The last good version of each file in `middleware/`. */
   const ownMiddleware = new Map<string, Middleware>()
 
-  const fail = (name: string, path: string, error: unknown) => {
-    const kept = skills.has(name) || ownMiddleware.has(path)
-    failures.set(name, { name, path, reason: reasonOf(error), kept })
-    log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'skill cannot be loaded')
+  const reload = async () => {
+    const failed: BrokenSkill[] = []
+    const fail = (name: string, path: string, kept: boolean, error: unknown) => {
+      failed.push({ name, path, reason: reasonOf(error), kept })
+      log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'skill cannot be loaded')
+    }
+    const layers = await loadAllMiddleware(fail)
+    const loaded = new Map<string, RegisteredSkill>()
+    const load = async (source: SkillSource) => {
+      const { name, path = 'Trivium' } = source
+      try {
+        const onion = createOnion(await source.load(), layers)
+        loaded.set(name, { onion, source })
+        warnOfSlips(onion.skill, layers)
+      } catch (error) {
+        const before = skills.get(name)
+        if (before) loaded.set(name, before)
+        fail(name, path, before !== undefined, error)
+      }
+    }
+    await Promise.all((await findSources(fail)).map(load))
+    skills = loaded
+    failures = failed
+    middleware = layers
+  }
+
+  const loadAllMiddleware = async (fail: Fail): Promise<Middleware[]> => {
+    const all = new Map(options.middleware.map((one) => [one.name, one]))
+    for (const found of await discoverMiddleware(folders)) {
+      try {
+        ownMiddleware.set(found.path, await loadMiddleware(found, importer))
+      } catch (error) {
+        fail(`middleware/${found.name}`, found.path, ownMiddleware.has(found.path), error)
+      }
+      const usable = ownMiddleware.get(found.path) ?? brokenMiddleware(found)
+      all.set(usable.name, usable)
+    }
+    return [...all.values()]
+  }
+
+  /** One source a name: folders win over `skills.json`, and that over what is built in. */
+  const findSources = async (fail: Fail): Promise<SkillSource[]> => {
+    const inFolders = (await discoverSkills(folders)).map((found) => ({
+      ...found,
+      load: () => (found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)),
+    }))
+    const prefixes = await Promise.all(folders.map((folder) => prefixSources(folder, fail)))
+    const builtIn = options.skills.map((skill): SkillSource => {
+      return { name: skill.name, kind: 'built-in', load: () => skill }
+    })
+    const all: SkillSource[] = [...inFolders, ...prefixes.flat(), ...builtIn]
+    return [...new Map(all.toReversed().map((source) => [source.name, source])).values()]
+  }
+
+  /** The entries of a `skills.json`; those that it had where it cannot be read. */
+  const prefixSources = async (folder: string, fail: Fail): Promise<SkillSource[]> => {
+    const path = join(folder, PREFIX_FILE)
+    try {
+      const loaded = await loadPrefixSkills(path)
+      return loaded.map((skill) => ({ name: skill.name, kind: 'prefix', path, load: () => skill }))
+    } catch (error) {
+      const before = [...skills.values()].map(({ source }) => source).filter((source) => source.path === path)
+      fail(path, path, before.length > 0, error)
+      return before
+    }
   }
 
   /** Unknown keys of metadata are anyone's; one that is nearly a middleware's is probably a slip. */
-  const warnOfSlips = ({ name, metadata = {} }: Skill) => {
-    const known = middleware.map((one) => one.name)
+  const warnOfSlips = ({ name, metadata = {} }: Skill, layers: readonly Middleware[]) => {
+    const known = layers.map((one) => one.name)
     for (const key of Object.keys(metadata)) {
       const near = known.includes(key) ? undefined : nearest(key, known)
       if (near === undefined) continue
       log.warn({ skill: name, key, nearest: near }, `metadata.${key} does nothing; did you mean ${near}?`)
     }
-  }
-
-  const register = async (source: SkillSource) => {
-    const { name, path = 'Trivium' } = source
-    try {
-      const onion = createOnion(await source.load(), middleware)
-      skills.set(name, { onion, source })
-      warnOfSlips(onion.skill)
-      failures.delete(name)
-      log.debug({ skill: name, path }, 'skill loaded')
-    } catch (error) {
-      fail(name, path, error)
-    }
-  }
-
-  const reloadMiddleware = async () => {
-    const all = new Map(options.middleware.map((one) => [one.name, one]))
-    for (const name of [...failures.keys()]) if (name.startsWith('middleware/')) failures.delete(name)
-    for (const found of await discoverMiddleware(folders)) {
-      try {
-        ownMiddleware.set(found.path, await loadMiddleware(found, importer))
-      } catch (error) {
-        fail(`middleware/${found.name}`, found.path, error)
-      }
-      const usable = ownMiddleware.get(found.path) ?? brokenMiddleware(found)
-      all.set(usable.name, usable)
-    }
-    middleware = [...all.values()]
-  }
-
-  /** The entries of a `skills.json`; those that it had where it cannot be read. */
-  const prefixSources = async (folder: string): Promise<SkillSource[]> => {
-    const path = join(folder, PREFIX_FILE)
-    try {
-      const loaded = await loadPrefixSkills(path)
-      failures.delete(path)
-      return loaded.map((skill) => ({ name: skill.name, kind: 'prefix', path, load: () => skill }))
-    } catch (error) {
-      fail(path, path, error)
-      return [...skills.values()].map(({ source }) => source).filter((source) => source.path === path)
-    }
-  }
-
-  /** One source a name: folders win over `skills.json`, and that over what is built in. */
-  const findSources = async (): Promise<Map<string, SkillSource>> => {
-    const inFolders = (await discoverSkills(folders)).map((found) => ({
-      ...found,
-      load: () => (found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)),
-    }))
-    const prefixes = (await Promise.all(folders.map(prefixSources))).flat()
-    const builtIn = options.skills.map((skill): SkillSource => {
-      return { name: skill.name, kind: 'built-in', load: () => skill }
-    })
-    const sources = new Map<string, SkillSource>()
-    for (const source of [...inFolders, ...prefixes, ...builtIn]) {
-      if (!sources.has(source.name)) sources.set(source.name, source)
-    }
-    return sources
-  }
-
-  const forgetMissing = (found: ReadonlyMap<string, SkillSource>) => {
-    for (const name of [...skills.keys(), ...failures.keys()]) {
-      if (found.has(name) || name.includes('/')) continue
-      skills.delete(name)
-      failures.delete(name)
-    }
-  }
-
-  const reload = async () => {
-    await reloadMiddleware()
-    const found = await findSources()
-    forgetMissing(found)
-    await Promise.all([...found.values()].map(register))
   }
   /** One at a time: what was saved last must win, however long an earlier version takes to load. */
   let reloading = Promise.resolve()
@@ -138,8 +126,8 @@ export function createRegistry(options: RegistryOptions) {
   return {
     get: (name: string) => skills.get(name),
     names: () => [...skills.keys()].sort(),
-    broken: (name: string) => failures.get(name),
-    errors: () => [...failures.values()],
+    broken: (name: string) => failures.find((one) => one.name === name),
+    errors: () => failures,
     middleware: () => middleware,
     /** Loads everything anew. What cannot be loaded keeps its last good version. */
     reload(): Promise<void> {
@@ -149,6 +137,8 @@ export function createRegistry(options: RegistryOptions) {
     close: () => importer.close(),
   }
 }
+
+type Fail = (name: string, path: string, kept: boolean, error: unknown) => void
 
 /** Stands in for a middleware that was never loaded: it breaks each skill that names it, so that none runs without its layer. */
 function brokenMiddleware({ name, path }: { name: string; path: string }): Middleware {
