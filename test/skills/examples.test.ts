@@ -3,24 +3,8 @@ import { describe, type TestContext, test } from 'node:test'
 import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import { createMarkdownLoader } from '../../src/skills/markdown/loader.ts'
 import fc from '../fixtures/fast-check.ts'
-import { until } from '../fixtures/until.ts'
 import { messageOf } from './support/message.ts'
 import { startRuntime } from './support/runtime.ts'
-
-async function startWithOutbox(t: TestContext) {
-  const sent: string[] = []
-  const runtime = await startRuntime(t, {
-    services: {
-      send: {
-        async send({ text, key = '' }) {
-          sent.push(text)
-          return { key, sent: true, duplicate: false }
-        },
-      },
-    },
-  })
-  return { ...runtime, sent }
-}
 
 describe('what ships', () => {
   test('loads whole, each with a description and described arguments', async (t) => {
@@ -90,19 +74,5 @@ describe('summarize-push', () => {
       }),
       { numRuns: 50 },
     )
-  })
-})
-
-describe('ask-person', () => {
-  test('sends the question with a ref, waits, and returns what the person answers', async (t) => {
-    const { manager, sent } = await startWithOutbox(t)
-    const asking = manager.invoke('ask-person', { question: 'Which colour?' })
-    const question = await until(() => sent[0], 'the question')
-    assert.match(question, /^Which colour\?/)
-    // Any ref is a command.
-    const ref = /trivium (ask-[0-9a-f]{8}) --args/.exec(question)?.[1] ?? ''
-    assert.equal(await manager.invoke(ref, { answer: 'blue' }), 'Thank you.')
-    assert.deepEqual(await asking, { answered: true, text: 'blue' })
-    await assert.rejects(manager.invoke(ref, { answer: 'late' }), /was released/)
   })
 })
