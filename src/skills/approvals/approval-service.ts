@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
@@ -16,18 +15,13 @@ import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 
 const PREFIX = 'approval:'
-/** Names what is not settled yet, so that a sweep costs what is open and not what was ever asked. */
+/** Names what is not decided, or whose invocation was not put back to work: a sweep costs what is open, not what was ever asked. */
 const OPEN = 'approval-open:'
 /** How long a decision is remembered after the request would have ended. */
 const KEPT = 7 * 86_400_000
 
 /** What becomes of a request: asked, decided by somebody, or ended by its time. */
 export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
-
-/** `resumed`: the parked invocation was put back to work. */
-const approvalRecord = approvalSchema.extend({ resumed: z.boolean() })
-
-type Stored = z.infer<typeof approvalRecord>
 
 /**
  * Requests for approval on the message store: decided once, wherever, and there after a restart.
@@ -43,37 +37,36 @@ export function createApprovalService(deps: {
   const { now } = deps
   const { kv, onSignal } = deps.store
 
-  const load = async (id: string): Promise<Stored | undefined> => {
+  const load = async (id: string): Promise<Approval | undefined> => {
     const entry = await kv.get(PREFIX + id)
-    return entry && approvalRecord.parse(entry.value)
+    return entry && approvalSchema.parse(entry.value)
   }
-  const change = async (id: string, next: (current: Stored) => Stored | undefined): Promise<Stored> => {
+  const change = async (id: string, next: (current: Approval) => Approval | undefined): Promise<Approval> => {
     let ends = false
     const value = await updateKv(kv, PREFIX + id, (current) => {
       if (current === undefined) throw new TriviumError('approval_not_found', { id })
-      const before = approvalRecord.parse(current)
+      const before = approvalSchema.parse(current)
       const changed = next(before)
       ends = changed !== undefined && changed.status !== before.status
       return changed && { value: { ...changed }, ttl: changed.expiresAt + KEPT - now() }
     })
-    const stands = approvalRecord.parse(value)
+    const stands = approvalSchema.parse(value)
     if (ends) await deps.noted(stands.decidedBy ? 'approval_decided' : 'approval_expired', stands)
     return stands
   }
-  const resumeOnce = async (approval: Stored): Promise<void> => {
-    if (approval.resumed || approval.status === 'pending') return
+  const resumeOnce = async (approval: Approval): Promise<void> => {
+    if (approval.status === 'pending' || !(await kv.get(OPEN + approval.id))) return
     if (approval.message) await deps.resume(approval)
-    await change(approval.id, (current) => (current.resumed ? undefined : { ...current, resumed: true }))
     await kv.delete(OPEN + approval.id)
   }
-  const endIfDue = async (approval: Stored): Promise<Stored> => {
+  const endIfDue = async (approval: Approval): Promise<Approval> => {
     if (approval.status !== 'pending' || approval.expiresAt > now()) return approval
     const status = approval.onTimeout === 'approve' ? 'approved' : 'expired'
     return change(approval.id, (current) =>
       current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
     )
   }
-  const all = async (prefix: string, id = ''): Promise<Stored[]> => {
+  const all = async (prefix: string, id = ''): Promise<Approval[]> => {
     const keys = await kv.list(prefix + id, 10_000)
     const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
     return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
@@ -83,13 +76,12 @@ export function createApprovalService(deps: {
     async request(request) {
       const id = createHash('sha256').update(request.key).digest('hex').slice(0, 16)
       const at = now()
-      const fresh: Stored = {
+      const fresh: Approval = {
         ...request,
         id,
         status: 'pending',
         requestedAt: at,
         expiresAt: at + request.timeout,
-        resumed: false,
       }
       if (!(await load(id))) await kv.set(OPEN + id, id, { ttl: request.timeout + KEPT })
       const made = await kv.set(PREFIX + id, { ...fresh }, { ifVersion: 0, ttl: request.timeout + KEPT })
@@ -154,7 +146,7 @@ export function createApprovalService(deps: {
 }
 
 /** A sender may decide only where the request names them; operators always may. */
-function mayDecide(approval: Stored, { caller }: Pick<Call, 'caller'>): void {
+function mayDecide(approval: Approval, { caller }: Pick<Call, 'caller'>): void {
   if (isOperator(caller) || approval.approvers.some((member) => compileMember(member)(caller))) return
   throw new TriviumError('forbidden', {
     what: `Deciding approval ${approval.id}`,
