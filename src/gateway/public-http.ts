@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -77,14 +78,12 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     socket.once('close', () => open.delete(socket))
   })
   server.on('upgrade', serveUpgrade)
-  server.on('drop', () =>
-    logRarely('connections', (times) => log.warn({ maxConnections, times }, 'connections are refused')),
-  )
+  server.on('drop', () => logRarely('connections', 'warn', 'connections are refused', { maxConnections }))
 
-  function logRarely(kind: string, write: (times: number) => void) {
+  function logRarely(kind: string, level: 'info' | 'warn', text: string, fields: object) {
     const { until, count } = quiet.get(kind) ?? { until: 0, count: 0 }
     const isQuiet = performance.now() < until
-    if (!isQuiet) write(count + 1)
+    if (!isQuiet) log[level]({ ...fields, times: count + 1 }, text)
     quiet.set(kind, isQuiet ? { until, count: count + 1 } : { until: performance.now() + QUIET, count: 0 })
   }
 
@@ -96,9 +95,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     log.debug({ path: path.slice(0, 200), err: error, from }, 'a request was refused')
     if (code === 'internal') log.error({ path, err: error }, 'a request handler failed')
     else if (entries.has(path)) {
-      logRarely(`${path} ${code}`, (times) =>
-        log.info({ path, code, reason: message, from, times }, 'requests are refused'),
-      )
+      logRarely(`${path} ${code}`, 'info', 'requests are refused', { path, code, reason: message, from })
     }
   }
 
@@ -197,23 +194,20 @@ function answerError(response: ServerResponse, error: TriviumError) {
   answerJson(response, error.status, JSON.stringify(errorBody(error)))
 }
 
-function drain(server: Server, open: ReadonlySet<Socket>, grace: number): Promise<void> {
-  if (!server.listening) return Promise.resolve()
-  return new Promise((resolve) => {
-    const endIdle = () => {
-      server.closeIdleConnections()
-      // Browsers connect in advance; Node 24 counts what has said nothing yet as busy.
-      for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
-    }
-    // A connection that was busy at `close` turns idle when its answer is out; nothing else would end it.
-    const sweep = setInterval(endIdle, 50)
-    const cut = setTimeout(() => {
-      for (const socket of open) socket.destroy()
-    }, grace)
-    server.close(() => {
-      clearInterval(sweep)
-      clearTimeout(cut)
-      resolve()
-    })
-  })
+async function drain(server: Server, open: ReadonlySet<Socket>, grace: number): Promise<void> {
+  if (!server.listening) return
+  const closed = once(server, 'close')
+  server.close()
+  // A connection that was busy at `close` turns idle when its answer is out; nothing else would end it.
+  const sweep = setInterval(() => {
+    server.closeIdleConnections()
+    // Browsers connect in advance; Node 24 counts what has said nothing yet as busy.
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
+  }, 50)
+  const cut = setTimeout(() => {
+    for (const socket of open) socket.destroy()
+  }, grace)
+  await closed
+  clearInterval(sweep)
+  clearTimeout(cut)
 }

@@ -40,16 +40,12 @@ export function twilioClaims(
   return [bare, withPort].map((start) => ({ ...headers, signed: start + fields }))
 }
 
-/** Each name with its value; a repeated pair counts once. */
+/** Each name with its values; a repeated pair counts once. */
 function sortedFields(form: string): string {
-  const fields = [...new URLSearchParams(form)].sort(([a, x], [b, y]) => order(a, b) || order(x, y))
-  const isNew = ([name, value]: [string, string], at: number) =>
-    name !== fields[at - 1]?.[0] || value !== fields[at - 1]?.[1]
-  return fields.filter(isNew).flat().join('')
-}
-
-function order(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b)
+  const fields = new URLSearchParams(form)
+  const sorted = (all: Iterable<string>) => [...new Set(all)].sort()
+  const withValues = (name: string) => sorted(fields.getAll(name)).map((value) => name + value)
+  return sorted(fields.keys()).flatMap(withValues).join('')
 }
 
 /**

@@ -40,17 +40,13 @@ function kindOf(contentType: string | undefined): { kind: Kind; charset: string 
   return { kind: 'binary', charset }
 }
 
+const UTF_8 = new TextDecoder('utf-8', { fatal: true })
+
 function decodeText(raw: Buffer, charset: string): string {
-  if (/^utf-?8$/i.test(charset)) {
-    if (!isUtf8(raw)) throw new TriviumError('bad_request', { reason: 'its body is not valid UTF-8' })
-    const text = raw.toString('utf8')
-    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
-  }
   try {
-    return new TextDecoder(charset, { fatal: true }).decode(raw)
-  } catch (error) {
-    const reason = `its body cannot be read with the charset ${charset}`
-    throw new TriviumError('bad_request', { reason }, { cause: error })
+    return (/^utf-?8$/i.test(charset) ? UTF_8 : new TextDecoder(charset, { fatal: true })).decode(raw)
+  } catch (cause) {
+    throw new TriviumError('bad_request', { reason: `its body is not valid ${charset}` }, { cause })
   }
 }
 
