@@ -3,7 +3,7 @@ import { type Route, routeSchema } from '../core/route.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig } from './gateways.ts'
-import { type RoutedSkill, withSkillRoutes } from './skill-routes.ts'
+import { type RoutedSkill, rawRoutesOf } from './skill-routes.ts'
 import { createFindCover } from './unreachable.ts'
 import type { Path } from './yaml-file.ts'
 
@@ -16,14 +16,28 @@ export type RouteWorld = {
 
 /**
  * Parses the section `routes:` and checks each route against the gateways, the skills and its neighbours. Gives all routes
- * in their order, with those that skills bring.
+ * in their order: the file's, then those that skills bring, and last the file's final route where that one takes
+ * everything: after it none of a skill could ever run. What is wrong with a skill's route is a warning: a skill must not
+ * stop the daemon.
  */
 export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): Route[] {
-  const { gateways, transports, skills } = world
+  const { gateways, transports, skills = [] } = world
   const findCover = createFindCover((name) => gateways.find((gateway) => gateway.name === name)?.transport)
-  /** The routes so far, and where each stands in the file. */
-  const before: Route[] = []
-  const places = new Map<string, number>()
+  const routes: Route[] = []
+  /** Where each route stands, for people. */
+  const places = new Map<string, string>()
+  const add = (route: Route, place: string) => {
+    if (!places.has(route.name)) places.set(route.name, place)
+    routes.push(route)
+  }
+  const conflictOf = (route: Route): string | undefined => {
+    const name = quote(route.name)
+    const place = places.get(route.name)
+    if (place) return `duplicate route name ${name}; ${place} has it too`
+    const cover = findCover(route, routes)
+    if (!cover) return undefined
+    return `unreachable route ${name}: ${quote(cover.name)} (${places.get(cover.name)}) already takes all that it matches`
+  }
   if (raw !== undefined && raw !== null && !Array.isArray(raw)) {
     checker.report(['routes'], 'value', 'expected a list of routes: each starts with "- name:"')
   }
@@ -31,23 +45,30 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     const path = ['routes', at]
     const route = checker.section(routeSchema, one, path)
     if (!route) continue
-    const lineOf = (name: string) => checker.lineOf(['routes', places.get(name) ?? 0, 'name'])
-    const report = (message: string) => checker.report([...path, 'name'], 'value', message)
-    const { name } = route
-    const cover = findCover(route, before)
-    if (places.has(name)) report(`duplicate route name ${quote(name)}; line ${lineOf(name)} has it too`)
-    else if (cover) {
-      const first = `${quote(cover.name)} on line ${lineOf(cover.name)}`
-      report(`unreachable route ${quote(name)}: ${first} already takes all that it matches`)
-    }
+    const conflict = conflictOf(route)
+    if (conflict) checker.report([...path, 'name'], 'value', conflict)
     checkGateways(route, path, world, checker)
-    if (skills) checkSkill(route, path, skills, checker)
-    if (!places.has(name)) places.set(name, at)
-    before.push(route)
+    if (world.skills) checkSkill(route, path, skills, checker)
+    add(route, `line ${checker.lineOf([...path, 'name'])}`)
   }
-  const { routes, problems } = withSkillRoutes(before, skills ?? [], transports, findCover)
-  checker.problems.push(...problems)
-  return routes
+  const last = routes.at(-1)
+  const rest = last && Object.keys(last.match).length === 0 ? routes.splice(-1) : []
+  for (const skill of skills) {
+    const warn = (message: string) =>
+      checker.problems.push({ severity: 'warning', file: `skill ${skill.name}`, message })
+    for (const { key, raw } of rawRoutesOf(skill, transports)) {
+      const { data: route, issues } = check(routeSchema, raw)
+      for (const { path, message } of findingsOf(issues))
+        warn(`${[key, ...path.map(String)].join('.')}: ${message}`)
+      const conflict = route && conflictOf(route)
+      if (conflict) warn(conflict)
+      if (route && !places.has(route.name)) add(route, `skill ${skill.name}`)
+    }
+    const { prefixes, ref } = skill.metadata ?? {}
+    const names = skills.map(({ name }) => name)
+    if (prefixes && typeof ref === 'string' && !names.includes(ref)) warn(noSuch('skill', ref, names))
+  }
+  return [...routes, ...rest]
 }
 
 function checkGateways({ match }: Route, path: Path, world: RouteWorld, checker: Checker): void {

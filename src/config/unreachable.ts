@@ -1,20 +1,17 @@
 import { compilePattern, type Pattern } from '../core/pattern.ts'
 import type { Route, RouteMatch } from '../core/route.ts'
 
-/**
- * The first of the earlier routes that matches everything that `route` matches, so that it can never run. Finds what one
- * earlier route covers alone: all of its keys are there, and each value is inside one of its values. It errs on
- * the side of silence.
- */
-export type FindCover = (route: Route, earlier: readonly Route[]) => Route | undefined
-
 /** Stands for "any text" in a glob that is itself matched; private use, so no pattern holds it. */
 const ANY_TEXT = '\uE000'
 /** A glob of letters and `*` alone. */
 const SIMPLE = /^[^/\\?[{][^\\?[{]*$/
 
-/** Made once per check, since it keeps the compiled patterns. `transportOf` tells the transport of a gateway. */
-export function createFindCover(transportOf: (gateway: string) => string | undefined): FindCover {
+/**
+ * Made once per check, since it keeps the compiled patterns. Finds the first of the earlier routes that alone matches
+ * everything that a route matches, so that this can never run: all of its keys are there, and each value is inside one
+ * of its values. It errs on the side of silence.
+ */
+export function createFindCover(transportOf: (gateway: string) => string | undefined) {
   const compiled = new Map<string, Pattern>()
   const fits = (source: string, text: string): boolean => {
     const pattern = compiled.get(source) ?? compilePattern(source)
@@ -38,7 +35,7 @@ export function createFindCover(transportOf: (gateway: string) => string | undef
       return narrow?.every((value) => wide.some((each) => valueCovers(key, each, value))) ?? false
     })
 
-  return (route, earlier) => {
+  return (route: Route, earlier: readonly Route[]): Route | undefined => {
     const { transport, gateway } = route.match
     const transports = Array.isArray(gateway) ? gateway.map(transportOf) : []
     // A match on gateways says their transports without writing them.

@@ -73,7 +73,7 @@ describe('unreachable routes', () => {
     test(`a route is ${isUnreachable ? 'unreachable' : 'reachable'} ${what}`, async (t) => {
       const text = `${gateway}routes:\n  - { name: a, skill: s, match: ${first} }\n  - { name: b, skill: s, match: ${second} }\n`
       const { problems } = await read(t, text)
-      const expected = '5:13 unreachable route "b": "a" on line 4 already takes all that it matches'
+      const expected = '5:13 unreachable route "b": "a" (line 4) already takes all that it matches'
       assert.deepEqual(told(problems), isUnreachable ? [expected] : [])
     })
   }

@@ -193,11 +193,11 @@ describe('routes', () => {
       'gateways:\n  g: { transport: slack, botToken: x }\nroutes:\n  - { name: a, match: { text: "y*" }, skill: bad }\n'
     const { config, problems } = await read(t, file, { skills })
     const expected = [
-      /^skill word: there is no skill "bat"; did you mean "bad"\?/,
       /^skill bad: metadata\.slack\.route\.match\.text: the pattern/,
       /^skill bad: metadata\.slack\.route\.tmeout: unknown key "tmeout"; did you mean "timeout"\?/,
-      /^skill same: its route "a" is left out/,
-      /^skill late: its route "late@slack" never runs: "a" takes all/,
+      /^skill same: duplicate route name "a"; line 4 has it too/,
+      /^skill late: unreachable route "late@slack": "a" \(line 4\)/,
+      /^skill word: there is no skill "bat"; did you mean "bad"\?/,
     ]
     for (const [at, pattern] of expected.entries()) {
       const { severity, file: where, message } = problems[at] ?? {}
