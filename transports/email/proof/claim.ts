@@ -23,8 +23,8 @@ export type Claim = {
   /** The author's address, and its domain. */
   address: string
   domain: string
-  /** The values of the headers, by name (lower case), from the top down. */
-  headers: ReadonlyMap<string, readonly string[]>
+  /** By name (lower case), from the top down. */
+  headers: ReadonlyMap<string, Mail['headers']>
   signatures: readonly Signature[]
   /**
    * Why the headers may be read in another way by whoever verified them than they are read here; undefined where all
@@ -41,12 +41,7 @@ export type Covered = readonly string[]
 
 /** Reads what a mail says of itself. Undefined where it has not exactly one author (RFC 7489, section 6.6.1). */
 export function readClaim(mail: Mail, raw: Buffer): Claim | undefined {
-  const headers = new Map<string, string[]>()
-  for (const { key, value } of mail.headers) {
-    const values = headers.get(key)
-    if (values) values.push(value)
-    else headers.set(key, [value])
-  }
+  const headers = Map.groupBy(mail.headers, ({ key }) => key)
   const [author] = mail.from
   if (!author || mail.from.length > 1 || (headers.get('from')?.length ?? 0) > 1) return undefined
   const { address } = author
@@ -62,7 +57,7 @@ export function readClaim(mail: Mail, raw: Buffer): Claim | undefined {
   }
 }
 
-function readSignature(value: string): Signature {
+function readSignature({ value }: { value: string }): Signature {
   const tag = (name: string) => new RegExp(`(?:^|;)\\s*${name}\\s*=([^;]*)`, 'i').exec(value)?.[1]
   return {
     signer: domainOf(tag('d')?.trim().split(/\s/, 1)[0] ?? ''),
@@ -155,7 +150,7 @@ export function repetition({ headers }: Claim, covered: Covered = []): string | 
   const open = SINGLE.find((name) => {
     const values = headers.get(name) ?? []
     const isCovered = covered.filter((each) => each === name).length >= values.length
-    return !isCovered && new Set(values.map((each) => each.trim())).size > 1
+    return !isCovered && new Set(values.map(({ value }) => value.trim())).size > 1
   })
   return open && `it has more than one ${open} header`
 }
@@ -190,7 +185,7 @@ function isOtherType(mail: Mail, body: string): boolean {
   const type = header(mail, 'content-type') ?? 'text/plain'
   const boundary = OPENING.exec(body)?.[1]
   if (/^multipart\//i.test(type)) return boundary === undefined || boundary !== boundaryOf(type)
-  if (boundary !== undefined || /charset\s*=\s*"?[\w-]*utf-?7\b/i.test(type)) return true
+  if (boundary !== undefined) return true
   const isMarkup = (text: string) => /^\s*<[a-z!?]/i.test(text)
   if (/^text\/html\b/i.test(type)) return mail.html !== undefined && !isMarkup(mail.html)
   return mail.html === undefined && isMarkup(mail.text)

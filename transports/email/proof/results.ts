@@ -51,44 +51,33 @@ export function withoutComments(text: string): string | undefined {
 
 type Statement = { words: string[]; pairs: [name: string, value: string][]; comments: string }
 
-/** A name ends at the first `=`; more of them belong to its value (`smtp.mailfrom=bounce+a=b@c`). */
 function statementsIn(text: string): Statement[] | undefined {
-  let statement: Statement = { words: [], pairs: [], comments: '' }
-  const all = [statement]
-  let word: string | undefined
-  let name: string | undefined
-  const endWord = () => {
-    if (word === undefined) return
-    if (name === undefined) statement.words.push(word)
-    else statement.pairs.push([name, word])
-    word = undefined
-    name = undefined
-  }
   const pieces = text.length > MAX ? undefined : piecesOf(text)
-  for (const piece of [...(pieces ?? []), ';']) {
-    if (piece.startsWith('(')) {
-      endWord()
-      statement.comments += ` ${piece.slice(1, -1)}`
-    } else if (piece.startsWith('"')) {
-      word = (word ?? '') + piece.slice(1, -1).replaceAll(/\\(.)/g, '$1')
-    } else if (piece === ';') {
-      // A null path is written as nothing.
-      if (name !== undefined) word ??= ''
-      endWord()
-      statement = { words: [], pairs: [], comments: '' }
-      all.push(statement)
-    } else if (/\s/.test(piece)) {
-      endWord()
-    } else if (piece === '=' && name === undefined) {
-      // Blanks and comments may stand around it.
-      name = (word ?? statement.words.pop())?.toLowerCase()
-      if (!name || !/^[\w./-]+$/.test(name)) return undefined
-      word = undefined
-    } else {
-      word = (word ?? '') + piece
-    }
+  const statements: string[][] = [[]]
+  for (const piece of pieces ?? []) {
+    if (piece === ';') statements.push([])
+    else statements.at(-1)?.push(piece)
   }
-  return pieces && all
+  return pieces && statements.map(readStatement)
+}
+
+/** A name ends at the first `=`, with blanks or comments around it or none; more of them belong to its value. */
+const PAIR_OR_WORD = /([\w./-]+)\s*=\s*((?:"(?:[^"\\]|\\.)*"|[^\s"])*)|((?:"(?:[^"\\]|\\.)*"|[^\s"])+)/gs
+
+function readStatement(pieces: readonly string[]): Statement {
+  const isComment = (piece: string) => piece.startsWith('(')
+  const bare = pieces.map((piece) => (isComment(piece) ? ' ' : piece)).join('')
+  const comments = pieces.filter(isComment).map((piece) => ` ${piece.slice(1, -1)}`)
+  const statement: Statement = { words: [], pairs: [], comments: comments.join('') }
+  for (const [, name, value = '', word = ''] of bare.matchAll(PAIR_OR_WORD)) {
+    if (name) statement.pairs.push([name.toLowerCase(), unquoted(value)])
+    else statement.words.push(unquoted(word))
+  }
+  return statement
+}
+
+function unquoted(text: string): string {
+  return text.replaceAll(/"((?:[^"\\]|\\.)*)"/gs, (_, within: string) => within.replaceAll(/\\(.)/g, '$1'))
 }
 
 /** A comment (one may stand within another), a quoted string, or a character by itself. */

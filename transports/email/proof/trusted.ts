@@ -89,7 +89,7 @@ function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undef
 
 function illegible({ headers }: Claim, host: string): Identity {
   const values = headers.get('authentication-results') ?? []
-  const failed = values.some((value) => /\bdmarc\s*=\s*fail\b/i.test(value))
+  const failed = values.some(({ value }) => /\bdmarc\s*=\s*fail\b/i.test(value))
   return { result: failed ? 'fail' : 'none', by: 'trusted', detail: `what ${host} says cannot be read` }
 }
 

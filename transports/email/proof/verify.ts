@@ -102,10 +102,9 @@ async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdic
   }
   if (!isForbidden) return { identity: { result: 'none', by: doubt ? 'headers' : 'unsigned', detail } }
   const isKnown = doubt || sent || evidence.hop.illegible
-  const unknown = isKnown ? 'no' : await mightPassSpf(evidence, policy, resolver)
-  if (unknown === 'no') return { identity: { result: 'fail', by: 'dmarc', detail } }
-  const note = `${detail}; spf could not be evaluated`
-  return { undecided: unknown === 'undecided', identity: { result: 'none', by: 'dmarc', detail: note } }
+  const mightPass = !isKnown && (await mightPassSpf(evidence, policy, resolver))
+  if (!mightPass) return { identity: { result: 'fail', by: 'dmarc', detail } }
+  return { identity: { result: 'none', by: 'dmarc', detail: `${detail}; spf could not be evaluated` } }
 }
 
 /** Why the library saw another author than the one who is shown. */
@@ -175,22 +174,22 @@ async function mightPassSpf(
   { claim: { domain: from }, hop: { sender } }: Evidence,
   { domain, alignment }: DMARCResult,
   resolver: DNSResolver,
-): Promise<'yes' | 'no' | 'undecided'> {
+): Promise<boolean> {
   const envelope = sender === undefined ? undefined : domainOf(sender)
   const aligned =
     envelope === undefined || (alignment.spf.strict ? envelope === from : isWithin(envelope, domain))
-  if (!aligned) return 'no'
-  const asked = envelope === undefined ? new Set([from, domain]) : new Set([envelope])
-  const answers = await Promise.all([...asked].map((each) => publishesSpf(each, resolver)))
-  return answers.find((each) => each === 'yes') ?? answers.find((each) => each === 'undecided') ?? 'no'
+  if (!aligned) return false
+  const asked = envelope === undefined ? [from, domain] : [envelope]
+  const answers = await Promise.all(asked.map((each) => publishesSpf(each, resolver)))
+  return answers.includes(true)
 }
 
-async function publishesSpf(domain: string, resolver: DNSResolver): Promise<'yes' | 'no' | 'undecided'> {
+async function publishesSpf(domain: string, resolver: DNSResolver): Promise<boolean> {
   try {
     const records = await resolver(domain, 'TXT')
-    return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join(''))) ? 'yes' : 'no'
+    return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join('')))
   } catch (error) {
-    return isTemporary(error) ? 'undecided' : 'no'
+    return isTemporary(error)
   }
 }
 
