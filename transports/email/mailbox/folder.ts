@@ -38,8 +38,6 @@ const OVERLAP = 2 * DAY
 const KNOWN = 7 * DAY
 /** Clocks differ, and the server's dates are whole seconds. */
 const SKEW = 300_000
-/** Without IDLE, looks come this often at least. */
-const POLL = 30_000
 
 /**
  * Reads a folder until `signal` aborts: catches up, waits in IDLE, catches up again. The cursor passes a mail when it
@@ -123,14 +121,26 @@ export async function readFolder(
   const catchUp = async (start: Cursor): Promise<Cursor> => {
     let cursor = start
     const due = cursor.aside.filter((each) => dueAt(each) <= now())
-    const waiting = due.filter(({ unfetchable }) => !unfetchable).map(({ uid }) => uid)
+    const undecided = due.filter(({ unfetchable }) => !unfetchable)
+    const waiting = undecided.map(({ uid }) => uid)
     // One at a time, alone and last: where it fails again the connection may end, and what comes after it is not read.
     const last = due.flatMap(({ uid, unfetchable }) => (unfetchable ? uid : [])).slice(0, 1)
     for (const uid of last) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
     for (const uid of [...waiting, ...last]) memory.tried.set(uid, now())
     const gone = new Set([...waiting, ...last])
     const uids = [...waiting, ...(await newUids(cursor)), ...last]
-    for await (const [batch, results] of takeAll(uids, cursor)) {
+    const begun = new Map(undecided.map((each) => [each.uid, each.since]))
+    const waited = (uid: number) => now() - (begun.get(uid) ?? now())
+    // Moved or migrated mails stand in any order.
+    const isWanted = (mail: { uid: number; internalDate: number }) =>
+      mail.uid >= start.until || mail.internalDate >= start.floor
+    const fetching = { folder, maxSize, failures: memory.failures, isWanted }
+    for await (const batch of fetchAll(connection, uids, fetching)) {
+      // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
+      signal.throwIfAborted()
+      const results = await parts.ingest(batch, { waited, signal })
+      await putAway(connection, batch, results, { after, quarantine, log })
+      parts.onProgress(start.aside)
       cursor = behind(cursor, batch, results, now())
       await cursors.save(cursor)
       for (const { uid } of batch) gone.delete(uid)
@@ -162,31 +172,7 @@ export async function readFolder(
     return found.toSorted((a, b) => a - b)
   }
 
-  /**
-   * Deals with mails batch by batch, in order. Yields a batch when every mail of it is durable and moved away as
-   * configured. Rejects when `signal` aborts.
-   */
-  async function* takeAll(uids: number[], cursor: Cursor): AsyncGenerator<[Incoming[], Ingested[]]> {
-    const { aside, until, floor } = cursor
-    const undecided = aside.filter(({ unfetchable }) => !unfetchable)
-    const begun = new Map(undecided.map((each) => [each.uid, each.since]))
-    const waited = (uid: number) => now() - (begun.get(uid) ?? now())
-    // Moved or migrated mails stand in any order.
-    const isWanted = (mail: { uid: number; internalDate: number }) =>
-      mail.uid >= until || mail.internalDate >= floor
-    const fetching = { folder, maxSize, failures: memory.failures, isWanted }
-    for await (const batch of fetchAll(connection, uids, fetching)) {
-      // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
-      signal.throwIfAborted()
-      const results = await parts.ingest(batch, { waited, signal })
-      await putAway(connection, batch, results, { after, quarantine, log })
-      parts.onProgress(aside)
-      yield [batch, results]
-    }
-  }
-
   let cursor = await withUnfetchable(await openCursor())
-  const sweep = client.capabilities.has('IDLE') ? options.sweep : Math.min(options.sweep, POLL)
   while (!signal.aborted) {
     changed = false
     cursor = await catchUp(cursor)
@@ -197,7 +183,7 @@ export async function readFolder(
     // IDLE ends by itself when the next command is sent. Where it fails, `closed` says so, or the sweep finds out.
     client.idle().catch((error) => log.debug({ folder, err: error }, 'IDLE ended'))
     const due = Math.min(...cursor.aside.map(dueAt)) - now()
-    await pause(Math.min(sweep, Math.max(0, due)), AbortSignal.any([signal, nap.signal]))
+    await pause(Math.min(options.sweep, Math.max(0, due)), AbortSignal.any([signal, nap.signal]))
     if (nap.signal.aborted || signal.aborted) continue
     // Of a folder that was deleted and made anew the old one is still open, and silent; STATUS tells of that one too.
     const seen = await run(() => client.mailboxOpen(folder, { readOnly }))
