@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { DNSResolver } from 'mailauth'
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { checkMailbox } from './check.ts'
@@ -37,17 +36,13 @@ export function createEmailTransport(
   const patience = world.patience ?? PATIENCE
   const tokensFor = ({ oauth2 }: ServerOptions) => oauth2 && createTokenSource(oauth2, deps, now)
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
-  const imapTokens = tokensFor(options.imap)
-  const connect = imapConnector(options.imap, imapTokens, world.imapTimeout)
-  // One source for one login: a provider that ends a refresh token with its use must not be asked by two.
-  const sameLogin = isDeepStrictEqual(options.imap.oauth2, options.smtp.oauth2)
-  const smtpTokens = sameLogin ? imapTokens : tokensFor(options.smtp)
-  const smtp = createSmtp({ gateway, server: options.smtp, tokens: smtpTokens })
+  const connect = imapConnector(options.imap, tokensFor(options.imap), world.imapTimeout)
+  const smtp = createSmtp({ gateway, server: options.smtp, tokens: tokensFor(options.smtp) })
   const sent = createSentLog(kv, gateway)
   const { authentication, trust } = options
   const verify = createIdentityCheck({ authentication, trust, resolver: world.resolver ?? createResolver() })
-  const conversations = createConversations({ kv, gateway, sent, window: options['thread-window'] })
-  const ingest = createIngest({ options, deps, own, verify, patience, conversations, sent })
+  const findConversation = createConversations({ kv, gateway, sent, window: options['thread-window'] })
+  const ingest = createIngest({ options, deps, own, verify, patience, findConversation, sent })
   const timing = world.timing ?? READER_TIMING
   const reader = createReader({ options, deps, connect, ingest, patience, timing })
   const sentFolder = options.sent && createSentFolder(options.sent, connect)

@@ -49,11 +49,10 @@ describe('what is put over the words of a sender whom only a signature proves', 
   test('puts them into no conversation of others, but into what was sent to her', async () => {
     const { kv } = createMemoryStore()
     const sent = createSentLog(kv, 'support')
-    const conversations = createConversations({ kv, gateway: 'support', sent, window: 1000 })
+    const find = createConversations({ kv, gateway: 'support', sent, window: 1000 })
     const accept = async (raw: Buffer, identity: Identity) => {
-      const parsed = await parseMail(raw)
-      const { conversation } = await conversations.find(parsed, identity)
-      await conversations.remember(parsed, conversation)
+      const { conversation, remember } = await find(await parseMail(raw), identity)
+      await remember()
       return conversation
     }
     const nobody: Identity = { result: 'none', by: 'unsigned', detail: '' }

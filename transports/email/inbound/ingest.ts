@@ -13,7 +13,7 @@ import type { SentLog } from '../sent-log.ts'
 import { isAddressed } from './addressed.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
 import { createBounces } from './bounce.ts'
-import type { Conversations } from './conversation.ts'
+import type { FindConversation } from './conversation.ts'
 import { createMailKeys } from './mail-keys.ts'
 import type { Mail } from './parse.ts'
 import { toMessage } from './to-message.ts'
@@ -49,7 +49,11 @@ type Work = {
 type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
 
 /** One that has its conversation. */
-type Placed = { mail: Mail; message: NewMessage & { conversation: string } }
+type Placed = {
+  mail: Mail
+  message: NewMessage & { conversation: string }
+  remember(): Promise<void>
+}
 
 const RETRY = { first: 500, longest: 30_000 }
 /** Nobody reads a mail and answers it within so many ms. */
@@ -68,10 +72,10 @@ export function createIngest(parts: {
   /** How long one mail waits for the DNS (ms). */
   patience: number
   verify: VerifyIdentity
-  conversations: Conversations
+  findConversation: FindConversation
   sent: SentLog
 }) {
-  const { options, deps, own, patience, verify, conversations, sent } = parts
+  const { options, deps, own, patience, verify, findConversation, sent } = parts
   const { authentication, answer, 'allowed-senders': globs, 'reply-max-age': maxAge } = options
   const { log, gateway } = deps
   const senders = globs?.map(compilePattern)
@@ -116,7 +120,7 @@ export function createIngest(parts: {
       maxAge,
     })
     const key = await keyOf(mail, incoming.raw)
-    const facts = { gateway, key, incoming, identity, auto, target, own }
+    const facts = { gateway, key, incoming, identity, auto, own }
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 
@@ -124,15 +128,14 @@ export function createIngest(parts: {
     id.startsWith('<trivium-check.') || (await sent.of(id)) !== undefined
 
   const place = async ({ mail, identity, target, draft }: Ready): Promise<Placed> => {
-    const { conversation, thread, answers } = await conversations.find(mail, identity)
+    const { conversation, thread, answers, remember } = await findConversation(mail, identity)
     const quick = answers !== undefined && deps.now() - answers < QUICK ? true : undefined
     const data = { ...draft.data, replyTarget: { ...target, thread, ...defined({ quick }) } }
-    return { mail, message: { ...draft, conversation, data } }
+    return { mail, message: { ...draft, conversation, data }, remember }
   }
 
-  const accept = async ({ mail, message }: Placed): Promise<Ingested> => {
-    const remembered = conversations.remember(mail, message.conversation)
-    const [{ id, duplicate }] = await Promise.all([deps.accept(message), remembered])
+  const accept = async ({ mail, message, remember }: Placed): Promise<Ingested> => {
+    const [{ id, duplicate }] = await Promise.all([deps.accept(message), remember()])
     log.debug({ messageId: id, conversation: message.conversation, duplicate }, 'a mail was accepted')
     return { outcome: 'accepted', ...defined({ unreadable: mail.unreadable }) }
   }

@@ -3,7 +3,6 @@ import type { Attachment, NewMessage } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Identity } from '../proof/claim.ts'
-import type { ReplyTarget } from '../reply-target.ts'
 import type { Mail } from './parse.ts'
 import { newPart } from './reply-text.ts'
 import { kindOfMail } from './subject.ts'
@@ -16,7 +15,6 @@ export type Circumstances = {
   identity: Identity
   /** Why it is automatic, where it is. */
   auto: string | undefined
-  target: ReplyTarget
   own: ReadonlySet<string>
 }
 
@@ -43,7 +41,9 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
   const text = await keep(fresh, 'text', MAX_TEXT)
   const full = fresh === mail.text.trim() ? undefined : await keep(mail.text, 'fullText')
   const html = mail.html ? await keep(mail.html, 'html') : undefined
-  const attachments = await saveParts(mail, artifacts)
+  const attachments = await Array.fromAsync(mail.parts, ({ name, type, content }) =>
+    artifacts.save(name, type, content, content.length),
+  )
   return {
     gateway: known.gateway,
     transport: 'email',
@@ -82,7 +82,6 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
         htmlPath: html?.path,
         inline: inlineParts(mail, attachments),
       }),
-      replyTarget: { ...known.target },
     },
     attachments,
   }
@@ -107,14 +106,6 @@ async function bounded(
   const start = bytes.subarray(0, limit).toString()
   // Cut at a character, not within one.
   return { text: start.replace(/\ufffd$/, ''), path }
-}
-
-async function saveParts(mail: Mail, artifacts: Artifacts): Promise<Attachment[]> {
-  const saved: Attachment[] = []
-  for (const part of mail.parts) {
-    saved.push(await artifacts.save(part.name, part.type, part.content, part.content.length))
-  }
-  return saved
 }
 
 /** Which attachment an `<img src="cid:…">` of the HTML means. */
