@@ -45,25 +45,6 @@ describe('a backlog', () => {
     await until(() => daemon.transport.health().detail === 'reading INBOX', 'nothing aside')
   })
 
-  test('with two mails that the server cannot read is given the second once that can be read, whatever the first is', async () => {
-    const address = 'pair@example.com'
-    await fill(address, withSubjects(['one', 'rotten', 'mouldy', 'four']))
-    for (const each of ['rotten', 'mouldy'])
-      assert.equal(await world.dovecot.spoil(address, `Subject: ${each}`), 1)
-    const more = { start: 'later', world: { patience: 50 } } as const
-    const first = await world.daemon({ address, since: 'all' }, more)
-    await first.transport.start()
-    await until(() => first.transport.health().detail?.includes('set aside: 2'), 'both set aside', 30_000)
-    await first.stop()
-    assert.equal(await world.dovecot.spoil(address, 'Subject: mouldy', 'mend'), 1)
-    // Both have waited for so long that they are due at the same times.
-    const now = () => Date.now() + 3_600_000
-    const second = await world.daemon({ address }, { ...more, store: first.store, now })
-    await second.transport.start()
-    await until(() => subjectsOf(second).includes('mouldy'), 'the mended one', 15_000)
-    assert.deepEqual(subjectsOf(second), ['one', 'four', 'mouldy'])
-  })
-
   test('goes on where somebody marks an old mail meanwhile, of which the server tells among the answers', async () => {
     const address = 'marked@example.com'
     const days = (count: number) => new Date(Date.now() - count * 86_400_000)

@@ -89,12 +89,6 @@ describe('what comes back to a mailbox that answered', () => {
       envelope: 'postmaster@customer.example',
       make: (id) => ({ headers: { 'In-Reply-To': id }, text: 'Please look at my ticket.\n' }),
     },
-    'a postmaster who quotes the answer with its headers': {
-      from: 'postmaster@customer.example',
-      auto: 'robot-address',
-      envelope: 'postmaster@customer.example',
-      make: (id) => ({ text: `What is this?\n> Message-ID: ${id}\n` }),
-    },
     'a person who attaches a report for us to read': {
       from: 'Anna <anna@example.net>',
       envelope: 'anna@example.net',
@@ -116,23 +110,6 @@ describe('what comes back to a mailbox that answered', () => {
           References: id,
         },
         text: `I am away until Monday.\n\nMessage-ID: ${id}\n`,
-      }),
-    },
-    'an out-of-office note with nothing but a null return path': {
-      from: 'Bob <bob@example.org>',
-      auto: 'null-return-path',
-      make: (id) => ({ headers: { 'In-Reply-To': id, References: id }, text: 'I am away until Monday.\n' }),
-    },
-    'a read receipt': {
-      from: 'Anna <anna@example.net>',
-      auto: 'report',
-      envelope: 'anna@example.net',
-      make: (id) => ({
-        headers: { ...reportOf('disposition-notification'), 'In-Reply-To': id },
-        text: parts(
-          '\nIt was read.',
-          `Content-Type: message/disposition-notification\n\nOriginal-Message-ID: ${id}\n`,
-        ),
       }),
     },
     'a notice of a mailer daemon about something else': {

@@ -172,21 +172,6 @@ describe('a mail that was dealt with', () => {
     assert.deepEqual(subjects(await world.mailbox(address, 'Archive.2026')), ['let in'])
     assert.deepEqual(subjects(await world.mailbox(address, 'Bad.Ones')), ['kept out'])
   })
-
-  test('and cannot be put away does not keep a refused one from its quarantine', async () => {
-    const address = 'stuck@example.com'
-    // No server makes a folder below this name.
-    const options = { address, after: { move: '../../etc' }, quarantine: 'Bad' }
-    const daemon = await world.daemon({ ...options, 'allowed-senders': ['*@example.net'] })
-    await world.deliver(mail({ subject: 'let in' }), address)
-    await world.deliver(mail({ subject: 'kept out', from: 'eve@evil.example' }), address)
-    await until(
-      async () => (await world.mailbox(address, 'Bad').catch(() => [])).length === 1,
-      'the quarantine',
-    )
-    assert.deepEqual(subjects(await world.mailbox(address)), ['let in'])
-    assert.ok(daemon.logs.some(({ message }) => message.includes('could not be put away')))
-  })
 })
 
 describe('on a server that cannot expunge single mails (no UIDPLUS)', async () => {

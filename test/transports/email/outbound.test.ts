@@ -4,7 +4,6 @@ import type { Message } from '../../../src/core/message.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { header } from '../../../transports/email/inbound/parse.ts'
 import { startDovecot } from '../../fixtures/dovecot.ts'
-import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { type Daemon, mail, readMails, replyTo, startWorld } from './harness.ts'
@@ -53,24 +52,6 @@ describe('answering by mail', () => {
     }
     assert.ok(answer.includes(`Message-ID: ${receipt.id}`))
     assert.match(answer.replaceAll('=\r\n', ''), /<strong>on its way<\/strong>/)
-  })
-
-  test('a reply continues the thread: subject, In-Reply-To, and all References with the mail’s own id last', async () => {
-    const message = await received(
-      daemon,
-      mail({
-        id: 'm3@example.net',
-        subject: 'RE: Parcel',
-        headers: { 'In-Reply-To': '<m2@example.net>', References: '<m1@example.net>\r\n <m2@example.net>' },
-      }),
-    )
-    await daemon.transport.send(replyTo(message, 'ok'))
-    const [sent] = world.smtp.taken
-    const text = sent?.raw.toString().replaceAll(/\r\n\s+/g, ' ') ?? ''
-    assert.match(text, /^References: <m1@example\.net> <m2@example\.net> <m3@example\.net>\r$/m)
-    assert.match(text, /^In-Reply-To: <m3@example\.net>\r$/m)
-    assert.match(text, /^Subject: RE: Parcel\r$/m)
-    assert.equal(sent?.from, 'support@example.com')
   })
 
   test('mails of one thread are one conversation, also an answer to our answer that names only it', async () => {
@@ -231,18 +212,6 @@ describe('answering by mail', () => {
     assert.equal(world.smtp.taken.length, 1)
     await limited.stop()
     await full.close()
-  })
-
-  test('a send of a key that was sent is answered and not sent, by any daemon', async () => {
-    const store = createMemoryStore()
-    const daemon = await world.daemon({}, { store })
-    const message = await received(daemon, mail({}))
-    const reply = replyTo(message, 'once')
-    const first = await daemon.transport.send(reply)
-    await daemon.stop()
-    const second = await world.daemon({}, { store })
-    assert.equal((await second.transport.send(reply)).id, first.id)
-    assert.equal(world.smtp.taken.length, 1)
   })
 
   test('mail to an explicit address says that a machine wrote it', async () => {

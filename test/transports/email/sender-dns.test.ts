@@ -3,12 +3,10 @@ import { describe, test } from 'node:test'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { oneTimeResolver } from '../../../transports/email/proof/dns.ts'
 import { createIdentityCheck } from '../../../transports/email/proof/verify.ts'
-import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
+import type { MemoryStore } from '../../fixtures/memory-store.ts'
 import { until } from '../../fixtures/until.ts'
 import { cursorOf, type DaemonOptions, mail, type Options, startWorld } from './harness.ts'
 import { dnsOf, RECORDS, signed } from './signing.ts'
-
-const MINUTE = 60_000
 
 /** What is found out while look-ups of these names fail with an error of this code. */
 async function judged(raw: string | Buffer, failing: (domain: string) => string | undefined) {
@@ -119,30 +117,6 @@ describe('a mailbox during an outage of the DNS', () => {
     await second.daemon.stop()
   })
 
-  test('counts the patience from the first try, whatever connections and daemons come and go', async () => {
-    const user = 'patient@example.com'
-    let time = Date.now()
-    const now = () => time
-    const options = { authentication: 'prefer' }
-    const store = createMemoryStore(now)
-    const more = { store, now, world: { patience: 5 * MINUTE } }
-    const first = await guarded({ address: user, ...options }, isBroken, more)
-    await world.deliver(mail({ from: 'x@broken.example' }), user)
-    await until(first.waiting, 'the first try')
-    await until(() => asideIn(store, 1), 'the note')
-    await first.daemon.stop()
-    time += 4 * MINUTE
-    const second = await guarded({ address: user, ...options }, isBroken, more)
-    assert.deepEqual([store.messages.length, await asideIn(store, 1)], [0, true])
-    await second.daemon.stop()
-    time += MINUTE
-    const third = await guarded({ address: user, ...options }, isBroken, more)
-    await until(() => store.messages.length === 1, 'the message')
-    await until(() => asideIn(store, 0), 'the end of the note')
-    assert.match(JSON.stringify(store.messages[0]?.data), /"result":"temperror"/)
-    await third.daemon.stop()
-  })
-
   test('forgets a mail that somebody took out of the folder meanwhile', async () => {
     const user = 'taken@example.com'
     const options = { address: user, authentication: 'prefer' }
@@ -153,23 +127,6 @@ describe('a mailbox during an outage of the DNS', () => {
     await until(() => asideIn(daemon.store, 0), 'the end of the note')
     assert.ok(daemon.logs.some(({ message }) => message.includes('are gone from their folder')))
     assert.deepEqual(daemon.store.messages, [])
-  })
-
-  test('finds again what was set aside in a folder that the server has numbered anew', async () => {
-    const user = 'anew@example.com'
-    const options = { authentication: 'prefer' }
-    const first = await guarded({ address: user, ...options }, isBroken)
-    await world.deliver(mail({ from: 'x@broken.example', text: 'kept' }), user)
-    await until(first.waiting, 'the first try')
-    await until(() => asideIn(first.daemon.store, 1), 'the note')
-    await first.daemon.stop()
-    await world.dovecot.kill()
-    await world.dovecot.renumber(user)
-    await world.dovecot.start()
-    const second = await guarded({ address: user, ...options }, () => false, { store: first.daemon.store })
-    await until(() => first.daemon.store.messages.length === 1, 'the message')
-    assert.deepEqual(first.daemon.texts(), ['kept'])
-    await second.daemon.stop()
   })
 })
 
