@@ -23,32 +23,32 @@ export function isWinmail({ name, type }: Part): boolean {
 }
 
 /**
- * Reads what is in a winmail.dat; nothing in it is trusted. Undefined for anything else. Never throws. `isRtf`: its only
- * body is in RTF. `whole`: all of it could be read and is in what is returned; else it must be kept.
- * The one package that reads TNEF has not been maintained since 2022, and those for RTF take minutes for hostile input.
+ * Reads what is in a winmail.dat, in the Transport Neutral Encapsulation Format ([MS-OXTNEF]); nothing in it is trusted.
+ * Undefined for anything else. Never throws; takes time and memory in proportion to the input, whatever lengths and counts
+ * stand in it. `isRtf`: its only body is in RTF. `whole`: all of it could be read and is in what is returned; else it must
+ * be kept. The one package that reads TNEF has not been maintained since 2022, and those for RTF take minutes for
+ * hostile input.
  */
-export function readWinmail(bytes: Uint8Array) {
-  const tnef = readTnef(bytes)
-  if (!tnef) return undefined
-  const { message, attachments } = tnef
-  const text = tnef.text(message, ID.body, ID.bodyText)
-  const html = tnef.text(message, ID.html)
-  const isMail = MAIL_CLASS.test(tnef.text(message, ID.messageClass, ID.class))
-  const parts = attachments.flatMap((values, index) => partOf(tnef, values, index) ?? [])
-  return {
-    text,
-    html,
-    isRtf: !text && !html && message.has(ID.rtf),
-    parts,
-    whole: tnef.whole && isMail && parts.length === attachments.length,
-  }
+export function readWinmail(input: Uint8Array) {
+  const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength)
+  if (bytes.length < 6 || bytes.readUInt32LE() !== SIGNATURE) return undefined
+  const message: Values = new Map()
+  const attachments: Values[] = []
+  const isRead = readAttributes(bytes.subarray(6), message, attachments)
+  const textOf = textReader(message)
+  const text = textOf(message, ID.body, ID.bodyText)
+  const html = textOf(message, ID.html)
+  const isMail = MAIL_CLASS.test(textOf(message, ID.messageClass, ID.class))
+  const parts = attachments.flatMap((values, index) => partOf(textOf, values, index) ?? [])
+  const isRtf = !text && !html && message.has(ID.rtf)
+  return { text, html, isRtf, parts, whole: isRead && isMail && parts.length === attachments.length }
 }
 
 /** Undefined for a link to a file elsewhere, for an object of another program, and for a message within the message. */
-function partOf(tnef: Tnef, values: Values, index: number): Part | undefined {
+function partOf(textOf: TextReader, values: Values, index: number): Part | undefined {
   const { type, bytes } = values.get(ID.attachData) ?? values.get(ID.attachContent) ?? {}
   if (!bytes || type === TYPE.object) return undefined
-  const text = (...ids: number[]) => oneLine(tnef.text(values, ...ids).slice(0, MAX_NAME))
+  const text = (...ids: number[]) => oneLine(textOf(values, ...ids).slice(0, MAX_NAME))
   const name = partName(text(ID.attachLongFilename, ID.attachTitle), index)
   const mimeType = text(ID.attachMimeTag)
   const contentId = bareContentId(text(ID.attachContentId))
@@ -60,8 +60,6 @@ function partOf(tnef: Tnef, values: Values, index: number): Part | undefined {
     content: bytes,
   }
 }
-
-type Tnef = NonNullable<ReturnType<typeof readTnef>>
 
 /** Attributes and properties by their ids. */
 type Values = Map<number, { type: number; bytes: Buffer }>
@@ -103,17 +101,10 @@ const SIZES = new Map([
 const MULTIPLE = 0x1000
 const FIRST_NAMED = 0x8000
 
-/**
- * Reads the Transport Neutral Encapsulation Format ([MS-OXTNEF]). Undefined for anything else. Never throws; takes time
- * and memory in proportion to the input, whatever lengths and counts stand in it. Where bytes are missing or wrong it is
- * not `whole`, and this is what stood before them.
- */
-function readTnef(input: Uint8Array) {
-  const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength)
-  if (bytes.length < 6 || bytes.readUInt32LE() !== SIGNATURE) return undefined
-  const message: Values = new Map()
-  const attachments: Values[] = []
-  const whole = readAttributes(bytes.subarray(6), message, attachments)
+type TextReader = ReturnType<typeof textReader>
+
+/** Makes the function that gives the first of these values that is a text with anything in it, else ''. */
+function textReader(message: Values) {
   const oem = decoderOf(message.get(ID.oemCodePage)?.bytes) ?? new TextDecoder('windows-1252')
   const ofHtml = decoderOf(message.get(ID.internetCodePage)?.bytes) ?? oem
   const utf16 = new TextDecoder('utf-16le')
@@ -123,9 +114,7 @@ function readTnef(input: Uint8Array) {
     // Texts end with a NUL, or not.
     return decoder.decode(bytes).split('\0', 1)[0] ?? ''
   }
-  /** The first of these values that is a text with anything in it, else ''. */
-  const text = (values: Values, ...ids: number[]) => ids.map((id) => decoded(values, id)).find(Boolean) ?? ''
-  return { message, attachments, whole, text }
+  return (values: Values, ...ids: number[]) => ids.map((id) => decoded(values, id)).find(Boolean) ?? ''
 }
 
 /** Reads attribute by attribute; true where nothing was broken. */
