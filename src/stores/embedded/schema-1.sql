@@ -150,11 +150,3 @@ CREATE TABLE kv (
   expires INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX kv_expires ON kv (expires) WHERE expires IS NOT NULL;
-
--- Rows stay after release, so that tokens keep growing.
-CREATE TABLE lease (
-  name TEXT PRIMARY KEY,
-  owner TEXT NOT NULL,
-  token INTEGER NOT NULL,
-  until INTEGER NOT NULL
-) WITHOUT ROWID;

@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis'
-import { parseInfo } from './check.ts'
 import type { Connection } from './connect.ts'
 
 /**
@@ -36,21 +35,5 @@ export function createConfirmation({ client, serverOf }: Connection, replicas: n
     const answer = await send()
     await Promise.all([...new Set([before, serverOf(root)])].map(wait))
     return answer
-  }
-}
-
-/** As `Server.lifeOf`: asked once for each connection. */
-export function createLives({ serverOf }: Connection) {
-  const lives = new WeakMap<Redis, Promise<string>>()
-  return async (root: string): Promise<string> => {
-    const server = serverOf(root)
-    const known = lives.get(server)
-    if (known) return known
-    const forget = () => void lives.delete(server)
-    const life = server.info('replication').then((text) => parseInfo(text).get('master_replid') ?? '')
-    lives.set(server, life)
-    server.once('close', forget)
-    life.catch(forget)
-    return life
   }
 }

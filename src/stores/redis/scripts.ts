@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Connection, ConnectOptions } from './connect.ts'
 import { toStoreError } from './failure.ts'
 import type { Roots } from './keys.ts'
-import { createConfirmation, createLives } from './replicas.ts'
+import { createConfirmation } from './replicas.ts'
 
 export type Args = readonly (string | number)[]
 
@@ -17,8 +17,6 @@ export type Server = {
   run(script: string, root: string, ...args: (string | number)[]): Promise<unknown>
   /** Sends one command, for what needs no script, and waits for no replica. Rejects with a TriviumError. */
   call(command: string, key: string, ...args: (string | number)[]): Promise<unknown>
-  /** Names the life of the server that has the keys of a root: another one after each of its starts and promotions. */
-  lifeOf(root: string): Promise<string>
   roots: Roots
   now(): number
 }
@@ -37,13 +35,11 @@ export function createServer(
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
   const confirmed = createConfirmation(connection, replicas, commandTimeout / 2)
-  const lifeOf = createLives(connection)
 
   return {
     roots,
     now: now ?? Date.now,
     call: (command, key, ...args) => client.call(command, key, ...args).catch(rethrow),
-    lifeOf: (root) => lifeOf(root).catch(rethrow),
     run: async (name, root, ...args) => {
       const script = scripts.get(name)
       if (!script) throw new RangeError(`there is no script ${name}`)

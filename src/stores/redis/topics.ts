@@ -19,7 +19,7 @@ const MAX_TAIL = 20
  * have, or had, consumer groups. They may be many, for every conversation with replies is a topic.
  */
 export function createTopics(
-  { run, call, lifeOf, roots, now }: Server,
+  { run, call, roots, now }: Server,
   toEvent: (message: Message) => Event,
 ): Topics {
   const toEventOf = (topic: string) => (entry: Entry) =>
@@ -53,12 +53,12 @@ export function createTopics(
       if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
       if (events.length === 0) return []
       // Others have no readers who come back with a number; their groups would count the leap as events that they missed.
-      const life = topic.startsWith(REPLY_TOPICS) ? await lifeOf(roots.topic(topic)) : ''
+      const leaps = topic.startsWith(REPLY_TOPICS) ? 1 : ''
       const named = call('SADD', main('topics'), topic)
       const published = inBatches(
         events.map((event) => argsOf(event, now())),
         async (batch) =>
-          idsFrom(await run('append', roots.topic(topic), topic, life, ...batch.flat()), batch),
+          idsFrom(await run('append', roots.topic(topic), topic, leaps, ...batch.flat()), batch),
       )
       const [answers] = await Promise.all([published, named])
       return answers.map(({ id }) => id)

@@ -3,8 +3,8 @@
 -- or events to a topic.
 --
 -- ARGV[3]   topic, or empty for messages
--- ARGV[4]   of messages: 1 where the caller knows that the journal has begun. Of a topic: which life of which server this
---           is, or empty; one that came back may lack the last entries, whose numbers readers know
+-- ARGV[4]   of messages: 1 where the caller knows that the journal has begun. Of a topic: 1 where readers know the numbers
+--           of entries; they leap with each life of the server, for one that came back may lack the last entries
 -- ARGV[5…]  per entry six values: tail (random, below 2^34); receivedAt or the timestamp (Unix ms); digest of the key
 --           (of a message: of gateway and key), or empty; payload; and of a message its gateway, and the digest of
 --           the conversation, or empty
@@ -17,12 +17,15 @@ local topic = ARGV[3]
 local is_topic = topic ~= ''
 local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'time', 'life')
-local position, life = tonumber(meta[1] or 0), is_topic and ARGV[4] or ''
+local position, life = tonumber(meta[1] or 0), ''
 if not is_topic and ARGV[4] == '1' and not meta[1] then
   return { err = 'EMPTY it has lost its journal; restore it, or restart Trivium to begin anew' }
 end
 if #ARGV == 4 then redis.call('SET', root .. 'probe', 1) end
 local LEAP = 10000
+if is_topic and ARGV[4] == '1' then
+  life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
+end
 if life ~= '' and meta[1] and meta[3] ~= life then position = position + LEAP end
 local time = math.max(now, tonumber(meta[2] or 0))
 local first = position
