@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MESSAGE_TOPIC } from '../../src/core/event.ts'
+import { inTime } from '../../src/lib/pause.ts'
 import { until } from '../fixtures/until.ts'
 import { type Promised, runChatClient, runWebhookClient } from './clients.ts'
 import type { Random } from './random.ts'
@@ -215,14 +217,12 @@ function emptyReading(): Reading {
   return { seen: [], cuts: 0, seenAfterAck: [] }
 }
 
-async function within<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited ${ms} ms in vain for: ${what}`)), ms)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
+async function within<T>(work: Promise<T>, ms: number, what: string): Promise<void> {
+  assert.ok(
+    await inTime(
+      work.then(() => true),
+      AbortSignal.timeout(ms),
+    ),
+    `waited ${ms} ms in vain for: ${what}`,
+  )
 }

@@ -99,11 +99,6 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual((await claimIds(store, 'q', { limits: { a: 5 }, max: 3 })).length, 3)
       assert.equal((await claimIds(store, 'q')).length, 1)
     },
-    'a group at its limit does not stand in the way of another behind it': async ({ store }) => {
-      const many = Array.from({ length: 50 }, (_, n) => job(`busy${n}`, `busy${n}`, { group: 'busy' }))
-      await store.jobs.add('q', [...many, job('free', 'free', { group: 'free' })])
-      assert.deepEqual(await claimIds(store, 'q', { max: 5, limits: { busy: 0 } }), ['free'])
-    },
     'adding and settling signal the queue': async ({ store }) => {
       let heard = 0
       store.onSignal('jobs:q', () => heard++)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
-import { encodeMessage, type Message } from '../../../src/core/message.ts'
+import type { Message } from '../../../src/core/message.ts'
 import { isId, positionOf } from '../../../src/core/message-id.ts'
 import { acceptAll, MINUTE, part, type StoreFactory, saying, until, WEEK } from './kit.ts'
 
@@ -126,13 +126,6 @@ export function journalContract(factory: StoreFactory): void {
         assert.equal(JSON.stringify(message.data), JSON.stringify(data))
       }
     },
-    'a JSON body that repeats the text comes back parsed': async ({ store }) => {
-      const text = '{"n":{"deep":[1,2]}}'
-      const message = saying(text, { data: { format: 'json', body: JSON.parse(text) } })
-      assert.ok(!encodeMessage(message).includes('"body"'))
-      const [answer] = await store.journal.accept([message])
-      assert.deepEqual((await store.journal.get(answer?.id ?? ''))?.data, message.data)
-    },
     'the list is newest first, filtered, and pages with before': async ({ store }) => {
       await acceptAll(store, ['a1', 'a2'], { gateway: 'a', conversation: 'x' })
       await acceptAll(store, ['b1', 'b2', 'b3'], { gateway: 'b', conversation: 'x' })
@@ -181,15 +174,6 @@ export function journalContract(factory: StoreFactory): void {
   })
 
   part(factory, 'pump', {
-    'it reads messages after the cursor, in order, and moves nothing': async ({ store }) => {
-      const ids = await acceptAll(store, ['a', 'b', 'c'])
-      const first = await store.journal.unpumped(2)
-      assert.deepEqual(
-        first.messages.map((each) => each.id),
-        ids.slice(0, 2),
-      )
-      assert.deepEqual(await store.journal.unpumped(2), first)
-    },
     'it moves the cursor and adds the jobs in one step, once': async (bench) => {
       const ids = await acceptAll(bench.store, ['a', 'b', 'c'])
       const { cursor, messages } = await bench.store.journal.unpumped(2)
@@ -297,14 +281,6 @@ export function journalContract(factory: StoreFactory): void {
       assert.equal(await store.journal.pumped(cursor, lost, [{ id: 'j', lane: 'l', group: 'g' }]), false)
       assert.deepEqual((await store.journal.unpumped(10)).cursor, cursor)
       assert.deepEqual((await store.stats()).jobs, [])
-    },
-    'two pumps that race add the jobs once': async ({ store }) => {
-      await acceptAll(store, ['a'])
-      const { cursor, messages } = await store.journal.unpumped(10)
-      const last = messages.at(-1)?.id ?? ''
-      const add = () => store.journal.pumped(cursor, last, [{ id: 'j', lane: 'l', group: 'g' }])
-      assert.deepEqual((await Promise.all([add(), add(), add()])).filter(Boolean).length, 1)
-      assert.deepEqual((await store.stats()).jobs, [{ queue: 'dispatch', waiting: 1, running: 0, dead: 0 }])
     },
     'accepting signals the journal, the receive queue and the topic, when it is durable': async ({
       store,

@@ -207,13 +207,5 @@ export function topicsContract(factory: StoreFactory): void {
       assert.equal((await readGroup(store, MESSAGE_TOPIC, 'h', 'peek')).events.length, 2)
       assert.deepEqual((await readGroup(store, MESSAGE_TOPIC, 'g', 'peek')).events, [])
     },
-    'the roads are independent: taking and pumping consume no event': async ({ store }) => {
-      await store.topics.subscribe(MESSAGE_TOPIC, 'g', 'start')
-      await acceptAll(store, ['a'])
-      await store.receive.take({})
-      const { cursor, messages } = await store.journal.unpumped(1)
-      await store.journal.pumped(cursor, messages[0]?.id ?? '', [])
-      assert.equal((await readGroup(store, MESSAGE_TOPIC, 'g', 'consume')).events.length, 1)
-    },
   })
 }

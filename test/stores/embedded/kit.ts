@@ -13,16 +13,6 @@ export async function tempDir(t: TestContext): Promise<string> {
   return dir
 }
 
-/** Runs a body with a directory that is removed after it. */
-export async function withDir(body: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await mkdtemp(join(tmpdir(), 'trivium-embedded-'))
-  try {
-    await body(dir)
-  } finally {
-    await rm(dir, { recursive: true, force: true })
-  }
-}
-
 /** Stands for the flush of the log where durability is not the matter of a test. */
 export const noFlush = async () => {}
 

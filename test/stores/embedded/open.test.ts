@@ -19,7 +19,7 @@ import {
   readGroup,
   until,
 } from '../../contract/store/kit.ts'
-import { openStore, withDir, withStore } from './kit.ts'
+import { openStore, tempDir, withStore } from './kit.ts'
 
 /** Opens the store in a directory, says so, and stays. */
 const HOLDER = `
@@ -29,161 +29,151 @@ const HOLDER = `
   setInterval(() => {}, 60_000)`
 
 describe('opening the embedded store', () => {
-  test('it makes the directory and works in one whose name has spaces and quotes', async () => {
-    await withDir(async (dir) => {
-      const odd = join(dir, "it's a %20 ?mode=ro# dir", 'deep')
-      await withStore(odd, async (store) => {
-        await acceptAll(store, ['a'])
-        assert.equal(store.address, join(odd, 'trivium.db'))
-      })
-      assert.ok(existsSync(join(odd, 'trivium.db')))
+  test('it makes the directory and works in one whose name has spaces and quotes', async (t) => {
+    const dir = await tempDir(t)
+    const odd = join(dir, "it's a %20 ?mode=ro# dir", 'deep')
+    await withStore(odd, async (store) => {
+      await acceptAll(store, ['a'])
+      assert.equal(store.address, join(odd, 'trivium.db'))
     })
+    assert.ok(existsSync(join(odd, 'trivium.db')))
   })
 
-  test('its messages are readable for their owner alone, in a folder that others may read', async () => {
-    await withDir(async (dir) => {
-      chmodSync(dir, 0o755)
-      const umask = process.umask(0)
-      try {
-        await withStore(dir, async (store) => {
-          await acceptAll(store, ['a'])
-          for (const name of readdirSync(dir).filter((each) => /\.db/.test(each)))
-            assert.equal(statSync(join(dir, name)).mode & 0o777, 0o600, name)
-        })
-      } finally {
-        process.umask(umask)
-      }
-    })
-  })
-
-  test('a second store on the same directory is refused and told who has it', async () => {
-    await withDir(async (dir) => {
-      await withStore(dir, async () => {
-        await assert.rejects(openStore(dir), (error: Error) => {
-          assert.match(error.message, new RegExp(`process ${process.pid} \\(.*open\\.test\\.ts`))
-          return 'code' in error && error.code === 'store_locked'
-        })
-      })
-      await withStore(dir, async (store) => store.ping())
-    })
-  })
-
-  test('another process is refused too, and a SIGKILL frees the lock at once', async () => {
-    await withDir(async (dir) => {
-      const args = ['--input-type=module', '-e', HOLDER, dir]
-      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-      const closed = once(child, 'close')
-      await once(child.stdout, 'data')
-      await assert.rejects(openStore(dir), {
-        code: 'store_locked',
-        message: new RegExp(`process ${child.pid} `),
-      })
-      child.kill('SIGKILL')
-      await closed
-      await withStore(dir, async (store) => assert.equal((await store.kv.get('k'))?.value, 1))
-    })
-  })
-
-  test('a database of a newer Trivium is refused and left as it is', async () => {
-    await withDir(async (dir) => {
+  test('its messages are readable for their owner alone, in a folder that others may read', async (t) => {
+    const dir = await tempDir(t)
+    chmodSync(dir, 0o755)
+    const umask = process.umask(0)
+    try {
       await withStore(dir, async (store) => {
         await acceptAll(store, ['a'])
-        await store.topics.subscribe('t', 'g', 'now')
+        for (const name of readdirSync(dir).filter((each) => /\.db/.test(each)))
+          assert.equal(statSync(join(dir, name)).mode & 0o777, 0o600, name)
       })
-      const db = new DatabaseSync(join(dir, 'trivium.db'))
-      db.exec('PRAGMA user_version = 99')
-      await assert.rejects(openStore(dir), {
-        code: 'store_version',
-        message: /version 99; this Trivium knows up to 2/,
+    } finally {
+      process.umask(umask)
+    }
+  })
+
+  test('a second store on the same directory is refused and told who has it', async (t) => {
+    const dir = await tempDir(t)
+    await withStore(dir, async () => {
+      await assert.rejects(openStore(dir), (error: Error) => {
+        assert.match(error.message, new RegExp(`process ${process.pid} \\(.*open\\.test\\.ts`))
+        return 'code' in error && error.code === 'store_locked'
       })
-      db.exec('PRAGMA user_version = 1; ALTER TABLE consumer DROP COLUMN used')
-      db.close()
-      await withStore(dir, async (store) => {
-        await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })
-        assert.equal((await store.topics.groups()).length, 1, 'one of an older Trivium is brought up to date')
-        assert.equal((await store.stats()).journal.messages, 1)
-      })
+    })
+    await withStore(dir, async (store) => store.ping())
+  })
+
+  test('another process is refused too, and a SIGKILL frees the lock at once', async (t) => {
+    const dir = await tempDir(t)
+    const args = ['--input-type=module', '-e', HOLDER, dir]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const closed = once(child, 'close')
+    await once(child.stdout, 'data')
+    await assert.rejects(openStore(dir), {
+      code: 'store_locked',
+      message: new RegExp(`process ${child.pid} `),
+    })
+    child.kill('SIGKILL')
+    await closed
+    await withStore(dir, async (store) => assert.equal((await store.kv.get('k'))?.value, 1))
+  })
+
+  test('a database of a newer Trivium is refused and left as it is', async (t) => {
+    const dir = await tempDir(t)
+    await withStore(dir, async (store) => {
+      await acceptAll(store, ['a'])
+      await store.topics.subscribe('t', 'g', 'now')
+    })
+    const db = new DatabaseSync(join(dir, 'trivium.db'))
+    db.exec('PRAGMA user_version = 99')
+    await assert.rejects(openStore(dir), {
+      code: 'store_version',
+      message: /version 99; this Trivium knows up to 2/,
+    })
+    db.exec('PRAGMA user_version = 1; ALTER TABLE consumer DROP COLUMN used')
+    db.close()
+    await withStore(dir, async (store) => {
+      await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })
+      assert.equal((await store.topics.groups()).length, 1, 'one of an older Trivium is brought up to date')
+      assert.equal((await store.stats()).journal.messages, 1)
     })
   })
 
-  test('a file that is no database is an error, and does not keep the lock', async () => {
-    await withDir(async (dir) => {
-      const { writeFile, rm } = await import('node:fs/promises')
-      await writeFile(join(dir, 'trivium.db'), 'x'.repeat(10_000))
-      await assert.rejects(openStore(dir), { code: 'store_unavailable' })
-      await rm(join(dir, 'trivium.db'))
-      await withStore(dir, (store) => store.ping())
-    })
+  test('a file that is no database is an error, and does not keep the lock', async (t) => {
+    const dir = await tempDir(t)
+    const { writeFile, rm } = await import('node:fs/promises')
+    await writeFile(join(dir, 'trivium.db'), 'x'.repeat(10_000))
+    await assert.rejects(openStore(dir), { code: 'store_unavailable' })
+    await rm(join(dir, 'trivium.db'))
+    await withStore(dir, (store) => store.ping())
   })
 
-  test('claims and leases of the process before are free at once: it is dead', async () => {
-    await withDir(async (dir) => {
-      let held: { token: number } | undefined
-      await withStore(dir, async (store) => {
-        await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
-        await claimOne(store, 'q')
-        held = await store.leases.acquire('mailbox', 'old', 60_000)
-      })
-      await withStore(dir, async (store) => {
-        const again = await claimOne(store, 'q')
-        assert.deepEqual([again.id, again.lost], ['a', 1])
-        assert.deepEqual(await claimIds(store, 'q'), [])
-        const next = await store.leases.acquire('mailbox', 'new', 60_000)
-        assert.ok(held && next && next.token > held.token)
-      })
+  test('claims and leases of the process before are free at once: it is dead', async (t) => {
+    const dir = await tempDir(t)
+    let held: { token: number } | undefined
+    await withStore(dir, async (store) => {
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l')])
+      await claimOne(store, 'q')
+      held = await store.leases.acquire('mailbox', 'old', 60_000)
+    })
+    await withStore(dir, async (store) => {
+      const again = await claimOne(store, 'q')
+      assert.deepEqual([again.id, again.lost], ['a', 1])
+      assert.deepEqual(await claimIds(store, 'q'), [])
+      const next = await store.leases.acquire('mailbox', 'new', 60_000)
+      assert.ok(held && next && next.token > held.token)
     })
   })
 
   for (const at of ['start', 'trim'])
     test(`a ${at} finds a clock that had jumped ahead set back, and lets nothing wait until then`, async (t) => {
-      await withDir(async (dir) => {
-        let time = Date.now() + 3 * DAY
-        let store = await openStore(dir, () => time)
-        t.after(() => store.close())
-        await store.jobs.add('q', [job('retried', 'l'), job('lost', 'm')])
-        const { jobs } = await claimJobs(store, 'q')
-        const { id = '', token = '' } = jobs.find((one) => one.id === 'retried') ?? {}
-        const error = failure('x', time)
-        await store.jobs.settle('q', [{ id, token, outcome: 'retry', delay: MINUTE, error }])
-        await acceptAll(store, ['a'])
-        await store.receive.take({}, MINUTE)
-        await store.topics.subscribe('t', 'g', 'now')
-        await publishAll(store, 't', ['a'])
-        await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
-        if (at === 'start') await store.close()
-        time -= 3 * DAY
-        if (at === 'start') store = await openStore(dir, () => time)
-        else await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })
-        assert.deepEqual(await claimIds(store, 'q'), at === 'start' ? ['lost'] : [])
-        time += MINUTE
-        assert.deepEqual((await claimIds(store, 'q')).sort(), ['lost', 'retried'])
-        assert.ok(await store.receive.take({}))
-        assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a'])
-      })
+      const dir = await tempDir(t)
+      let time = Date.now() + 3 * DAY
+      let store = await openStore(dir, () => time)
+      t.after(() => store.close())
+      await store.jobs.add('q', [job('retried', 'l'), job('lost', 'm')])
+      const { jobs } = await claimJobs(store, 'q')
+      const { id = '', token = '' } = jobs.find((one) => one.id === 'retried') ?? {}
+      const error = failure('x', time)
+      await store.jobs.settle('q', [{ id, token, outcome: 'retry', delay: MINUTE, error }])
+      await acceptAll(store, ['a'])
+      await store.receive.take({}, MINUTE)
+      await store.topics.subscribe('t', 'g', 'now')
+      await publishAll(store, 't', ['a'])
+      await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
+      if (at === 'start') await store.close()
+      time -= 3 * DAY
+      if (at === 'start') store = await openStore(dir, () => time)
+      else await store.trim({ journal: { maxAge: DAY, maxCount: 9 } })
+      assert.deepEqual(await claimIds(store, 'q'), at === 'start' ? ['lost'] : [])
+      time += MINUTE
+      assert.deepEqual((await claimIds(store, 'q')).sort(), ['lost', 'retried'])
+      assert.ok(await store.receive.take({}))
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a'])
     })
 
-  test('closing twice is harmless, and the directory has only what is meant to be there', async () => {
-    await withDir(async (dir) => {
-      const store = await openStore(dir)
-      await acceptAll(store, ['a'])
-      await store.close()
-      await store.close()
-      assert.deepEqual(readdirSync(dir).sort(), ['trivium.db', 'trivium.lock'])
-    })
+  test('closing twice is harmless, and the directory has only what is meant to be there', async (t) => {
+    const dir = await tempDir(t)
+    const store = await openStore(dir)
+    await acceptAll(store, ['a'])
+    await store.close()
+    await store.close()
+    assert.deepEqual(readdirSync(dir).sort(), ['trivium.db', 'trivium.lock'])
   })
 
-  test('the log does not grow without end under load', async () => {
-    await withDir(async (dir) => {
-      await withStore(dir, async (store) => {
-        const text = 'x'.repeat(8_192)
-        let largest = 0
-        for (let turn = 0; turn < 400; turn++) {
-          await Promise.all(Array.from({ length: 32 }, () => acceptAll(store, [text])))
-          largest = Math.max(largest, statSync(join(dir, 'trivium.db-wal')).size)
-        }
-        assert.ok(largest < 100_000_000, `${largest} bytes of log for 105 MB of messages`)
-        await until(() => statSync(join(dir, 'trivium.db')).size > 50_000_000, 'the log is moved')
-      })
+  test('the log does not grow without end under load', async (t) => {
+    const dir = await tempDir(t)
+    await withStore(dir, async (store) => {
+      const text = 'x'.repeat(8_192)
+      let largest = 0
+      for (let turn = 0; turn < 400; turn++) {
+        await Promise.all(Array.from({ length: 32 }, () => acceptAll(store, [text])))
+        largest = Math.max(largest, statSync(join(dir, 'trivium.db-wal')).size)
+      }
+      assert.ok(largest < 100_000_000, `${largest} bytes of log for 105 MB of messages`)
+      await until(() => statSync(join(dir, 'trivium.db')).size > 50_000_000, 'the log is moved')
     })
   })
 })

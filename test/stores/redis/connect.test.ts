@@ -89,20 +89,11 @@ describe('a Redis behind TLS', () => {
     const folder = mkdtempSync(join(tmpdir(), 'trivium-tls-'))
     t.after(() => rmSync(folder, { recursive: true }))
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2', '-nodes']
-    const made = [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:P-256',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-    ]
-    execFileSync('openssl', [...made, ...subject], { stdio: 'pipe' })
+    const made = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 2 -nodes -subj /CN=redis'.split(
+      ' ',
+    )
+    const name = ['-addext', 'subjectAltName=IP:127.0.0.1']
+    execFileSync('openssl', [...made, ...name, '-keyout', key, '-out', cert], { stdio: 'pipe' })
     const tlsPort = `${await tryPort(0)}`
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert]
     const server = await startRedisServer({ args: ['--tls-port', tlsPort, ...files] })
@@ -147,14 +138,6 @@ describe('the checks of a Redis', () => {
     await server.stop()
     assert.ok(checks.length > 4)
     assert.ok(checks.every(({ ok }) => ok))
-  })
-
-  test('a server that is not there is one failed check', async () => {
-    const checks = await checkRedis({ url: 'redis://127.0.0.1:1', log: quiet, connectTimeout: 300 })
-    assert.deepEqual(
-      checks.map(({ name, ok }) => [name, ok]),
-      [['Redis: connection', false]],
-    )
   })
 
   test('a version without the commands that the scripts need fails', () => {

@@ -85,14 +85,6 @@ describe('a Redis that fails', () => {
     await until(answers, 'an answer')
   })
 
-  test('scripts that the server forgot are loaded again', async () => {
-    const admin = new Redis(server.url)
-    await admin.script('FLUSH')
-    admin.disconnect()
-    await store.kv.set('k', 1)
-    assert.equal((await store.kv.get('k'))?.value, 1)
-  })
-
   test('full memory and a replica refuse what writes, say so, and lose nothing', async () => {
     const [kept] = await store.journal.accept([saying('kept', { key: 'kept' })])
     const admin = new Redis(server.url)
@@ -200,36 +192,6 @@ describe('a Redis that fails', () => {
     await until(answers, 'an answer')
     const { jobs } = await store.jobs.claim('heard', { max: 1, lease: 60_000 })
     assert.deepEqual([jobs[0]?.id, jobs[0]?.lost, jobs[0]?.failures], ['a', 0, 0])
-  })
-
-  test('a message that Redis lost is not dispatched from memory in the place of the one that came after it', async (t) => {
-    const [first, second] = await Promise.all([1, 2].map(() => openStore(server.url, { prefix: 'lost' })))
-    const redis = new Redis(server.url)
-    assert.ok(first && second)
-    t.after(async () => {
-      redis.disconnect()
-      for (const each of [first, second]) await each.close()
-    })
-    await first.journal.accept([saying('kept')])
-    await first.journal.unpumped(10)
-    await first.journal.accept([saying('lost')])
-    // What a failover to a replica that lagged leaves.
-    for (const stream of ['{lost}:journal', '{lost}:receive:demo']) {
-      await redis.xdel(stream, '2-0')
-      await redis.call('XSETID', stream, '1-0')
-    }
-    await redis.hset('{lost}:meta', 'end', 1)
-    await second.journal.accept([saying('came after')])
-    for (let round = 0; round < 3; round++) {
-      const { cursor, messages } = await first.journal.unpumped(10)
-      const jobs = messages.map(({ id }) => ({ id, lane: id, group: 'g', messageId: id }))
-      await first.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
-    }
-    const { jobs } = await first.jobs.claim('dispatch', { max: 10, lease: 1_000 })
-    assert.deepEqual(
-      jobs.map(({ message }) => message?.text),
-      ['kept', 'came after'],
-    )
   })
 
   test('a message whose take was never heard goes to the next take, and to no other', async () => {

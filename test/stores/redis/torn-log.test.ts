@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Redis } from 'ioredis'
 import type { Store } from '../../../src/core/store.ts'
 import { saying } from '../../contract/store/kit.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
@@ -40,21 +39,4 @@ describe('a Redis that crashed in the middle of a write, and crashes once more',
       }
     })
   }
-
-  test('is told to write a new file once, however many daemons come to it', async () => {
-    const server = await startRedisServer({ appendfsync: 'always' })
-    const client = new Redis(server.port, '127.0.0.1')
-    try {
-      await (await openStore(server.url)).close()
-      await server.rewritten()
-      const calls = async () =>
-        /cmdstat_bgrewriteaof:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]
-      assert.equal(await calls(), '1')
-      await (await openStore(server.url)).close()
-      assert.equal(await calls(), '1')
-    } finally {
-      client.disconnect()
-      await server.stop()
-    }
-  })
 })
