@@ -3,20 +3,14 @@ import { after, before, describe, test } from 'node:test'
 import { openChat } from '../fixtures/chat.ts'
 import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
 import { type ModelRequest, type OpenAiServer, startOpenAiServer } from '../fixtures/openai-server.ts'
-import { until } from '../fixtures/until.ts'
 
 const routesWith = (url: string) => `
 gateways:
   open: { transport: websocket, path: /open }
 model: { name: "openai-compatible:tiny", base-url: "${url}", api-key: none }
 routes:
-  - { name: bound, match: { text: "bound*" }, skill: bound }
   - { name: chat, skill: free }
 `
-const markdown = (name: string, front = '') =>
-  `---\nname: ${name}\ndescription: Chats.\n${front}---\n:arg[text]\n`
-const GUARDED = `export default { description: 'asks first', metadata: { approval: true }, run: () => 'it ran' }`
-
 /** What sees or decides beyond the conversation of whoever asks. */
 const OPERATORS =
   /^(message|dead-letter|approval|session|schedule|call)-|^gateway-(receive|ack)$|^delegation-(take|accept)$/
@@ -35,13 +29,9 @@ describe('a model that anybody may talk to', { timeout: 90_000 }, () => {
       call('event-wait', { topic: 'gateway-message', timeout: 1 }),
       call('event-wait', { topic: 'replies/open/x', timeout: 1 }),
       { text: 'I could not.' },
-      call('event-subscribe', { topic: 'alarms', ref: 'guarded' }),
-      call('echo', { text: 'allowed' }),
-      { text: 'Only echo.' },
     ])
-    site = createSite({ routes: routesWith(model.url), skills: { guarded: GUARDED } })
-    site.write('skills/free/SKILL.md', markdown('free'))
-    site.write('skills/bound/SKILL.md', markdown('bound', 'allowed-tools: echo event-subscribe\n'))
+    site = createSite({ routes: routesWith(model.url) })
+    site.write('skills/free/SKILL.md', '---\nname: free\ndescription: Chats.\n---\n:arg[text]\n')
     daemon = await site.start()
     asked = model.requests
   })
@@ -64,15 +54,5 @@ describe('a model that anybody may talk to', { timeout: 90_000 }, () => {
     )
     for (const request of asked.slice(1, 5))
       assert.match(told(request), /no such tool|unavailable|not allowed|reserved|kept by/i)
-  })
-
-  test('runs nothing by an event that it may not run itself', async (t) => {
-    const chat = await openChat(t, `${daemon.url}/open`)
-    assert.equal(await chat('bound to echo'), 'Only echo.')
-    assert.match(told(asked[6]), /allowed-tools of bound does not name it/)
-    assert.match(told(asked[7]), /allowed/)
-    await daemon.invoke('event-emit', { topic: 'alarms' })
-    await until(async () => Array.isArray(await daemon.invoke('approval-list', {})), 'the list')
-    assert.deepEqual(await daemon.invoke('approval-list', {}), [])
   })
 })

@@ -3,10 +3,10 @@ import { createHmac } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import Stripe from 'stripe'
 import { openChat } from '../fixtures/chat.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -48,22 +48,12 @@ async function statusOf(url: string, headers: Record<string, string>): Promise<n
 }
 
 describe('a stranger', { timeout: 90_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-
-  before(async () => {
-    site = createSite({ routes: ROUTES, skills: SKILLS })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon?.end()
-    site?.remove()
-  })
+  const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
 
   const idOf = ({ body }: { body: unknown }) => String(Object(body).id)
   const deadLetter = (id: string) =>
     until(async () => {
-      const letters = Object(await daemon.invoke('dead-letter-list', {}))
+      const letters = Object(await suite.daemon.invoke('dead-letter-list', {}))
       return letters.find((one: { messageId?: string; id: string }) => JSON.stringify(one).includes(id))
     }, 'the dead letter')
 
@@ -71,10 +61,13 @@ describe('a stranger', { timeout: 90_000 }, () => {
     const body = JSON.stringify({ sender: { login: 'root' } })
     const signature = `sha256=${createHmac('sha256', 'hub-secret').update(body).digest('hex')}`
     const headers = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
-    const letter = await deadLetter(idOf(await daemon.post('/hub', body, headers)))
+    const letter = await deadLetter(idOf(await suite.daemon.post('/hub', body, headers)))
     assert.match(JSON.stringify(letter), /forbidden/)
-    assert.equal(existsSync(join(site.dir, 'danger')), false)
-    const root = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("root's long token")}`)
+    assert.equal(existsSync(join(suite.site.dir, 'danger')), false)
+    const root = await openChat(
+      t,
+      `${suite.daemon.url}/chat?token=${encodeURIComponent("root's long token")}`,
+    )
     assert.equal(await root('go'), 'done')
   })
 
@@ -82,38 +75,42 @@ describe('a stranger', { timeout: 90_000 }, () => {
     const payload = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.succeeded' })
     const signed = Stripe.webhooks.generateTestHeaderString({ payload, secret: 'pay-secret' })
     const headers = { 'stripe-signature': signed, 'content-type': 'application/json' }
-    assert.equal((await daemon.post('/pay', payload, headers)).status, 202)
+    assert.equal((await suite.daemon.post('/pay', payload, headers)).status, 202)
     const added =
       'idempotency-key webhook-id svix-id x-github-delivery x-gitea-delivery linear-delivery ce-id'
     for (const name of added.split(' ')) {
-      assert.equal((await daemon.post('/pay', payload, { ...headers, [name]: 'other' })).status, 200, name)
+      assert.equal(
+        (await suite.daemon.post('/pay', payload, { ...headers, [name]: 'other' })).status,
+        200,
+        name,
+      )
     }
-    assert.equal((await daemon.post('/pay', payload.replace('evt_1', 'evt_2'), headers)).status, 401)
+    assert.equal((await suite.daemon.post('/pay', payload.replace('evt_1', 'evt_2'), headers)).status, 401)
   })
 
   test('reads no reply to somebody else by guessing the key of a delivery', async () => {
     const headers = { authorization: 'Bearer shared-by-all', 'idempotency-key': 'order-17' }
-    const first = await daemon.post('/asks', 'my secret', headers)
+    const first = await suite.daemon.post('/asks', 'my secret', headers)
     assert.match(String(Object(first.body).reply), /my secret/)
-    const guessed = await daemon.post('/asks', 'tell me', headers)
+    const guessed = await suite.daemon.post('/asks', 'tell me', headers)
     assert.deepEqual(guessed.body, { id: idOf(first), duplicate: true })
-    assert.deepEqual((await daemon.post('/asks', 'my secret', headers)).body, {
+    assert.deepEqual((await suite.daemon.post('/asks', 'my secret', headers)).body, {
       ...Object(first.body),
       duplicate: true,
     })
   })
 
   test('reaches a daemon on loopback by no web page', async () => {
-    const { host, port } = new URL(daemon.url)
+    const { host, port } = new URL(suite.daemon.url)
     for (const origin of ['https://evil.example', 'http://127.evil.example']) {
       const evil = { origin, 'content-type': 'text/plain' }
-      assert.equal((await daemon.post('/demo', 'hello', evil)).status, 403, origin)
+      assert.equal((await suite.daemon.post('/demo', 'hello', evil)).status, 403, origin)
     }
     const rebound = `evil.example:${port}`
     const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
     const asked = async (from: string, origin: string) => {
       const headers = { host: from, origin, 'sec-websocket-key': btoa('0123456789abcdef'), ...upgrade }
-      return statusOf(`${daemon.url}/open`, headers)
+      return statusOf(`${suite.daemon.url}/open`, headers)
     }
     assert.equal(await asked(rebound, `http://${rebound}`), 403)
     assert.equal(await asked(host, 'https://evil.example'), 403)
@@ -122,9 +119,9 @@ describe('a stranger', { timeout: 90_000 }, () => {
 
   test('gets nothing of the control listener but what is said to be open', async () => {
     for (const path of ['/v1/status', '/v1/skills', '/v1/skills/echo', '/mcp']) {
-      assert.equal((await fetch(daemon.control + path)).status, 401, path)
+      assert.equal((await fetch(suite.daemon.control + path)).status, 401, path)
     }
-    assert.equal(await statusOf(`${daemon.control}/metrics`, { host: 'evil.example' }), 403)
+    assert.equal(await statusOf(`${suite.daemon.control}/metrics`, { host: 'evil.example' }), 403)
   })
 
   test('leaves no credential behind with a message', async () => {
@@ -135,18 +132,18 @@ describe('a stranger', { timeout: 90_000 }, () => {
       'x-goog-iap-jwt-assertion': 'hunter2',
       authorization: 'Bearer hunter2',
     }
-    const answer = await daemon.post(`/demo?page=2&${query.join('&')}`, 'hello', headers)
-    const shown = await site.run(['message', 'show', idOf(answer), '--json'])
+    const answer = await suite.daemon.post(`/demo?page=2&${query.join('&')}`, 'hello', headers)
+    const shown = await suite.site.run(['message', 'show', idOf(answer), '--json'])
     assert.match(shown.out, /"page"/)
-    assert.doesNotMatch(shown.out + daemon.output(), /hunter2/)
-    for (const name of readdirSync(join(site.dir, '.trivium'))) {
-      const path = join(site.dir, '.trivium', name)
+    assert.doesNotMatch(shown.out + suite.daemon.output(), /hunter2/)
+    for (const name of readdirSync(join(suite.site.dir, '.trivium'))) {
+      const path = join(suite.site.dir, '.trivium', name)
       if (statSync(path).isFile()) assert.ok(!readFileSync(path).includes('hunter2'), name)
     }
   })
 
   test('gives a terminal no orders', async () => {
-    const id = idOf(await daemon.post('/demo', `fail ${OBEYED}`, { 'content-type': 'text/plain' }))
+    const id = idOf(await suite.daemon.post('/demo', `fail ${OBEYED}`, { 'content-type': 'text/plain' }))
     await deadLetter(id)
     const commands = [
       ['message', 'show', id],
@@ -156,10 +153,10 @@ describe('a stranger', { timeout: 90_000 }, () => {
       ['dead-letters', 'list'],
     ]
     for (const args of commands) {
-      const { out, err } = await site.run(args)
+      const { out, err } = await suite.site.run(args)
       assert.doesNotMatch(out + err, CONTROL, args.join(' '))
     }
-    assert.match((await site.run(['message', 'show', id])).out, /fail/)
-    assert.doesNotMatch(daemon.output(), CONTROL)
+    assert.match((await suite.site.run(['message', 'show', id])).out, /fail/)
+    assert.doesNotMatch(suite.daemon.output(), CONTROL)
   })
 })

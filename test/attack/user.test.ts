@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { openChat } from '../fixtures/chat.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -37,39 +37,29 @@ const SKILLS = {
 }
 
 describe('what a call may do', { timeout: 90_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
+  const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
 
-  before(async () => {
-    site = createSite({ routes: ROUTES, skills: SKILLS })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon?.end()
-    site?.remove()
-  })
-
-  const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' }))
+  const pending = async () => Object(await suite.daemon.invoke('approval-list', { status: 'pending' }))
   const asked = () => until(async () => (await pending())[0], 'a request for approval')
   const groupsOf = async (topic: string): Promise<string[]> =>
-    Object(await daemon.get('/v1/status'))
+    Object(await suite.daemon.get('/v1/status'))
       .result.groups.filter((one: { topic: string }) => one.topic === topic)
       .map(({ group }: { group: string }) => group)
 
   test('an approval or a denial over HTTP is for that call: the same again asks again', async () => {
     for (const approve of [true, true, false, true]) {
-      const call = daemon.invoke('guarded', { n: 1 }).catch((error: Error) => error.message)
+      const call = suite.daemon.invoke('guarded', { n: 1 }).catch((error: Error) => error.message)
       const { id, by } = await asked()
       assert.equal(by, 'http control')
-      await daemon.invoke('approval-decide', { id, approve })
+      await suite.daemon.invoke('approval-decide', { id, approve })
       assert.match(String(await call), approve ? /^done$/ : /^approval_denied: /)
     }
   })
 
   test('a call whose caller goes away leaves nothing behind that could be approved', async () => {
     const caller = new AbortController()
-    const headers = { authorization: `Bearer ${daemon.token}` }
-    const call = fetch(`${daemon.control}/v1/skills/guarded`, {
+    const headers = { authorization: `Bearer ${suite.daemon.token}` }
+    const call = fetch(`${suite.daemon.control}/v1/skills/guarded`, {
       method: 'POST',
       headers,
       signal: caller.signal,
@@ -81,9 +71,9 @@ describe('what a call may do', { timeout: 90_000 }, () => {
   })
 
   test('two callers over HTTP that subscribe without a queue each see every event, and leave no group', async () => {
-    const running = [daemon.invoke('relay'), daemon.invoke('relay')]
+    const running = [suite.daemon.invoke('relay'), suite.daemon.invoke('relay')]
     await until(async () => (await groupsOf('news')).length === 2, 'two groups')
-    await daemon.invoke('event-emit', { topic: 'news', data: 'extra' })
+    await suite.daemon.invoke('event-emit', { topic: 'news', data: 'extra' })
     const [one, two] = (await Promise.all(running)).map(Object)
     assert.deepEqual([one.seen, two.seen], [['extra'], ['extra']])
     assert.notEqual(one.queue, two.queue)
@@ -91,43 +81,43 @@ describe('what a call may do', { timeout: 90_000 }, () => {
   })
 
   test('the queue that a subscription over HTTP returns is read by the next call', async () => {
-    const { queue } = Object(await daemon.invoke('event-subscribe', { topic: 'later' }))
-    await daemon.invoke('event-emit', { topic: 'later', data: 1 })
-    const waited = await site.run(['event-wait', 'later', '--queue', queue, '--json'])
+    const { queue } = Object(await suite.daemon.invoke('event-subscribe', { topic: 'later' }))
+    await suite.daemon.invoke('event-emit', { topic: 'later', data: 1 })
+    const waited = await suite.site.run(['event-wait', 'later', '--queue', queue, '--json'])
     assert.equal(JSON.parse(waited.out)[0].data, 1, waited.err)
-    assert.deepEqual(await daemon.invoke('event-unsubscribe', { topic: 'later', queue }), { ok: true })
+    assert.deepEqual(await suite.daemon.invoke('event-unsubscribe', { topic: 'later', queue }), { ok: true })
   })
 
   test('a stranger decides no approval by a subscription, even where a rule grants the skill', async (t) => {
-    const call = daemon.invoke('guarded', { n: 2 }).catch((error: Error) => error.message)
+    const call = suite.daemon.invoke('guarded', { n: 2 }).catch((error: Error) => error.message)
     const { id } = await asked()
-    const stranger = await openChat(t, `${daemon.url}/open`)
+    const stranger = await openChat(t, `${suite.daemon.url}/open`)
     assert.equal(await stranger('decide'), '~ref:decide:')
-    await daemon.invoke('event-emit', { topic: 'alarms', data: { id, approve: true } })
-    const letters = async () => Object(await daemon.invoke('dead-letter-list', { group: 'decide' }))
+    await suite.daemon.invoke('event-emit', { topic: 'alarms', data: { id, approve: true } })
+    const letters = async () => Object(await suite.daemon.invoke('dead-letter-list', { group: 'decide' }))
     const [letter] = await until(async () => (await letters()).length > 0 && (await letters()), 'the refusal')
     assert.equal(letter.errors[0].code, 'forbidden')
-    await daemon.invoke('approval-decide', { id, approve: false })
+    await suite.daemon.invoke('approval-decide', { id, approve: false })
     assert.match(String(await call), /^approval_denied/)
-    await daemon.invoke('event-unsubscribe', { topic: 'alarms', queue: '~ref:decide:' })
+    await suite.daemon.invoke('event-unsubscribe', { topic: 'alarms', queue: '~ref:decide:' })
   })
 
   test('a subscription runs its skill with the rights of who subscribed, then and when it runs', async (t) => {
-    const ada = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
+    const ada = await openChat(t, `${suite.daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
     assert.match(await ada('danger'), /^forbidden: Skill danger for \S*ada is not allowed/)
     assert.equal(await ada('allowed'), await ada('allowed'), 'the same again is the same')
-    await daemon.invoke('event-emit', { topic: 'alarms' })
-    await until(() => existsSync(join(site.dir, 'allowed')), 'the skill')
+    await suite.daemon.invoke('event-emit', { topic: 'alarms' })
+    await until(() => existsSync(join(suite.site.dir, 'allowed')), 'the skill')
 
-    writeFileSync(join(site.dir, 'routes.yaml'), ROUTES.replace('[watch, allowed]', '[watch]'))
-    await daemon.invoke('event-emit', { topic: 'alarms' })
-    const letters = async () => Object(await daemon.invoke('dead-letter-list', { group: 'allowed' }))
+    writeFileSync(join(suite.site.dir, 'routes.yaml'), ROUTES.replace('[watch, allowed]', '[watch]'))
+    await suite.daemon.invoke('event-emit', { topic: 'alarms' })
+    const letters = async () => Object(await suite.daemon.invoke('dead-letter-list', { group: 'allowed' }))
     const [letter] = await until(async () => {
-      await daemon.invoke('event-emit', { topic: 'alarms' })
+      await suite.daemon.invoke('event-emit', { topic: 'alarms' })
       const found = await letters()
       return found.length > 0 ? found : undefined
     }, 'the refusal')
     assert.equal(letter.errors[0].code, 'forbidden')
-    assert.equal(existsSync(join(site.dir, 'danger')), false)
+    assert.equal(existsSync(join(suite.site.dir, 'danger')), false)
   })
 })

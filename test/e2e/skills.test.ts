@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { pathGet } from '../../src/core/json.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import type { DaemonProcess } from '../fixtures/daemon.ts'
+import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -33,62 +34,52 @@ const TENANT = `export default {
 const version = (n: number) => `export default { description: 'A version.', run: () => ${n} }`
 
 describe('skills of a running daemon', { timeout: 120_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-
-  before(async () => {
-    site = createSite({
-      routes: ROUTES,
-      skills: { admin: ADMIN, pay: PAY, tenant: TENANT, hot: version(1), other: version(7) },
-    })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon?.end()
-    site?.remove()
+  const suite = suiteWithDaemon({
+    routes: ROUTES,
+    skills: { admin: ADMIN, pay: PAY, tenant: TENANT, hot: version(1), other: version(7) },
   })
 
   /** Becomes what the skill returns, as soon as that is `expected`. */
   const returns = (name: string, expected: unknown) =>
     until(
-      async () => (await daemon.invoke(name).catch(() => undefined)) === expected,
+      async () => (await suite.daemon.invoke(name).catch(() => undefined)) === expected,
       `${name} to return ${expected}`,
     )
 
   test('a skill that is saved answers anew without a restart, and the others stay', async () => {
-    assert.equal(await daemon.invoke('hot'), 1)
-    site.write('skills/hot/index.ts', version(2))
+    assert.equal(await suite.daemon.invoke('hot'), 1)
+    suite.site.write('skills/hot/index.ts', version(2))
     await returns('hot', 2)
-    assert.equal(await daemon.invoke('other'), 7)
+    assert.equal(await suite.daemon.invoke('other'), 7)
   })
 
   test('a broken skill says why and leaves the others running, and its last good version answers', async () => {
-    await daemon.invoke('other')
-    site.write('skills/other/index.ts', 'export default { description: 1 }')
-    site.write('skills/crooked/index.ts', 'this is no TypeScript')
+    await suite.daemon.invoke('other')
+    suite.site.write('skills/other/index.ts', 'export default { description: 1 }')
+    suite.site.write('skills/crooked/index.ts', 'this is no TypeScript')
     const reason = await until(
-      () => daemon.invoke('crooked').catch((error: Error) => /skill_broken.*/.exec(error.message)?.[0]),
+      () => suite.daemon.invoke('crooked').catch((error: Error) => /skill_broken.*/.exec(error.message)?.[0]),
       'the skill to be broken',
     )
     assert.match(String(reason), /crooked\/index\.ts/)
     await until(
-      () => /other[^\n]*cannot be loaded|cannot be loaded[^\n]*other/.test(daemon.output()),
+      () => /other[^\n]*cannot be loaded|cannot be loaded[^\n]*other/.test(suite.daemon.output()),
       'the log',
     )
-    assert.equal(await daemon.invoke('other'), 7)
-    assert.equal(await daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
-    const byName = await site.run(['crooked'])
+    assert.equal(await suite.daemon.invoke('other'), 7)
+    assert.equal(await suite.daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
+    const byName = await suite.site.run(['crooked'])
     assert.deepEqual([byName.code, /cannot be loaded from .*crooked/.test(byName.err)], [1, true])
-    const { out } = await site.run(['skill', 'list'])
+    const { out } = await suite.site.run(['skill', 'list'])
     assert.match(out, /^crooked +\S+crooked\/index\.ts +line 1: /m)
     assert.match(out, /^other +\S+other\/index\.ts .*\(its last good version answers\)/m)
-    rmSync(join(site.dir, 'skills/crooked'), { recursive: true })
-    site.write('skills/other/index.ts', version(8))
+    rmSync(join(suite.site.dir, 'skills/crooked'), { recursive: true })
+    suite.site.write('skills/other/index.ts', version(8))
     await returns('other', 8)
   })
 
   test('a skill that forgets to await what fails takes nobody with it', async () => {
-    site.write(
+    suite.site.write(
       'skills/careless/index.ts',
       `export default { description: 'Careless.', run: ({ manager }) => {
   void manager.invoke('no-such-skill').then(String)
@@ -97,12 +88,12 @@ describe('skills of a running daemon', { timeout: 120_000 }, () => {
 } }`,
     )
     await returns('careless', 'done')
-    await until(() => daemon.output().includes('nobody waits for me'), 'the log')
-    assert.equal(await daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
+    await until(() => suite.daemon.output().includes('nobody waits for me'), 'the log')
+    assert.equal(await suite.daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
   })
 
   test('a middleware of third parties applies by being a file in a folder', async () => {
-    site.write(
+    suite.site.write(
       'skills/middleware/shout.ts',
       `import { defineMiddleware } from 'trivium'
 export default defineMiddleware({
@@ -110,34 +101,34 @@ export default defineMiddleware({
   setup: () => async (ctx, next) => String(await next()).toUpperCase(),
 })`,
     )
-    site.write(
+    suite.site.write(
       'skills/loud/index.ts',
       `export default { description: 'Loud.', metadata: { shout: true }, run: () => 'quiet words' }`,
     )
     await returns('loud', 'QUIET WORDS')
-    const shown = await site.run(['skill', 'show', 'loud', '--json'])
+    const shown = await suite.site.run(['skill', 'show', 'loud', '--json'])
     assert.match(shown.out, /"shout"/)
   })
 
   test('trivium skill list, show and new', async () => {
-    const made = await site.run(['skill', 'new', 'fresh'])
+    const made = await suite.site.run(['skill', 'new', 'fresh'])
     assert.equal(made.code, 0, made.err)
     await returns('fresh', 'You said: ')
-    const invoked = await site.run(['fresh', '--args', '{"text":"hi"}'])
+    const invoked = await suite.site.run(['fresh', '--args', '{"text":"hi"}'])
     assert.deepEqual([invoked.code, invoked.out.trim()], [0, 'You said: hi'])
-    const listed = await site.run(['skill', 'list'])
+    const listed = await suite.site.run(['skill', 'list'])
     assert.match(listed.out, /fresh.*Says what it was told/)
-    const shown = await site.run(['skill', 'show', 'fresh'])
+    const shown = await suite.site.run(['skill', 'show', 'fresh'])
     assert.match(shown.out, /The text of the message/)
     for (const kind of [[], ['--markdown']]) {
-      const again = await site.run(['skill', 'new', 'fresh', ...kind])
+      const again = await suite.site.run(['skill', 'new', 'fresh', ...kind])
       assert.deepEqual([again.code, /already exists.*fresh/.test(again.err)], [2, true])
     }
-    const flag = await site.run(['fresh', '--txet', 'x', '--json'])
+    const flag = await suite.site.run(['fresh', '--txet', 'x', '--json'])
     assert.equal(flag.code, 2)
     assert.equal(JSON.parse(flag.err).error.code, 'usage')
     assert.match(JSON.parse(flag.err).error.message, /unknown option '--txet'/)
-    const misspelt = await site.run(['skill', 'show', 'frehs'])
+    const misspelt = await suite.site.run(['skill', 'show', 'frehs'])
     assert.equal(misspelt.code, 2)
     assert.match(misspelt.err, /Did you mean fresh\?/)
   })
@@ -145,12 +136,12 @@ export default defineMiddleware({
   test('a header of a delivery, or of a call over HTTP, names a session: x-tenant-id', async () => {
     const deliver = async (headers: Record<string, string>) => {
       const authorization = 'Bearer a-secret-of-the-hook'
-      const answer = await daemon.post('/hook', '{}', { authorization, 'x-user': 'bob', ...headers })
+      const answer = await suite.daemon.post('/hook', '{}', { authorization, 'x-user': 'bob', ...headers })
       return pathGet(answer.body, 'reply')
     }
     const call = async (headers: Record<string, string>) => {
-      const authorization = `Bearer ${daemon.token}`
-      const url = `${daemon.control}/v1/skills/tenant`
+      const authorization = `Bearer ${suite.daemon.token}`
+      const url = `${suite.daemon.control}/v1/skills/tenant`
       const answer = await fetch(url, { method: 'POST', headers: { authorization, ...headers } })
       return pathGet(await answer.json(), 'result')
     }
@@ -163,36 +154,36 @@ export default defineMiddleware({
   })
 
   test('a route with approval: true waits for somebody, and runs once it was approved', async () => {
-    const ada = await connect(daemon, 'token-of-ada-1234')
+    const ada = await connect(suite.daemon, 'token-of-ada-1234')
     ada.say('pay 5')
     const asked = await ada.reply(/needs an approval/)
     const id = /--id (\w+)/.exec(asked)?.[1]
-    const pending = await daemon.invoke('approval-list', { status: 'pending' })
+    const pending = await suite.daemon.invoke('approval-list', { status: 'pending' })
     assert.equal(pathGet(pending, '0.id'), id)
     assert.ok(!ada.heard().some((text) => text.startsWith('paid')))
-    const decided = await site.run(['approval-decide', '--id', String(id), '--approve'])
+    const decided = await suite.site.run(['approval-decide', '--id', String(id), '--approve'])
     assert.equal(decided.code, 0, decided.err)
     assert.equal(await ada.reply(/^paid/), 'paid: pay 5')
-    assert.equal(await daemon.invoke('pay', { text: 'by an operator' }), 'paid: by an operator')
+    assert.equal(await suite.daemon.invoke('pay', { text: 'by an operator' }), 'paid: by an operator')
     ada.close()
   })
 
   test('a verified sender with the role may, another may not, and an unverified one may not', async () => {
-    const ada = await connect(daemon, 'token-of-ada-1234')
-    const bob = await connect(daemon, 'token-of-bob-1234')
+    const ada = await connect(suite.daemon, 'token-of-ada-1234')
+    const bob = await connect(suite.daemon, 'token-of-bob-1234')
     /** Anybody can say that they are Ada: nothing verifies it there. */
     const claim = async (text: string) => {
-      const answer = await daemon.post('/open', text, { 'content-type': 'text/plain', 'x-user': 'ada' })
+      const answer = await suite.daemon.post('/open', text, { 'content-type': 'text/plain', 'x-user': 'ada' })
       return String(pathGet(answer.body, 'id'))
     }
     /** Proven there, and somebody else than the Ada of the chat. */
     const namesake = async () => {
       const headers = { authorization: 'Bearer a-secret-of-the-hook', 'x-user': 'Ada' }
-      return String(pathGet((await daemon.post('/hook', '{}', headers)).body, 'id'))
+      return String(pathGet((await suite.daemon.post('/hook', '{}', headers)).body, 'id'))
     }
     const end = (id: string) =>
       until(async () => {
-        const history = JSON.stringify(pathGet(await daemon.invoke('message-show', { id }), 'history'))
+        const history = JSON.stringify(pathGet(await suite.daemon.invoke('message-show', { id }), 'history'))
         return /"what":"(dead|done)"/.test(history) ? history : ''
       }, 'the end of a message')
 
@@ -210,8 +201,8 @@ export default defineMiddleware({
     }
     assert.equal(bob.heard().length, 1)
 
-    site.write('routes.yaml', ROUTES.replace('members: [chat:ada]', 'members: [chat:cleo]'))
-    assert.equal((await site.run(['reload'])).code, 0)
+    suite.site.write('routes.yaml', ROUTES.replace('members: [chat:ada]', 'members: [chat:cleo]'))
+    assert.equal((await suite.site.run(['reload'])).code, 0)
     assert.match(await end(await ada.say('admin')), /no access rule grants it to the sender/)
     for (const one of [ada, bob]) one.close()
   })

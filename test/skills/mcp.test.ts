@@ -39,16 +39,6 @@ async function connect(t: TestContext, skills: Skill[]): Promise<Client> {
 const textOf = (result: unknown) => pathGet(result, 'content.0.text')
 
 describe('MCP over HTTP', () => {
-  test('lists the skills as tools with their parameters', async (t) => {
-    const client = await connect(t, [])
-    const { tools } = await client.listTools()
-    const wait = tools.find((tool) => tool.name === 'event-wait')
-    assert.match(String(pathGet(wait, 'inputSchema.properties.timeout.description')), /ms/)
-    assert.deepEqual(wait?.inputSchema.required, ['topic'])
-    assert.ok(tools.some((tool) => tool.name === 'gateway-receive'))
-    assert.ok(tools.some((tool) => tool.name === 'gateway-send'))
-  })
-
   test('tells errors with their code', async (t) => {
     const client = await connect(t, [])
     const wrong = await client.callTool({ name: 'state-get', arguments: { kee: 'a' } })
