@@ -17,28 +17,27 @@ const MODULE = /\.(ts|js|mjs)$/
  * In the order of the folders: of a name that is in several the first is meant. A folder that is not there holds nothing.
  */
 export async function discoverSkills(folders: readonly string[]): Promise<FoundSkill[]> {
-  const found = folders.map(async (folder) => {
-    return Promise.all((await entriesOf(folder)).map((name) => findSkill(folder, name)))
-  })
-  return (await Promise.all(found)).flat().filter((skill) => skill !== undefined)
-}
-
-async function findSkill(folder: string, name: string): Promise<FoundSkill | undefined> {
-  const files = await entriesOf(join(folder, name))
-  const [file, kind] = Object.entries(FILES).find(([one]) => files.includes(one)) ?? []
-  return file && kind ? { name, kind, path: join(folder, name, file) } : undefined
+  const found: FoundSkill[] = []
+  for (const { folder, name } of await entriesOfAll(folders)) {
+    const files = await entriesOf(join(folder, name))
+    const [file, kind] = Object.entries(FILES).find(([one]) => files.includes(one)) ?? []
+    if (file && kind) found.push({ name, kind, path: join(folder, name, file) })
+  }
+  return found
 }
 
 /** The modules in `<folder>/middleware/`, with the name each file gives its middleware. */
 export async function discoverMiddleware(
   folders: readonly string[],
 ): Promise<{ name: string; path: string }[]> {
-  const found = folders.map(async (folder) => {
-    const files = await entriesOf(join(folder, 'middleware'))
-    return files
-      .filter((file) => MODULE.test(file))
-      .map((file) => ({ name: file.replace(MODULE, ''), path: join(folder, 'middleware', file) }))
-  })
+  const found = await entriesOfAll(folders.map((folder) => join(folder, 'middleware')))
+  return found
+    .filter(({ name }) => MODULE.test(name))
+    .map(({ folder, name }) => ({ name: name.replace(MODULE, ''), path: join(folder, name) }))
+}
+
+async function entriesOfAll(folders: readonly string[]): Promise<{ folder: string; name: string }[]> {
+  const found = folders.map(async (folder) => (await entriesOf(folder)).map((name) => ({ folder, name })))
   return (await Promise.all(found)).flat()
 }
 

@@ -26,8 +26,6 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
   const addRoot = (folder: string) => {
     for (const path of [folder, realPathOf(folder)]) roots.add(`${pathToFileURL(path).href}/`)
   }
-  const addFolders = () => folders.forEach(addRoot)
-  addFolders()
   const isOurs = (url: string | undefined) => {
     return url !== undefined && [...roots].some((root) => url.startsWith(root))
   }
@@ -64,7 +62,7 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
       version += 1
       // Node remembers where a link led; that of a Kubernetes volume leads elsewhere after each change.
       const { href } = pathToFileURL(realPathOf(path))
-      if (!isOurs(href)) addFolders()
+      for (const folder of folders) addRoot(folder)
       if (!isOurs(href)) addRoot(dirname(path))
       const module = await inTime(import(`${href}?v=${version}`), AbortSignal.timeout(patience))
       if (!module) throw new Error(`its top level did not end within ${patience / 1000} s`)

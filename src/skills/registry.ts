@@ -66,7 +66,7 @@ export function createRegistry(options: RegistryOptions) {
     }
     await Promise.all((await findSources(fail)).map(load))
     skills = loaded
-    failures = failed
+    failures = failed.sort((a, b) => a.name.localeCompare(b.name))
     middleware = layers
   }
 

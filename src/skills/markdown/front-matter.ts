@@ -30,7 +30,8 @@ export function parseSkillFile(text: string): SkillFile {
   if (end < 0) throw new Error('line 1: the front matter is not closed with ---')
   const { name, description, metadata, ...known } = parseSettings(
     frontMatter,
-    parseYaml(lines.slice(1, end).join('\n')),
+    // An empty line in place of the first, so that errors name the lines of the file.
+    parseYaml(`\n${lines.slice(1, end).join('\n')}`),
   )
   const { 'allowed-tools': allowed, model } = known
   return {
@@ -46,10 +47,10 @@ function parseYaml(text: string): unknown {
   const document = parseDocument(text, { prettyErrors: true })
   const [error] = document.errors
   if (error) {
-    // The front matter begins on the second line of the file.
-    const line = (error.linePos?.[0].line ?? 1) + 1
     const [message = ''] = error.message.split('\n')
-    throw new Error(`line ${line}: ${message.replace(/ at line \d+, column \d+:?$/, '')}`)
+    throw new Error(
+      `line ${error.linePos?.[0].line ?? 1}: ${message.replace(/ at line \d+, column \d+:?$/, '')}`,
+    )
   }
   const value: unknown = document.toJS({ maxAliasCount: 100 })
   if (!isJsonObject(value)) throw new Error('line 2: the front matter must be a mapping')

@@ -27,13 +27,8 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () =
       },
     })
     const session: Session = { caller, transport, usedAt: now(), running: 0 }
-    const server = createMcpServer({ ...options, caller })
-    const { onclose } = server
-    server.onclose = () => {
-      onclose?.()
-      sessions.delete(id)
-    }
-    await server.connect(transport)
+    transport.onclose = () => sessions.delete(id)
+    await createMcpServer({ ...options, caller }).connect(transport)
     return session
   }
 

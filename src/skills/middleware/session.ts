@@ -24,7 +24,7 @@ export const sessionMiddleware = defineMiddleware({
     return async (ctx, next) => {
       const key = sessionKey(ctx, path)
       if (key === undefined) {
-        ctx.log.debug({ session: path }, 'no session: its key is undefined')
+        ctx.log.debug({ session: path }, 'no session: its key leads to no text and no number')
         return next()
       }
       const id = { name, key, store }
@@ -45,14 +45,8 @@ export const sessionMiddleware = defineMiddleware({
  */
 function sessionKey(ctx: SkillContext, path: string): string | undefined {
   const value = pathGet(ctx, path) ?? pathGet({ args: ctx.call.given }, path)
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
-    if (value !== undefined && value !== null) {
-      ctx.log.warn({ session: path }, 'no session: its key is neither text nor a number')
-    }
-    return undefined
-  }
   // A cookie that is not there often arrives as empty text: strangers must not share a memory.
-  if (value === '') return undefined
+  if (value === '' || !['string', 'number', 'boolean'].includes(typeof value)) return undefined
   const { message } = ctx
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
 }

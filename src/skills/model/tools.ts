@@ -33,28 +33,27 @@ export async function createTools(
   const isOffered = (tool: string) =>
     allowed.matches(tool) && (!OPERATOR.matches(tool) || allowed.names(tool))
   const tools: ToolSet = {}
-  const add = (name: string, description: string, schema: JsonObject) => {
+  const invoke = async (name: string, input: unknown) => {
+    const reason = `allowed-tools of ${skill.name} does not name it`
+    const later = skillRunLater(name, input)
+    if (later !== undefined && !isOffered(later)) {
+      throw new TriviumError('forbidden', { what: `${name} with the skill ${later}`, reason })
+    }
+    if (isForeignTraffic(name, input) && !allowed.names(name)) {
+      throw new TriviumError('forbidden', { what: `${name} on everybody's messages`, reason })
+    }
+    return ctx.manager.invoke(name, input).catch((error: unknown) => {
+      if (isFinal(error) || ctx.signal.aborted)
+        stop(error instanceof Error ? error : new Error(String(error)))
+      throw error
+    })
+  }
+  const add = (name: string, description: string, schema: JsonObject, call = invoke) => {
     tools[name] = dynamicTool({
       description,
       // zod made it: it is JSON Schema, only typed as any JSON object.
       inputSchema: jsonSchema(schema as JSONSchema7),
-      execute: async (input) => {
-        try {
-          const reason = `allowed-tools of ${skill.name} does not name it`
-          const later = skillRunLater(name, input)
-          if (later !== undefined && !isOffered(later)) {
-            throw new TriviumError('forbidden', { what: `${name} with the skill ${later}`, reason })
-          }
-          if (isForeignTraffic(name, input) && !allowed.names(name)) {
-            throw new TriviumError('forbidden', { what: `${name} on everybody's messages`, reason })
-          }
-          return toJson(await ctx.manager.invoke(name, input))
-        } catch (error) {
-          if (isFinal(error) || ctx.signal.aborted)
-            stop(error instanceof Error ? error : new Error(String(error)))
-          throw error
-        }
-      },
+      execute: async (input) => toJson(await call(name, input)),
     })
   }
   for (const name of catalog.names()) {
@@ -67,16 +66,10 @@ export async function createTools(
       add(ref, 'Calls back whoever made it and returns the answer', { type: 'object' })
   }
   if (skill.files.names.length > 0) {
-    tools[FILE_TOOL] = dynamicTool({
-      description: `Reads a file of this skill. There are: ${skill.files.names.join(', ')}`,
-      inputSchema: jsonSchema({
-        type: 'object',
-        properties: { path: { type: 'string', enum: [...skill.files.names] } },
-        required: ['path'],
-        additionalProperties: false,
-      }),
-      execute: (input) => skill.files.read(String(pathGet(input, 'path'))),
-    })
+    const description = `Reads a file of this skill. There are: ${skill.files.names.join(', ')}`
+    const properties = { path: { type: 'string', enum: [...skill.files.names] } }
+    const schema = { type: 'object', properties, required: ['path'], additionalProperties: false }
+    add(FILE_TOOL, description, schema, (_, input) => skill.files.read(String(pathGet(input, 'path'))))
   }
   return tools
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { mkdirSync, watch } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -113,13 +113,9 @@ export function fileNameOf(key: string): string {
     const plain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
     name += plain ? char : `%${byte.toString(16).padStart(2, '0')}`
   }
+  const isWhole = key.isWellFormed()
+  if (isWhole && name.length <= LONGEST_NAME) return `${name}.json`
   // UTF-8 has no lone surrogates: what differs only there would become the same.
-  if (!key.isWellFormed())
-    return `${name.slice(0, LONGEST_NAME - 65)}~${hashOf(Buffer.from(key, 'utf16le'))}.json`
-  if (name.length <= LONGEST_NAME) return `${name}.json`
-  return `${name.slice(0, LONGEST_NAME - 65)}~${hashOf(Buffer.from(key))}.json`
-}
-
-function hashOf(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
+  const bytes = Buffer.from(key, isWhole ? 'utf8' : 'utf16le')
+  return `${name.slice(0, LONGEST_NAME - 65)}~${hash('sha256', bytes)}.json`
 }
