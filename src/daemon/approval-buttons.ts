@@ -10,7 +10,7 @@ import type { RunningGateways } from '../gateway/gateways.ts'
 import type { Outbox } from '../gateway/outbox.ts'
 import { defined } from '../lib/defined.ts'
 import type { Access } from './access.ts'
-import { askForApproval, briefArguments } from './approval-words.ts'
+import { askForApproval, briefArguments } from './approval-page.ts'
 
 /** The transport whose clicks are proven: Slack says who clicked, and no client can say it instead. */
 const TRANSPORT = 'slack'

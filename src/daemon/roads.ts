@@ -177,7 +177,7 @@ function skillArgs({ message, route }: Dispatch): Record<string, unknown> {
     ...route.args,
     text,
     from: from.address ?? from.id,
-    ...(subject === undefined ? {} : { subject }),
+    ...defined({ subject }),
     message,
     route: route.name,
     sessionId: conversation,
@@ -194,8 +194,7 @@ function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptio
     trace: message.trace,
     rootId: message.id,
     sends,
-    ...(route.model === undefined ? {} : { model: route.model }),
-    ...(route.approval ? { approval: true } : {}),
+    ...defined({ model: route.model, approval: route.approval }),
     ...(isJsonObject(headers) ? { nonlocals: { request: { headers } } } : {}),
   }
 }

@@ -32,13 +32,11 @@ export type Dispatch = {
   signal: AbortSignal
 }
 
-/** What dispatch counts. Durations in seconds. */
-export type DispatchMetrics = {
-  dispatched(route: string, outcome: 'done' | 'retry' | 'dead' | 'unrouted', seconds: number): void
-  latency(gateway: string, seconds: number): void
-}
-
-export type DispatchOptions = {
+/**
+ * The dispatch road: the first matching route's skill, once per message in the sense of at-least-once, first
+ * in first out within a conversation, parallel across conversations.
+ */
+export function createDispatch(options: {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
@@ -49,16 +47,14 @@ export type DispatchOptions = {
   /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
   ended?(message: Message): void
   outbox: Pick<Outbox, 'reply'>
-  metrics: DispatchMetrics
+  /** Durations in seconds. */
+  metrics: {
+    dispatched(route: string, outcome: 'done' | 'retry' | 'dead' | 'unrouted', seconds: number): void
+    latency(gateway: string, seconds: number): void
+  }
   log: Log
   now(): number
-}
-
-/**
- * The dispatch road: the first matching route's skill, once per message in the sense of at-least-once, first
- * in first out within a conversation, parallel across conversations.
- */
-export function createDispatch(options: DispatchOptions): Pick<Worker, 'start' | 'stop' | 'wake'> {
+}): Pick<Worker, 'start' | 'stop' | 'wake'> {
   const { store, router, metrics, log, now } = options
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {

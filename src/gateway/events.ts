@@ -54,15 +54,13 @@ export function createEvents(
       await topics.subscribe(args.topic, group, 'now')
       batch = await read(args.topic, request)
     }
-    return {
-      events: batch ? withGap(args.topic, batch, now(), request.mode) : [],
-      retryAt: batch?.nextVisible,
-    }
+    const events = batch ? withGap(args.topic, batch, now(), request.mode) : []
+    return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
   }
 
   const readNext = async ({ topic, max }: WaitArgs, after: number) => {
     const next = await topics.tail(topic, after, max)
-    return { events: next.map(({ event }) => event), retryAt: undefined }
+    return next.length > 0 ? { value: next.map(({ event }) => event) } : {}
   }
 
   return {
@@ -99,10 +97,7 @@ export function createEvents(
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
       const after = grouped ? 0 : await topics.end(args.topic)
       const events = await waitFor<Event[]>({
-        async attempt() {
-          const { events, retryAt } = await (grouped ? readGroup(args, group) : readNext(args, after))
-          return events.length > 0 ? { value: events } : { retryAt }
-        },
+        attempt: () => (grouped ? readGroup(args, group) : readNext(args, after)),
         watch: (wake) => store.onSignal(`topic:${args.topic}`, wake),
         timeout: args.timeout,
         signal: call.signal,
@@ -150,10 +145,11 @@ type Meant = { topic: string; queue?: string | undefined; ref?: string | undefin
  */
 function groupOf({ topic, queue, ref }: Meant, { rootId, caller }: Call): string {
   refuseInternal(topic)
-  const who = isOperator(caller) ? 'operator' : (caller.id ?? '')
+  const mayAll = isOperator(caller)
+  const who = mayAll ? 'operator' : (caller.id ?? '')
   const own = ref === undefined ? ownGroup(rootId) : `${OWN}ref:${ref}:${who}`
   if (queue === undefined || queue === own || !queue.startsWith(OWN)) return queue ?? own
-  if (caller.roles?.includes('operator')) return queue
+  if (mayAll) return queue
   throw new TriviumError('forbidden', {
     what: `The consumer group ${queue}`,
     reason: 'names with ~ belong to their callers',

@@ -1,10 +1,10 @@
-import { once } from 'node:events'
 import { z } from 'zod'
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Store } from '../core/store.ts'
 import { type Receipt, type Reply, replySchema, SendPostponed, type Transport } from '../core/transport.ts'
+import { inTime } from '../lib/pause.ts'
 import { answerOf, OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 import {
   attemptError,
@@ -73,9 +73,9 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       }
       if (signal.aborted) return { outcome: 'release' }
       // A transport may hang for longer than a drain can wait.
-      receipt ??= await Promise.race([transport.send(reply), aborted(signal)])
+      receipt ??= await inTime(transport.send(reply), signal)
+      if (!receipt) return interrupted(reply)
     } catch (thrown) {
-      if (signal.aborted && thrown === signal.reason) return interrupted(reply)
       if (thrown instanceof SendPostponed) {
         log.debug(fieldsOf(job, reply, thrown), 'a reply waits for its turn under a rate limit')
         return { outcome: 'release', delay: thrown.delay }
@@ -163,10 +163,4 @@ function fieldsOf(job: ClaimedJob, { gateway, conversation, inReplyTo: messageId
 
 function ambiguous({ gateway, key }: Reply, reason: string): TriviumError {
   return new TriviumError('send_ambiguous', { gateway, key, reason })
-}
-
-/** Rejects with the reason of the signal. */
-async function aborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, 'abort')
-  throw signal.reason
 }

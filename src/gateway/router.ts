@@ -19,7 +19,10 @@ export function createRouter(initial: readonly Route[]) {
     /** The first route that fits, or undefined. Never throws; takes time linear in the message. */
     match: (message: Message): Route | undefined =>
       compiled.find(({ conditions }) => conditions.every((condition) => condition.test(message)))?.route,
-    /** For every route in order, and each key of it, whether it fits and what the message has there. */
+    /**
+     * For every route in order, and each key of it, whether it fits and what the message has there, shortened to one line.
+     * `chosen`: it is the first that fits, so it answers.
+     */
     explain: (message: Message) => explainRoutes(compiled, message),
     routes: (): readonly Route[] => routes,
     /** Puts other routes in force. Throws for a bad pattern; the configuration has refused those. */
@@ -27,22 +30,10 @@ export function createRouter(initial: readonly Route[]) {
   }
 }
 
-/** Why one route did or did not fit. `chosen`: it is the first that fits, so it answers. */
-export type RouteExplanation = {
-  route: string
-  skill: string
-  matched: boolean
-  chosen: boolean
-  keys: KeyExplanation[]
-}
-
-/** One key of a route: what it wants and what the message has, both shortened to one line. */
-export type KeyExplanation = { key: string; matched: boolean; wanted: string; actual: string }
-
 const SHOWN = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 80, maxArrayLength: 20 }
 
 /** Tests every key of every route, also after the first that fits. For `trivium routes explain`. */
-function explainRoutes(routes: readonly CompiledRoute[], message: Message): RouteExplanation[] {
+function explainRoutes(routes: readonly CompiledRoute[], message: Message) {
   let answered = false
   return routes.map(({ route, conditions }) => {
     const keys = conditions.flatMap((condition) => {

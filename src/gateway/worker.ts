@@ -159,11 +159,10 @@ export function createWorker(options: WorkerOptions): Worker {
     if (claims.length === 0) return
     try {
       const kept = await store.jobs.renew(queue, claims, lease)
-      kept.forEach((ok, index) => {
-        const claim = claims[index]
-        if (!ok && claim)
-          running.get(claim.token)?.abort.abort(new TriviumError('cancelled', lostClaim(queue, claim.id)))
-      })
+      for (const { id, token } of claims.filter((_, index) => !kept[index])) {
+        const lost = { what: `Job ${id} of ${queue}`, reason: 'its claim ran out and another worker has it' }
+        running.get(token)?.abort.abort(new TriviumError('cancelled', lost))
+      }
     } catch (error) {
       log.warn({ queue, err: error }, 'claims could not be renewed')
     }
@@ -231,8 +230,4 @@ export function attemptError(error: unknown, at: number): AttemptError {
     message: reasonOf(error),
     ...(stack ? { stack: stack.slice(0, 2000) } : {}),
   }
-}
-
-function lostClaim(queue: string, id: string) {
-  return { what: `Job ${id} of ${queue}`, reason: 'its claim ran out and another worker has it' }
 }

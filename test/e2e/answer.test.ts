@@ -130,15 +130,15 @@ test('each call of docs/api.md works as it stands there', { timeout: 60_000 }, a
 })
 
 describe('the workers of the README', { timeout: 120_000 }, () => {
+  const suite = suiteWithDaemon({ routes: ROUTES })
+
   for (const [language, command] of [
     ['python', 'python3'],
     ['bash', 'bash'],
   ] as const) {
     test(`the one in ${language} takes, answers and acknowledges`, async (t) => {
       const code = blocksOf('README.md', language).join('')
-      const site = createSite({ routes: ROUTES })
-      t.after(() => site.remove())
-      const daemon = await site.start()
+      const { daemon, site } = suite
       const env = { PATH: process.env.PATH, TRIVIUM: daemon.control }
       const worker = spawn(command, ['-c', code], { cwd: site.dir, env, stdio: ['ignore', 'pipe', 'pipe'] })
       const said: string[] = []
@@ -155,7 +155,6 @@ describe('the workers of the README', { timeout: 120_000 }, () => {
       const queue = async () => Object(pathGet(await daemon.get('/v1/status'), 'result.stats.receive'))
       await until(async () => (await queue()).leased === 0, 'both to be acknowledged')
       assert.equal((await queue()).ready, 0)
-      await daemon.end()
     })
   }
 })

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
-import { WebSocket } from 'ws'
-import type { DaemonProcess } from '../fixtures/daemon.ts'
+import type { Chat } from '../fixtures/daemon.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -69,34 +68,20 @@ for (const store of ['embedded', 'redis'] as const) {
     })
 
     test('does not send again what its skill had sent, and sends what was left', async () => {
-      const client = await connect(suite.daemon)
-      client.say('first and second')
-      await until(() => client.texts().includes('first'), 'the first reply')
+      const client = await suite.daemon.chat()
+      const textsOf = ({ all }: Chat) => all('message').map(({ text }) => text)
+      const [welcome] = client.all('welcome')
+      client.send({ text: 'first and second' })
+      await until(() => textsOf(client).includes('first'), 'the first reply')
       await until(() => lines().includes('start talk'), 'a skill that waits')
       await crash()
       suite.site.write('go-talk', '')
-      const again = await connect(suite.daemon, client.conversation)
-      await until(() => again.texts().includes('second'), 'the second reply', RECOVERY)
-      again.say('plain')
-      await until(() => again.texts().includes('plain'), 'the reply after')
-      assert.deepEqual(again.texts(), ['first', 'second', 'plain'])
-      again.end()
+      const again = await suite.daemon.chat(`/ws?conversation=${welcome?.conversation}&after=0`)
+      await until(() => textsOf(again).includes('second'), 'the second reply', RECOVERY)
+      again.send({ text: 'plain' })
+      await until(() => textsOf(again).includes('plain'), 'the reply after')
+      assert.deepEqual(textsOf(again), ['first', 'second', 'plain'])
+      again.close()
     })
   })
-}
-
-/** A client that comes with all replies of its conversation. */
-async function connect(daemon: DaemonProcess, conversation?: string) {
-  const query = conversation === undefined ? '' : `?conversation=${conversation}&after=0`
-  const socket = new WebSocket(`${daemon.url.replace('http', 'ws')}/ws${query}`)
-  const frames: { type: string; [key: string]: unknown }[] = []
-  socket.on('error', () => {})
-  socket.on('message', (data) => frames.push(JSON.parse(String(data))))
-  const welcome = await until(() => frames[0], 'the welcome')
-  return {
-    conversation: String(welcome.conversation),
-    texts: () => frames.filter(({ type }) => type === 'message').map(({ text }) => text),
-    say: (text: string) => socket.send(JSON.stringify({ type: 'message', text })),
-    end: () => socket.terminate(),
-  }
 }

@@ -3,8 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { WebSocket } from 'ws'
-import { createSite, type DaemonProcess, type HttpAnswer, type Site } from '../fixtures/daemon.ts'
+import { type Chat, createSite, type DaemonProcess, type HttpAnswer, type Site } from '../fixtures/daemon.ts'
 import type { RedisServer } from '../fixtures/redis-server.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
@@ -22,8 +21,6 @@ routes:
 /** A command that Redis does not answer counts as failed after 2 s. */
 const QUICKLY = 3_500
 
-type Frame = { type: string; [key: string]: unknown }
-
 const outages: Record<string, { begin(redis: RedisServer): unknown; end(redis: RedisServer): unknown }> = {
   frozen: { begin: (redis) => redis.freeze(), end: (redis) => redis.resume() },
   killed: { begin: (redis) => redis.kill(), end: (redis) => redis.start() },
@@ -32,25 +29,21 @@ const outages: Record<string, { begin(redis: RedisServer): unknown; end(redis: R
 for (const [what, outage] of Object.entries(outages)) {
   describe(`while Redis is ${what}`, { timeout: 60_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store: 'redis' })
-    let socket: WebSocket
-    const frames: Frame[] = []
-
+    let chat: Chat
     before(async () => {
-      socket = new WebSocket(`${suite.daemon.url.replace('http', 'ws')}/ws`)
-      socket.on('message', (data) => frames.push(JSON.parse(String(data))))
-      await until(() => frames.length, 'the welcome')
+      chat = await suite.daemon.chat()
       assert.equal((await post('before')).status, 202)
       await outage.begin(suite.redis)
     })
-    after(() => socket.terminate())
+    after(() => chat.close())
 
     const post = (key: string) =>
       suite.daemon.post('/hooks/demo', `{"key":"${key}"}`, {
         'content-type': 'application/json',
         'webhook-id': key,
       })
-    const say = (id: string) => socket.send(JSON.stringify({ type: 'message', id, text: id }))
-    const frame = (type: string, id: string) => () => frames.find((one) => one.type === type && one.id === id)
+    const say = (id: string) => chat.send({ id, text: id })
+    const frame = (type: string, id: string) => () => chat.all(type).find((one) => one.id === id)
 
     test('a webhook gets 503 with Retry-After, quickly, and never a 2xx', async () => {
       for (const key of ['one', 'two', 'three']) {
@@ -68,7 +61,7 @@ for (const [what, outage] of Object.entries(outages)) {
       const error = await until(frame('error', 'one'), 'the error frame', QUICKLY)
       assert.equal(error.code, 'store_unavailable')
       assert.equal(error.retryable, true)
-      assert.equal(socket.readyState, socket.OPEN)
+      assert.equal(chat.socket.readyState, chat.socket.OPEN)
     })
 
     test('/readyz and a skill say what is wrong, and /healthz that the daemon lives', async () => {
@@ -89,7 +82,7 @@ for (const [what, outage] of Object.entries(outages)) {
       await until(async () => (await fetch(`${suite.daemon.control}/readyz`)).ok, 'a daemon that is ready')
       say('one')
       const ack = await until(frame('ack', 'one'), 'the ack')
-      await until(() => frames.find((one) => one.inReplyTo === ack.messageId), 'the reply')
+      await until(() => chat.all('message').find((one) => one.inReplyTo === ack.messageId), 'the reply')
       const keys = Object.values(
         Object(await suite.daemon.invoke('message-list', { gateway: 'demo', limit: 100 })),
       )

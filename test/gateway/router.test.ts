@@ -5,6 +5,7 @@ import type { Message } from '../../src/core/message.ts'
 import { ROUTE_DEFAULTS, type Route, type RouteMatch } from '../../src/core/route.ts'
 import { createRouter } from '../../src/gateway/router.ts'
 import fc from '../fixtures/fast-check.ts'
+import { messageOf } from '../skills/support/message.ts'
 
 describe('the router', () => {
   test('takes the first route of which all keys match', () => {
@@ -13,13 +14,13 @@ describe('the router', () => {
       route('issues', { gateway: ['github'], event: ['issues', 'issue_*'] }),
       route('rest', {}),
     ])
-    assert.equal(router.match(message({ gateway: 'github', data: { event: 'push' } }))?.name, 'pushes')
+    assert.equal(router.match(messageOf({ gateway: 'github', data: { event: 'push' } }))?.name, 'pushes')
     assert.equal(
-      router.match(message({ gateway: 'github', data: { event: 'issue_comment' } }))?.name,
+      router.match(messageOf({ gateway: 'github', data: { event: 'issue_comment' } }))?.name,
       'issues',
     )
-    assert.equal(router.match(message({ gateway: 'github', data: { event: 'star' } }))?.name, 'rest')
-    assert.equal(router.match(message({ gateway: 'demo', data: { event: 'push' } }))?.name, 'rest')
+    assert.equal(router.match(messageOf({ gateway: 'github', data: { event: 'star' } }))?.name, 'rest')
+    assert.equal(router.match(messageOf({ gateway: 'demo', data: { event: 'push' } }))?.name, 'rest')
   })
 
   test('takes a notice, such as an edit, only where a route asks for what happened', () => {
@@ -29,7 +30,7 @@ describe('the router', () => {
       route('likes', { reaction: ['heart'] }),
       route('rest', {}),
     ])
-    const routeOf = (data: JsonObject) => router.match(message({ gateway: 'team', data }))?.name
+    const routeOf = (data: JsonObject) => router.match(messageOf({ gateway: 'team', data }))?.name
     assert.equal(routeOf({ event: 'message' }), 'talk')
     assert.equal(routeOf({ event: 'message_changed', notice: true }), 'edits')
     assert.equal(routeOf({ event: 'reaction_added', reaction: 'heart', notice: true }), 'likes')
@@ -39,10 +40,10 @@ describe('the router', () => {
 
   test('explains that a route does not take a notice', () => {
     const router = createRouter([route('rest', {})])
-    assert.deepEqual(router.explain(message({ data: { notice: true } }))[0]?.keys, [
+    assert.deepEqual(router.explain(messageOf({ data: { notice: true } }))[0]?.keys, [
       { key: 'data.notice', matched: false, wanted: 'false', actual: 'true' },
     ])
-    assert.deepEqual(router.explain(message({}))[0]?.keys, [])
+    assert.deepEqual(router.explain(messageOf({}))[0]?.keys, [])
   })
 
   const bob = { id: 'U1', address: 'Bob@Example.com', name: 'Bob Smith' }
@@ -83,7 +84,7 @@ describe('the router', () => {
       const router = createRouter([route('r', match)])
       for (const [expected, all] of [[true, fitting] as const, [false, others] as const]) {
         for (const fields of all) {
-          const found = router.match(message(fields)) !== undefined
+          const found = router.match(messageOf(fields)) !== undefined
           assert.equal(found, expected, JSON.stringify([match, fields]))
         }
       }
@@ -97,7 +98,7 @@ describe('the router', () => {
       route('also', {}),
       route('late', { subject: ['*'] }),
     ])
-    assert.deepEqual(router.explain(message({ gateway: 'github', data: { event: 'star' } })), [
+    assert.deepEqual(router.explain(messageOf({ gateway: 'github', data: { event: 'star' } })), [
       {
         route: 'pushes',
         skill: 'echo',
@@ -151,7 +152,7 @@ describe('the router', () => {
         (matches, given) => {
           const router = createRouter(matches.map((match, i) => route(`r${i}`, match)))
           for (const { event, ...fields } of given) {
-            const one = message({ ...fields, data: { event: event as string } })
+            const one = messageOf({ ...fields, data: { event: event as string } })
             const chosen = router.explain(one).find((each) => each.chosen)
             assert.equal(router.match(one)?.name, chosen?.route)
           }
@@ -159,44 +160,8 @@ describe('the router', () => {
       ),
     )
   })
-
-  test('looks only at the routes that the gateway of a message can meet', () => {
-    let looked = 0
-    const watched = {
-      get subject() {
-        looked++
-        return 'x'
-      },
-    }
-    const routes = Array.from({ length: 50 }, (_, i) =>
-      route(`r${i}`, { gateway: [`g${i}`], subject: ['nothing'] }),
-    )
-    const router = createRouter([...routes, route('rest', {})])
-    const given = Object.defineProperties(
-      message({ gateway: 'g7' }),
-      Object.getOwnPropertyDescriptors(watched),
-    )
-    assert.equal(router.match(given)?.name, 'rest')
-    assert.equal(looked, 1)
-  })
 })
 
 function route(name: string, match: RouteMatch): Route {
   return { ...ROUTE_DEFAULTS, name, match, skill: 'echo' }
-}
-
-function message(fields: Partial<Message>): Message {
-  return {
-    id: '0193f0a0-0000-7000-8000-000000000000',
-    gateway: 'demo',
-    transport: 'webhook',
-    conversation: 'c',
-    receivedAt: 0,
-    from: { id: 'someone' },
-    text: '',
-    data: {},
-    attachments: [],
-    trace: '0'.repeat(32),
-    ...fields,
-  }
 }
