@@ -27,7 +27,7 @@ import { createRoads, createRoadWorkers } from './daemon/roads.ts'
 import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
 import { resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
-import { createGateways, createRunningGateways, createToEvent } from './gateway/gateways.ts'
+import { createGateways, createToEvent } from './gateway/gateways.ts'
 import { textOf } from './gateway/listen.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
 import { createRefusals } from './gateway/refusals.ts'
@@ -87,7 +87,7 @@ export async function createDaemon(options: DaemonOptions) {
   const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
   const router = createRouter([CLICK_ROUTE, ...config.routes])
   const access = createAccess(config)
-  const running = createRunningGateways()
+  const gateways = createGateways({ kinds, deps: (gateway) => depsOf(gateway), log })
   const note = (messageId: string, what: Omit<Note, 'at'>) => {
     store.journal
       .note(messageId, [{ at: now(), ...what }])
@@ -98,7 +98,7 @@ export async function createDaemon(options: DaemonOptions) {
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
     store,
-    gateways: running,
+    gateways,
     gatewayNames: () => config.gateways.map(({ name }) => name),
     unanswerable,
     files: createArtifactService({ artifacts, store, keepFor }),
@@ -113,7 +113,7 @@ export async function createDaemon(options: DaemonOptions) {
     outbox: roads.outbox,
     journal: store.journal,
     access,
-    gateways: running,
+    gateways,
     async linkFor(approval, identity) {
       const { publicUrl } = config.daemon
       return publicUrl && new URL(await page.linkFor(approval, identity), publicUrl).href
@@ -172,32 +172,27 @@ export async function createDaemon(options: DaemonOptions) {
 
   const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
   page.mountOn(publicHttp)
-  const gateways = createGateways({
-    kinds,
-    gateways: running,
-    log,
-    deps: (gateway): TransportDeps => ({
-      gateway,
-      accept: roads.accept.accept,
-      http: publicHttp,
-      replies: roads.replies(gateway),
-      artifacts,
-      kv: store.kv,
-      leases: store.leases,
-      ask: async (skill, args, { from, timeout }) =>
-        toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
-      settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
-      log: log.child({ gateway }),
-      now,
-      note: (messageId, what, detail) => note(messageId, { road: 'outbox', what, detail }),
-      refused: (reason, what) => refusals.add(gateway, reason, what),
-    }),
+  const depsOf = (gateway: string): TransportDeps => ({
+    gateway,
+    accept: roads.accept.accept,
+    http: publicHttp,
+    replies: roads.replies(gateway),
+    artifacts,
+    kv: store.kv,
+    leases: store.leases,
+    ask: async (skill, args, { from, timeout }) =>
+      toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
+    settled: async (messageId, timeout) => (await waitUntilSettled(store, messageId, timeout))?.outcome,
+    log: log.child({ gateway }),
+    now,
+    note: (messageId, what, detail) => note(messageId, { road: 'outbox', what, detail }),
+    refused: (reason, what) => refusals.add(gateway, reason, what),
   })
   const workers = createRoadWorkers({
     store,
     concurrency: CONCURRENCY,
     router,
-    gateways: running,
+    gateways,
     roads,
     manager,
     access,
@@ -234,7 +229,7 @@ export async function createDaemon(options: DaemonOptions) {
       lastReload = { ok: false, at, goodAt: lastReload.goodAt, error: reasonOf(error) }
       throw error
     }
-    const counts = { routes: config.routes.length, gateways: running.names().length }
+    const counts = { routes: config.routes.length, gateways: gateways.names().length }
     log.info(counts, 'the configuration is reloaded')
     return toJson({ ok: true, warnings: config.warnings.map((warning) => warning.message) })
   }
@@ -255,12 +250,11 @@ export async function createDaemon(options: DaemonOptions) {
     startedAt,
     store,
     manager,
-    gateways: running,
+    gateways,
     roads,
     // Our own route is worth a line only where it answers.
     explain: (message) =>
       router.explain(message).filter(({ route, matched }) => matched || route !== CLICK_ROUTE.name),
-    checkGateway: gateways.check,
     checkStore: () => checkStore(config.daemon, log),
     config: () => config,
     reload,
@@ -286,7 +280,7 @@ export async function createDaemon(options: DaemonOptions) {
     config: () => config,
     operator,
     manager,
-    gateways: running,
+    gateways,
     store,
     /** Loads the skills and reads the configuration again; throws `config_invalid` and keeps the last good one. */
     reload,

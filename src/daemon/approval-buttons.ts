@@ -6,7 +6,7 @@ import { ROUTE_DEFAULTS, type Route } from '../core/route.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import type { Journal } from '../core/store.ts'
-import type { RunningGateways } from '../gateway/gateways.ts'
+import type { Gateways } from '../gateway/gateways.ts'
 import type { Outbox } from '../gateway/outbox.ts'
 import { defined } from '../lib/defined.ts'
 import type { Access } from './access.ts'
@@ -32,7 +32,7 @@ export function createApprovalButtons(deps: {
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   journal: Pick<Journal, 'get'>
   access: Pick<Access, 'expand'>
-  gateways: Pick<RunningGateways, 'spec'>
+  gateways: Pick<Gateways, 'spec'>
   /** The link for one person, where the daemon knows how it is reached. */
   linkFor(approval: Approval, identity: string): Promise<string | undefined>
 }) {

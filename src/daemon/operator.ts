@@ -7,7 +7,7 @@ import type { Submission } from '../core/message.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
-import type { Gateways, RunningGateways } from '../gateway/gateways.ts'
+import type { Gateways } from '../gateway/gateways.ts'
 import { noGateway } from '../gateway/receive.ts'
 import type { Router } from '../gateway/router.ts'
 import { submit } from '../gateway/submit.ts'
@@ -25,11 +25,10 @@ export function createOperator(deps: {
   startedAt: number
   store: Store
   manager: SkillManager
-  gateways: RunningGateways
+  gateways: Gateways
   roads: Roads
   explain: Router['explain']
   config(): Config
-  checkGateway: Gateways['check']
   /** What only this kind of store can check about itself. */
   checkStore(): Promise<Check[]>
   reload(): Promise<Json>
@@ -90,16 +89,16 @@ export function createOperator(deps: {
       })
     },
     async doctor() {
-      const { gateways } = deps.config()
+      const configured = deps.config().gateways
       // Also those that run in the daemon that is not there yet.
-      const enabled = gateways.filter((gateway) => gateway.enabled)
-      const off = gateways.filter((gateway) => !gateway.enabled)
+      const enabled = configured.filter((gateway) => gateway.enabled)
+      const off = configured.filter((gateway) => !gateway.enabled)
       const idle = off.map(
         ({ name, why }): Check => ({ name, ok: true, warning: true, detail: `off: ${why}` }),
       )
       const { ok, reason } = await ping(store)
       const first: Check = { name: `store (${store.kind})`, ok, detail: ok ? store.address : String(reason) }
-      const checks = await Promise.all([deps.checkStore(), ...enabled.map(deps.checkGateway)])
+      const checks = await Promise.all([deps.checkStore(), ...enabled.map(gateways.check)])
       return toJson([first, ...checks.flat(), ...idle])
     },
     async submit(submission: Submission, signal: AbortSignal) {

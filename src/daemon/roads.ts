@@ -12,7 +12,7 @@ import type { Transport } from '../core/transport.ts'
 import { createAccept } from '../gateway/accept.ts'
 import { createDispatch, type Dispatch } from '../gateway/dispatch.ts'
 import { createEvents } from '../gateway/events.ts'
-import type { RunningGateways } from '../gateway/gateways.ts'
+import type { Gateways } from '../gateway/gateways.ts'
 import { createDeadLetters, createMessages } from '../gateway/messages.ts'
 import { createOutbox } from '../gateway/outbox.ts'
 import { createOutboxWorker } from '../gateway/outbox-worker.ts'
@@ -39,7 +39,7 @@ const MAX_BACKLOG = 1_000_000
 /** Makes the entrances of the roads on a store. They need nothing that runs. */
 export function createRoads(deps: {
   store: Store
-  gateways: RunningGateways
+  gateways: Gateways
   /** The gateways of the configuration, also those that do not run here. */
   gatewayNames(): readonly string[]
   unanswerable(message: Message): string | undefined
@@ -95,7 +95,7 @@ export function createRoadWorkers(deps: {
   store: Store
   concurrency: number
   router: Router
-  gateways: RunningGateways
+  gateways: Gateways
   roads: Roads
   manager: Pick<SkillManager, 'invoke'>
   access: Access

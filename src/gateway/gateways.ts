@@ -8,46 +8,19 @@ import type { Check, Health, Transport, TransportDeps, TransportKind } from '../
 /** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
 export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
 
-/** The gateways that run in this daemon, for those who only look: made first, filled by `createGateways`. */
-export type RunningGateways = ReturnType<typeof createRunningGateways>
-
 /** `transport` is absent where it could not be made. */
 type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
 
-export function createRunningGateways() {
-  const running = new Map<string, Running>()
-  return {
-    running,
-    get: (name: string) => running.get(name)?.transport,
-    spec: (name: string) => running.get(name)?.spec,
-    names: () => [...running.keys()],
-    list: (): GatewayInfo[] =>
-      [...running.values()].map((entry) => ({
-        name: entry.spec.name,
-        transport: entry.spec.transport,
-        open: entry.spec.open,
-        ...healthOf(entry),
-      })),
-  }
-}
-
-function healthOf({ transport, failure }: Running): Health {
-  return failure === undefined && transport
-    ? transport.health()
-    : { ok: false, detail: failure ?? 'not started' }
-}
-
 export type Gateways = ReturnType<typeof createGateways>
 
-/** Starts and stops the gateways of this daemon. */
+/** Starts and stops the gateways of this daemon. `deps` is asked when one is made. */
 export function createGateways(options: {
   kinds: ReadonlyMap<string, TransportKind>
-  gateways: RunningGateways
   deps(gateway: string): TransportDeps
   log: Log
 }) {
   const { kinds, log } = options
-  const { running } = options.gateways
+  const running = new Map<string, Running>()
 
   const begin = async (spec: GatewaySpec) => {
     const entry: Running = { spec }
@@ -99,6 +72,14 @@ export function createGateways(options: {
   }
 
   return {
+    get: (name: string) => running.get(name)?.transport,
+    spec: (name: string) => running.get(name)?.spec,
+    names: () => [...running.keys()],
+    list: (): GatewayInfo[] =>
+      [...running.values()].map((entry) => {
+        const { name, transport, open } = entry.spec
+        return { name, transport, open, ...healthOf(entry) }
+      }),
     /**
      * Makes the running gateways those of `specs`: stops what is gone or changed, starts what is new or changed,
      * leaves the rest alone. A gateway that cannot start is reported and retried at the next call; the others run.
@@ -130,6 +111,12 @@ export function createGateways(options: {
     },
     close: () => each((transport) => transport.close()),
   }
+}
+
+function healthOf({ transport, failure }: Running): Health {
+  return failure === undefined && transport
+    ? transport.health()
+    : { ok: false, detail: failure ?? 'not started' }
 }
 
 /** The event of a message on `gateway-message`: `data` is flat, and `messageId` leads to the whole message. */

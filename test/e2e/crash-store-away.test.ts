@@ -158,14 +158,7 @@ describe('while the disk of the embedded store is full', { timeout: 60_000, skip
         await daemon.end('SIGKILL')
         daemon = await site.start()
       }
-      const list = Object.values(
-        Object(await daemon.invoke('message-list', { gateway: 'demo', limit: 1000 })),
-      )
-      const ids = new Set(list.map((one) => Object(one).id))
-      assert.deepEqual(
-        accepted.filter((id) => !ids.has(id)),
-        [],
-      )
+      for (const id of accepted) await daemon.invoke('message-show', { id })
     }
   })
 })

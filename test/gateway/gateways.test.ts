@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
 import type { Transport, TransportDeps, TransportKind } from '../../src/core/transport.ts'
-import { createGateways, createRunningGateways, type GatewaySpec } from '../../src/gateway/gateways.ts'
+import { createGateways, type GatewaySpec } from '../../src/gateway/gateways.ts'
 import { createMemoryLog } from '../skills/support/log.ts'
 
 /** A kind whose gateways need a place of their own, and take a turn of the event loop to give it back. */
@@ -37,15 +37,13 @@ function stage(trouble: { create?: string; start?: string; stop?: string } = {})
       }
     },
   }
-  const gateways = createRunningGateways()
-  const control = createGateways({
-    gateways,
+  const gateways = createGateways({
     kinds: new Map([['test', kind]]),
     deps: (gateway) => ({ gateway }) as TransportDeps,
     log: createMemoryLog(),
   })
   const states = () => gateways.list().map(({ name, ok, detail }) => [name, detail ?? ok])
-  return { gateways: { ...gateways, ...control }, steps, states }
+  return { gateways, steps, states }
 }
 
 const spec = (name: string, options: unknown = {}): GatewaySpec => ({
