@@ -112,13 +112,14 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     const message = 'there are no routes: messages reach receive and events, but no skill'
     checker.report(['routes'], 'key', message, 'warning')
   }
-  const access = checker.section(accessSchema, sections.access ?? {}, ['access']) ?? { roles: {} }
+  const section = <T>(name: string, schema: z.ZodType<T>): T =>
+    checker.section(schema, sections[name] ?? {}, [name]) ?? schema.parse({})
+  const access = section('access', accessSchema)
   checkMembers(access.roles, names, checker)
-  const assistant = checker.section(assistantSchema, sections.assistant ?? {}, ['assistant'])
   const model = parseModel(sections.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
   const { token: control } = daemon
   const tokens = parseTokens(sections.tokens, { gateways: names, skills, control }, checker)
-  const folders = checker.section(skillsSchema, sections.skills ?? {}, ['skills'])?.folders ?? []
+  const { folders } = section('skills', skillsSchema)
   return {
     /** The absolute path of the file. */
     file,
@@ -127,7 +128,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** The file's, then those that skills bring; a final route of the file that takes everything comes last. */
     routes,
     access,
-    assistant: assistant ?? assistantSchema.parse({}),
+    assistant: section('assistant', assistantSchema),
     ...defined({ model }),
     /** What programs may do on the control API. */
     tokens,

@@ -1,23 +1,15 @@
-import { after } from 'node:test'
 import { z } from 'zod'
-import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { webhook } from '../../../transports/webhook/index.ts'
-import { startTransportFixture, type TransportFixtureOptions } from '../../fixtures/transport-deps.ts'
+import { startGateway } from '../../fixtures/gateway.ts'
+import type { TransportFixtureOptions } from '../../fixtures/transport-deps.ts'
 
 const PATH = '/hooks/test'
 
-/** Starts a webhook gateway with these options on a real listener; it ends with the tests of the file. */
+/** Starts a webhook gateway with these options. */
 export async function startWebhook(options: object = {}, fixtureOptions: TransportFixtureOptions = {}) {
-  const fixture = await startTransportFixture(fixtureOptions)
-  const transport = await webhook.create(webhookOptions.parse({ path: PATH, ...options }), fixture.deps)
-  await transport.start()
-  after(async () => {
-    await transport.close()
-    await fixture.close()
-  })
+  const fixture = await startGateway(webhook, { path: PATH, ...options }, fixtureOptions)
   return {
     ...fixture,
-    transport,
     hook: fixture.url + PATH,
     post: (body: Body, headers: Record<string, string> = {}, query = '') =>
       post(fixture.url + PATH + query, body, headers),

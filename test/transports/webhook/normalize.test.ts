@@ -80,17 +80,11 @@ describe('the message of a webhook delivery', () => {
       verify: { scheme: 'hmac', header: 'x-proof', secret: 's' },
     })
     assert.equal((await post('x')).status, 401)
+    const hidden =
+      'authorization cookie x-api-key x-gitlab-token proxy-authorization x-hub-signature x-client-secret ' +
+      'ocp-apim-subscription-key x-functions-key x-goog-iap-jwt-assertion'
     const secrets = {
-      authorization: 'Bearer hidden',
-      cookie: 'hidden',
-      'x-api-key': 'hidden',
-      'x-gitlab-token': 'hidden',
-      'proxy-authorization': 'hidden',
-      'x-hub-signature': 'hidden',
-      'x-client-secret': 'hidden',
-      'ocp-apim-subscription-key': 'hidden',
-      'x-functions-key': 'hidden',
-      'x-goog-iap-jwt-assertion': 'hidden',
+      ...Object.fromEntries(hidden.split(' ').map((name) => [name, 'hidden'])),
       'x-proof': createHmac('sha256', 's').update('x').digest('hex'),
     }
     const useful = { 'x-github-hook-id': '7', 'x-event-key': 'repo:push', 'content-type': 'text/plain' }

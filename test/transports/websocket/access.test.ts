@@ -82,13 +82,4 @@ describe('who may connect', () => {
     await first.closed
     await connect()
   })
-
-  test('nobody while the store is away, and everybody once it is back', async () => {
-    const { connect, refusal, deps } = await startWebsocket()
-    const get = deps.kv.get
-    deps.kv.get = () => Promise.reject(new Error('away'))
-    assert.equal((await refusal()).status, 500)
-    deps.kv.get = get
-    await connect()
-  })
 })

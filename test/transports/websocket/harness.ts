@@ -4,32 +4,25 @@ import { after } from 'node:test'
 import { type ClientOptions, type RawData, WebSocket } from 'ws'
 import { z } from 'zod'
 import type { Reply } from '../../../src/core/transport.ts'
-import { websocketOptions } from '../../../transports/websocket/config.ts'
 import { websocket } from '../../../transports/websocket/index.ts'
-import { startTransportFixture, type TransportFixtureOptions } from '../../fixtures/transport-deps.ts'
+import { startGateway } from '../../fixtures/gateway.ts'
+import type { TransportFixtureOptions } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 
 const PATH = '/ws'
 
-/** Starts a WebSocket gateway with these options on a real listener; it ends with the tests of the file. */
+/** Starts a WebSocket gateway with these options. */
 export async function startWebsocket(options: object = {}, fixtureOptions: TransportFixtureOptions = {}) {
-  const fixture = await startTransportFixture(fixtureOptions)
-  const transport = await websocket.create(websocketOptions.parse({ path: PATH, ...options }), fixture.deps)
-  await transport.start()
-  after(async () => {
-    await transport.close()
-    await fixture.close()
-  })
+  const fixture = await startGateway(websocket, { path: PATH, ...options }, fixtureOptions)
   return {
     ...fixture,
-    transport,
     address: fixture.wsUrl + PATH,
     connect: (query = '', clientOptions?: ClientOptions, protocols?: string[]) =>
       connect(fixture.wsUrl + PATH + query, clientOptions, protocols),
     refusal: (query = '', clientOptions?: ClientOptions) =>
       refusal(fixture.wsUrl + PATH + query, clientOptions),
     reply(conversation: string, text: string, more: Partial<Reply> = {}) {
-      return transport.send({ key: `k-${text}`, gateway: 'test', conversation, text, ...more })
+      return fixture.transport.send({ key: `k-${text}`, gateway: 'test', conversation, text, ...more })
     },
   }
 }
