@@ -9,7 +9,7 @@ import { checkDoor } from '../open-door.ts'
 import { createAuthenticator } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection } from './connection.ts'
-import { createConversationIds, loadKey } from './conversation-id.ts'
+import { conversationFor } from './conversation-id.ts'
 
 /** Makes one WebSocket gateway. Its connections end with `close`; `stop` only ends what comes in. */
 export function createGateway(options: WebsocketOptions, deps: TransportDeps): Transport {
@@ -52,9 +52,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
   async function admit(request: IncomingMessage): Promise<Admitted> {
     const query = queryOf(request)
     const peer = authenticate(request, query)
-    const ids = createConversationIds(gateway, await loadKey(deps.kv, gateway))
-    const wanted = query.get('conversation')
-    const conversation = wanted ? ids.claim(wanted, peer.subject) : ids.create(peer.subject)
+    const conversation = await conversationFor(peer, query.get('conversation'), deps)
     const end = await deps.replies.end(conversation)
     // A client may know more than a log that was deleted; it must not wait for numbers that never come.
     return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
