@@ -89,20 +89,30 @@ export function serveConnection(given: ConnectionOptions) {
   async function take(raw: string, isBinary: boolean): Promise<void> {
     const frame = readFrame(raw, isBinary)
     const { id } = frame
-    if (takeToken() > 0)
-      return refuse(raw, id, new TriviumError('rate_limited', { gateway: deps.gateway, rate }))
-    if ('error' in frame) return refuse(raw, id, frame.error)
-    if (accepting.isStopping()) return refuse(raw, id, stoppingError())
+    const refusal = refusalOf(frame)
     accepting.enter()
     try {
+      if (refusal || 'error' in frame) throw refusal
       const accepted = await deps.accept(messageOf(frame))
       const duplicate = accepted.duplicate || undefined
       send({ type: 'ack', messageId: accepted.id, ...defined({ id, duplicate }) })
-    } catch (error) {
-      answerRefusal(id, toTriviumError(error))
+    } catch (thrown) {
+      const error = toTriviumError(thrown)
+      const { code, message, retryable } = error
+      // What `accept` refuses, it tells itself.
+      if (refusal) deps.refused(code, { from: peer.subject ?? peer.address, why: message, body: raw })
+      // A store that is away refuses thousands of times a second; its own part says so once.
+      log[code === 'internal' ? 'error' : 'debug']({ err: error }, 'a frame was refused')
+      send({ type: 'error', code, message, retryable, ...defined({ id }) })
     } finally {
       accepting.leave()
     }
+  }
+
+  function refusalOf(frame: ReturnType<typeof readFrame>): TriviumError | undefined {
+    if (takeToken() > 0) return new TriviumError('rate_limited', { gateway: deps.gateway, rate })
+    if ('error' in frame) return frame.error
+    return accepting.isStopping() ? stoppingError() : undefined
   }
 
   function messageOf({ id, text, extra }: ClientFrame): NewMessage {
@@ -116,19 +126,6 @@ export function serveConnection(given: ConnectionOptions) {
       // Two clients may both call their first message `1`.
       ...(id === undefined ? {} : { key: `${conversation}:${id.toWellFormed()}` }),
     }
-  }
-
-  function refuse(body: string, id: string | undefined, error: TriviumError) {
-    deps.refused(error.code, { from: peer.subject ?? peer.address, why: error.message, body })
-    answerRefusal(id, error)
-  }
-
-  /** Without telling: what `accept` refuses, it tells itself. */
-  function answerRefusal(id: string | undefined, error: TriviumError) {
-    // A store that is away refuses thousands of times a second; its own part says so once.
-    log[error.code === 'internal' ? 'error' : 'debug']({ err: error }, 'a frame was refused')
-    const { code, message, retryable } = error
-    send({ type: 'error', code, message, retryable, ...defined({ id }) })
   }
 
   function close(code: number, reason: string) {
