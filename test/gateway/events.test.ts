@@ -97,18 +97,6 @@ describe('events', () => {
     )
   })
 
-  test('of a group that is not there cannot be acknowledged', async (t) => {
-    const { ack, emit } = await stage(t)
-    const id = await emit(1)
-    const args = { topic: TOPIC, queue: 'none', ids: [id], nack: false, delay: 0 }
-    await assert.rejects(ack(args, callOf()), hasCode('group_not_found'))
-  })
-
-  test('of the messages are published by accepting messages only', async (t) => {
-    const { emit } = await stage(t)
-    await assert.rejects(emit(1, 'gateway-message'), hasCode('topic_reserved'))
-  })
-
   test('of the replies to others, and of the logs, are neither read nor written', async (t) => {
     const { ack, emit, subscribe, unsubscribe, wait } = await stage(t)
     const topic = 'replies/chat/ada'

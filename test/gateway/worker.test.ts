@@ -42,19 +42,6 @@ function heldRuns() {
 }
 
 describe('a worker', () => {
-  test('runs a lane one after the other and lanes beside each other', async (t) => {
-    const store = await openStore(t)
-    const runs = heldRuns()
-    await store.jobs.add('q', [job('a1', { lane: 'a' }), job('a2', { lane: 'a' }), job('b1', { lane: 'b' })])
-    work(t, store, { run: runs.run })
-    await until(() => runs.under().length === 2, 'two lanes at work')
-    assert.deepEqual(runs.under(), ['a1', 'b1'])
-    runs.release('a1')
-    await until(() => runs.under().includes('a2'), 'the next of the lane')
-    runs.release('a2', 'b1')
-    await drained(store, 'q')
-  })
-
   test('keeps to the limit of a group, lets other groups pass, and does not spin meanwhile', async (t) => {
     const real = await openStore(t)
     const runs = heldRuns()
@@ -137,31 +124,6 @@ describe('a worker', () => {
       },
     })
     assert.match(String(await lost.promise), /claim ran out/)
-  })
-
-  test('hands back at the end of the grace what still runs, without counting an attempt', async (t) => {
-    const store = await openStore(t)
-    const runs = heldRuns()
-    await store.jobs.add('q', [job('a')])
-    const worker = work(t, store, { run: runs.run })
-    await until(() => runs.under().length === 1, 'the run')
-    await worker.stop(10)
-    const { jobs } = await store.jobs.claim('q', { max: 1, lease: 1000 })
-    assert.deepEqual([jobs[0]?.id, jobs[0]?.failures, jobs[0]?.lost], ['a', 0, 0])
-  })
-
-  test('lets what runs finish within the grace, and claims nothing more', async (t) => {
-    const store = await openStore(t)
-    const runs = heldRuns()
-    await store.jobs.add('q', [job('a')])
-    const worker = work(t, store, { run: runs.run })
-    await until(() => runs.under().length === 1, 'the run')
-    const stopped = worker.stop(10_000)
-    await store.jobs.add('q', [job('b')])
-    runs.release('a')
-    await stopped
-    assert.deepEqual((await store.stats()).jobs, [{ queue: 'q', waiting: 1, running: 0, dead: 0 }])
-    assert.deepEqual(runs.seen, ['a'])
   })
 
   test('forgets no job that comes out of a claim while it stops', async (t) => {
