@@ -4,9 +4,8 @@ import type { Event } from '../core/event.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { makeId } from '../core/message-id.ts'
-import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
-import { pause } from '../lib/pause.ts'
-import { waitFor } from '../lib/wait-for.ts'
+import type { GroupBatch, GroupRead, Signal, Store } from '../core/store.ts'
+import { createLoop } from '../lib/loop.ts'
 import { createWorker, type Worker } from './worker.ts'
 
 const jobSchema = z.object({
@@ -70,11 +69,8 @@ export function createSubscriptionRunner(options: {
   now(): number
 }): Pick<Worker, 'start' | 'stop'> {
   const { store, log, now } = options
-  const running = new Map<string, { value: Json; abort: AbortController }>()
-  const loops = new Set<Promise<void>>()
-  const stopping = new AbortController()
-  /** The last change that was taken up. */
-  let seen: number | undefined
+  const running = new Map<string, { value: Json; end(): Promise<void> }>()
+  let endFollowing = async () => {}
 
   const worker = createWorker({
     queue: QUEUE,
@@ -90,35 +86,23 @@ export function createSubscriptionRunner(options: {
     now,
   })
 
-  /** Repeats a step until `signal` aborts. */
-  const repeat = (step: () => Promise<void>, signal: AbortSignal) => {
-    const loop = async () => {
-      while (!signal.aborted) {
-        try {
-          await step()
-        } catch (err) {
-          log.warn({ err }, 'subscriptions cannot be served; trying again')
-          await pause(STORE_PAUSE, signal)
-        }
-      }
+  /** Repeats a step, also whenever the signal comes; returns what ends it. */
+  const repeat = (step: Parameters<typeof createLoop>[0]['step'], signal: Signal) => {
+    const failed = (err: unknown) => log.warn({ err }, 'subscriptions cannot be served; trying again')
+    const loop = createLoop({ step, failed, pause: STORE_PAUSE })
+    const off = store.onSignal(signal, loop.wake)
+    loop.start()
+    return () => {
+      off()
+      return loop.stop()
     }
-    const ended = loop().finally(() => loops.delete(ended))
-    loops.add(ended)
   }
 
-  const handOver = async ({ topic, group, ...skill }: Subscription, signal: AbortSignal) => {
-    const events = await waitFor<Event[]>({
-      async attempt() {
-        const read = { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE } as const
-        const [batch] = await store.topics.read(topic, [read])
-        const events = batch ? withGap(topic, batch, now(), 'lease') : []
-        return events.length > 0 ? { value: events } : { retryAt: batch?.nextVisible }
-      },
-      watch: (wake) => store.onSignal(`topic:${topic}`, wake),
-      timeout: READ_AGAIN,
-      signal,
-    })
-    if (!events) return
+  const handOver = async ({ topic, group, ...skill }: Subscription) => {
+    const read = { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE } as const
+    const [batch] = await store.topics.read(topic, [read])
+    const events = batch ? withGap(topic, batch, now(), 'lease') : []
+    if (events.length === 0) return batch?.nextVisible ? batch.nextVisible - now() : READ_AGAIN
     const lane = `${topic}/${group}`
     const jobs = events.map((event) => ({
       id: `${lane}/${event.id}`,
@@ -129,51 +113,39 @@ export function createSubscriptionRunner(options: {
     await store.jobs.add(QUEUE, jobs)
     const ids = events.map(({ id }) => id)
     await store.topics.ack(topic, group, ids)
+    return 'again'
   }
 
-  const end = (key: string) => {
-    running.get(key)?.abort.abort()
+  const end = async (key: string) => {
+    await running.get(key)?.end()
     running.delete(key)
   }
 
   /** Begins what was subscribed and ends what is gone, at the start and after each change. */
   const follow = async () => {
-    const change = await waitFor<number>({
-      async attempt() {
-        const version = (await store.kv.get(CHANGED))?.version ?? 0
-        return version === seen ? {} : { value: version }
-      },
-      watch: (wake) => store.onSignal(`kv:${CHANGED}`, wake),
-      signal: stopping.signal,
-    })
-    if (change === undefined) return
     const keys = new Set(await store.kv.list(PREFIX, 10_000))
-    for (const key of running.keys()) if (!keys.has(key)) end(key)
+    for (const key of running.keys()) if (!keys.has(key)) await end(key)
     for (const key of keys) {
       const known = await store.kv.get(key)
-      if (!known || stopping.signal.aborted) continue
-      const { value } = known
-      if (isDeepStrictEqual(running.get(key)?.value, value)) continue
-      end(key)
-      const subscription = subscriptionSchema.parse(value)
-      const abort = new AbortController()
-      running.set(key, { value, abort })
+      if (!known || isDeepStrictEqual(running.get(key)?.value, known.value)) continue
+      await end(key)
+      const subscription = subscriptionSchema.parse(known.value)
+      const { topic, group } = subscription
       // The group is gone where no daemon ran for longer than groups are kept.
-      await store.topics.subscribe(subscription.topic, subscription.group, 'now')
-      repeat(() => handOver(subscription, abort.signal), abort.signal)
+      await store.topics.subscribe(topic, group, 'now')
+      running.set(key, { ...known, end: repeat(() => handOver(subscription), `topic:${topic}`) })
     }
-    seen = change
+    return undefined
   }
 
   return {
     start() {
       worker.start()
-      repeat(follow, stopping.signal)
+      endFollowing = repeat(follow, `kv:${CHANGED}`)
     },
     async stop(grace) {
-      stopping.abort()
-      for (const key of running.keys()) end(key)
-      await Promise.all([worker.stop(grace), ...loops])
+      await endFollowing()
+      await Promise.all([worker.stop(grace), ...[...running.keys()].map(end)])
     },
   }
 }
