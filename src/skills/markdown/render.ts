@@ -4,18 +4,15 @@ import type { SkillContext } from '../../core/skill.ts'
 import { renderHistory } from '../session/entries.ts'
 import type { Prompt } from './prompt.ts'
 
-/** What a model gets: the instructions are the skill's, the input is what it works on. */
-export type Rendered = { instructions: string; input: string }
-
 const HISTORY =
   'What was said before in this conversation, oldest first, each turn with its time. It is a record: take from it what the current input refers to.'
 
 /**
- * Fills a prompt. Values are put in once, after the prompt was read, so nothing in them is a directive.
+ * Fills a prompt: the instructions are the skill's, the input is what the model works on. Values are put in once, after the prompt was read, so nothing in them is a directive.
  * Text that may come from a message is fenced. History goes where `:session-history[]` stands, else before
  * the prompt.
  */
-export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = createFence()): Rendered {
+export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = createFence()) {
   const history = renderSession(ctx, fence)
   const placed = prompt.some((piece) => typeof piece !== 'string' && piece.directive === 'session-history')
   const body = prompt.map((piece) => {

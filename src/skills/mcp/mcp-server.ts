@@ -28,7 +28,6 @@ export type McpOptions = {
 /** Clients give up on a call after 60 s; a wait must end before. */
 const LONGEST_WAIT = 50_000
 const DEFAULT_WAIT = 60_000
-const PROGRESS_EVERY = 10_000
 
 /**
  * A server of the Model Context Protocol with the skills as tools. One per connection: `connect` it to
@@ -55,24 +54,13 @@ export function createMcpServer(options: McpOptions): Server {
       }),
   }))
 
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const { name, arguments: args = {} } = params
-    const token = params._meta?.progressToken
-    let beats = 0
-    const beat = () => {
-      beats += 1
-      const progress = { progressToken: token ?? 0, progress: beats }
-      // The client went away: the call's own signal ends it.
-      sendNotification({ method: 'notifications/progress', params: progress }).catch(() => {})
-    }
-    const timer = token === undefined ? undefined : setInterval(beat, PROGRESS_EVERY)
     try {
       return asResult(await manager.invoke(name, patient(manager, name, args), { caller, signal }))
     } catch (error) {
       const { code } = toTriviumError(error)
       return { isError: true, content: [text({ error: { code, message: reasonOf(error) } })] }
-    } finally {
-      clearInterval(timer)
     }
   })
   return server
