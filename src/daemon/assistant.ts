@@ -70,7 +70,7 @@ export function createDurableParts(deps: {
     services: {
       assistant,
       schedules,
-      workbench: createWorkbenchService(deps.workbenchDir, now),
+      workbench: createWorkbenchService(deps.workbenchDir),
       calls: ledger,
     } satisfies Partial<Services>,
     /** Counts for `trivium status`; where the state cannot be read, why. */
@@ -116,8 +116,8 @@ export function createDurableParts(deps: {
 }
 
 /** The workbench of a project as skills see it: they write as agents. */
-function createWorkbenchService(dir: string, now?: () => number): WorkbenchService {
-  const using = <T>(work: (workbench: Workbench) => Promise<T>): Promise<T> => atWorkbench({ dir, now }, work)
+function createWorkbenchService(dir: string): WorkbenchService {
+  const using = <T>(work: (workbench: Workbench) => Promise<T>): Promise<T> => atWorkbench(dir, work)
 
   return {
     get: () => using(async (workbench) => ({ dir, ...(await workbench.get()) })),

@@ -12,7 +12,7 @@ import { temporaryDir } from './kit.ts'
 const agent: Actor = { kind: 'agent', name: 'builder' }
 
 async function make(t: TestContext, dir = temporaryDir(t)) {
-  const { workbench, manager } = await openWorkbench({ dir })
+  const { workbench, manager } = await openWorkbench(dir)
   t.after(() => manager.close())
   return { workbench, manager }
 }
@@ -46,7 +46,7 @@ describe('Exercise 4: the storage backend moves to SQLite and the API stays', ()
     t.after(() => manager.close())
     const state = manager.document(agentStateDocument)
     const board = manager.document(taskBoardDocument)
-    const workbench = createWorkbench({ state, board, now: Date.now })
+    const workbench = createWorkbench(state, board)
     await workbench.addTask({ kind: 'build', title: 'One', acceptance: ['a'] }, agent)
     assert.equal((await workbench.claim({ owner: 'a' }, agent))?.id, 'task-1')
   })

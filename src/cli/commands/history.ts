@@ -1,4 +1,5 @@
-import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
+import type { LogQuery } from '../../state/logs/log-reader.ts'
+import { createLogs } from '../../state/logs/logs.ts'
 import { type AddCommand, interruption, timeOf, wholeNumber } from '../command.ts'
 import { loadFor } from '../environs.ts'
 

@@ -132,7 +132,7 @@ async function withManager<T>(
   const manager =
     name === 'state'
       ? await openAssistant(environs, closing)
-      : (await openWorkbench({ dir: await workbenchDir(environs, dir) })).manager
+      : (await openWorkbench(await workbenchDir(environs, dir))).manager
   closing.defer(() => manager.close())
   return await work(manager)
 }

@@ -36,8 +36,8 @@ export const addWorkbench: AddCommand = (program, context) => {
     const { dir, agent }: Common = Object.assign({}, ...command.commands.map((nested) => nested.opts()))
     const actor: Actor =
       agent === undefined ? { kind: 'human', name: userInfo().username } : { kind: 'agent', name: agent }
-    const options = { dir: await workbenchDir(context.environs(), dir) }
-    const made = await atWorkbench(options, (workbench) => work(workbench, actor))
+    const folder = await workbenchDir(context.environs(), dir)
+    const made = await atWorkbench(folder, (workbench) => work(workbench, actor))
     show(context.terminal(), made, () => human(made))
   }
 

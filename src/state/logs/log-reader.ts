@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { compilePattern } from '../../core/pattern.ts'
 import { pause } from '../../lib/pause.ts'
 import { fullFiles } from '../files/line-file.ts'
 import { linesAfter, openIfThere } from '../files/lines.ts'
@@ -7,13 +7,18 @@ import { linesAfter, openIfThere } from '../files/lines.ts'
 /** One line of a log. `time` is ISO 8601. */
 export type LogEntry = JsonObject & { time: string }
 
-export type ReadOptions = {
-  accept?: (entry: LogEntry) => boolean
-  /** Only the newest so many that `accept` takes; still given oldest first. */
-  limit?: number | undefined
+export type LogQuery = {
+  /** A glob over the channel. */
+  channel?: string
+  /** Text to find, case aside, or `/regex/` (RE2). For messages in the content, for events in the whole line. */
+  grep?: string
+  /** Only what is older than this time (ISO 8601). */
+  before?: string
+  /** Only the newest so many; still given oldest first. */
+  limit?: number
   /** Goes on with what is appended, until `signal` aborts. */
-  follow?: boolean | undefined
-  signal?: AbortSignal | undefined
+  follow?: boolean
+  signal?: AbortSignal
 }
 
 /** How often (ms) a log that is followed is looked at. */
@@ -21,10 +26,15 @@ const FOLLOW_EVERY = 200
 
 /**
  * Reads a log over its full files and the current one, oldest first, with one file and what is given in memory. Lines that
- * are no entry are passed over.
+ * are no entry are passed over. `textOf`: what `grep` looks at. Throws for a bad pattern.
  */
-export async function* readLog(path: string, options: ReadOptions = {}): AsyncGenerator<LogEntry> {
-  const { limit = Number.POSITIVE_INFINITY, follow, signal, accept = () => true } = options
+export async function* readLog(
+  path: string,
+  query: LogQuery,
+  textOf: (entry: LogEntry) => string,
+): AsyncGenerator<LogEntry> {
+  const { limit = Number.POSITIVE_INFINITY, follow, signal } = query
+  const accept = filterOf(query, textOf)
   const place: Place = { offset: 0 }
   const newest: LogEntry[] = []
   for await (const entry of newestFirst(path, place)) {
@@ -41,45 +51,39 @@ export async function* readLog(path: string, options: ReadOptions = {}): AsyncGe
 type Place = { inode?: number; offset: number }
 type Accept = (entry: LogEntry) => boolean
 
-/** Everything after the place, over the files that came after its own; moves the place behind it. */
+/** Everything after the place, in the file that was put away since and in the current one; moves the place behind it. */
 async function* rest(path: string, place: Place, accept: Accept): AsyncGenerator<LogEntry> {
-  const files = filesOf(path)
-  const own = files.findIndex(({ inode }) => inode === place.inode)
-  for (const { file, inode } of files.slice(Math.max(0, own))) {
-    await using handle = await openIfThere(file)
-    // It was put away since we listed the files.
-    if (!handle || (await handle.stat()).ino !== inode) return yield* rest(path, place, accept)
+  // Opened before the full ones are listed, so that none is put away in between.
+  await using current = await openIfThere(path)
+  await using full = await openIfThere(fullFiles(path).at(-1) ?? path)
+  for (const handle of [full, current]) {
+    const inode = (await handle?.stat())?.ino
+    if (!handle || (handle === full && inode !== place.inode)) continue
     if (inode !== place.inode) Object.assign(place, { inode, offset: 0 })
-    for (const line of await linesAfter(handle, place)) {
-      const entry = parse(line)
-      if (entry && accept(entry)) yield entry
-    }
+    for (const entry of entriesIn(await linesAfter(handle, place))) if (accept(entry)) yield entry
   }
 }
 
 /** The entries of a log from its end backwards, with one file in memory; sets `place` to the end. */
 export async function* newestFirst(path: string, place: Place = { offset: 0 }): AsyncGenerator<LogEntry> {
-  for (const { file } of filesOf(path).reverse()) {
+  await using current = await openIfThere(path)
+  if (current) {
+    place.inode = (await current.stat()).ino
+    yield* entriesIn((await linesAfter(current, place)).reverse())
+  }
+  for (const file of fullFiles(path).reverse()) {
     await using handle = await openIfThere(file)
-    if (!handle) continue
-    const read = { inode: (await handle.stat()).ino, offset: 0 }
-    const lines = await linesAfter(handle, read)
-    if (place.inode === undefined) Object.assign(place, read)
-    for (const line of lines.reverse()) {
-      const entry = parse(line)
-      if (entry) yield entry
-    }
+    // It was put away while it was read.
+    if (!handle || (await handle.stat()).ino === place.inode) continue
+    yield* entriesIn((await linesAfter(handle, { offset: 0 })).reverse())
   }
 }
 
-/** The current file is looked at first: put away in between, it is there twice and not missing. */
-function filesOf(path: string): { file: string; inode: number }[] {
-  const inodeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.ino
-  const current = inodeOf(path)
-  const files = fullFiles(path).map((file) => ({ file, inode: inodeOf(file) }))
-  return [...files, { file: path, inode: current }].flatMap(({ file, inode }) =>
-    inode === undefined ? [] : [{ file, inode }],
-  )
+function* entriesIn(lines: readonly string[]): Generator<LogEntry> {
+  for (const line of lines) {
+    const entry = parse(line)
+    if (entry) yield entry
+  }
 }
 
 function parse(line: string): LogEntry | undefined {
@@ -89,4 +93,23 @@ function parse(line: string): LogEntry | undefined {
   } catch {
     return undefined
   }
+}
+
+function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry: LogEntry) => boolean {
+  const channel = query.channel === undefined ? undefined : compilePattern(query.channel)
+  const grep = query.grep === undefined ? undefined : finder(query.grep)
+  return (entry) => {
+    if (query.before !== undefined && entry.time >= query.before) return false
+    if (channel && !channel.test(String(entry.channel ?? ''))) return false
+    return grep === undefined || grep(textOf(entry))
+  }
+}
+
+function finder(source: string): (text: string) => boolean {
+  if (/^\/.*\/\w*$/.test(source)) {
+    const pattern = compilePattern(source)
+    return (text) => pattern.test(text)
+  }
+  const wanted = source.toLowerCase()
+  return (text) => text.toLowerCase().includes(wanted)
 }

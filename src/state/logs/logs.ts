@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import { fileFailure } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import { compilePattern } from '../../core/pattern.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { appendLines, rotate, unwritable } from '../files/line-file.ts'
-import { type LogEntry, newestFirst, readLog } from './log-reader.ts'
+import { type LogEntry, type LogQuery, newestFirst, readLog } from './log-reader.ts'
 
 /** One line of the conversation: what a user or the assistant said, on which channel. */
 export type TranscriptEntry = {
@@ -22,18 +21,6 @@ export type TranscriptEntry = {
 
 /** One line of the operational trace: what happened (`message_processed`, `schedule_fired`, …). */
 export type ActivityEntry = { event: string; channel?: string; time?: number } & JsonObject
-
-export type LogQuery = {
-  /** A glob over the channel. */
-  channel?: string
-  /** Text to find, case aside, or `/regex/` (RE2). For messages in the content, for events in the whole line. */
-  grep?: string
-  /** Only what is older than this time (ISO 8601). */
-  before?: string
-  limit?: number
-  follow?: boolean
-  signal?: AbortSignal
-}
 
 export type Logs = ReturnType<typeof createLogs>
 
@@ -103,32 +90,10 @@ function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions) {
       queue
         .add(entry)
         .catch((error) => log?.error({ err: unwritable(path, error) }, `${name} could not be written`)),
-    read(query: LogQuery, textOf: (entry: LogEntry) => string): AsyncIterable<LogEntry> {
-      const { limit, follow, signal } = query
-      return readLog(path, { accept: filterOf(query, textOf), limit, follow, signal })
-    },
+    read: (query: LogQuery, textOf: (entry: LogEntry) => string) => readLog(path, query, textOf),
     async close() {
       await queue.idle()
       lock.close()
     },
   }
-}
-
-function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry: LogEntry) => boolean {
-  const channel = query.channel === undefined ? undefined : compilePattern(query.channel)
-  const grep = query.grep === undefined ? undefined : finder(query.grep)
-  return (entry) => {
-    if (query.before !== undefined && entry.time >= query.before) return false
-    if (channel && !channel.test(String(entry.channel ?? ''))) return false
-    return grep === undefined || grep(textOf(entry))
-  }
-}
-
-function finder(source: string): (text: string) => boolean {
-  if (/^\/.*\/\w*$/.test(source)) {
-    const pattern = compilePattern(source)
-    return (text) => pattern.test(text)
-  }
-  const wanted = source.toLowerCase()
-  return (text) => text.toLowerCase().includes(wanted)
 }

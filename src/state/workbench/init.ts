@@ -24,7 +24,7 @@ export async function initWorkbench(dir: string): Promise<string[]> {
   await unlessThere('migrations/agent_state.v2-to-v3.mjs', (path) => writeWhole(path, MIGRATION))
   await unlessThere('.gitignore', (path) => writeWhole(path, '*.lock\n*.tmp\n*.backup.json\n'))
   // Made by the manager, so that they do not count as a person's edit.
-  const { manager } = await openWorkbench({ dir })
+  const { manager } = await openWorkbench(dir)
   try {
     for (const name of manager.names()) await unlessThere(`${name}.json`, () => manager.load(name))
   } finally {

@@ -13,25 +13,17 @@ import { createWorkbench, type Workbench } from './workbench.ts'
  * `*.schema.json` and `migrations/<name>.v<n>-to-v<n+1>.mjs` where those are there (see `initWorkbench`).
  * Throws `state_corrupt` for a schema or a migration that cannot be used.
  */
-export async function openWorkbench(options: {
-  dir: string
-  now?: (() => number) | undefined
-}): Promise<{ workbench: Workbench; manager: StateManager }> {
-  const { dir, now = Date.now } = options
+export async function openWorkbench(dir: string): Promise<{ workbench: Workbench; manager: StateManager }> {
   const agentState = await asProject(dir, agentStateDocument)
   const taskBoard = await asProject(dir, taskBoardDocument)
-  const manager = createStateManager({ dir, documents: [agentState, taskBoard], now })
-  const state = manager.document(agentState)
-  const board = manager.document(taskBoard)
-  return { workbench: createWorkbench({ state, board, now }), manager }
+  const manager = createStateManager({ dir, documents: [agentState, taskBoard] })
+  const workbench = createWorkbench(manager.document(agentState), manager.document(taskBoard))
+  return { workbench, manager }
 }
 
 /** Opens the workbench for one piece of work, so that schemas and migrations that somebody changes count at once. */
-export async function atWorkbench<T>(
-  options: { dir: string; now?: (() => number) | undefined },
-  work: (workbench: Workbench) => Promise<T>,
-): Promise<T> {
-  const { workbench, manager } = await openWorkbench(options)
+export async function atWorkbench<T>(dir: string, work: (workbench: Workbench) => Promise<T>): Promise<T> {
+  const { workbench, manager } = await openWorkbench(dir)
   try {
     return await work(workbench)
   } finally {

@@ -10,16 +10,11 @@ export type Workbench = ReturnType<typeof createWorkbench>
 
 /**
  * Makes the workbench over its two documents; `WorkbenchService` says what each method does. Agents' writes throw
- * `state_human_touch` after a person's. `now` is Unix ms.
+ * `state_human_touch` after a person's.
  */
-export function createWorkbench(deps: {
-  state: StateDocument<AgentState>
-  board: StateDocument<TaskBoard>
-  now(): number
-}) {
-  const { state, board, now } = deps
+export function createWorkbench(state: StateDocument<AgentState>, board: StateDocument<TaskBoard>) {
   const touch = (document: { last_human_touch: string | null }, actor: Actor) => {
-    if (actor.kind === 'human') document.last_human_touch = new Date(now()).toISOString()
+    if (actor.kind === 'human') document.last_human_touch = new Date().toISOString()
   }
   const onBoard = async <T>(actor: Actor, change: (draft: TaskBoard) => T): Promise<T> => {
     const mutate = (draft: TaskBoard) => {
