@@ -10,7 +10,6 @@ import { type Outbox, refuseApproval, skillReply } from './outbox.ts'
 import { createPump } from './pump.ts'
 import type { Router } from './router.ts'
 import {
-  attemptError,
   attemptOf,
   createWorker,
   failedAttempt,
@@ -59,7 +58,7 @@ export function createDispatch(options: {
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { message } = job
-    if (!message) return giveUp(new TriviumError('message_not_found', { id: job.messageId ?? job.id }))
+    if (!message) throw new TriviumError('message_not_found', { id: job.messageId ?? job.id })
     const route = router.routes().find((one) => one.name === job.group) ?? router.match(message)
     if (!route) {
       await options.unrouted?.(message)
@@ -69,13 +68,9 @@ export function createDispatch(options: {
     const started = now()
     const attempt = attemptOf(job)
     if (attempt === 1) metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
-    if (attempt > route.retry.attempts) {
-      options.ended?.(message)
-      metrics.dispatched(route.name, 'dead', 0)
-      return giveUp(lastErrorOf(job))
-    }
     const isFirst = attempt === 1 && job.id === message.id
     const dispatch: Dispatch = { message, route, attempt, isFirst, sends: createSendCounter(), signal }
+    if (attempt > route.retry.attempts) return failed(job, dispatch, started, lastErrorOf(job))
     try {
       await sendResult(dispatch, await options.invoke(dispatch))
       options.ended?.(message)
@@ -124,12 +119,6 @@ export function createDispatch(options: {
     options.ended?.(message)
     log.error(fields, 'the message became a dead letter')
     return { ...outcome, notes: [note('dead', detail)] }
-  }
-
-  const giveUp = (thrown: Error): RunOutcome => {
-    log.error({ err: thrown }, 'the message became a dead letter without another attempt')
-    const error = attemptError(thrown, now())
-    return { outcome: 'dead', error, reason: 'attempts', notes: [note('dead', { error: error.message })] }
   }
 
   const note = (what: string, detail?: Json): Note => ({
