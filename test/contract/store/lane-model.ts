@@ -3,39 +3,17 @@ import { test } from 'node:test'
 import fc from '../../fixtures/fast-check.ts'
 import { claimJobs, failure, job, MINUTE, SECOND, type StoreFactory, withStore } from './kit.ts'
 
-type Outcome = 'done' | 'retry' | 'release' | 'dead'
-type Command =
-  | { do: 'add'; lane: number }
-  | { do: 'claim'; max: number }
-  | { do: 'settle'; place: number; outcome: Outcome }
-  | { do: 'renew'; place: number }
-  | { do: 'wait'; ms: number }
-
 type ModelJob = { id: string; due: number; failures: number; lost: number; token?: string; until: number }
 
-const command: fc.Arbitrary<Command> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('add' as const), lane: fc.nat(2) }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('claim' as const), max: fc.integer({ min: 1, max: 4 }) }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('settle' as const),
-      place: fc.nat(9),
-      outcome: fc.constantFrom<Outcome[]>('done', 'retry', 'release', 'dead'),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('renew' as const), place: fc.nat(9) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(SECOND, 2 * MINUTE) }),
-  },
-)
+/** What is done, in its weight, and with what: each looks at what concerns it. */
+const command = fc.record({
+  do: fc.constantFrom('add', 'add', 'claim', 'claim', 'settle', 'settle', 'settle', 'renew', 'wait'),
+  lane: fc.nat(2),
+  max: fc.integer({ min: 1, max: 4 }),
+  place: fc.nat(9),
+  outcome: fc.constantFrom('done', 'retry', 'release', 'dead'),
+  ms: fc.constantFrom(SECOND, 2 * MINUTE),
+})
 
 /**
  * A lane behaves like a list: only its first job can be claimed, when it is due and not claimed, and it

@@ -16,13 +16,6 @@ export function receiveContract(factory: StoreFactory): void {
       )
       assert.deepEqual(more, [])
     },
-    'what was taken stays taken after a restart': async (bench) => {
-      await acceptAll(bench.store, ['a', 'b'])
-      await bench.store.receive.take({})
-      const store = await bench.reopen()
-      assert.equal((await store.receive.take({}))?.message.text, 'b')
-      assert.equal(await store.receive.take({}), undefined)
-    },
     'concurrent takers never get the same message': async ({ store }) => {
       const ids = await acceptAll(
         store,

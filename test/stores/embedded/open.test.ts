@@ -54,17 +54,6 @@ describe('opening the embedded store', () => {
     }
   })
 
-  test('a second store on the same directory is refused and told who has it', async (t) => {
-    const dir = await tempDir(t)
-    await withStore(dir, async () => {
-      await assert.rejects(openStore(dir), (error: Error) => {
-        assert.match(error.message, new RegExp(`process ${process.pid} \\(.*open\\.test\\.ts`))
-        return 'code' in error && error.code === 'store_locked'
-      })
-    })
-    await withStore(dir, async (store) => store.ping())
-  })
-
   test('another process is refused too, and a SIGKILL frees the lock at once', async (t) => {
     const dir = await tempDir(t)
     const args = ['--input-type=module', '-e', HOLDER, dir]
