@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   acceptAll,
+  bury,
   claimIds,
   claimJobs,
   claimOne,
@@ -245,17 +246,16 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(await claimIds(store, 'q'), ['b'])
       assert.equal((await store.stats()).jobs.find(({ queue }) => queue === 'q')?.dead, 1)
     },
-    'they are listed newest first, by queue and by group': async ({ store, now, advance }) => {
-      const kill = async (queue: string, id: string, group: string) => {
-        await store.jobs.add(queue, [job(id, id, { group })])
-        const { token } = await claimOne(store, queue)
-        const error = failure(id, now())
-        await store.jobs.settle(queue, [{ id, token, outcome: 'dead', error, reason: 'permanent' }])
+    'they are listed newest first, by queue and by group': async (bench) => {
+      const { store, advance } = bench
+      for (const [queue = '', id = '', group = ''] of [
+        ['q', 'a', 'g'],
+        ['r', 'b', 'g'],
+        ['q', 'c', 'h'],
+      ]) {
+        await bury(bench, queue, job(id, id, { group }))
         advance(1)
       }
-      await kill('q', 'a', 'g')
-      await kill('r', 'b', 'g')
-      await kill('q', 'c', 'h')
       const words = async (filter: Parameters<typeof store.jobs.deadLetters.list>[0]) =>
         (await store.jobs.deadLetters.list(filter)).map(({ errors }) => errors[0]?.message)
       assert.deepEqual(await words({ limit: 10 }), ['c', 'b', 'a'])
@@ -264,12 +264,10 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(await words({ limit: 10, group: 'g' }), ['b', 'a'])
       assert.deepEqual(await words({ limit: 10, queue: 'q', group: 'g' }), ['a'])
     },
-    'a retry puts it at the end of its lane with fresh attempts': async ({ store, now }) => {
+    'a retry puts it at the end of its lane with fresh attempts': async (bench) => {
+      const { store } = bench
       const [messageId = ''] = await acceptAll(store, ['again'])
-      await store.jobs.add('q', [job('a', 'l', { messageId, data: 7 })])
-      const { token } = await claimOne(store, 'q')
-      const error = failure('x', now())
-      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'dead', error, reason: 'attempts' }])
+      await bury(bench, 'q', job('a', 'l', { messageId, data: 7 }))
       await store.jobs.add('q', [job('b', 'l')])
       const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
       assert.equal(await store.jobs.deadLetters.retry(letter?.id ?? ''), true)
@@ -283,13 +281,10 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual([a.id, a.failures, a.lost, a.errors, a.data], ['a', 0, 0, [], 7])
       assert.equal(a.message?.text, 'again')
     },
-    'the death of a job with notify signals its end, and dropping removes it': async ({ store, now }) => {
-      await store.jobs.add('q', [job('a', 'l', { notify: true })])
-      const { token } = await claimOne(store, 'q')
+    'the death of a job with notify signals its end, and dropping removes it': async (bench) => {
+      const { store } = bench
       const signal = new Promise<void>((resolve) => store.onSignal('job:a', resolve))
-      await store.jobs.settle('q', [
-        { id: 'a', token, outcome: 'dead', error: failure('x', now()), reason: 'ambiguous' },
-      ])
+      await bury(bench, 'q', job('a', 'l', { notify: true }), 'ambiguous')
       await signal
       const [letter] = await store.jobs.deadLetters.list({ limit: 1 })
       assert.equal(letter?.reason, 'ambiguous')

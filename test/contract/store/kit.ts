@@ -4,7 +4,7 @@ import type { Event } from '../../../src/core/event.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Log } from '../../../src/core/log.ts'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
-import type { NewJob, Store } from '../../../src/core/store.ts'
+import type { DeadReason, NewJob, Store } from '../../../src/core/store.ts'
 
 export const SECOND = 1_000
 export const MINUTE = 60 * SECOND
@@ -159,6 +159,19 @@ export async function claimOne(store: Store, queue: string) {
   const [claimed] = jobs
   assert.ok(claimed, 'a job can be claimed')
   return claimed
+}
+
+/** Adds a job and lets it die of one error, whose message is the id of the job. */
+export async function bury(
+  { store, now }: Bench,
+  queue: string,
+  dying: NewJob,
+  reason: DeadReason = 'attempts',
+) {
+  await store.jobs.add(queue, [dying])
+  const { id, token } = await claimOne(store, queue)
+  const error = failure(id, now())
+  await store.jobs.settle(queue, [{ id, token, outcome: 'dead', error, reason }])
 }
 
 /** The claimable ids, in the order of the answer. */

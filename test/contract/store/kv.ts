@@ -96,19 +96,6 @@ export function keyValueContract(factory: StoreFactory): void {
       await store.leases.release('none', 'b')
       assert.equal(await store.leases.acquire('l', 'b', MINUTE), undefined)
     },
-    'of many that ask at once, one holds it': async ({ store }) => {
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, n) => store.leases.acquire('l', `owner-${n}`, MINUTE)),
-      )
-      assert.equal(answers.filter((held) => held !== undefined).length, 1)
-    },
-    'tokens keep growing across a restart': async (bench) => {
-      const first = await bench.store.leases.acquire('l', 'a', SECOND)
-      const store = await bench.reopen()
-      bench.advance(SECOND)
-      const second = await store.leases.acquire('l', 'b', SECOND)
-      assert.ok(first && second && second.token > first.token)
-    },
   })
 
   part(factory, 'life of a store', {

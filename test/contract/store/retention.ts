@@ -4,6 +4,7 @@ import { makeId } from '../../../src/core/message-id.ts'
 import type { Retention, Store } from '../../../src/core/store.ts'
 import {
   acceptAll,
+  bury,
   claimOne,
   DAY,
   dataOf,
@@ -294,12 +295,10 @@ export function retentionContract(factory: StoreFactory): void {
       await trimAll(store, AGES)
       assert.deepEqual(await names(), ['read'])
     },
-    'of the dead letters of a queue the newest stay': async ({ store, now, advance }) => {
+    'of the dead letters of a queue the newest stay': async (bench) => {
+      const { store, advance } = bench
       for (const id of ['a', 'b', 'c']) {
-        await store.jobs.add('q', [job(id, 'l')])
-        const { token } = await claimOne(store, 'q')
-        const error = failure('x', now())
-        await store.jobs.settle('q', [{ id, token, outcome: 'dead', error, reason: 'attempts' }])
+        await bury(bench, 'q', job(id, 'l'))
         advance(1)
       }
       await trimAll(store, { ...AGES, deadLetters: 2 })
