@@ -84,18 +84,19 @@ async function list(connection: ImapConnection, uids: readonly number[]): Promis
     .sort((a, b) => a.uid - b.uid)
 }
 
+/** Mails over the limit are by themselves: only their headers are fetched. */
 function batchesOf(listed: readonly Listed[], maxSize: number): Listed[][] {
   const batches: Listed[][] = []
   let bytes = 0
   for (const each of listed) {
-    const size = Math.min(each.size, maxSize)
+    const size = each.size > maxSize ? Number.POSITIVE_INFINITY : each.size
     const last = batches.at(-1)
-    if (last && bytes + size <= BYTES) last.push(each)
+    bytes += size
+    if (last && bytes <= BYTES) last.push(each)
     else {
       batches.push([each])
-      bytes = 0
+      bytes = size
     }
-    bytes += size
   }
   return batches
 }
@@ -105,29 +106,9 @@ async function fetchBatch(
   batch: readonly Listed[],
   { folder, maxSize }: FetchParts,
 ): Promise<Incoming[]> {
-  const isBig = ({ size }: Listed) => size > maxSize
-  const whole = batch.filter((each) => !isBig(each))
-  const contents = new Map([
-    ...(await sources(connection, whole, { source: true })),
-    ...(await sources(connection, batch.filter(isBig), { headers: true })),
-  ])
-  return batch.flatMap((listed): Incoming[] => {
-    const raw = contents.get(listed.uid)
-    if (!raw) return []
-    const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
-    const parse = () => (isBig(listed) ? headersOf(raw, reason) : parseMail(raw))
-    return [{ ...listed, folder, raw, parse }]
-  })
-}
-
-async function sources(
-  connection: ImapConnection,
-  mails: readonly Listed[],
-  what: { source: true } | { headers: true },
-): Promise<Map<number, Buffer>> {
-  if (mails.length === 0) return new Map()
-  const uids = mails.map(({ uid }) => uid)
-  const query = { uid: true, ...what }
+  const uids = batch.map(({ uid }) => uid)
+  const isBig = batch.some(({ size }) => size > maxSize)
+  const query = { uid: true, source: !isBig, headers: isBig }
   const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
   const contents = new Map(
     found.flatMap(({ uid, source, headers }) => {
@@ -138,7 +119,13 @@ async function sources(
   // It is there, and the server says NIL for what is in it.
   const empty = found.find(({ uid }) => uids.includes(uid) && !contents.has(uid))
   if (empty) throw new Error(`the IMAP server has no content for mail ${empty.uid}`)
-  return contents
+  return batch.flatMap((listed): Incoming[] => {
+    const raw = contents.get(listed.uid)
+    if (!raw) return []
+    const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
+    const parse = () => (isBig ? headersOf(raw, reason) : parseMail(raw))
+    return [{ ...listed, folder, raw, parse }]
+  })
 }
 
 /** A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed. */
