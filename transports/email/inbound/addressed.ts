@@ -11,10 +11,9 @@ const MAX_VALUE = 20_000
 const ADDRESS = /[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/g
 
 /**
- * Whether a mail names this mailbox as one that it is for. What answers by itself answers no other (RFC 3834, section
- * 2; RFC 5230, section 4.5): whoever was sent a copy unseen would give itself away, and mail for thousands would get
- * an answer from each. Aliases that nobody configured must not fall silent, so a trace of one is enough; and where To
- * and Cc are empty, as web forms leave them, that a server took the mail for us.
+ * Whether a mail names this mailbox as one that it is for: what answers by itself answers no other (RFC 3834, section
+ * 2; RFC 5230, section 4.5). Aliases that nobody configured must not fall silent, so a trace of one is enough; and where
+ * To and Cc are empty, as web forms leave them, that a server took the mail for us.
  */
 export function isAddressed(mail: Mail, own: OwnAddresses): boolean {
   // In the form of the DNS: senders write the letters of `bücher.example`, or what these are there.

@@ -36,9 +36,8 @@ const MAX_SCAN = 262_144
 const LATE = /\b(delayed|warning)\b/i
 
 /**
- * Recognises a delivery status notification, which is a multipart/report as a whole (Postfix, Exchange, Gmail, Exim),
- * and the notices of servers that write none: plain texts with what they were sent (qmail, older Exim).
- * A part of somebody's mail that is such a report, and whatever else a postmaster writes, is mail like any other.
+ * Recognises a delivery status notification, which is a multipart/report as a whole, and the notices of servers that
+ * write none: plain texts with what they were sent (qmail, older Exim). All else is mail like any other.
  * `isReport`: it is one in the form of RFC 3464; all else counts where one of `marks`, the sends it is about, is ours.
  * `action` is the word of RFC 3464: `failed`, `delayed`, `delivered`, …
  */

@@ -9,10 +9,9 @@ const KEEP = 8 * 86_400_000
 const firstSchema = z.tuple([z.number(), z.string(), z.string()])
 
 /**
- * Gives the key that a mail is deduplicated by: the Message-ID, and the content where there is none. Some devices and
- * programs write the same Message-ID into each of their mails: one with another text, and another Date or sender, gets a
- * key of its own; else a forged mail that came first would keep the genuine one out. Nothing less tells them apart: lists
- * change Subject, From and text of one and the same mail, and who sends a mail again may date it anew.
+ * Gives the key that a mail is deduplicated by: the Message-ID, and the content where there is none. Some devices write
+ * the same id into each of their mails, and so may a forger: one with another text, and another Date or sender, gets a
+ * key of its own. Less tells nothing: lists change Subject, From and text, and who sends again may date anew.
  */
 export function createMailKeys({ kv, gateway }: { kv: KeyValues; gateway: string }) {
   return async (mail: Mail, raw: Buffer): Promise<string> => {

@@ -6,9 +6,8 @@ import type { MailKind } from './subject.ts'
 /**
  * The new part of a mail's text: without quoted text and without the signature, as a person would read it out. Where
  * it is not plain what is quoted, or nothing else would be left, nothing is cut: what a person wrote must not be lost.
- * So do `>` lines stay in a mail that answers nothing, the quote of who says that the answers are below, or in red, and
- * what is forwarded. Takes time linear in the text, whatever is in it: libraries that do this with backtracking
- * expressions can be stopped for minutes by one hostile line.
+ * Takes time linear in the text, whatever is in it: libraries that do this with backtracking expressions can be stopped
+ * for minutes by one hostile line.
  */
 export function newPart(text: string, kind: MailKind): string {
   if (kind === 'forward') return text.trim()

@@ -12,10 +12,8 @@ export const MICROSOFT = 'microsoft'
 
 /**
  * What the Authentication-Results headers (RFC 8601) of `host` say about a mail. Only the topmost run of them counts,
- * up to the next Received header: what stands below was there before your server took the mail, and anyone can write
- * it. Your server must remove forged ones with its own name, as RFC 8601, section 5, asks. `microsoft` for a host means
- * the results that name none. Where the claim is in doubt, the server may have judged another mail than the one that is
- * read here: it proves nothing then.
+ * up to the next Received header: what stands below was there before your server took the mail. Where the claim is in
+ * doubt, the server may have judged another mail than the one that is read here: it proves nothing then.
  */
 export function trustedResult(claim: Claim, host: string): Identity {
   const name = host.toLowerCase()
@@ -126,9 +124,8 @@ const INSIDE = /^(?:2603:10[\da-f]6|2a01:111):/i
 
 /**
  * The Authentication-Results of Microsoft 365 and Outlook.com, which name no server (against RFC 8601, section 2.2).
- * They are the topmost ones of a mail, and stand where only Microsoft writes: above the Received header of the edge that
- * took the mail in, and below the one of the hop from that very edge into the inside. Mail from the own organization
- * passes no edge, and has none. Undefined where they cannot be read.
+ * They stand where only Microsoft writes: above the Received header of the edge that took the mail in, and below the one
+ * of the hop from that very edge into the inside. Undefined where they cannot be read.
  */
 function microsoftResults({ mail }: Claim): AuthenticationResults[] | undefined {
   const at = mail.headers.findIndex(({ key }) => key === 'authentication-results')

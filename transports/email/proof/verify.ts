@@ -12,10 +12,8 @@ import { trustedResult } from './trusted.ts'
 export type VerifyIdentity = ReturnType<typeof createIdentityCheck>
 
 /**
- * Makes the function that tells who wrote a mail (`raw`: as it came), and that never throws. With `trust` the
- * Authentication-Results (RFC 8601) of that host are believed. Else DKIM, SPF and DMARC are verified here, with what the
- * Received headers of own servers say of the sender. A mail passes only where its whole body is proven, where the address
- * that is shown is the one that was verified, and where its headers are read here as whoever verifies them reads them.
+ * Makes the function that tells who wrote a mail (`raw`: as it came), and that never throws: by the results of the host
+ * that `trust` names, else by DKIM, SPF and DMARC. What passes is wholly proven, and read here as it was verified.
  *
  * The parts of mailauth are called one by one. Its `authenticate` lets signatures count for DMARC that leave the end of
  * the body open, believes a Received header further down where the topmost has no address, and takes the envelope's
