@@ -84,6 +84,7 @@ describe('whether a mail is for this mailbox', () => {
     { Cc: 'support+ticket7@example.com' },
     { 'Resent-To': 'support@example.com' },
     { To: 'hello@example.com' },
+    { To: '=?utf-8?Q?J=C3=BCrgen_=3Csupport=40example.com=3E?=' },
     { 'Delivered-To': 'Friend@example.org' },
     { 'X-Original-To': 'friend@example.org' },
     { Received: 'from a by mx.example.org (Postfix) with ESMTPS id 1\r\n\tfor <friend@example.org>; Sat' },
@@ -124,18 +125,8 @@ describe('whether a mail is for this mailbox, where it is not plain', () => {
     assert.equal(await addressed('undisclosed-recipients:;', DELIVERED), false)
   })
 
-  test('it is where the recipients are encoded as a whole', async () => {
-    assert.equal(await addressed('=?utf-8?Q?support=40example.com?='), true)
-    assert.equal(await addressed('=?utf-8?Q?J=C3=BCrgen_=3Csupport=40example.com=3E?='), true)
-    assert.equal(await addressed('=?utf-8?Q?friend=40example.org?='), false)
-  })
-
   test('it is in either form of a domain with other letters', async () => {
-    for (const [to, own] of [
-      ['info@bücher.example', 'info@xn--bcher-kva.example'],
-      ['info@xn--bcher-kva.example', 'info@bücher.example'],
-    ] as const) {
-      assert.equal(await addressed(to, '', new Set([own])), true, to)
-    }
+    const forms = ['info@bücher.example', 'info@xn--bcher-kva.example']
+    for (const to of forms) for (const own of forms) assert.ok(await addressed(to, '', new Set([own])), to)
   })
 })

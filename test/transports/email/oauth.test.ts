@@ -26,14 +26,12 @@ async function startProvider() {
   const good = { access: '', refresh: 'refresh-0' }
   const used: string[] = []
   const refused: string[] = []
-  let trouble: number | undefined
   const answer = async (request: IncomingMessage): Promise<[status: number, body: object]> => {
     if (request.url === '/introspect') {
       const isGood = request.headers.authorization === `Bearer ${good.access}`
       return isGood ? [200, { active: true, username: USER }] : [401, { active: false }]
     }
     const token = new URLSearchParams(await text(request)).get('refresh_token') ?? ''
-    if (trouble !== undefined) return [trouble, {}]
     used.push(token)
     // Long enough for somebody else to ask with the same token.
     await setImmediate()
@@ -56,10 +54,6 @@ async function startProvider() {
   assert.ok(address && typeof address === 'object')
   return {
     url: `http://127.0.0.1:${address.port}`,
-    /** From now on the token endpoint answers with this status and does nothing; undefined: as always. */
-    fail(status: number | undefined) {
-      trouble = status
-    },
     /** The refresh tokens that somebody tried, in order, and those among them that were ended already. */
     used,
     refused,
@@ -226,29 +220,6 @@ describe('the tokens of a login', () => {
     assert.equal(await tokens(), provider.accessToken())
     assert.equal(await sourceOn({ kv, leases }, 'unsaved-0')(), provider.accessToken())
     assert.deepEqual(provider.refused, [])
-  })
-
-  test('come from the configured refresh token where what is kept cannot be read', async () => {
-    provider.authorize('broken-0')
-    const store = createMemoryStore()
-    await sourceOn(store, 'broken-0')()
-    const [key = ''] = await store.kv.list('email-oauth2/', 10)
-    for (const value of ['', 'short', 'A'.repeat(200), 7]) {
-      await store.kv.set(key, value)
-      provider.authorize('broken-0')
-      assert.equal(await sourceOn(store, 'broken-0')(), provider.accessToken())
-    }
-  })
-
-  test('are not to blame for trouble at the provider, and come when that is over', async () => {
-    provider.authorize('trouble-0')
-    const tokens = sourceOn(createMemoryStore(), 'trouble-0')
-    for (const status of [503, 429]) {
-      provider.fail(status)
-      await assert.rejects(tokens(), (error: Error) => !error.message.includes('authorize'))
-    }
-    provider.fail(undefined)
-    assert.equal(await tokens(), provider.accessToken())
   })
 })
 
