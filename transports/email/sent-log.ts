@@ -20,12 +20,8 @@ export function messageIdOf(mark: string, address: string): string {
 
 /** The marks of ours in any text, each once, at most 20. */
 export function marksIn(text: string): string[] {
-  const marks = new Set<string>()
-  for (const [, mark] of text.matchAll(OWN)) {
-    if (mark) marks.add(mark.toLowerCase())
-    if (marks.size === 20) break
-  }
-  return [...marks]
+  const marks = [...text.matchAll(OWN)].map(([, mark = '']) => mark.toLowerCase())
+  return [...new Set(marks)].slice(0, 20)
 }
 
 const recordSchema = z.object({

@@ -66,7 +66,6 @@ export function htmlToText(html: string): string {
 
 /** Layouts are made of tables too, so most cells are empty or alone. */
 function cellsApart(text: string): string {
-  if (!text.includes(CELL)) return text
   const lines = text.split('\n').map((line) => {
     if (!line.includes(CELL)) return line
     const cells = line.split(CELL).map((cell) => cell.trimEnd())
