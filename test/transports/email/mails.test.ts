@@ -29,16 +29,6 @@ describe('a mail is read as its sender meant it', () => {
 })
 
 describe('a mail that nobody meant to write', () => {
-  test('is read without a throw, whatever its bytes', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 2000 }), async (bytes) => {
-        const mail = await parseMail(bytes)
-        assert.equal(typeof mail.text, 'string')
-      }),
-      { numRuns: 300 },
-    )
-  })
-
   test('is read without a throw when a real one is damaged', async () => {
     const damage = fc.record({
       raw: fc.constantFrom(...originals),
@@ -94,14 +84,6 @@ describe('a mail that nobody meant to write', () => {
         parseMail(Buffer.from(`From: a@example.net\nContent-Type: ${type}\n\n${body}`))
       assert.equal((await read('all the same\n')).text, 'all the same')
       assert.equal((await read('--B\nContent-Type: text/plain\n\n\n--B--\n')).text === '', type.includes('B'))
-    }
-  })
-
-  test('takes time in proportion to its size, also where it is made to take more', async () => {
-    const lines = ['On '.repeat(20_000), `On ${'wrote '.repeat(20_000)}`, `From: ${'<'.repeat(60_000)}`]
-    for (const line of [...lines, '>'.repeat(100_000), lines.join('\n')]) {
-      const head = `From: a@example.net\nIn-Reply-To: <x@y>\nSubject: ${line.slice(0, 50_000)}`
-      await inTime(line, 2000, () => reading(Buffer.from(`${head}\n\n${line}\n`)))
     }
   })
 })

@@ -17,17 +17,6 @@ describe('a mail with a winmail.dat', () => {
     assert.equal(mail.text.trim(), 'See the offer.')
   })
 
-  test('has images that its HTML shows by their content id', async () => {
-    const shown = [property.string(ID.contentId, '<logo@x>')]
-    const image = { ...file('logo.png', 'PNG'), properties: shown }
-    const html = property.binary(ID.html, Buffer.from('<p>Hi <img src="cid:logo@x"></p>'))
-    const mail = await parseMail(mailWith(encodeTnef({ properties: [html], attachments: [image] })))
-    const [part] = mail.parts
-    assert.deepEqual([part?.contentId, part?.inline, part?.type], ['logo@x', true, 'image/png'])
-    assert.equal(mail.text, 'Hi')
-    assert.match(mail.html ?? '', /cid:logo@x/)
-  })
-
   test('keeps its own text, and takes the one from winmail.dat only where it has none', async () => {
     const bytes = encodeTnef({ properties: [property.string(ID.body, 'Out of the box\r\n')] })
     assert.equal((await parseMail(mailWith(bytes, 'My own'))).text.trim(), 'My own')
