@@ -22,7 +22,7 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
   let failedAtDir = false
   const paths = new Map<number, string>()
   const synced = new Map<string, number>()
-  let renames: { to: string; old: string | undefined }[] = []
+  let renames: { from: string; to: string; old: string | undefined }[] = []
 
   const step = (half?: () => void, path = '') => {
     if (isDown) throw new Crash('the process is dead')
@@ -81,8 +81,10 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
         old = `${to}.${count}.before`
         fs.linkSync(to, old)
       }
-      renames.push({ to, old })
+      renames.push({ from, to, old })
       disk.rename(from, to)
+      const size = synced.get(from)
+      if (size !== undefined) synced.set(to, size)
     },
     remove(path) {
       step()
@@ -96,9 +98,9 @@ export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk 
         fs.truncateSync(path, size + Math.floor(random() * (found.size - size + 1)))
       }
       const kept = Math.floor(random() * (renames.length + 1))
-      for (const { to, old } of renames.splice(kept).reverse()) {
+      for (const { from, to, old } of renames.splice(kept).reverse()) {
+        fs.renameSync(to, from)
         if (old) fs.renameSync(old, to)
-        else fs.rmSync(to, { force: true })
       }
       for (const { old } of renames) if (old) fs.rmSync(old, { force: true })
       renames = []
