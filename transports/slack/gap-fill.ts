@@ -5,7 +5,7 @@ import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
-import { slackFailure, tokenFault } from './failure.ts'
+import { slackFailure } from './failure.ts'
 import { objectAt, textAt } from './fields.ts'
 import { type Channel, createGapMemory, KEPT, lastActive, type Written } from './gap-memory.ts'
 import { readBack, TICK } from './history.ts'
@@ -23,8 +23,6 @@ const OVERLAP = 60
 /** Half of https://docs.slack.dev/apis/web-api/rate-limits: tier 3, 50 calls a minute. The rest is left to others. */
 const CALLS = { count: 20, per: 50_000 }
 const BACKOFF = { first: 500, longest: 60_000 }
-/** A token that Slack does not accept is tried again so soon (ms). */
-const TOKEN = 60_000
 /** How soon is looked whether there is something to read (ms). */
 const LOOK = 500
 /** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
@@ -120,19 +118,45 @@ export function createGapFill(
     await memory.save()
   }
 
-  /** Never rejects. */
+  /** Resolves when a channel was read; what stood there is taken beside that. Never rejects. */
   async function fill(channel: Channel, gap: Gap): Promise<void> {
-    const { team, id, first } = channel
+    const { team, channel: id, first } = channel
     const workspace = workspaces.find(team)
     const isHopeless = gap.opened < now() - LONGEST
     if (isHopeless) log.error({ channel: id }, 'what was missed in Slack is too long ago to be read')
     if (!workspace || isHopeless) return void gaps.delete(channel)
+    const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
+    const reading = readBack(channel, from, workspace, { pace, log })
+    // One that waits for a name or a file holds up no other channel.
+    gap.due = Number.POSITIVE_INFINITY
+    void takeAll(channel, gap, workspace, reading)
+    await reading.catch(() => undefined)
+  }
+
+  /** Never rejects. */
+  async function takeAll(
+    channel: Channel,
+    gap: Gap,
+    workspace: Workspace,
+    reading: Promise<JsonObject[]>,
+  ): Promise<void> {
+    const takeOne = async (event: JsonObject) => {
+      const payload = { type: 'event_callback', team_id: channel.team, event }
+      const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
+      try {
+        const taken = await inbound.take(delivery)
+        const written = writtenIn(delivery)
+        if (taken && written) memory.note({ ...written, all: channel.all })
+      } catch (error) {
+        if (!(error instanceof TriviumError) || error.retryable) throw error
+        log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
+      }
+    }
     try {
-      const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
-      const events = await readBack(channel, from, workspace, { pace, log })
-      // One that waits for a name or a file holds up no other channel.
-      gap.due = Number.POSITIVE_INFINITY
-      void takeAll(channel, gap, workspace, events)
+      await Promise.all((await reading).map(takeOne))
+      delete gap.failing
+      if (gaps.get(channel) === gap) gaps.delete(channel)
+      await memory.save()
     } catch (error) {
       failed(channel, gap, error)
     }
@@ -140,12 +164,11 @@ export function createGapFill(
 
   function failed(channel: Channel, gap: Gap, error: unknown) {
     if (stopping.signal.aborted) return
-    const { team, id } = channel
+    const { team, channel: id } = channel
     const { kind, reason, seconds } = slackFailure(error)
-    const wait = tokenFault(error) === undefined ? seconds * 1000 : TOKEN
-    if (wait > 0) {
-      // Of such a workspace nothing can be read.
-      for (const [other, each] of gaps) if (other.team === team) each.due = Math.max(each.due, now() + wait)
+    if (seconds > 0) {
+      const due = now() + seconds * 1000
+      for (const [other, each] of gaps) if (other.team === team) each.due = Math.max(each.due, due)
       return
     }
     if (kind === 'rejected') {
@@ -162,35 +185,6 @@ export function createGapFill(
     stopping.signal.throwIfAborted()
   }
 
-  /** Never rejects. */
-  async function takeAll(
-    channel: Channel,
-    gap: Gap,
-    workspace: Workspace,
-    events: JsonObject[],
-  ): Promise<void> {
-    const takeOne = async (event: JsonObject) => {
-      const payload = { type: 'event_callback', team_id: channel.team, event }
-      const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
-      try {
-        const taken = await inbound.take(delivery)
-        const written = writtenIn(delivery)
-        if (taken && written) memory.note({ ...written, all: channel.all })
-      } catch (error) {
-        if (!(error instanceof TriviumError) || error.retryable) throw error
-        log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
-      }
-    }
-    try {
-      await Promise.all(events.map(takeOne))
-      delete gap.failing
-      if (gaps.get(channel) === gap) gaps.delete(channel)
-      await memory.save()
-    } catch (error) {
-      failed(channel, gap, error)
-    }
-  }
-
   return {
     /** Goes through `take` unchanged; remembers where somebody wrote, and has read back what was refused. */
     async watch(delivery: Delivery, take: () => Promise<Taken>): Promise<Taken> {
@@ -201,7 +195,7 @@ export function createGapFill(
         const taken = await take()
         newest = Math.max(newest, written.ts)
         // After a crash nobody would know of a channel in which nobody had written before.
-        if (taken && !memory.note(written).isStored) await memory.save()
+        if (taken && !memory.isStored(memory.note(written))) await memory.save()
         return taken
       } catch (error) {
         open(memory.note(written), written.ts - TICK, now() + BACKOFF.first)
@@ -240,7 +234,7 @@ function writtenIn({ kind, payload, workspace: { team } }: Delivery): Written | 
   const event = objectAt(payload, 'event')
   if (kind !== 'event' || (event.type !== 'message' && event.type !== 'app_mention')) return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
-  const [id, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
-  if (id === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
-  return { team, id, all: event.type === 'message', ts: Number(ts), thread: root ?? ts }
+  const [channel, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
+  if (channel === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
+  return { team, channel, all: event.type === 'message', ts: Number(ts), thread: root ?? ts }
 }

@@ -5,21 +5,21 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { putLast } from '../../src/lib/put-last.ts'
 
 /** A channel in which somebody wrote. Times are Slack's: seconds with six decimals, the ids of messages too. */
-export type Channel = {
-  team: string
-  id: string
+const channelSchema = z.object({
+  team: z.string(),
+  channel: z.string(),
   /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
-  all: boolean
+  all: z.boolean(),
   /** Nothing before it was ever our business. */
-  first: number
-  /** Roots of threads, and when each was last written in; the last of these stands last. */
-  threads: Map<string, number>
-  /** Whether the store knows it. */
-  isStored: boolean
-}
+  first: z.number().default(0),
+  /** Roots of threads, and when each was last written in. */
+  active: z.record(z.string(), z.number()).default({}),
+})
+
+export type Channel = z.infer<typeof channelSchema>
 
 /** Where a message stands. `thread`: the root of its thread, or itself. */
-export type Written = Pick<Channel, 'team' | 'id' | 'all'> & { ts: number; thread: string }
+export type Written = Pick<Channel, 'team' | 'channel' | 'all'> & { ts: number; thread: string }
 
 /** Shorter than messages are recognised (7 days), less the day for which a fill is tried. */
 export const KEPT = 5 * 86_400_000
@@ -29,20 +29,12 @@ const MAX_THREADS = 40
 /** How soon is saved (ms): late costs some calls after a crash. */
 const SAVE = 2000
 
-const channelSchema = z.object({
-  team: z.string(),
-  channel: z.string(),
-  all: z.boolean(),
-  first: z.number().default(0),
-  active: z.record(z.string(), z.number()).default({}),
-})
-
 /**
  * The channels, and until when everything was taken: in memory, and on the store for the next daemon. `whole`: until when;
  * undefined until that is known. `reach`: how far back is read (ms).
  */
 export function createGapMemory(
-  { kv, gateway, log }: Pick<TransportDeps, 'kv' | 'gateway' | 'log'>,
+  { kv, gateway, log }: TransportDeps,
   whole: () => number | undefined,
   reach: number,
 ) {
@@ -50,36 +42,35 @@ export function createGapMemory(
   const wholes = `slack/${gateway}/whole/`
   const own = wholes + randomUUID()
   const channels = new Map<string, Channel>()
+  const stored = new WeakSet<Channel>()
   const dirty = new Set<Channel>()
   let saved: number | undefined
 
-  const find = (team: string, id: string, { all, first }: Pick<Channel, 'all' | 'first'>): Channel => {
-    const key = `${team}/${id}`
-    const channel = channels.get(key) ?? { team, id, all, first, threads: new Map(), isStored: false }
-    channel.all ||= all
-    channel.first = Math.min(channel.first, first)
-    putLast(channels, key, channel, MAX_CHANNELS)
-    return channel
+  /** Adds what is known of a channel to what was. */
+  const learn = (more: Channel): Channel => {
+    const key = `${more.team}/${more.channel}`
+    const known = channels.get(key) ?? more
+    const { active } = known
+    for (const [root, at] of Object.entries(more.active)) active[root] = Math.max(active[root] ?? 0, at)
+    known.all ||= more.all
+    known.first = Math.min(known.first, more.first)
+    putLast(channels, key, known, MAX_CHANNELS)
+    return known
   }
 
   const read = async (key: string): Promise<void> => {
-    const stored = channelSchema.safeParse((await kv.get(key))?.value).data
-    if (!stored) return
-    const channel = find(stored.team, stored.channel, stored)
-    channel.isStored = true
-    const all = [...Object.entries(stored.active), ...channel.threads].sort(([, a], [, b]) => a - b)
-    channel.threads.clear()
-    for (const [root, at] of all) remember(channel, root, at)
+    const { data } = channelSchema.safeParse((await kv.get(key))?.value)
+    if (data) stored.add(learn(data))
   }
 
   /** Other daemons write it, too: what they know is kept. */
   const write = async (channel: Channel): Promise<void> => {
-    const key = `${seen}${channel.team}/${channel.id}`
+    const key = `${seen}${channel.team}/${channel.channel}`
     await read(key)
-    const { team, id, all, first, threads } = channel
-    const active = Object.fromEntries(threads)
-    await kv.set(key, { team, channel: id, all, first, active }, { ttl: KEPT })
-    channel.isStored = true
+    const active = Object.entries(channel.active).sort(([, a], [, b]) => a - b)
+    channel.active = Object.fromEntries(active.slice(-MAX_THREADS))
+    await kv.set(key, channel, { ttl: KEPT })
+    stored.add(channel)
   }
 
   const save = async () => {
@@ -106,12 +97,13 @@ export function createGapMemory(
 
   return {
     /** Remembers that a message was written. */
-    note({ team, id, all, ts, thread }: Written): Channel {
-      const channel = find(team, id, { all, first: ts })
-      remember(channel, thread, ts)
+    note({ ts, thread, ...where }: Written): Channel {
+      const channel = learn({ ...where, first: ts, active: { [thread]: ts } })
       saveSoon(channel)
       return channel
     },
+    /** Whether the store knows a channel. */
+    isStored: (channel: Channel) => stored.has(channel),
     channels: () => [...channels.values()],
     /** Learns what the store knows. Resolves with until when every other daemon has taken all; Infinity without any. */
     async load(): Promise<number> {
@@ -126,11 +118,6 @@ export function createGapMemory(
 }
 
 /** When somebody wrote there last. */
-export function lastActive({ threads, first }: Channel): number {
-  return [...threads.values()].at(-1) ?? first
-}
-
-/** The longest silent one is forgotten where there are too many. */
-function remember({ threads }: Channel, root: string, at: number): void {
-  putLast(threads, root, Math.max(threads.get(root) ?? 0, at), MAX_THREADS)
+export function lastActive({ active, first }: Channel): number {
+  return Math.max(first, ...Object.values(active))
 }

@@ -26,8 +26,9 @@ export async function readBack(
   { api, botUser }: Workspace,
   { pace, log }: { pace(): Promise<void>; log: Log },
 ): Promise<JsonObject[]> {
-  const { id, all, threads } = channel
-  const active = [...threads].filter(([, at]) => at > from - ACTIVE).map(([root]) => root)
+  const { channel: id, all } = channel
+  const known = Object.entries(channel.active).filter(([, at]) => at > from - ACTIVE)
+  const active = known.map(([root]) => root)
   // The history goes back to the threads that may have gone on: it tells which of them did.
   const near = active.map(Number).filter((root) => root > from - ACTIVE)
   const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
@@ -59,7 +60,7 @@ export async function readBack(
     } catch (error) {
       if (slackFailure(error).code !== 'thread_not_found') throw error
       // Its root was deleted, and all of it with that.
-      threads.delete(ts)
+      delete channel.active[ts]
       return []
     }
   }

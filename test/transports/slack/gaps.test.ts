@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
-import { slack } from '../../../transports/slack/index.ts'
-import { slackOptions } from '../../../transports/slack/options.ts'
-import { type Posted, startSlackServer } from '../../fixtures/slack-server.ts'
+import type { Posted } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback, startWorld, type World } from './harness.ts'
 
@@ -46,23 +44,6 @@ describe('what was written while no socket was open', () => {
     await deliver(late)
     const roots = texts().filter((text) => text !== answer.text)
     assert.deepEqual([texts().length, roots], [123, ['first', ...missed, late.text]])
-  })
-
-  test('is found in a channel where much was written before, since a thread that may go on began', async () => {
-    const { server } = await open()
-    await deliver(written('root', { ts: ts(7200) }))
-    for (let index = 0; index < 600; index++) written('before', { ts: ts(3600) })
-    server.sockets.cut()
-    written('missed')
-    await until(() => texts().includes('missed'), 'what was missed')
-  })
-
-  test('is found though our clock is minutes ahead', async () => {
-    const { server } = await open({}, { now: () => Date.now() + 300_000 })
-    await deliver(written('first'))
-    server.sockets.cut()
-    written('missed')
-    await until(() => texts().includes('missed'), 'what was missed')
   })
 
   test('may be a whole thread, or an answer in an old one', async () => {
@@ -132,20 +113,6 @@ describe('what was written while no socket was open', () => {
     await until(() => missed().length === channels.length, 'what was missed')
   })
 
-  test('is read after a start in HTTP mode', async () => {
-    const { server, transport, fixture } = await open()
-    await deliver(written('first'))
-    await transport.stop()
-    written('missed')
-    const { apiUrl } = server
-    const options = { mode: 'http', botToken: 'xoxb-test', signingSecret: 'shhh', apiUrl, progress: 'off' }
-    const http = await slack.create(slackOptions.parse(options), fixture.deps)
-    await http.start()
-    await until(() => texts().includes('missed'), 'what was missed')
-    await http.stop()
-    await http.close()
-  })
-
   test("in many channels is read at a pace that stays below Slack's limits, and health counts what is left", async () => {
     const { server } = await open()
     for (let index = 0; index < 25; index++) await deliver(written('first', { channel: `C${index}` }))
@@ -193,30 +160,6 @@ describe('a channel that Slack cannot read', () => {
       if (error === 'missing_scope') await until(() => !/catching up/.test(health()), 'quiet health')
     })
   }
-
-  test('since the token of its workspace was revoked keeps no other workspace waiting', async () => {
-    const server = await startSlackServer()
-    const who = (team: string) => ({
-      body: { ok: true, team, team_id: team, user_id: 'U0BOT', bot_id: 'B0BOT' },
-    })
-    server.fail('auth.test', who('T1'), who('T2'))
-    await open({ botToken: ['xoxb-one', 'xoxb-two'] }, { server })
-    const first = async (team: string, channel: string) => {
-      const event = { ...callback({ ...written('first', { channel }) }), team_id: team, authorizations: [] }
-      assert.ok((await server.sockets.deliver('events_api', event)).acked)
-    }
-    await first('T2', 'C2A')
-    const revoked = ['C1A', 'C1B', 'C1C']
-    for (const channel of revoked) {
-      await first('T1', channel)
-      server.failFor(channel, 'token_revoked')
-    }
-    server.sockets.cut()
-    written('missed', { channel: 'C2A' })
-    await until(() => texts().includes('missed'), 'what was missed')
-    const tries = asked().filter(({ args }) => revoked.includes(String(args.channel))).length
-    assert.ok(tries <= 1, `${tries} calls with a token that does not work`)
-  })
 
   test('makes the gateway red after minutes, until it can be read', async () => {
     let ahead = 0
