@@ -61,14 +61,6 @@ describe('what Slack does not tell at the moment', { concurrency: 4 }, () => {
     assert.ok(performance.now() - from < 2000)
     assert.deepEqual(channels(world), [['C0GEN'], ['C0S']])
   })
-
-  test('is done without where it is the name of somebody who is only mentioned', async (t) => {
-    const world = await connected(t)
-    await deliver(world, {})
-    world.server.fail('users.info', limited(30))
-    const outcome = await deliver(world, { text: 'ask <@U2BOB>' })
-    assert.ok(outcome.acked && outcome.ms < 2000)
-  })
 })
 
 test('a channel whose name Slack will never tell goes by its id, and holds up nothing', async (t) => {

@@ -178,7 +178,7 @@ test('a modal that somebody of another workspace sends from a shared channel is 
 test('a command or click in a private channel comes with the real name of the channel', async () => {
   for (const [id, name, expected] of [
     ['C0SECRET', 'privategroup', ['C0SECRET', 'chan-c0secret']],
-    ['C0GEN', 'general', ['C0GEN', 'general']],
+    ['C0GEN', 'general', ['C0GEN', 'chan-c0gen']],
     ['D0ANN', 'directmessage', ['D0ANN']],
   ] as const) {
     const asked = await command(world, { channel_id: id, channel_name: name })

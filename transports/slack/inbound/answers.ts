@@ -10,7 +10,6 @@ import type { SlackOptions } from '../options.ts'
 import { viewSchema } from '../outbound/extras.ts'
 import { type Delivery, isExternal } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
-import { nameOfUser } from './read-interaction.ts'
 
 /** What became of a payload that may be acknowledged; `response` is what the acknowledgement says. */
 export type Taken = Accepted | { response: object } | undefined
@@ -35,7 +34,7 @@ export function createAnswers({ answers }: SlackOptions, deps: TransportDeps, ta
   const ask = async <T>(skill: string, delivery: Delivery, question: JsonObject, answer: z.ZodType<T>) => {
     const { payload } = delivery
     const user = textAt(payload, 'user.id') ?? ''
-    const name = nameOfUser(payload)
+    const name = textAt(payload, 'user.name') ?? textAt(payload, 'user.username')
     const view = objectAt(payload, 'view')
     const args = defined({
       ...{ gateway, team: textAt(payload, 'team.id'), user, userName: name, ...question },

@@ -60,12 +60,12 @@ export type Draft = Target & {
   /** Stable over Slack's retries, and the same for one message however it is delivered. */
   key: string
   event: string | string[]
-  channelName?: string | undefined
   /** The thread is that of another message, which has to be asked for. */
   threadUnknown?: boolean
   /** It answers in a thread that the bot was called in or began, or it has to be looked up whether the bot is in it. */
   inThread?: 'mine' | 'unknown' | undefined
   user: string
+  /** As another bot calls itself. */
   userName?: string | undefined
   /** The message's own timestamp, Slack's id of it in its channel. */
   ts?: string | undefined

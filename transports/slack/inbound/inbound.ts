@@ -109,7 +109,7 @@ export function createInbound(
     // Who calls the bot may go on before it has answered.
     if (draft.mention) void threads.join(channel, placed.thread)
     const name = draft.userName ?? names.get(user)
-    const channelName = draft.channelName ?? names.get(channel)
+    const channelName = names.get(channel)
     const external = isExternal(delivery) || undefined
     return {
       gateway: deps.gateway,
@@ -155,9 +155,6 @@ export function createInbound(
   }
 }
 
-/** How long a message waits for the names of those whom it only mentions (ms): they decide nothing. */
-const NICE_TO_KNOW = 1000
-
 /**
  * Names for all that a draft mentions; who has none is not among them. `areKnown`: Slack has told those of its own channel
  * and author, which may decide who answers, within `patience` ms. Nothing is waited for where all are known.
@@ -166,13 +163,13 @@ async function namesFor(draft: Draft, { directory, botUser }: Workspace, patienc
   const { users, channels } = idsIn(draft.content?.text ?? '')
   users.delete(botUser)
   if (draft.userName === undefined && /^[UW]/.test(draft.user)) users.add(draft.user)
-  if (draft.channelName === undefined && /^[CG]/.test(draft.channel)) channels.add(draft.channel)
+  if (/^[CG]/.test(draft.channel)) channels.add(draft.channel)
   const names = new Map<string, string>()
   const look = async (kind: 'user' | 'channel', id: string): Promise<boolean> => {
-    const decides = id === draft.channel || id === draft.user
-    const known = await directory[kind](id, decides ? patience : Math.min(patience, NICE_TO_KNOW))
+    const known = await directory[kind](id, patience)
     if (known?.name !== undefined) names.set(id, known.name)
-    return known !== undefined || !decides
+    // Those whom it only mentions decide nothing.
+    return known !== undefined || (id !== draft.channel && id !== draft.user)
   }
   const found = await Promise.all([
     ...Array.from(users, (id) => look('user', id)),

@@ -9,9 +9,6 @@ import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
 import { isDirect, threadsIn } from './read-event.ts'
 
-/** What Slack says in place of the names of private channels and direct messages. */
-const NO_NAMES = new Set<unknown>(['privategroup', 'directmessage'])
-
 /** What one kind of interaction says of itself. */
 type Said = Pick<Draft, 'key' | 'extra' | 'content'>
 
@@ -26,8 +23,6 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
     ...{ team, channel, user, direct: isDirect(channel) },
     key: `${team}:command:${triggerId ?? randomUUID()}`,
     event: 'slash_command',
-    userName: textAt(payload, 'user_name'),
-    channelName: channelNameAt(payload, 'channel_name'),
     content: contentOf({ text: textAt(payload, 'text') ?? '' }),
     // With and without the slash: both are natural in `match`.
     extra: { command: [command, command.replace(/^\//, '')] },
@@ -55,8 +50,6 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   return {
     ...{ ...place, user, direct: isDirect(place.channel) },
     event: String(type),
-    userName: nameOfUser(payload),
-    channelName: channelNameAt(payload, 'channel.name'),
     alone,
     inModal: (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined,
     triggerId: textAt(payload, 'trigger_id'),
@@ -64,11 +57,6 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
     ...said,
     key: `${workspace.team}:${said.key}`,
   }
-}
-
-/** Who did it, by name, as far as Slack says so. */
-export function nameOfUser(payload: JsonObject): string | undefined {
-  return textAt(payload, 'user.name') ?? textAt(payload, 'user.username')
 }
 
 function saidByShortcut(payload: JsonObject): Said {
@@ -126,12 +114,6 @@ function placeOf({ payload, workspace, opened }: Delivery, user: string, options
 
 function isEphemeral(payload: JsonObject): boolean {
   return objectAt(payload, 'container').is_ephemeral === true
-}
-
-/** A name that Slack told; undefined where it has to be looked up. */
-function channelNameAt(payload: JsonObject, path: string): string | undefined {
-  const name = textAt(payload, path)
-  return NO_NAMES.has(name) ? undefined : name
 }
 
 /** What was chosen, whichever kind of element it was: a text, an option, or several. */
