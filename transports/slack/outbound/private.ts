@@ -11,8 +11,6 @@ import type { Sending } from './sent-log.ts'
 
 /** Slack's ways to say that the bot, or who should see it, is not in the channel. */
 const SHUT_OUT = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/
-/** What Slack says of a response URL that was used too often (five times), or for too long (30 minutes). */
-const USED_UP = /^(used_url|expired_url|url_not_found|no_service)$/
 
 /** Whether only one person may see it: it was asked for, or it answers what nobody else saw. */
 export function isPrivate({ extras, target }: Sending): boolean {
@@ -96,7 +94,8 @@ async function showOnce(sending: Sending, shown: Post): Promise<string> {
 
 /**
  * Answers at a response URL (https://docs.slack.dev/interactivity/handling-user-interaction), which works in channels
- * that the bot is not in. Only who typed or clicked sees it. False: Slack does not know the URL, or no longer.
+ * that the bot is not in. Only who typed or clicked sees it. False: Slack does not take it: mostly as the URL was used too
+ * often (five times) or for too long (30 minutes), and otherwise the next way says what is wrong.
  */
 async function respond({ gateway, key }: Reply, url: string, body: object): Promise<boolean> {
   const response = await fetch(url, {
@@ -109,11 +108,8 @@ async function respond({ gateway, key }: Reply, url: string, body: object): Prom
   })
   const answer = await response.text()
   const { status } = response
-  // Slack answers `ok`, or JSON with or without an error, also with status 200.
-  const fault = textAt(parsed(answer), 'error')
-  if (response.ok && fault === undefined) return true
-  if (status === 404 || status === 410 || USED_UP.test(fault ?? answer.trim())) return false
   if (status === 429) throw new SendPostponed((Number(response.headers.get('retry-after')) || 30) * 1000)
-  const reason = `the response URL answered ${status}${fault === undefined ? '' : ` ${fault}`}`
-  throw new TriviumError(status < 500 ? 'send_rejected' : 'send_ambiguous', { gateway, key, reason })
+  // Slack answers `ok`, or JSON with or without an error, also with status 200.
+  if (status < 500) return response.ok && textAt(parsed(answer), 'error') === undefined
+  throw new TriviumError('send_ambiguous', { gateway, key, reason: `the response URL answered ${status}` })
 }
