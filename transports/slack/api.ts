@@ -11,10 +11,12 @@ const MAX_TURNS = 1000
 /** How long one call may take (ms). */
 export const CALL_TIMEOUT = 15_000
 
+type Client = { token: string; apiUrl: string; log: Log }
+
 export type SlackApi = ReturnType<typeof createSlackApi>
 
 /** Slack's Web API under Slack's rate limits. It repeats nothing: whoever calls knows whether that is worth it. */
-export function createSlackApi(options: ClientOptions & { now(): number }) {
+export function createSlackApi(options: Client & { now(): number }) {
   const { now } = options
   const blockedUntil = new Map<string, number>()
   /** When the next turn of a channel is free, and the turns that replies have (Unix ms). */
@@ -22,15 +24,6 @@ export function createSlackApi(options: ClientOptions & { now(): number }) {
   const turns = new Map<string, number>()
   const web = createWebClient(options)
   let fault: string | undefined
-
-  const turnOf = (channel: string, reply: string): number => {
-    const known = turns.get(reply)
-    if (known !== undefined) return known
-    const turn = Math.max(free.get(channel) ?? 0, now() - (BURST - 1) * POST_EVERY)
-    putLast(free, channel, turn + POST_EVERY, MAX_TURNS)
-    putLast(turns, reply, turn, MAX_TURNS)
-    return turn
-  }
 
   return {
     /**
@@ -58,19 +51,20 @@ export function createSlackApi(options: ClientOptions & { now(): number }) {
      */
     pace(channel: string, key: string): void {
       const reply = `${channel}/${key}`
-      const wait = turnOf(channel, reply) - now()
-      if (wait > 0) throw new SendPostponed(wait)
-      turns.delete(reply)
+      const next = Math.max(free.get(channel) ?? 0, now() - (BURST - 1) * POST_EVERY)
+      const turn = turns.get(reply) ?? next
+      if (!turns.delete(reply)) putLast(free, channel, turn + POST_EVERY, MAX_TURNS)
+      if (turn <= now()) return
+      putLast(turns, reply, turn, MAX_TURNS)
+      throw new SendPostponed(turn - now())
     },
     /** Why Slack does not accept the token, as the last call told; undefined where it does. */
     fault: () => fault,
   }
 }
 
-type ClientOptions = { token: string; apiUrl: string; log: Log }
-
 /** A client that repeats nothing, and whose own log lines go to debug: failures are logged where they are handled. */
-export function createWebClient({ token, apiUrl, log }: ClientOptions): WebClient {
+export function createWebClient({ token, apiUrl, log }: Client): WebClient {
   const silent = () => {}
   const debug = (...parts: unknown[]) => log.debug({}, parts.map(String).join(' '))
   return new WebClient(token, {

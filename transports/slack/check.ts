@@ -34,11 +34,7 @@ export async function checkSlack(
       add(`Slack bot token of ${name}`, true, `${botUser} in ${name} (${team})`)
       const scopes = who.response_metadata?.scopes ?? []
       if (scopes.length === 0) return
-      const unneeded = [
-        options.progress === 'off' && 'reactions:write',
-        options['max-files'] === 0 && 'files:read',
-      ]
-      const missing = SCOPES.filter((scope) => ![...scopes, ...unneeded].includes(scope)).join(', ')
+      const missing = SCOPES.filter((scope) => !scopes.includes(scope)).join(', ')
       // Without some of them a bot may well do what is wanted of it; but it has to hear something, and to answer.
       const ok = scopes.includes('chat:write') && scopes.some((scope) => HEARING.test(scope))
       const advice = `missing ${missing}; add them under OAuth & Permissions and install the app again`

@@ -64,11 +64,8 @@ const KINDS: Record<string, PayloadKind> = {
 
 type Envelope = Extract<z.infer<typeof frameSchema>, { envelope_id: string }>
 
-/** Reasons to disconnect that somebody has to do something about. */
-const FAULTS: Record<string, string> = {
-  link_disabled: 'Socket Mode is switched off in the settings of the app',
-  too_many_websockets: 'the app has all of its 10 sockets open (too_many_websockets)',
-}
+/** Reasons to disconnect that somebody has to do something about: Socket Mode is off, or all 10 sockets are open. */
+const FAULTS = /^(link_disabled|too_many_websockets)$/
 
 /** Why a connection ended, whether somebody has to know, and the wait before the next (ms) where failures do not say. */
 type Ending = { why: string; isFault: boolean; wait?: number | undefined }
@@ -171,9 +168,9 @@ export function createSocketMode(
         if (!frame) return log.warn({}, 'a frame of Slack could not be read')
         if ('envelope_id' in frame) return receive(frame)
         if (frame.type === 'disconnect') {
-          const fault = FAULTS[frame.reason]
-          if (fault !== undefined) return void leave({ why: fault, isFault: true, wait: HOPELESS })
-          return void leave({ why: `Slack said disconnect: ${frame.reason}`, isFault: !unwatch, wait: 0 })
+          const why = `Slack said disconnect: ${frame.reason}`
+          const isFault = FAULTS.test(frame.reason)
+          return void leave({ why, isFault: isFault || !unwatch, wait: isFault ? HOPELESS : 0 })
         }
         unwatch ??= watchLiveness(socket, { ...options, now }, () => state.lastEvent, dead)
         state.ready = true

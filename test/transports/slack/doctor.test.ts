@@ -28,15 +28,6 @@ describe('the doctor', () => {
     }
   })
 
-  test('does not ask for what is switched off, but for some way to hear', async () => {
-    world = await startWorld({ progress: 'off', 'max-files': 0 })
-    const { server, transport } = world
-    server.scopes = asked.filter((scope) => scope !== 'reactions:write' && scope !== 'files:read')
-    assert.match(about(await transport.check(), 'Slack scopes')?.detail ?? '', /^all/)
-    server.scopes = ['chat:write', 'users:read']
-    assert.equal(about(await transport.check(), 'Slack scopes')?.ok, false)
-  })
-
   test('looks at the tokens of a gateway that was never started, and says nothing of a socket', async () => {
     world = await startWorld()
     const idle = await slack.create(socketOptions(world.server), world.fixture.deps)

@@ -35,8 +35,6 @@ function saidIn(value: Json | undefined): string[] {
   switch (type) {
     case 'actions':
       return []
-    case 'context':
-      return [saidIn(objectsAt(value, 'elements').filter((each) => each.type !== 'image')).join(' ')]
     case 'image':
       return [textAt(value, 'title.text') ?? textAt(value, 'alt_text') ?? '']
     case 'table':
@@ -54,22 +52,15 @@ function saidIn(value: Json | undefined): string[] {
 function saidInline(element: JsonObject): string {
   const { type, user_id, channel_id, usergroup_id, range, name, url } = element
   const text = escapeText(textAt(element, 'text') ?? '')
-  switch (type) {
-    case 'user':
-      return `<@${user_id}>`
-    case 'channel':
-      return `<#${channel_id}>`
-    case 'usergroup':
-      return `<!subteam^${usergroup_id}>`
-    case 'broadcast':
-      return `<!${range}>`
-    case 'emoji':
-      return `:${name}:`
-    case 'link':
-      return text === '' ? `<${url}>` : `<${url}|${text}>`
-    default:
-      return text
+  const marks: Record<string, string> = {
+    user: `<@${user_id}>`,
+    channel: `<#${channel_id}>`,
+    usergroup: `<!subteam^${usergroup_id}>`,
+    broadcast: `<!${range}>`,
+    emoji: `:${name}:`,
+    link: text === '' ? `<${url}>` : `<${url}|${text}>`,
   }
+  return marks[String(type)] ?? text
 }
 
 /** https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments */

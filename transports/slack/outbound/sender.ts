@@ -1,6 +1,11 @@
 import { TriviumError } from '../../../src/core/errors.ts'
-import type { Receipt, Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
-import { SendPostponed } from '../../../src/core/transport.ts'
+import {
+  type Probed,
+  type Receipt,
+  type Reply,
+  SendPostponed,
+  type TransportDeps,
+} from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { conversationOf, type Target, targetOf } from '../conversation.ts'
 import { sendError, slackFailure } from '../failure.ts'
@@ -11,8 +16,6 @@ import { findPosts, postAll, replaceAll, shareFiles, takeOver } from './posts.ts
 import { directChannel, isPrivate, isShutOut, openDirect, whisper } from './private.ts'
 import { createSentLog, type Sending, type Sent } from './sent-log.ts'
 import { createStreams } from './stream.ts'
-
-type Probe = Awaited<ReturnType<NonNullable<Transport['probe']>>>
 
 /** The sending half of a Slack gateway. */
 export function createSender(deps: TransportDeps, workspaces: Workspaces, modals: Modals) {
@@ -105,7 +108,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
     return update === undefined ? [] : [update, `${gateway}:${update}`, `answer:${inReplyTo}:${update}`]
   }
 
-  async function look(reply: Reply): Promise<Probe> {
+  async function look(reply: Reply): Promise<Probed> {
     const sending = await begin(reply)
     const { extras, posts, workspace, target, sent, save } = sending
     const { view, replaces, files = [] } = sent
@@ -148,7 +151,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
         throw sendError(gateway, reply.key, error)
       }
     },
-    async probe(reply: Reply): Promise<Probe> {
+    async probe(reply: Reply): Promise<Probed> {
       try {
         return await look(reply)
       } catch (error) {

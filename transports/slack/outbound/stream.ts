@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { reasonOf } from '../../../src/core/errors.ts'
-import type { ReplyPiece, TransportDeps } from '../../../src/core/transport.ts'
-import { SendPostponed } from '../../../src/core/transport.ts'
+import { type ReplyPiece, SendPostponed, type TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
