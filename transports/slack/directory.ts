@@ -33,15 +33,13 @@ export function createDirectory({ api, now, log }: { api: SlackApi; now(): numbe
     const key = `${method}/${id}`
     const entry = entries.get(key) ?? { until: 0 }
     putLast(entries, key, entry, LIMIT)
-    for (let signal: AbortSignal | undefined; ; ) {
-      const { known, until } = entry
-      if (known && until > now()) return known
+    for (let late: AbortSignal | undefined; entry.until <= now() && !late?.aborted; ) {
       entry.asked ??= askOnce(entry, method, ask)
-      if (known?.name !== undefined) return known
-      signal ??= AbortSignal.timeout(patience)
-      await inTime(entry.asked, signal)
-      if (signal.aborted) return entry.known
+      if (entry.known?.name !== undefined) break
+      late ??= AbortSignal.timeout(patience)
+      await inTime(entry.asked, late)
     }
+    return entry.known
   }
 
   const askOnce = async (entry: Entry, method: string, ask: Question): Promise<void> => {

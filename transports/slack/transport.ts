@@ -29,7 +29,6 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   const modals = createModals(deps.kv, deps.gateway)
   const sender = createSender(deps, workspaces, modals)
   const stopping = new AbortController()
-  let isStarted = false
   let fault = ''
   let isIdentified = false
 
@@ -67,9 +66,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
 
   /** A gateway that hears only some of its workspaces is not well. */
   const health = (): Health => {
-    if (!isIdentified) {
-      return { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
-    }
+    if (!isIdentified) return { ok: fault === '', detail: fault || 'asking Slack who the bot is' }
     const { ok, detail, gauges } = listener.health()
     const filling = gaps?.status() ?? { ok: true, detail: [] }
     const faults = workspaces.faults()
@@ -82,10 +79,7 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
 
   return {
     // A daemon is not held up by a Slack that is away.
-    async start() {
-      isStarted = true
-      void begin()
-    },
+    start: async () => void begin(),
     send: sender.send,
     probe: sender.probe,
     stream: sender.stream,
@@ -96,10 +90,8 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
       progress.stop()
       await gaps?.stop()
     },
-    async close() {
-      sender.close()
-    },
+    close: async () => sender.close(),
     health,
-    check: () => checkSlack(options, workspaces, isStarted ? health : undefined, log),
+    check: () => checkSlack(options, workspaces, isIdentified ? health : undefined, log),
   }
 }

@@ -19,7 +19,6 @@ const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
 
 /** Where something is posted. */
 type Place = Pick<Target, 'channel' | 'thread'>
-type Places = Pick<Sent, 'posted' | 'channel'>
 /** One post of ours: where Slack put it. */
 export type Posted = { channel: string; ts: string }
 
@@ -28,7 +27,7 @@ export async function post(
   { api }: Workspace,
   { channel, thread }: Place,
   shown: Post,
-  mark: { key: string; part: number; parts: number },
+  mark: { key: string; part: number },
 ): Promise<Posted> {
   api.pace(channel, mark.key)
   const answer = await api.call(`chat.postMessage/${channel}`, (web) =>
@@ -44,8 +43,7 @@ export async function post(
 export async function postAll({ reply, posts, workspace, sent, save }: Sending, place: Place): Promise<void> {
   for (const [part, shown] of posts.entries()) {
     if (part < sent.posted.length) continue
-    const mark = { key: reply.key, part, parts: posts.length }
-    const { channel, ts } = await post(workspace, place, shown, mark)
+    const { channel, ts } = await post(workspace, place, shown, { key: reply.key, part })
     sent.channel = channel
     sent.posted.push(ts)
     await save()
@@ -53,7 +51,11 @@ export async function postAll({ reply, posts, workspace, sent, save }: Sending, 
 }
 
 /** Notes that a reply takes over posts that are there, before any is changed. */
-export async function takeOver({ posts, sent, save }: Sending, { posted, channel }: Places, key?: string) {
+export async function takeOver(
+  { posts, sent, save }: Sending,
+  { posted, channel }: Pick<Sent, 'posted' | 'channel'>,
+  key?: string,
+) {
   sent.posted = posted.slice(0, posts.length)
   sent.replaces = defined({ posts: sent.posted.length, key })
   if (channel !== undefined) sent.channel = channel
@@ -103,8 +105,8 @@ async function handOver(key: string, { workspace, sent }: Sending, channel: stri
 }
 
 /**
- * Looks for what carries the key of a reply, in a thread or in the newest of a channel: its posts by part, how many there
- * should be, and whether its files were shared. Not `complete`: there is more than is read.
+ * Looks for what carries the key of a reply, in a thread or in the newest of a channel: its posts by part, and whether its
+ * files were shared. Not `complete`: there is more than is read.
  */
 export async function findPosts(
   key: string,
@@ -115,17 +117,15 @@ export async function findPosts(
   const query = defined({ channel, ts: thread, limit: 200, include_all_metadata: true })
   const { messages, isCut } = await readHistory(api, query, MAX_READ)
   const posts = new Map<unknown, string>()
-  let parts = 0
   for (const message of messages) {
     const mark = objectAt(message, 'metadata.event_payload')
     if (textAt(message, 'metadata.event_type') !== METADATA_TYPE || mark.key !== key) continue
     posts.set(mark.part, textAt(message, 'ts') ?? '')
-    parts = Number(mark.parts)
   }
   const shared = messages.some((each) =>
     objectsAt(each, 'files').some(({ id }) => files.includes(String(id))),
   )
-  return { posts, parts, shared, complete: !isCut }
+  return { posts, shared, complete: !isCut }
 }
 
 /**

@@ -126,7 +126,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
       sent.channel = place.channel
     }
     // Files are noted, and posts of its own are made, only after the posts that it takes over were changed.
-    const isLong = sent.posted.length >= (found.parts || posts.length)
+    const isLong = sent.posted.length >= posts.length
     const isText = sent.files !== undefined || (isLong && sent.posted.length > (replaces?.posts ?? -1))
     sent.done = isText && (!reply.attachments?.length || found.shared)
     await save()

@@ -82,7 +82,7 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
     if ((await keep(id, { ...before, busyUntil: now() + LONGEST }, version)) === undefined) return
     try {
       if (shown) await workspace.api.call('chat.update', (web) => web.chat.update({ ...shown, ...first }))
-      const mark = { key: `stream:${id}`, part: 0, parts: 1 }
+      const mark = { key: `stream:${id}`, part: 0 }
       await keep(id, { post: shown ?? (await post(workspace, target, first, mark)) })
     } catch (error) {
       // One that may be there is not begun again.
