@@ -51,6 +51,8 @@ async function sendElsewhere(reply: Reply): Promise<number> {
 describe('a reply that is shown while it is written', () => {
   test('is one post that grows, and that the first whole reply replaces', async () => {
     const message = await begun('It is **almost**')
+    // Meanwhile a model may say nothing for longer than what is shown waits for it.
+    await begun()
     transport.stream?.(pieceOf(message, 'It is almost d'))
     await until(() => textsOf(message)[0] === 'It is almost d …', 'the next piece')
     transport.stream?.(pieceOf(message, 'It is almost do'))

@@ -60,7 +60,7 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
         await pause(EVERY, closing.signal)
         const { newest } = stream
         delete stream.newest
-        if (!newest || closing.signal.aborted) return
+        if (!newest || closing.signal.aborted) break
         stream.writing = write(id, newest.text, target)
         await stream.writing
       }
