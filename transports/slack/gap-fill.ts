@@ -67,7 +67,6 @@ export function createGapFill(
   let newest = 0
   /** What the store knows is not known since the last connection. */
   let isNew = true
-  let isLoading = false
 
   function wholeUntil(): number | undefined {
     if (isNew || whole === undefined || gaps.size > 0) return whole
@@ -79,22 +78,16 @@ export function createGapFill(
 
   /** Never rejects. */
   async function load(): Promise<void> {
-    isLoading = true
-    for (let failures = 0; isNew && !stopping.signal.aborted; ) {
-      try {
-        const others = await memory.load()
-        const since = Math.min(whole ?? others, others)
-        whole = Number.isFinite(since) ? since : 0
-        for (const channel of memory.channels()) open(channel, whole, now())
-        isNew = false
-        void read()
-      } catch (error) {
-        log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
-        await pause(backoff(++failures, BACKOFF), stopping.signal)
-      }
+    try {
+      const others = await memory.load()
+      const since = Math.min(whole ?? others, others)
+      whole = Number.isFinite(since) ? since : 0
+      for (const channel of memory.channels()) open(channel, whole, now())
+      isNew = false
+    } catch (error) {
+      log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
+      await pause(LOOK, stopping.signal)
     }
-    isLoading = false
-    await memory.save()
   }
 
   function open(channel: Channel, since: number, due: number) {
@@ -105,14 +98,15 @@ export function createGapFill(
     if (whole !== undefined) whole = Math.min(whole, since)
   }
 
-  /** Reads one channel after another until nothing is missing. Never rejects. */
+  /** Asks the store what may be missing, then reads one channel after another until nothing is. Never rejects. */
   async function read(): Promise<void> {
     if (isReading) return
     isReading = true
-    while (!stopping.signal.aborted && gaps.size > 0) {
+    while (!stopping.signal.aborted && (isNew || gaps.size > 0)) {
       const ready = [...gaps].filter(([, { due }]) => due <= now())
       const [next] = ready.sort(([a], [b]) => lastActive(b) - lastActive(a))
-      await (next ? fill(...next) : pause(LOOK, stopping.signal))
+      if (isNew) await load()
+      else await (next ? fill(...next) : pause(LOOK, stopping.signal))
     }
     isReading = false
     await memory.save()
@@ -210,7 +204,7 @@ export function createGapFill(
       // What came before, and nothing after, is known to have been taken.
       wholeUntil()
       isNew = true
-      if (!isLoading) void load()
+      void read()
     },
     /** For health: what is being read back; undefined where nothing is missing. */
     status(): Health | undefined {
