@@ -27,8 +27,7 @@ export async function readBack(
   { pace, log }: { pace(): Promise<void>; log: Log },
 ): Promise<JsonObject[]> {
   const { channel: id, all } = channel
-  const known = Object.entries(channel.active).filter(([, at]) => at > from - ACTIVE)
-  const active = known.map(([root]) => root)
+  const active = Object.keys(channel.active).filter((root) => Number(channel.active[root]) > from - ACTIVE)
   // The history goes back to the threads that may have gone on: it tells which of them did.
   const near = active.map(Number).filter((root) => root > from - ACTIVE)
   const oldest = (Math.min(from, ...near) - TICK).toFixed(6)

@@ -68,8 +68,8 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   }
 
   return {
-    follow({ team, channel, ts, source }: Draft, { id }: Accepted): void {
-      if (source && ts) void beside(() => show([team, channel, ts, id].join('/'), id))
+    follow({ team, channel, ts, extra }: Draft, { id }: Accepted): void {
+      if (ts && !extra.notice) void beside(() => show([team, channel, ts, id].join('/'), id))
     },
     /** Ends what an earlier daemon, or one that was killed, had left as being worked on. Never rejects. */
     resume: () =>

@@ -119,16 +119,13 @@ function unknown(team: string): string {
  */
 function installationsOf(payload: JsonObject): string[] {
   const authorized = objectsAt(payload, 'authorizations')
-  const orgs = [...authorized, payload].filter(
-    ({ is_enterprise_install: is }) => is === true || is === 'true',
-  )
   return [
     ...authorized.map((each) => textAt(each, 'team_id')),
-    ...orgs.map((each) => textAt(each, 'enterprise_id') ?? textAt(each, 'enterprise.id')),
     // A modal may be sent by somebody of another workspace that shares the channel; `team` is theirs then.
     textAt(payload, 'view.app_installed_team_id') ??
       textAt(payload, 'team_id') ??
       textAt(payload, 'team.id') ??
       textAt(payload, 'user.team_id'),
+    ...[...authorized, payload].map((each) => textAt(each, 'enterprise_id') ?? textAt(each, 'enterprise.id')),
   ].filter((id) => id !== undefined)
 }

@@ -28,11 +28,10 @@ const LAST_CHANCE = 180_000
 /** Nobody waits for what is read back from history, and it does not come again. */
 const READ_BACK = 120_000
 
-/** How long a payload may wait for what it needs of Slack (ms), and whether it comes again where it is refused then. */
-export type Patience = { patience: number; comesAgain: boolean }
+export type Patience = ReturnType<typeof patienceWith>
 
-/** How patient Slack is with a payload; `now` in Unix ms. */
-export function patienceWith({ kind, payload, retry }: Delivery, now: number): Patience {
+/** How long a payload may wait for what it needs of Slack (ms), and whether it comes again where it is refused then. */
+export function patienceWith({ kind, payload, retry }: Delivery, now: number) {
   if (kind !== 'event') return { patience: PERSON, comesAgain: false }
   // Only what Slack delivers has an id.
   if (payload.event_id === undefined) return { patience: READ_BACK, comesAgain: false }
@@ -67,10 +66,8 @@ export type Draft = Target & {
   user: string
   /** As another bot calls itself. */
   userName?: string | undefined
-  /** The message's own timestamp, Slack's id of it in its channel. */
+  /** The message's own timestamp, Slack's id of it in its channel; clicks and commands have none. */
   ts?: string | undefined
-  /** For what people write: which kind of event told of it. */
-  source?: 'message' | 'app_mention'
   direct: boolean
   mention?: boolean
   /** Nobody else sees it, so it is a conversation of its own. */

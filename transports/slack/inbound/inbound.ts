@@ -30,11 +30,10 @@ const READERS = { event: readEvent, command: readCommand, interaction: readInter
 export type SlackInbound = ReturnType<typeof createInbound>
 
 /**
- * The receiving half of a Slack gateway, for sockets and HTTP alike. An event that needs nothing of Slack, as nearly all,
- * goes to `accept` in the turn in which it came, so that all of one read share one commit of the store. Any other waits
- * for Slack as long as Slack waits for us. What is missing then (the name of its channel, by which routes may want it; a
- * file) may be there when the event comes again, so it is refused while it does; the last time it is taken as it is.
- * `onAccepted` is told of each message that is accepted for the first time.
+ * The receiving half of a Slack gateway. An event that needs nothing of Slack, as nearly all, goes to `accept` in the turn in
+ * which it came, so that all of one read share one commit of the store. Any other waits as long as Slack waits for us. What
+ * is missing then (a file; the name of its channel, by which routes may want it) may be there when the event comes again, so
+ * it is refused while it does. `onAccepted` is told of each message that is accepted for the first time.
  */
 export function createInbound(
   options: SlackOptions,
@@ -135,7 +134,7 @@ export function createInbound(
         files: fetched?.files,
         replyTarget: targetData(placed),
         // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
-        respond: draft.source !== undefined && options.progress !== 'off' ? 'result' : undefined,
+        respond: ts && !draft.extra.notice && options.progress !== 'off' ? 'result' : undefined,
         payload,
       }),
     }

@@ -48,9 +48,7 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
 function readMessage(event: JsonObject, here: Here): Read {
   const draft = written(event, event, here)
   if (typeof draft === 'string') return draft
-  const source = event.type === 'app_mention' ? 'app_mention' : 'message'
-  const kinds = draft.mention ? ['app_mention', 'message'] : 'message'
-  return { ...draft, key: keyOf(draft), event: kinds, source }
+  return { ...draft, key: keyOf(draft), event: draft.mention ? ['app_mention', 'message'] : 'message' }
 }
 
 /**
@@ -71,7 +69,7 @@ function readEdit(event: JsonObject, here: Here): Read {
   // What is written directly was for the bot before, and has its answer.
   if (draft.mention && !draft.direct && !mentions(before, here.workspace.botUser)) {
     const kinds = ['app_mention', 'message', 'message_changed']
-    return { ...draft, key: keyOf(draft), event: kinds, source: 'message', extra }
+    return { ...draft, key: keyOf(draft), event: kinds, extra }
   }
   return { ...draft, event: 'message_changed', files: [], extra: { ...extra, notice: true } }
 }

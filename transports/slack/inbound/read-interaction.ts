@@ -38,12 +38,7 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   const { type } = payload
   const user = textAt(payload, 'user.id')
   if (!user) return 'it names no user'
-  const said =
-    type === 'block_actions'
-      ? saidByClick(payload)
-      : type === 'view_submission' || type === 'view_closed'
-        ? saidByView(payload)
-        : saidByShortcut(payload)
+  const said = (SAID[String(type)] ?? saidByShortcut)(payload)
   // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
   const alone = isEphemeral(payload)
   const place = placeOf(delivery, user, options)
@@ -97,6 +92,12 @@ function saidByView(payload: JsonObject): Said {
       metadata: textAt(view, 'private_metadata'),
     }),
   }
+}
+
+const SAID: Record<string, (payload: JsonObject) => Said> = {
+  block_actions: saidByClick,
+  view_submission: saidByView,
+  view_closed: saidByView,
 }
 
 /** Where it was done. In a modal that is where it was opened, else the user's direct messages. */

@@ -181,9 +181,7 @@ function standsHere(
 }
 
 /** The name under which the posts of an approval are remembered, whoever sends the question and the answer. */
-function approvalKey(id: string): string {
-  return `approval:${id}`
-}
+const approvalKey = (id: string) => `approval:${id}`
 
 /** Where what was sent so far can be looked for. Undefined: nothing was sent that could be. */
 function placeOfPosts(sending: Sending): Pick<Target, 'channel' | 'thread'> | undefined {
