@@ -25,10 +25,7 @@ export function createThreads(
         await kv.set(name, true, { ttl: KEPT })
       } catch (error) {
         known.delete(name)
-        log.debug(
-          { channel, thread, reason: reasonOf(error) },
-          'that the bot is in a thread could not be kept',
-        )
+        log.debug({ name, reason: reasonOf(error) }, 'that the bot is in a thread could not be kept')
       }
     },
     has: async (channel: string, thread: string): Promise<boolean> =>

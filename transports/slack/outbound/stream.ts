@@ -32,8 +32,6 @@ const recordSchema = z.object({
   claimedBy: z.string().exactOptional(),
 })
 
-type StreamRecord = z.infer<typeof recordSchema>
-
 /** What this daemon has still to show, and what it is showing. */
 type Stream = { newest?: ReplyPiece; writing?: Promise<void> }
 
@@ -43,7 +41,7 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
   const closing = new AbortController()
   const nextUpdate = createTokenBucket(UPDATES, now)
   const nameOf = (id: string) => `slack/${gateway}/stream/${id}`
-  const keep = (id: string, record: StreamRecord, ifVersion?: number) =>
+  const keep = (id: string, record: z.infer<typeof recordSchema>, ifVersion?: number) =>
     kv.set(nameOf(id), record, defined({ ttl: KEPT, ifVersion }))
 
   const read = async (id: string) => {

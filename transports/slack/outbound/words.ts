@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../../src/core/json.ts'
+import { isJsonObject } from '../../../src/core/json.ts'
 
 /** https://docs.slack.dev/reference/block-kit/blocks/markdown-block: 12,000 characters a message. */
 const LIMIT = 11_900
@@ -29,8 +29,8 @@ export function quietBlocks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(quietBlocks)
   if (!isJsonObject(value)) return value
   const { type, range, usergroup_id: group } = value
-  if (type === 'broadcast') return asText(range)
-  if (type === 'usergroup') return asText(group)
+  // Rich text that calls somebody becomes one that only says so.
+  if (type === 'broadcast' || type === 'usergroup') return { type: 'text', text: `@${range ?? group ?? ''}` }
   const quiet = type === 'markdown' ? quietMarkdown : type === 'mrkdwn' ? quietMrkdwn : undefined
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [
@@ -61,11 +61,6 @@ export function splitMarkdown(markdown: string, limit = LIMIT): string[] {
 
 function quietMrkdwn(text: string): string {
   return text.replaceAll(/<(?=\s*!(?!date\^))/g, '&lt;')
-}
-
-/** An element of rich text that calls somebody, as one that only says so. */
-function asText(whom: Json | undefined) {
-  return { type: 'text', text: `@${typeof whom === 'string' ? whom : ''}` }
 }
 
 function cutOf(text: string, longest: number): number {
