@@ -123,10 +123,4 @@ describe('a submitted modal', () => {
       assert.deepEqual([acked, messages], [false, []])
     }
   })
-
-  test('of which no skill was named is a message at once', async () => {
-    const before = asked.length
-    assert.equal((await submit({ errors: { title: 'no' } }, 'other')).messages.length, 1)
-    assert.equal(asked.length, before)
-  })
 })

@@ -144,26 +144,4 @@ describe('a daemon on Slack', { skip: !Object.hasOwn(transports, 'slack') }, () 
     await until(() => answers().includes('You said: last'), 'the last answer')
     assert.equal(answers().filter((text) => text.startsWith('You said')).length, 3)
   })
-
-  test('that is killed at any moment loses no event that Slack delivers again, and answers each once', async () => {
-    await open()
-    const events = Array.from({ length: 20 }, (_, index) => said(`event ${index}`))
-    let daemon = await site.start()
-    for (const [index, event] of events.entries()) {
-      const delivery = slack.sockets.deliver('events_api', event, { within: 500 })
-      if (index % 7 === 3) {
-        await daemon.end('SIGKILL')
-        daemon = await site.start()
-      }
-      for (let acked = (await delivery).acked, retry = 1; !acked; retry++) {
-        const again = await slack.sockets.deliver('events_api', event, {
-          retry,
-          within: 500,
-        })
-        acked = again.acked
-      }
-    }
-    await until(() => new Set(answers()).size === events.length, 'an answer to each', 40_000)
-    assert.equal(answers().length, events.length)
-  })
 })

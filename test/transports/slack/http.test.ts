@@ -56,23 +56,6 @@ describe('requests of Slack', () => {
     assert.equal(fixture.store.calls, calls)
   })
 
-  test('are taken without a file that is still not there when Slack repeats them for the last time', async () => {
-    const { artifacts } = fixture.deps
-    const { save } = artifacts
-    const { promise: never, resolve: end } = Promise.withResolvers<void>()
-    artifacts.save = async (...args) => never.then(() => save(...args))
-    const file = { id: 'F2', name: 'a', mimetype: 'text/html', url_private: `${emulator.url}/` }
-    const more = { event_ts: String(Date.now() / 1000), subtype: 'file_share', files: [file] }
-    const event = JSON.stringify(message({ text: 'see', ts: '4.2', ...more }))
-    assert.equal((await post(event, { retry: 2 })).status, 503)
-    assert.equal((await post(event, { retry: 3 })).status, 200)
-    end()
-    artifacts.save = save
-    const taken = fixture.store.messages.at(-1)
-    assert.deepEqual([taken?.text, taken?.attachments.length], ['see', 0])
-    assert.match(JSON.stringify(taken?.data.files), /"F2".*"error"/)
-  })
-
   test('may be slash commands and interactions', async () => {
     const typed = { command: '/ask', text: 'a & b', user_id: 'U1', channel_id: CHANNEL, team_id: TEAM }
     assert.equal((await form({ ...typed, trigger_id: 't1' })).status, 200)

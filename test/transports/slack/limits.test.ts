@@ -40,15 +40,6 @@ describe("Slack's rate limits", () => {
     })
   }
 
-  test('of posts are those of a channel: another channel goes on', async () => {
-    const one = await deliverEvent(world, { text: 'x', channel: 'C0ONE' })
-    const two = await deliverEvent(world, { text: 'x', channel: 'C0TWO' })
-    server.fail('chat.postMessage', limited)
-    await assert.rejects(transport.send(replyTo(one, 'one')), postponed(600))
-    await transport.send(replyTo(two, 'still heard'))
-    assert.equal(server.posts.at(-1)?.text, 'still heard')
-  })
-
   test('of a busy channel put replies off, each until it is its turn', async () => {
     const message = await deliverEvent(world, { text: 'x', channel: 'C0CROWD' })
     const send = (key: string) => transport.send(replyTo(message, key, { key }))

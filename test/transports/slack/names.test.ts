@@ -3,7 +3,6 @@ import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { callback, command, startWorld, type World } from './harness.ts'
 
-const UNAVAILABLE = { status: 503, body: {} }
 const limited = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } })
 /** Slack waits so long for an acknowledgement. */
 const SLACK = 3000
@@ -44,13 +43,6 @@ describe('what Slack does not tell at the moment', { concurrency: 4 }, () => {
       if (method === 'conversations.replies') assert.equal(message?.conversation, 'slack:T0TEAM:C0GEN:6.1')
     })
   }
-
-  test('is asked for again meanwhile, so that a short trouble costs nothing', async (t) => {
-    const world = await connected(t)
-    world.server.fail('conversations.info', UNAVAILABLE, { hangUp: true })
-    assert.ok((await deliver(world, {})).acked)
-    assert.deepEqual(channels(world), [['C0GEN', 'chan-c0gen']])
-  })
 
   test('keeps out neither what comes for the last time, nor a command, which is not delayed for long', async (t) => {
     const world = await connected(t)

@@ -105,14 +105,6 @@ describe('the answer to a slash command', () => {
     })
     assert.deepEqual(ways(shown), ['url', 'D1ANN'])
   })
-
-  test('cannot be replaced, so what should replace it is shown beside it', async () => {
-    const message = await typed()
-    await transport.send(replyTo(message, 'thinking', { key: 'thinking' }))
-    const next = replyTo(message, 'thought', { key: 'thought', data: { update: 'thinking' } })
-    assert.deepEqual(await shownBy(() => transport.send(next)), [['url', 'thought']])
-    assert.ok(server.calls.every(({ method }) => method !== 'chat.update'))
-  })
 })
 
 describe('an approval that a slash command needs', () => {

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
-import { callback, click, command, deliverEvent, replyTo, startWorld } from './harness.ts'
+import { callback, deliverEvent, replyTo, startWorld } from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
 after(() => world.close())
@@ -173,16 +173,4 @@ test('a modal that somebody of another workspace sends from a shared channel is 
   assert.deepEqual([message?.data.action, message?.data.team, message?.from.id], ['c', 'T0TEAM', 'U9'])
   assert.equal(message?.from.external, true)
   assert.equal((await taken(from('T8'), 'interactive')).length, 0)
-})
-
-test('a command or click in a private channel comes with the real name of the channel', async () => {
-  for (const [id, name, expected] of [
-    ['C0SECRET', 'privategroup', ['C0SECRET', 'chan-c0secret']],
-    ['C0GEN', 'general', ['C0GEN', 'chan-c0gen']],
-    ['D0ANN', 'directmessage', ['D0ANN']],
-  ] as const) {
-    const asked = await command(world, { channel_id: id, channel_name: name })
-    const clicked = await click(world, { channel: { id, name } })
-    assert.deepEqual([asked.data.channel, clicked.data.channel], [expected, expected])
-  }
 })

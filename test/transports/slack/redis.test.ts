@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { createSite, type DaemonProcess, type Site } from '../../fixtures/daemon.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
@@ -8,8 +7,6 @@ import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.
 import { until } from '../../fixtures/until.ts'
 import { callback } from './harness.ts'
 
-/** For how long Redis answers nothing. */
-const OUTAGE = 10_000
 /** Slack's patience; then it delivers again. */
 const SLACK = 3000
 
@@ -35,7 +32,6 @@ routes:
     await until(() => slack.sockets.open() === 2, 'a socket for each')
   })
   after(async () => {
-    redis.resume()
     await Promise.all(daemons.map((daemon) => daemon.end('SIGKILL')))
     site.remove()
     await slack.close()
@@ -60,25 +56,6 @@ routes:
     await deliver(said('after'))
     await until(() => answersTo('after') > 0, 'the next answer')
     for (const { text } of events) assert.equal(answersTo(text), 1, text)
-  })
-
-  test('acknowledge nothing while Redis is away, and lose and repeat nothing after it', async () => {
-    await deliver(said('before'))
-    redis.freeze()
-    const refused = await slack.sockets.deliver('events_api', said('never again'), { within: SLACK })
-    assert.equal(refused.acked, false)
-    const deliveries = ['five', 'six', 'seven'].map((text) => deliver(said(text)))
-    await pause(OUTAGE - SLACK)
-    redis.resume()
-    await Promise.all(deliveries)
-    await until(
-      () => ['before', 'five', 'six', 'seven'].every((text) => answersTo(text) > 0),
-      'answers',
-      40_000,
-    )
-    await deliver(said('and on'))
-    await until(() => answersTo('and on') > 0, 'the next answer')
-    for (const text of ['before', 'five', 'six', 'seven']) assert.equal(answersTo(text), 1, text)
   })
 
   test('go on as one when the other is killed, and answer what it left', async () => {

@@ -87,16 +87,6 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual(textsOf(message), ['It is done'])
   })
 
-  test('whose last change was not confirmed is changed again', async () => {
-    const message = await begun()
-    const reply = replyTo(message, 'It is done')
-    server.fail('chat.update', { hangUp: true })
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-    assert.deepEqual(await transport.probe?.(reply), { sent: false })
-    await transport.send(reply)
-    assert.deepEqual(textsOf(message), ['It is done'])
-  })
-
   test('is not begun by one daemon after another has sent all of it', async () => {
     const message = await asked()
     transport.stream?.(pieceOf(message, 'It is'))

@@ -33,12 +33,6 @@ describe('what is written to the bot', () => {
     assert.equal(fixture.store.messages.at(-1)?.data.mention, true)
   })
 
-  test('comes with the names of its channel and author', async () => {
-    const message = await deliverEvent(world, { text: 'see' })
-    assert.deepEqual(message.from, { id: 'U1ANN', name: 'name-U1ANN', address: 'U1ANN', verified: true })
-    assert.deepEqual(message.data.channel, ['C0GEN', 'chan-c0gen'])
-  })
-
   test('is kept in order within its thread, though a name has to be looked up on the way', async () => {
     const before = fixture.store.messages.length
     const thread_ts = server.nextTs()
