@@ -99,7 +99,7 @@ function message(event: JsonObject): JsonObject {
   return { type: 'event_callback', team_id: TEAM, event_id: `Ev${event.ts}`, event: full }
 }
 
-async function post(body: string, how: { secret?: string; at?: number; type?: string; retry?: number } = {}) {
+async function post(body: string, how: { secret?: string; at?: number; type?: string } = {}) {
   const timestamp = String(Math.floor(how.at ?? Date.now() / 1000))
   const signature = createHmac('sha256', how.secret ?? SECRET)
     .update(`v0:${timestamp}:${body}`)
@@ -110,7 +110,6 @@ async function post(body: string, how: { secret?: string; at?: number; type?: st
       'content-type': how.type ?? 'application/json',
       'x-slack-request-timestamp': timestamp,
       'x-slack-signature': `v0=${signature}`,
-      ...(how.retry === undefined ? {} : { 'x-slack-retry-num': String(how.retry) }),
     },
     body,
   })
