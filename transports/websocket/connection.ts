@@ -27,6 +27,8 @@ type ConnectionOptions = Admitted & {
 
 /** Frames of one connection that may wait for the store at once; then its socket is not read. */
 const MAX_IN_FLIGHT = 256
+/** How long a peer may take to answer a close frame (ms). */
+const GOODBYE_TIME = 2_000
 
 /**
  * Serves one client's socket from its welcome to its end: takes frames, follows the replies, and bounds what waits in
@@ -38,6 +40,7 @@ export function serveConnection(given: ConnectionOptions) {
   let inFlight = 0
   let isAlive = true
   let stalled: NodeJS.Timeout | undefined
+  let goodbye: NodeJS.Timeout | undefined
   let follower: Follower | undefined
 
   const { 'rate-limit': limit } = options
@@ -132,11 +135,14 @@ export function serveConnection(given: ConnectionOptions) {
     follower?.stop()
     socket.resume()
     socket.close(code, reason)
+    // ws waits longer, and for ever where the peer ended its half before.
+    goodbye ??= setTimeout(() => socket.terminate(), GOODBYE_TIME)
   }
 
   socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
   const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(() => {
     clearTimeout(stalled)
+    clearTimeout(goodbye)
     follower?.stop()
   })
   socket.on('pong', () => {

@@ -21,8 +21,6 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
-    // How long a peer may take to answer a close frame (ms); the types do not know it.
-    ...{ closeTimeout: 2_000 },
     maxPayload: options['max-frame'],
     // Compression costs 300 KB a connection and lets a small frame become a huge one.
     perMessageDeflate: false,
