@@ -116,7 +116,7 @@ export function isNotRunning(error: unknown): boolean {
 /** A daemon is found in its data dir, also while its routes.yaml is broken. */
 async function placeOf(environs: Environs): Promise<Pick<DaemonConfig, 'dataDir' | 'token'>> {
   try {
-    return (await loadFor(environs)()).daemon
+    return (await loadFor(environs)).daemon
   } catch (error) {
     const { cwd, path } = environs
     const env = await readEnvironment(cwd, environs.env).catch(() => environs.env)

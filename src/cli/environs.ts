@@ -27,14 +27,14 @@ export function ownVersion(): string {
 }
 
 /** Reads the configuration of these environs, again each time it is called. */
-export function loadFor(environs: Environs): (skills?: readonly RoutedSkill[]) => Promise<Config> {
-  const { env, cwd, path } = environs
-  return async (skills) => {
-    // A command that reads no configuration need not wait for what reads it.
-    const [{ loadConfig }, { transports }] = await Promise.all([
-      import('../config/load-config.ts'),
-      import('../../transports/registry.ts'),
-    ])
-    return loadConfig({ env, cwd, transports, ...defined({ path, skills }) })
-  }
+export async function loadFor(
+  { env, cwd, path }: Environs,
+  skills?: readonly RoutedSkill[],
+): Promise<Config> {
+  // A command that reads no configuration need not wait for what reads it.
+  const [{ loadConfig }, { transports }] = await Promise.all([
+    import('../config/load-config.ts'),
+    import('../../transports/registry.ts'),
+  ])
+  return loadConfig({ env, cwd, transports, ...defined({ path, skills }) })
 }

@@ -97,7 +97,7 @@ async function open(name: string, argv: readonly string[], context: CommandConte
 /** The skills that there are, without a daemon to ask. */
 async function skillsWithout(environs: Environs) {
   const { knownSkills, SHIPPED_SKILLS } = await import('../daemon/known-skills.ts')
-  const { skills } = await loadFor(environs)()
+  const { skills } = await loadFor(environs)
   return knownSkills([...skills.folders, SHIPPED_SKILLS])
 }
 

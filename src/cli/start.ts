@@ -83,10 +83,10 @@ export async function createOwnDaemon(
   environs: Environs,
   { mode, level, pretty }: { mode: DaemonOptions['mode']; level?: string; pretty: boolean },
 ) {
-  const first = await loadFor(environs)()
+  const first = await loadFor(environs)
   let { secrets } = first
   const load: DaemonOptions['load'] = async (skills) => {
-    const config = await loadFor({ ...environs, path: first.file })(skills)
+    const config = await loadFor({ ...environs, path: first.file }, skills)
     secrets = config.secrets
     return config
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
 const WORKER = 'worker-secret-1-worker'
@@ -21,18 +21,10 @@ tokens:
 `
 const LATER = `export default { description: 'later', run: ({ manager, args }) => manager.invoke(args.name, args.args) }`
 
-describe('tokens of programs', { timeout: 90_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  before(async () => {
-    site = createSite({ routes: ROUTES, skills: { later: LATER } })
-    site.write('.env', `WORKER_TOKEN=${WORKER}\n`)
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon.end()
-    site.remove()
-  })
+describe('tokens of programs', { timeout: 90_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { later: LATER } })
+  site.write('.env', `WORKER_TOKEN=${WORKER}\n`)
+  const daemon = await site.start()
 
   const ask = async (token: string, path: string, body?: object, headers: Record<string, string> = {}) => {
     const response = await fetch(daemon.control + path, {

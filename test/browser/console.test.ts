@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { after, before, describe, test } from 'node:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { after, describe, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { openSite } from '../fixtures/daemon.ts'
 
 const ROUTES = `
 gateways:
@@ -13,27 +13,16 @@ routes:
 const FAIL = `export default { description: 'fails', run() { throw new Error('<b>no</b>') } }`
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 
-describe('the operator console', { timeout: 90_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  let browser: Browser
-  let page: Page
-
-  before(async () => {
-    assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
-    site = createSite({ routes: ROUTES, skills: { fail: FAIL } })
-    daemon = await site.start()
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-    })
-    page = await browser.newPage({ viewport: { width: 1200, height: 900 } })
+describe('the operator console', { timeout: 90_000 }, async () => {
+  assert.ok(CHROMIUM, 'Chromium is needed: apt-get install chromium')
+  const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
+  const daemon = await site.start()
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   })
-  after(async () => {
-    await browser?.close()
-    await daemon?.end()
-    site?.remove()
-  })
+  const page = await browser.newPage({ viewport: { width: 1200, height: 900 } })
+  after(() => browser.close())
 
   test('without the token it shows nothing but the form, and says when the token is wrong', async () => {
     await page.goto(daemon.control)

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -23,17 +23,9 @@ routes:
 const SKILLS = { fail: `export default { description: 'fails', run() { throw new Error('I fail') } }` }
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
 
-describe('trivium, with a daemon', { timeout: 120_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  before(async () => {
-    site = createSite({ routes: ROUTES, skills: SKILLS })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon?.end()
-    site?.remove()
-  })
+describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const daemon = await site.start()
   const json = async (...args: string[]) => {
     const { code, out, err } = await site.run([...args, '--json'])
     assert.equal(code, 0, err)
@@ -226,11 +218,7 @@ describe('trivium, with a daemon', { timeout: 120_000 }, () => {
 })
 
 describe('trivium, without a daemon', { timeout: 120_000 }, () => {
-  let site: Site
-  before(() => {
-    site = createSite({ routes: ROUTES, skills: SKILLS })
-  })
-  after(() => site?.remove())
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
 
   test('exits with 3 where a daemon is needed, and with 2 for what is no command at all', async () => {
     const commands = [['event-emit', 'x'], ['reload'], ['mcp'], ['echo']]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { createSite, type Site } from '../fixtures/daemon.ts'
+import { openSite } from '../fixtures/daemon.ts'
 
 describe('trivium email login', () => {
   const code = {
@@ -22,16 +22,14 @@ describe('trivium email login', () => {
     const [status, body] = request.url === '/device' ? [200, code] : (next ?? [500, {}])
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
-  let site: Site
+  const site = openSite({ routes: 'routes: []' })
   let base = ''
   before(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     base = `http://127.0.0.1:${Object(server.address()).port}`
-    site = createSite({ routes: 'routes: []' })
   })
   beforeEach(() => asked.splice(0))
   after(async () => {
-    site.remove()
     await new Promise((resolve) => server.close(resolve))
   })
   const login = (env: Record<string, string> = {}, ...more: string[]) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import PostalMime from 'postal-mime'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type SmtpFixture, startSmtpServer } from '../fixtures/smtp-server.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const routes = (smtp: number, lead: string) => `
@@ -20,21 +20,11 @@ routes:
 const BOSS = '"support:boss@example.com"'
 const deploy = `export default { description: 'Deploys.', metadata: { approval: { approvers: ['role:lead'] } }, run: () => 'deployed' }`
 
-describe('a request for approval', { timeout: 60_000 }, () => {
-  let smtp: SmtpFixture
-  let site: Site
-  let daemon: DaemonProcess
-
-  before(async () => {
-    smtp = await startSmtpServer()
-    site = createSite({ routes: routes(smtp.port, BOSS), skills: { deploy } })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon?.end()
-    site?.remove()
-    await smtp?.close()
-  })
+describe('a request for approval', { timeout: 60_000 }, async () => {
+  const smtp = await startSmtpServer()
+  after(() => smtp.close())
+  const site = openSite({ routes: routes(smtp.port, BOSS), skills: { deploy } })
+  const daemon = await site.start()
 
   /** Asks in the chat; resolves with the chat, what it shows, and the page behind the link that the boss gets. */
   const ask = async (text: string) => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { openChat } from '../fixtures/chat.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { openSite, type Site } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -41,12 +41,8 @@ async function say(site: Site, text: string): Promise<string> {
 
 describe('the assistant on the command line, with no daemon and no configuration', {
   timeout: 120_000,
-}, () => {
-  let site: Site
-  before(() => {
-    site = createSite({ routes: ROUTES })
-  })
-  after(() => site.remove())
+}, async () => {
+  const site = openSite({ routes: ROUTES })
 
   test('a first look makes an empty state', async () => {
     const { code, out } = await site.run(['status', '--json'])
@@ -130,17 +126,9 @@ describe('the assistant on the command line, with no daemon and no configuration
   })
 })
 
-describe('the assistant in a running daemon', { timeout: 120_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  before(async () => {
-    site = createSite({ routes: ROUTES, skills: SKILLS })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon.end()
-    site.remove()
-  })
+describe('the assistant in a running daemon', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  let daemon = await site.start()
 
   test('answers the same, and every skill of it is a command', async () => {
     assert.equal(await say(site, 'remember the milk'), 'Stored note memory-1.')
@@ -263,9 +251,8 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, () => {
 
 test('large things that nothing names any more go, and what is named or young stays', {
   timeout: 120_000,
-}, async (t) => {
-  const site = createSite({ routes: ROUTES })
-  t.after(() => site.remove())
+}, async () => {
+  const site = openSite({ routes: ROUTES })
   const NAMED = ['in a note', 'in a value', 'in a session', 'in the workbench', 'in the result of a call']
   const paths = new Map<string, string>()
   for (const what of ['forgotten', ...NAMED, 'young']) {
@@ -301,11 +288,8 @@ test('daemons on one Redis share one memory, and it begins with what the first h
   timeout: 120_000,
 }, async (t) => {
   const redis = await startRedisServer()
-  const site = createSite({ routes: ROUTES })
-  t.after(async () => {
-    site.remove()
-    await redis.stop()
-  })
+  const site = openSite({ routes: ROUTES })
+  t.after(() => redis.stop())
   assert.equal(await say(site, 'remember the milk'), 'Stored note memory-1.')
   const one = await site.start({ REDIS_URL: redis.url })
   const two = await site.start({ REDIS_URL: redis.url, TRIVIUM_DATA_DIR: '.trivium-2' })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
-import { type SmtpFixture, startSmtpServer } from '../fixtures/smtp-server.ts'
+import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const routes = (smtp: number) => `
@@ -38,34 +38,15 @@ const PUSH = JSON.stringify({ ref: 'refs/heads/main', commits, repository: { ful
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`large bodies and files, on ${kind}`, { timeout: 120_000 }, () => {
-    let redis: RedisServer | undefined
-    let smtp: SmtpFixture
-    let here: DaemonProcess
+  describe(`large bodies and files, on ${kind}`, { timeout: 120_000 }, async () => {
+    const redis = kind === 'redis' ? await startRedisServer() : undefined
+    const smtp = await startSmtpServer()
+    after(() => Promise.all([smtp.close(), redis?.stop()]))
+    const env = redis ? { REDIS_URL: redis.url } : {}
+    const start = () => openSite({ routes: routes(smtp.port), skills: SKILLS, env }).start()
+    const here = await start()
     /** On Redis another daemon with a data dir of its own, on the embedded store the same. */
-    let there: DaemonProcess
-    const sites: Site[] = []
-    before(async () => {
-      redis = kind === 'redis' ? await startRedisServer() : undefined
-      smtp = await startSmtpServer()
-      const start = () => {
-        const site = createSite({
-          routes: routes(smtp.port),
-          skills: SKILLS,
-          env: redis ? { REDIS_URL: redis.url } : {},
-        })
-        sites.push(site)
-        return site.start()
-      }
-      here = await start()
-      there = redis ? await start() : here
-    })
-    after(async () => {
-      await Promise.all([here?.end(), there?.end()])
-      for (const site of sites) site.remove()
-      await smtp?.close()
-      await redis?.stop()
-    })
+    const there = redis ? await start() : here
 
     const replyTo = async (body: string | Buffer, headers: Record<string, string> = JSON_TYPE) => {
       const answer = await here.post('/hub', body, headers)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { after, describe, test } from 'node:test'
+import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -39,22 +39,12 @@ export default {
 const TAKE_OVER = 20_000
 
 for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
-  describe(`two daemons on one Redis, one of which gets ${signal}`, { timeout: 120_000 }, () => {
-    let redis: RedisServer
-    let site: Site
-    let daemons: DaemonProcess[]
-
-    before(async () => {
-      redis = await startRedisServer()
-      site = createSite({ routes: ROUTES, skills: { work: WORK }, env: { REDIS_URL: redis.url } })
-      site.write('log', '')
-      daemons = [await site.start(), await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })]
-    })
-    after(async () => {
-      await Promise.all(daemons.map((daemon) => daemon.end('SIGKILL')))
-      site.remove()
-      await redis.stop()
-    })
+  describe(`two daemons on one Redis, one of which gets ${signal}`, { timeout: 120_000 }, async () => {
+    const redis = await startRedisServer()
+    after(() => redis.stop())
+    const site = openSite({ routes: ROUTES, skills: { work: WORK }, env: { REDIS_URL: redis.url } })
+    site.write('log', '')
+    const daemons = [await site.start(), await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })]
 
     const lines = (start: string) =>
       readFileSync(join(site.dir, 'log'), 'utf8')

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { chmodSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { createSite } from '../fixtures/daemon.ts'
+import { test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
 
 const ROUTES = 'gateways: {}\nroutes: [{ name: rest, skill: echo }]\n'
 
 /** A site, and a file that a link in its data dir leads to. */
-function stage(t: TestContext, link: string) {
-  const site = createSite({ routes: ROUTES })
-  t.after(() => site.remove())
+function stage(link: string) {
+  const site = openSite({ routes: ROUTES })
   const victim = join(site.dir, 'victim')
   writeFileSync(victim, 'mine\n')
   chmodSync(victim, 0o644)
@@ -18,9 +17,8 @@ function stage(t: TestContext, link: string) {
   return { site, victim }
 }
 
-test('nobody but its owner reads what is in the data directory, whatever the umask', async (t) => {
-  const site = createSite({ routes: ROUTES })
-  t.after(() => site.remove())
+test('nobody but its owner reads what is in the data directory, whatever the umask', async () => {
+  const site = openSite({ routes: ROUTES })
   const umask = process.umask(0)
   const daemon = await site.start().finally(() => process.umask(umask))
   await site.run(['message', 'cli', 'remember this'])
@@ -32,17 +30,17 @@ test('nobody but its owner reads what is in the data directory, whatever the uma
   await daemon.end()
 })
 
-test('a link in the place of the control token is refused, and its target left alone', async (t) => {
-  const { site, victim } = stage(t, 'control-token')
+test('a link in the place of the control token is refused, and its target left alone', async () => {
+  const { site, victim } = stage('control-token')
   const { code, err } = await site.run(['start'])
   assert.equal(code, 1)
   assert.match(err, /control-token/)
   assert.equal(statSync(victim).mode & 0o777, 0o644)
 })
 
-test('nothing is written through a link', async (t) => {
+test('nothing is written through a link', async () => {
   for (const link of ['messages.jsonl', 'messages.jsonl.lock']) {
-    const { site, victim } = stage(t, link)
+    const { site, victim } = stage(link)
     assert.equal((await site.run(['message', 'cli', 'hello'])).out, 'You said: hello\n')
     assert.equal(readFileSync(victim, 'utf8'), 'mine\n', link)
   }

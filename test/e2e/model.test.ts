@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type OpenAiServer, startOpenAiServer } from '../fixtures/openai-server.ts'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
 
 const MARKDOWN = `---
 name: helper
@@ -26,26 +26,16 @@ routes:
   - { name: chat, match: { gateway: chat }, skill: helper }
 `
 
-describe('a markdown skill on a chat', { timeout: 90_000 }, () => {
-  let model: OpenAiServer
-  let site: Site
-  let daemon: DaemonProcess
-
-  before(async () => {
-    model = await startOpenAiServer([
-      { text: 'It is four.', usage: { input: 11, output: 4 } },
-      { calls: [{ name: 'echo', args: { text: 'tool says' } }] },
-      { text: 'Still four.' },
-    ])
-    site = createSite({ routes: routesWith(model.url, 'test-key-123456') })
-    site.write('skills/helper/SKILL.md', MARKDOWN)
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon?.end()
-    site?.remove()
-    await model?.close()
-  })
+describe('a markdown skill on a chat', { timeout: 90_000 }, async () => {
+  const model = await startOpenAiServer([
+    { text: 'It is four.', usage: { input: 11, output: 4 } },
+    { calls: [{ name: 'echo', args: { text: 'tool says' } }] },
+    { text: 'Still four.' },
+  ])
+  after(() => model.close())
+  const site = openSite({ routes: routesWith(model.url, 'test-key-123456') })
+  site.write('skills/helper/SKILL.md', MARKDOWN)
+  const daemon = await site.start()
 
   test('streams its answer, remembers the conversation, uses its tools, and counts its tokens', async () => {
     const { send, next, all, close } = await daemon.chat()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSite } from '../fixtures/daemon.ts'
+import { openSite } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 
 const ROUTES = `
@@ -13,11 +13,10 @@ test('two installations with prefixes of their own share a Redis and never see e
   const redis = await startRedisServer()
   t.after(() => redis.stop())
   const start = async (prefix: string) => {
-    const site = createSite({
+    const site = openSite({
       routes: ROUTES,
       env: { REDIS_URL: redis.url, TRIVIUM_REDIS_PREFIX: prefix },
     })
-    t.after(() => site.remove())
     const daemon = await site.start()
     t.after(() => daemon.end())
     return daemon

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { openChat } from '../fixtures/chat.ts'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { type DaemonProcess, openSite, type Site } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -77,18 +77,14 @@ function assertOncePerPlannedTime(found: readonly Tick[], created: string, every
   for (const time of planned) assert.equal((Date.parse(time) - Date.parse(created)) % every, 0, time)
 }
 
-function makeSite(t: TestContext, env: Record<string, string> = {}): Site {
-  const site = createSite({ routes: ROUTES, skills: SKILLS, env })
-  t.after(() => site.remove())
-  return site
-}
+const makeSite = (env = {}) => openSite({ routes: ROUTES, skills: SKILLS, env })
 
 const everySecond = { skill: 'tick', every: '1s', args: { n: 1 } }
 
 // Each in a daemon of its own; most of the time goes by in waiting.
 describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
-  test('is made on the command line, fires once per planned time, and is in the trace', async (t) => {
-    const site = makeSite(t)
+  test('is made on the command line, fires once per planned time, and is in the trace', async () => {
+    const site = makeSite()
     const daemon = await site.start()
     const made = await site.run(
       'schedule-create --skill tick --every 1s --skill-args {"n":1} --json'.split(' '),
@@ -109,8 +105,8 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     await daemon.end()
   })
 
-  test('goes on after SIGKILL: no planned time is fired twice', async (t) => {
-    const site = makeSite(t)
+  test('goes on after SIGKILL: no planned time is fired twice', async () => {
+    const site = makeSite()
     const first = await site.start()
     const { created } = Object(await first.invoke('schedule-create', everySecond))
     await ticked(site, 2)
@@ -126,7 +122,7 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
   test('fires once per planned time with two daemons on one Redis, also when one of them is killed', async (t) => {
     const redis = await startRedisServer()
     t.after(() => redis.stop())
-    const site = makeSite(t, { REDIS_URL: redis.url })
+    const site = makeSite({ REDIS_URL: redis.url })
     const daemons: DaemonProcess[] = [
       await site.start(),
       await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' }),
@@ -143,8 +139,8 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     await two.end()
   })
 
-  test('runs its skill again when that fails, and tells both', async (t) => {
-    const site = makeSite(t)
+  test('runs its skill again when that fails, and tells both', async () => {
+    const site = makeSite()
     const daemon = await site.start()
     await daemon.invoke('schedule-create', { skill: 'flaky', every: '1s' })
     assert.equal((await happened(site, 'schedule_ran')).result, 'now it is done')
@@ -155,8 +151,7 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
   })
 
   test('made by a message runs with the rights of its sender, and with no others', async (t) => {
-    const site = createSite({ routes: CHAT, skills: { ...SKILLS, ...PLANNING } })
-    t.after(() => site.remove())
+    const site = openSite({ routes: CHAT, skills: { ...SKILLS, ...PLANNING } })
     const daemon = await site.start()
     const ada = await openChat(t, `${daemon.url}/chat?token=${encodeURIComponent("ada's long token")}`)
     assert.equal(await ada('plan tick'), 'schedule-1')
@@ -178,8 +173,8 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     await daemon.end()
   })
 
-  test('is refused for a skill, a time or a policy that there is not', async (t) => {
-    const site = makeSite(t)
+  test('is refused for a skill, a time or a policy that there is not', async () => {
+    const site = makeSite()
     const daemon = await site.start()
     const refused = (args: object, message: RegExp) =>
       assert.rejects(daemon.invoke('schedule-create', args), message)

@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { pathGet } from '../../src/core/json.ts'
-import { createSite } from '../fixtures/daemon.ts'
+import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
@@ -23,8 +23,7 @@ const SLOW = `export default { description: 'Waits.', async run({ manager }) {
 
 describe('trivium mcp', { timeout: 90_000 }, () => {
   test('offers the skills of the daemon, and those of the next one after a restart', async (t) => {
-    const site = createSite({ routes: ROUTES, skills: { slow: SLOW } })
-    t.after(() => site.remove())
+    const site = openSite({ routes: ROUTES, skills: { slow: SLOW } })
     const first = await site.start()
     const client = new Client({ name: 'an editor', version: '1' })
     const transport = new StdioClientTransport({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
+import { after, describe, test } from 'node:test'
+import { openSite, type Site } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const ASK = `export default { description: 'Asks whoever gets its ref, and waits.', async run(ctx) {
@@ -19,28 +19,14 @@ const REMEMBER = `export default {
 }`
 const REF = /^callback-[0-9a-f]{8}$/
 
-describe('two daemons on one Redis', { timeout: 120_000 }, () => {
-  let redis: RedisServer
-  const sites: Site[] = []
-  let here: DaemonProcess
-  let there: DaemonProcess
-
-  before(async () => {
-    redis = await startRedisServer()
-    const site = () => {
-      const skills = { ask: ASK, remember: REMEMBER }
-      const made = createSite({ routes: 'routes: []\n', skills, env: { REDIS_URL: redis.url } })
-      sites.push(made)
-      return made.start()
-    }
-    here = await site()
-    there = await site()
-  })
-  after(async () => {
-    await Promise.all([here?.end(), there?.end()])
-    for (const site of sites) site.remove()
-    await redis?.stop()
-  })
+describe('two daemons on one Redis', { timeout: 120_000 }, async () => {
+  const redis = await startRedisServer()
+  after(() => redis.stop())
+  const skills = { ask: ASK, remember: REMEMBER }
+  const makeSite = () => openSite({ routes: 'routes: []\n', skills, env: { REDIS_URL: redis.url } })
+  const sites = [makeSite(), makeSite()] as const
+  const here = await sites[0].start()
+  let there = await sites[1].start()
 
   /** Starts `ask` on the first daemon; resolves to its ref, taken from the second daemon, and what it will return. */
   const ask = async (key: string) => {

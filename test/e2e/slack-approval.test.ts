@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
-import { type Posted, type SlackServer, startSlackServer } from '../fixtures/slack-server.ts'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { type Posted, startSlackServer } from '../fixtures/slack-server.ts'
 import { until } from '../fixtures/until.ts'
 import { callback } from '../transports/slack/harness.ts'
 
@@ -11,15 +11,11 @@ const skill = (title: string, timeout: string, said: string) => `export default 
   run: () => '${said}',
 }`
 
-describe('an approval on Slack', { timeout: 90_000 }, () => {
-  let slack: SlackServer
-  let site: Site
-  let daemon: DaemonProcess
-
-  before(async () => {
-    slack = await startSlackServer()
-    site = createSite({
-      routes: `
+describe('an approval on Slack', { timeout: 90_000 }, async () => {
+  const slack = await startSlackServer()
+  after(() => slack.close())
+  const site = openSite({
+    routes: `
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }
 routes:
@@ -27,18 +23,12 @@ routes:
   - { name: deploys, match: { gateway: team, event: message }, skill: deploy }
   - { name: commands, match: { gateway: team, command: deploy }, skill: deploy }
 `,
-      skills: {
-        deploy: skill('Deploy it?', '1h', 'deployed'),
-        hasty: skill('Quickly?', '1s', 'done in haste'),
-      },
-    })
-    daemon = await site.start()
+    skills: {
+      deploy: skill('Deploy it?', '1h', 'deployed'),
+      hasty: skill('Quickly?', '1s', 'done in haste'),
+    },
   })
-  after(async () => {
-    await daemon?.end()
-    site?.remove()
-    await slack?.close()
-  })
+  let daemon = await site.start()
 
   const shows = (what: string | RegExp) => (post?: Posted) =>
     new RegExp(what).test(JSON.stringify(post?.blocks ?? ''))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { createSite, type DaemonProcess, type Site } from '../fixtures/daemon.ts'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -11,17 +11,9 @@ routes:
   - { name: rest, skill: echo }
 `
 
-describe('the workbench of a project', { timeout: 120_000 }, () => {
-  let site: Site
-  let daemon: DaemonProcess
-  before(async () => {
-    site = createSite({ routes: ROUTES })
-    daemon = await site.start()
-  })
-  after(async () => {
-    await daemon.end()
-    site.remove()
-  })
+describe('the workbench of a project', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
 
   const path = (name: string) => join(site.dir, 'workbench', name)
   const json = (name: string) => JSON.parse(readFileSync(path(name), 'utf8'))

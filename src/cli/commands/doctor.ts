@@ -36,7 +36,7 @@ export const addDoctor: AddCommand = (program, context) => {
 const MIN_FREE = 1024 ** 3
 
 async function checkConfig(environs: Environs): Promise<JsonObject[]> {
-  const { file, daemon } = await loadFor(environs)()
+  const { file, daemon } = await loadFor(environs)
   // Before the first start it is not there yet.
   const { bavail, bsize } = await statfs(daemon.dataDir).catch(() => statfs(environs.cwd))
   const free = bavail * bsize

@@ -24,7 +24,7 @@ export const addHistory: AddCommand = (program, context) => {
     .option('--limit <n>', 'the newest so many', wholeNumber('--limit'), 50)
     .option('--before <time>', 'the newest before this time: that of the first line shown goes on back')
     .action(async ({ before, events, ...which }: Options) => {
-      const { dataDir } = (await loadFor(context.environs())()).daemon
+      const { dataDir } = (await loadFor(context.environs())).daemon
       const logs = createLogs({ dir: dataDir })
       const query: LogQuery = {
         ...which,

@@ -67,7 +67,7 @@ async function problemsOf({ env, cwd, path }: Environs): Promise<(Problem & { te
 
 /** A message that may never come in; only what the file says of it is matched. */
 async function explainFile(environs: Environs, file: string): Promise<Json> {
-  const config = await loadFor(environs)()
+  const config = await loadFor(environs)
   let message: Message
   try {
     message = messageSchema.parse(JSON.parse(await readFile(file, 'utf8')))

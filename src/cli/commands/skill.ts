@@ -59,7 +59,7 @@ async function makeSkill(environs: Environs, name: string, file: string, content
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) {
     throw usage(`A skill's name has lower-case letters, digits and dashes: not ${name}.`)
   }
-  const { folders } = (await loadFor(environs)()).skills
+  const { folders } = (await loadFor(environs)).skills
   const parent = folders[0] ?? resolve(environs.cwd, 'skills')
   const path = join(parent, name, file)
   try {

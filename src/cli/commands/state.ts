@@ -138,7 +138,7 @@ async function withManager<T>(
 }
 
 async function openAssistant(environs: Environs, closing: AsyncDisposableStack): Promise<StateManager> {
-  const { daemon } = await loadFor(environs)()
+  const { daemon } = await loadFor(environs)
   const { dataDir } = daemon
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.

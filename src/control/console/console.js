@@ -82,14 +82,14 @@ function roadTable({ roads }) {
 
 function gatewayTable({ gateways, disabled }) {
   const rows = [
-    ...gateways.map((one) => [one.name, one.transport, state(one.ok, one.detail)]),
+    ...gateways.map(({ name, transport, ok, detail }) => [
+      name,
+      transport,
+      element('span', { class: ok ? 'good' : 'bad' }, ok ? 'ok' : `failing: ${detail ?? ''}`),
+    ]),
     ...disabled.map((one) => [one.name, one.transport, `off: ${one.why}`]),
   ]
   return table(['name', 'transport', { text: 'state', wide: true }], rows, 'No gateway is configured.')
-}
-
-function state(ok, detail) {
-  return element('span', { class: ok ? 'good' : 'bad' }, ok ? 'ok' : `failing: ${detail ?? ''}`)
 }
 
 function messageTable({ messages }) {

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { isJsonObject } from '../../../src/core/json.ts'
-import { createSite, type Site } from '../../fixtures/daemon.ts'
+import { openSite } from '../../fixtures/daemon.ts'
 import { startWorld } from './harness.ts'
 
 const world = await startWorld()
 
-describe('trivium doctor on a mailbox', () => {
-  let site: Site
-  before(async () => {
-    const user = 'early@example.com'
-    const { imapPort, password } = world.dovecot
-    site = createSite({
-      routes: `
+describe('trivium doctor on a mailbox', async () => {
+  const user = 'early@example.com'
+  const { imapPort, password } = world.dovecot
+  const site = openSite({
+    routes: `
 gateways:
   support:
     transport: email
@@ -24,11 +22,7 @@ gateways:
   later: { transport: webhook, path: "/\${LATER}", enabled: auto }
 routes: [{ name: all, skill: echo }]
 `,
-      env: { PASS: password },
-    })
-  })
-  after(async () => {
-    site.remove()
+    env: { PASS: password },
   })
 
   const doctor = async (env: Record<string, string> = {}) => {

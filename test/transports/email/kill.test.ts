@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSite } from '../../fixtures/daemon.ts'
+import { openSite } from '../../fixtures/daemon.ts'
 import { startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { startWorld } from './harness.ts'
@@ -12,7 +12,7 @@ test('of the mails that a killed daemon was sending only those are in doubt that
   t.after(() => smtp.close())
   const { imapPort, password } = world.dovecot
   const user = 'killed@example.com'
-  const site = createSite({
+  const site = openSite({
     routes: `
 gateways:
   support:
@@ -25,7 +25,6 @@ gateways:
 routes: [{ name: all, skill: echo, match: { gateway: support } }]
 `,
   })
-  t.after(() => site.remove())
   const all = Array.from({ length: 30 }, (_, at) => `to-${at}@example.net`)
   const first = await site.start()
   const send = (to: string) => first.invoke('gateway-send', { gateway: 'support', to, text: to, key: to })

@@ -2,21 +2,18 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { transports } from '../../../transports/registry.ts'
-import { createSite, type DaemonProcess, type Site } from '../../fixtures/daemon.ts'
+import { type DaemonProcess, openSite, type Site } from '../../fixtures/daemon.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback } from './harness.ts'
 
 let slack: SlackServer
 let site: Site
-afterEach(async () => {
-  site.remove()
-  await slack.close()
-})
+afterEach(() => slack.close())
 
 async function open(match = 'event: message, channel: chan-c0gen'): Promise<void> {
   slack = await startSlackServer()
-  site = createSite({
+  site = openSite({
     routes: `
 gateways:
   team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms }
