@@ -299,8 +299,19 @@ describe('a webhook gateway with a preset', () => {
     assert.equal((await post(opened.replace('e0b5', 'e0b6')))[0], 401)
     await post()
     assert.match((await post(opened.replace('opened', 'failed')))[1], /"duplicate":true/)
+    const cut = { timestamp: `${seconds}123`, token: 'abc', signature: hmac(`${seconds}123abc`) }
+    assert.equal((await post(JSON.stringify({ signature: cut })))[0], 401)
+    const packed = { ...json, 'content-encoding': 'gzip' }
+    assert.equal((await post(opened, packed))[0], 401)
     const late = await start(['mailgun', opened, '', { now: NOW + 8 * 86_400_000 }])
     assert.equal((await late.post())[0], 401)
+  })
+
+  test('loses no time on a form of a stranger with very many fields', async () => {
+    const { post } = await start(['twilio', Array.from({ length: 50_000 }, (_, n) => n).join('&'), ''])
+    const before = performance.now()
+    assert.equal((await post())[0], 401)
+    assert.ok(performance.now() - before < 5_000)
   })
 
   test('says what it needs where the configuration lacks it', () => {
