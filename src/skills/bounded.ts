@@ -22,13 +22,17 @@ export async function runBounded<T>(
     controller.abort(new TriviumError('skill_timeout', { name, timeout: formatDuration(ms) }))
   const timer = timeout === undefined ? undefined : setTimeout(end, timeout, timeout)
   live?.add(controller)
+  let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(abortError(signal)), { once: true })
+    onAbort = () => reject(abortError(signal))
+    signal.addEventListener('abort', onAbort, { once: true })
   })
   try {
     return await Promise.race([work(signal), aborted])
   } finally {
     live?.delete(controller)
+    // Left there, it would keep all of the invocation until the next full collection.
+    signal.removeEventListener('abort', onAbort)
     clearTimeout(timer)
     parent?.removeEventListener('abort', followParent)
   }
