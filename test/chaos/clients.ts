@@ -94,7 +94,9 @@ export async function runChatClient(options: ClientOptions): Promise<void> {
   }
   const onReply = (frame: JsonObject) => {
     const id = String(frame.inReplyTo)
-    if (frame.seq !== seq + 1) complaints.push(`${name}: reply ${frame.seq} came after ${seq}`)
+    const step = Number(frame.seq) - seq
+    // A Redis that was restarted leaps.
+    if (step !== 1 && step <= 10_000) complaints.push(`${name}: reply ${frame.seq} came after ${seq}`)
     if (answered.has(id)) complaints.push(`${name}: ${id} was answered twice`)
     seq = Number(frame.seq)
     answered.add(id)

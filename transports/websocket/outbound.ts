@@ -35,18 +35,20 @@ export function followReplies(options: FollowerOptions) {
   const writePage = async () => {
     const entries = await replies.read(conversation, position, PAGE)
     for (const { seq, data } of entries) {
+      await tellGap(seq - 1)
       if (stopped || !mayWrite()) return false
-      tellGap(seq - 1)
       options.write({ ...shown(data), type: 'message', seq })
       position = seq
     }
-    if (entries.length === 0 && mayWrite()) tellGap(options.end)
+    if (entries.length === 0 && mayWrite()) await tellGap(options.end)
     return entries.length > 0
   }
-  /** Replies have no gaps of their own: retention removed what is missing. */
-  const tellGap = (seq: number) => {
+  /** Retention removes the oldest first: while one that was read is there, the numbers have only leapt. */
+  const tellGap = async (seq: number) => {
     if (seq <= position) return
-    options.write({ type: 'gap', missed: seq - position, seq })
+    const [oldest] = await replies.read(conversation, 0, 1)
+    const isGone = !oldest || oldest.seq > position
+    if (isGone && !stopped) options.write({ type: 'gap', missed: seq - position, seq })
     position = seq
   }
   const following = createLoop({

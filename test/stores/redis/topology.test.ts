@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Redis } from 'ioredis'
+import type { JsonObject } from '../../../src/core/json.ts'
 import { createReplyLog } from '../../../src/gateway/replies.ts'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
+import { followReplies } from '../../../transports/websocket/outbound.ts'
 import { quiet, saying } from '../../contract/store/kit.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
 import { moveSlot, startSentinels } from '../../fixtures/redis-topology.ts'
@@ -133,10 +135,15 @@ describe('a Redis that comes back without', () => {
     await server.kill()
     await server.start()
     for (const key of ['d', 'e', 'f']) await until(() => say(key).catch(() => false), 'the connection')
-    const missed = await replies.read('c', 3, 10)
+    const frames: JsonObject[] = []
+    const write = (frame: JsonObject) => void frames.push(frame)
+    const at = { after: 3, end: await replies.end('c'), mayWrite: () => true }
+    const following = followReplies({ replies, conversation: 'c', ...at, write, failed: assert.ifError })
+    t.after(following.stop)
+    await until(() => frames.length >= 3, 'the replies')
     assert.deepEqual(
-      missed.map(({ data }) => data.text),
-      ['d', 'e', 'f'],
+      frames.map(({ type, text }) => [type, text]),
+      ['d', 'e', 'f'].map((text) => ['message', text]),
     )
   })
 })
