@@ -5,7 +5,7 @@ import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
-import { slackFailure } from './failure.ts'
+import { slackFailure, tokenFault } from './failure.ts'
 import { objectAt, textAt } from './fields.ts'
 import { type Channel, createGapMemory, KEPT, lastActive, type Written } from './gap-memory.ts'
 import { readBack, TICK } from './history.ts'
@@ -23,6 +23,8 @@ const OVERLAP = 60
 /** Half of https://docs.slack.dev/apis/web-api/rate-limits: tier 3, 50 calls a minute. The rest is left to others. */
 const CALLS = { count: 20, per: 50_000 }
 const BACKOFF = { first: 500, longest: 60_000 }
+/** A token that Slack does not accept may be mended (ms). */
+const TOKEN = 60_000
 /** How soon is looked whether there is something to read (ms). */
 const LOOK = 500
 /** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
@@ -160,9 +162,10 @@ export function createGapFill(
     if (stopping.signal.aborted) return
     const { team, channel: id } = channel
     const { kind, reason, seconds } = slackFailure(error)
-    if (seconds > 0) {
-      const due = now() + seconds * 1000
-      for (const [other, each] of gaps) if (other.team === team) each.due = Math.max(each.due, due)
+    const wait = tokenFault(error) === undefined ? seconds * 1000 : TOKEN
+    if (wait > 0) {
+      gap.due = now() + wait
+      for (const [other, each] of gaps) if (other.team === team) each.due = Math.max(each.due, gap.due)
       return
     }
     if (kind === 'rejected') {

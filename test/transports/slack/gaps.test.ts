@@ -46,6 +46,23 @@ describe('what was written while no socket was open', () => {
     assert.deepEqual([texts().length, roots], [123, ['first', ...missed, late.text]])
   })
 
+  test('is found in a channel where much was written before, since a thread that may go on began', async () => {
+    const { server } = await open()
+    await deliver(written('root', { ts: ts(7200) }))
+    for (let index = 0; index < 600; index++) written('before', { ts: ts(3600) })
+    server.sockets.cut()
+    written('missed')
+    await until(() => texts().includes('missed'), 'what was missed')
+  })
+
+  test('is found though our clock is minutes ahead', async () => {
+    const { server } = await open({}, { now: () => Date.now() + 300_000 })
+    await deliver(written('first'))
+    server.sockets.cut()
+    written('missed')
+    await until(() => texts().includes('missed'), 'what was missed')
+  })
+
   test('may be a whole thread, or an answer in an old one', async () => {
     const { server } = await open()
     const old = Array.from({ length: 8 }, (_, index) => written(`old ${index}`))
@@ -142,6 +159,26 @@ describe('a channel that Slack cannot read', () => {
       assert.ok(channels.indexOf('C0OK') > channels.indexOf('C0X4'), 'the broken ones came first')
       // What will never be told is not waited for.
       if (error === 'missing_scope') await until(() => !/catching up/.test(health()), 'quiet health')
+    })
+  }
+
+  for (const [why, answer] of [
+    ['Slack limits us', { status: 429, headers: { 'retry-after': '60' } }],
+    ['its token was revoked', { body: { ok: false, error: 'token_revoked' } }],
+  ] as const) {
+    test(`for a while, as ${why}, is read when it can be`, async () => {
+      let ahead = 0
+      const { server } = await open({ ping: '1h' }, { now: () => Date.now() + ahead })
+      await deliver(written('first'))
+      server.fail('conversations.history', answer)
+      server.sockets.cut()
+      written('missed')
+      await until(() => asked().length === 1, 'an attempt')
+      const later = () => {
+        ahead += 1000
+        return texts().includes('missed')
+      }
+      await until(later, 'what was missed')
     })
   }
 
