@@ -12,6 +12,9 @@ const SCOPES = (
   'groups:read im:history im:read im:write mpim:history mpim:read reactions:read reactions:write users:read'
 ).split(' ')
 
+/** By one of these an app hears something. */
+const HEARING = /^(app_mentions:read|commands|\w+:history)$/
+
 /**
  * For `trivium doctor`: the tokens and their scopes, asked for anew, and whether Slack's events reach us. Without
  * `health`, nothing listens here: a doctor that looks before there is a daemon.
@@ -32,8 +35,8 @@ export async function checkSlack(
       const scopes = who.response_metadata?.scopes ?? []
       if (scopes.length === 0) return
       const missing = SCOPES.filter((scope) => !scopes.includes(scope)).join(', ')
-      // Without the others a bot may well do what is wanted of it; but it has to answer.
-      const ok = scopes.includes('chat:write')
+      // Without the others a bot may well do what is wanted of it; but it has to hear something, and to answer.
+      const ok = scopes.includes('chat:write') && scopes.some((scope) => HEARING.test(scope))
       const advice = `missing ${missing}; add them under OAuth & Permissions and install the app again`
       add(`Slack scopes in ${name}`, ok, missing === '' ? 'all that Trivium uses' : advice)
     } catch (error) {

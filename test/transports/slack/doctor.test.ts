@@ -26,6 +26,9 @@ describe('the doctor', () => {
       assert.match(detail ?? '', new RegExp(`^missing ${scope}; add`))
       assert.equal(ok, scope !== 'chat:write')
     }
+    // It could speak, but would hear nothing.
+    server.scopes = ['chat:write', 'users:read']
+    assert.equal(about(await transport.check(), 'Slack scopes')?.ok, false)
   })
 
   test('looks at the tokens of a gateway that was never started, and says nothing of a socket', async () => {
