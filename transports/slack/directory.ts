@@ -14,8 +14,9 @@ type Entry = { known?: { name: string | undefined }; until: number; asked?: Prom
 type Question = (web: WebClient) => Promise<string | undefined>
 
 const LIMIT = 5000
-/** How long is known what Slack told, also where that was nothing. */
+/** How long is known what Slack told, and that it refused to: the bot may be invited to the channel, or get the scope. */
 const KNOWN_FOR = 600_000
+const REFUSED_FOR = 60_000
 const RETRY = 700
 
 export type Directory = ReturnType<typeof createDirectory>
@@ -49,7 +50,8 @@ export function createDirectory({ api, now, log }: { api: SlackApi; now(): numbe
     } catch (error) {
       const { kind, reason } = slackFailure(error)
       log.debug({ method, reason }, 'a name could not be looked up')
-      if (kind === 'rejected') Object.assign(entry, { known: { name: undefined }, until: now() + KNOWN_FOR })
+      if (kind === 'rejected')
+        Object.assign(entry, { known: { name: undefined }, until: now() + REFUSED_FOR })
       else await pause(RETRY)
     }
     delete entry.asked

@@ -51,7 +51,9 @@ describe('what Slack does not tell at the moment', { concurrency: 4 }, () => {
     const from = performance.now()
     await command(world, { channel_id: 'C0S', channel_name: 'privategroup' })
     assert.ok(performance.now() - from < 2000)
-    assert.deepEqual(channels(world), [['C0GEN'], ['C0S']])
+    // What a command says itself will do.
+    await command(world, { channel_id: 'C0P', channel_name: 'ops' })
+    assert.deepEqual(channels(world), [['C0GEN'], ['C0S'], ['C0P', 'ops']])
   })
 })
 

@@ -5,6 +5,7 @@ import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { targetData } from '../conversation.ts'
+import { textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import {
@@ -24,6 +25,9 @@ import { readCommand, readInteraction } from './read-interaction.ts'
 const LAST_WAIT = 2000
 /** How long a message that is being prepared holds up those after it in its conversation (ms). */
 const HOLD = 2000
+
+/** What Slack says in place of the names of private channels and direct messages. */
+const NO_NAME = /^(privategroup|directmessage)$/
 
 const READERS = { event: readEvent, command: readCommand, interaction: readInteraction }
 
@@ -107,8 +111,12 @@ export function createInbound(
     const placed = { ...draft, thread: found?.name ?? draft.thread }
     // Who calls the bot may go on before it has answered.
     if (draft.mention) void threads.join(channel, placed.thread)
-    const name = draft.userName ?? names.get(user)
-    const channelName = names.get(channel)
+    // Commands and clicks say names, too, though not as people see them, and no private channel's.
+    const [who, where] = ['user', 'channel'].map(
+      (of) => textAt(payload, `${of}_name`) ?? textAt(payload, `${of}.name`),
+    )
+    const name = draft.userName ?? names.get(user) ?? who
+    const channelName = names.get(channel) ?? (NO_NAME.test(where ?? '') ? undefined : where)
     const external = isExternal(delivery) || undefined
     return {
       gateway: deps.gateway,
