@@ -35,6 +35,20 @@ describe('reading a mailbox while things break', () => {
     await daemon.message()
   })
 
+  test('a server that offers no IDLE is looked at by the sweep', async (t) => {
+    const address = 'no-idle@example.com'
+    const relay = await startRelay(world.dovecot.imapPort, (chunk) => {
+      // The same length, so that nothing else of the answer moves.
+      for (let at = chunk.indexOf(' IDLE '); at !== -1; at = chunk.indexOf(' IDLE ', at))
+        chunk.write(' XXXX ', at)
+      return 'pass'
+    })
+    t.after(() => relay.close())
+    const daemon = await world.daemon({ address, sweep: 100 }, { port: relay.port })
+    await world.deliver(mail({ text: 'polled' }), address)
+    await daemon.message()
+  })
+
   test('a connection cut after the fetch, before the cursor moved, loses nothing and doubles nothing', async (t) => {
     const address = 'cut@example.com'
     const relay = await startRelay(world.dovecot.imapPort)

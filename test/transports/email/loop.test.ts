@@ -91,6 +91,16 @@ describe('mail is never answered in a loop', () => {
     assert.equal(new Set(one.store.messages.map(({ conversation }) => conversation)).size, 1)
   })
 
+  test('tags and case make no other correspondent', async () => {
+    const one = await autoresponder('tags@example.com', { 'reply-budget': '1/h' })
+    for (const from of ['liar@example.org', 'Liar+1@example.org'])
+      await world.deliver(mail({ from }), 'tags@example.com')
+    await until(
+      () => one.refused.length === 1 && world.smtp.taken.length === 1,
+      'one answer, and one silence',
+    )
+  })
+
   test('a copy of its own mail, as a list or a rule sends it back, is not a message', async () => {
     const one = await autoresponder('copy@example.com')
     await world.deliver(mail({ from: 'anna@example.net' }), 'copy@example.com')

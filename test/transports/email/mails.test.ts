@@ -68,6 +68,7 @@ describe('a mail that nobody meant to write', () => {
     const part = (head: string, text: string) => `--B\nContent-Type: text/${head}\n\n${text}\n`
     const parts = `Content-Type: multipart/mixed; boundary=B\n\n${part('plain; name=body.txt', 'Hi')}${part('plain; name=log.txt', 'log')}${part('html; name=x.html', '<p>')}--B--`
     const cases: [rest: string, text: string, files: string[]][] = [
+      ['Content-Type: text/plain; charset=utf-7\n\nGr+APwA3w-e +- 1+-1', 'Grüße + 1+1', []],
       ['Content-Type: text\n\nHi', 'Hi', []],
       ['Dear all,\n\nno empty line', 'Dear all,\n\nno empty line', []],
       [parts, 'Hi', ['log.txt text/plain 4', 'x.html text/html 4']],

@@ -26,11 +26,13 @@ async function startProvider() {
   const good = { access: '', refresh: 'refresh-0' }
   const used: string[] = []
   const refused: string[] = []
+  let trouble: number | undefined
   const answer = async (request: IncomingMessage): Promise<[status: number, body: object]> => {
     if (request.url === '/introspect') {
       const isGood = request.headers.authorization === `Bearer ${good.access}`
       return isGood ? [200, { active: true, username: USER }] : [401, { active: false }]
     }
+    if (trouble !== undefined) return [trouble, {}]
     const token = new URLSearchParams(await text(request)).get('refresh_token') ?? ''
     used.push(token)
     // Long enough for somebody else to ask with the same token.
@@ -65,6 +67,10 @@ async function startProvider() {
       Object.assign(good, { access: '', refresh: token })
       used.length = 0
       refused.length = 0
+    },
+    /** From now on the token endpoint answers with this status and does nothing; undefined: as always. */
+    fail(status: number | undefined) {
+      trouble = status
     },
     /** Ends the access token long before the time it was given. */
     revoke() {
@@ -200,6 +206,29 @@ describe('the tokens of a login', () => {
     assert.deepEqual(provider.used, [kept, 'new-0'])
     await sourceOn(store, 'new-0')()
     assert.deepEqual(provider.refused, [kept])
+  })
+
+  test('come from the configured refresh token where what is kept cannot be read', async () => {
+    provider.authorize('broken-0')
+    const store = createMemoryStore()
+    await sourceOn(store, 'broken-0')()
+    const [key = ''] = await store.kv.list('email-oauth2/', 10)
+    for (const value of ['', 'short', 'A'.repeat(200), 7]) {
+      await store.kv.set(key, value)
+      provider.authorize('broken-0')
+      assert.equal(await sourceOn(store, 'broken-0')(), provider.accessToken())
+    }
+  })
+
+  test('are not to blame for trouble at the provider, and come when that is over', async () => {
+    provider.authorize('trouble-0')
+    const tokens = sourceOn(createMemoryStore(), 'trouble-0')
+    for (const status of [503, 429]) {
+      provider.fail(status)
+      await assert.rejects(tokens(), (error: Error) => !error.message.includes('authorize'))
+    }
+    provider.fail(undefined)
+    assert.equal(await tokens(), provider.accessToken())
   })
 
   test('are not given before the refresh token beside them is on the store, and none is lost', async () => {

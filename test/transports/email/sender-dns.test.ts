@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { oneTimeResolver } from '../../../transports/email/proof/dns.ts'
 import { createIdentityCheck } from '../../../transports/email/proof/verify.ts'
-import type { MemoryStore } from '../../fixtures/memory-store.ts'
+import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
 import { until } from '../../fixtures/until.ts'
 import { cursorOf, type DaemonOptions, mail, type Options, startWorld } from './harness.ts'
 import { dnsOf, RECORDS, signed } from './signing.ts'
@@ -26,6 +26,11 @@ describe('while the DNS fails', () => {
     const isKey = (name: string) => (name.startsWith('s1._domainkey') ? 'ETIMEOUT' : undefined)
     // Its domain asks to refuse what is not proven, and that could be read.
     assert.deepEqual(await judged(await signed(mail({})), isKey), { result: 'fail', undecided: true })
+  })
+
+  test('nobody is let in whom the SPF record that cannot be had might keep out', async () => {
+    const found = await judged(mail({}), (name) => (name === 'example.net' ? 'ESERVFAIL' : undefined))
+    assert.deepEqual(found, { result: 'fail', undecided: true })
   })
 
   test('look-ups that could prove nothing hold up no mail', async () => {
@@ -114,6 +119,23 @@ describe('a mailbox during an outage of the DNS', () => {
     await until(async () => (await world.mailbox(user, 'Done')).length === 3, 'the first one put away')
     assert.deepEqual(daemon.texts(), ['next', 'later', 'My parcel is late.'])
     await until(() => second.daemon.transport.health().detail === 'reading INBOX', 'nothing aside')
+    await second.daemon.stop()
+  })
+
+  test('counts the patience from the first try, whatever daemons come and go', async () => {
+    const user = 'patient@example.com'
+    let time = Date.now()
+    const now = () => time
+    const store = createMemoryStore(now)
+    const options = { address: user, authentication: 'prefer' }
+    const more = { store, now, world: { patience: 300_000 } }
+    const first = await guarded(options, isBroken, more)
+    await world.deliver(mail({ from: 'x@broken.example' }), user)
+    await until(() => asideIn(store, 1), 'the note')
+    await first.daemon.stop()
+    time += 300_000
+    const second = await guarded(options, isBroken, more)
+    await until(() => store.messages.length === 1, 'the message')
     await second.daemon.stop()
   })
 

@@ -19,6 +19,7 @@ type Node = {
   parentNode?: { contentType: { multipart?: unknown } }
   contentType: { parsed: { value: string; params: Record<string, string> } }
   contentDisposition: { parsed: { value: unknown; params: Record<string, string> } }
+  getTextContent(): string
 }
 
 /** Decides for itself what is text; the library calls this method, though it does not document it. */
@@ -34,6 +35,10 @@ class Parser extends PostalMime {
     const isFile = disposition.params.filename !== undefined || parsed.params.name !== undefined
     if (isFile && this.hasText && node.parentNode?.contentType.multipart !== 'alternative') return false
     this.hasText = true
+    if (/utf-?7$/i.test(parsed.params.charset ?? '')) {
+      const text = fromUtf7(node.getTextContent())
+      node.getTextContent = () => text
+    }
     return true
   }
 }
@@ -49,4 +54,10 @@ function separated(raw: Uint8Array): Uint8Array {
   if (lines.slice(body).join('').trim() === '') return raw
   const start = lines.slice(0, body).join('\n').length + 1
   return Buffer.concat([bytes.subarray(0, start), Buffer.from('\r\n'), bytes.subarray(start)])
+}
+
+/** UTF-7 (RFC 2152), which no platform decodes any more. */
+function fromUtf7(text: string): string {
+  const decoded = (code: string) => new TextDecoder('utf-16be').decode(Buffer.from(code, 'base64'))
+  return text.replaceAll(/\+([a-z\d+/]*)-?/gi, (_, code: string) => decoded(code) || '+')
 }

@@ -72,12 +72,7 @@ export async function readFolder(
   const openCursor = async (): Promise<Cursor> => {
     const stored = await cursors.load()
     if (stored?.uidValidity === uidValidity) return stored
-    if (stored) {
-      log.warn(
-        { folder, was: stored.uidValidity, is: uidValidity },
-        'the folder was renumbered; reading anew',
-      )
-    }
+    if (stored) log.warn({ folder, was: stored.uidValidity }, 'the folder was renumbered; reading anew')
     // The server's dates are whole seconds.
     const started =
       since === 'now' ? Math.floor(startedAt / 1000) * 1000 : since === 'all' ? 0 : Date.parse(since)
@@ -99,10 +94,7 @@ export async function readFolder(
     for (const uid of fresh) {
       deps.refused('unfetchable', { why: `the mail ${uid} in ${folder} cannot be fetched` })
       memory.tried.set(uid, now())
-      log.error(
-        { folder, uid },
-        'a mail cannot be fetched; it is set aside, stays in its folder and is tried again',
-      )
+      log.error({ folder, uid }, 'a mail cannot be fetched; it is set aside and tried again')
     }
     const aside = fresh.map((uid) => ({ uid, since: now(), unfetchable: true as const }))
     const next = { ...cursor, aside: [...cursor.aside, ...aside] }

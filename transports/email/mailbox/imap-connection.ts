@@ -140,10 +140,7 @@ export function withTlsAdvice<T>(error: T): T {
 }
 
 const TLS_ADVICE: [sign: RegExp, advice: string][] = [
-  [
-    /self.signed|unable to (?:verify|get)/i,
-    'where you know its authority, name the PEM file with it in `ca`',
-  ],
+  [/self.signed|unable to (?:verify|get)/i, 'where you know its authority, name its PEM file in `ca`'],
   [/greeting|STARTTLS/i, 'a port that begins with TLS wants `tls: implicit`, one without any `tls: none`'],
   [/wrong version number|packet length/i, 'this port does not begin with TLS: try `tls: starttls`'],
 ]

@@ -185,7 +185,7 @@ function isOtherType(mail: Mail, body: string): boolean {
   const type = header(mail, 'content-type') ?? 'text/plain'
   const boundary = OPENING.exec(body)?.[1]
   if (/^multipart\//i.test(type)) return boundary === undefined || boundary !== boundaryOf(type)
-  if (boundary !== undefined) return true
+  if (boundary !== undefined || /charset\s*=\s*"?[\w-]*utf-?7\b/i.test(type)) return true
   const isMarkup = (text: string) => /^\s*<[a-z!?]/i.test(text)
   if (/^text\/html\b/i.test(type)) return mail.html !== undefined && !isMarkup(mail.html)
   return mail.html === undefined && isMarkup(mail.text)

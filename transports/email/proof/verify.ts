@@ -100,8 +100,8 @@ async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdic
   }
   if (!isForbidden) return { identity: { result: 'none', by: doubt ? 'headers' : 'unsigned', detail } }
   const isKnown = doubt || sent || evidence.hop.illegible
-  const mightPass = !isKnown && (await mightPassSpf(evidence, policy, resolver))
-  if (!mightPass) return { identity: { result: 'fail', by: 'dmarc', detail } }
+  if (isKnown || !(await mightPassSpf(evidence, policy, resolver)))
+    return { identity: { result: 'fail', by: 'dmarc', detail } }
   return { identity: { result: 'none', by: 'dmarc', detail: `${detail}; spf could not be evaluated` } }
 }
 
@@ -178,17 +178,16 @@ async function mightPassSpf(
     envelope === undefined || (alignment.spf.strict ? envelope === from : isWithin(envelope, domain))
   if (!aligned) return false
   const asked = envelope === undefined ? [from, domain] : [envelope]
-  const answers = await Promise.all(asked.map((each) => publishesSpf(each, resolver)))
-  return answers.includes(true)
+  return (await Promise.all(asked.map((each) => publishesSpf(each, resolver)))).includes(true)
 }
 
 async function publishesSpf(domain: string, resolver: DNSResolver): Promise<boolean> {
-  try {
-    const records = await resolver(domain, 'TXT')
-    return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join('')))
-  } catch (error) {
-    return isTemporary(error)
-  }
+  const records = await resolver(domain, 'TXT').catch((error) => {
+    // The mail waits for the answer: an outage must let nobody in.
+    if (isTemporary(error)) throw error
+    return []
+  })
+  return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join('')))
 }
 
 function isWithin(domain: string, parent: string): boolean {
