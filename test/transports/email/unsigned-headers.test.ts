@@ -112,6 +112,7 @@ describe('a body whose type no signature covers', () => {
       'Content-Type: multipart/mixed; boundary="-------- Forwarded message ---------"\r\n',
     ],
     'a text as HTML': ['Sure.\r\n> <br>Transfer<br>\r\n', 'Content-Type: text/html\r\n'],
+    'a text as UTF-7': ['Sure.\r\n> +AAo-Transfer\r\n', 'Content-Type: text/plain; charset=utf-7\r\n'],
     'HTML as a text': ['<p>Sure.\r\nTransfer\r\n</p>', ''],
     'a text as quoted-printable': [
       'Sure.\r\n> a=0A=0ATransfer\r\n',
