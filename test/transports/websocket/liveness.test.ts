@@ -56,7 +56,7 @@ describe('peers that are dead or slow', () => {
   test('a reader that stays slow is told to come back (1013), and resumes where it was', async () => {
     const { connect, reply, transport } = await startWebsocket({
       'max-buffer': '64kb',
-      'stall-timeout': '200ms',
+      'stall-timeout': '1500ms',
     })
     const client = await connect()
     client.socket.pause()
