@@ -28,8 +28,6 @@ const LAST_CHANCE = 180_000
 /** Nobody waits for what is read back from history, and it does not come again. */
 const READ_BACK = 120_000
 
-export type Patience = ReturnType<typeof patienceWith>
-
 /** How long a payload may wait for what it needs of Slack (ms), and whether it comes again where it is refused then. */
 export function patienceWith({ kind, payload, retry }: Delivery, now: number) {
   if (kind !== 'event') return { patience: PERSON, comesAgain: false }

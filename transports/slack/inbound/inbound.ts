@@ -8,14 +8,7 @@ import { targetData } from '../conversation.ts'
 import { textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
-import {
-  conversationIn,
-  type Delivery,
-  type Draft,
-  isExternal,
-  type Patience,
-  patienceWith,
-} from './delivery.ts'
+import { conversationIn, type Delivery, type Draft, isExternal, patienceWith } from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { idsIn, mrkdwnToMarkdown } from './markdown.ts'
 import { readEvent } from './read-event.ts'
@@ -25,9 +18,6 @@ import { readCommand, readInteraction } from './read-interaction.ts'
 const LAST_WAIT = 2000
 /** How long a message that is being prepared holds up those after it in its conversation (ms). */
 const HOLD = 2000
-
-/** What Slack says in place of the names of private channels and direct messages. */
-const NO_NAME = /^(privategroup|directmessage)$/
 
 const READERS = { event: readEvent, command: readCommand, interaction: readInteraction }
 
@@ -73,10 +63,10 @@ export function createInbound(
 
   async function accept(draft: Draft, delivery: Delivery): Promise<Accepted> {
     const conversation = conversationIn(draft)
-    const wait = patienceWith(delivery, deps.now())
+    const { patience } = patienceWith(delivery, deps.now())
     const before = tails.get(conversation)
-    const preparing = prepare(draft, delivery, wait)
-    const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, wait.patience)))
+    const preparing = prepare(draft, delivery)
+    const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, patience)))
     const tail = Promise.allSettled([preparing, turn])
     tails.set(conversation, tail)
     try {
@@ -90,11 +80,11 @@ export function createInbound(
     }
   }
 
-  async function prepare(draft: Draft, delivery: Delivery, wait: Patience): Promise<NewMessage> {
+  async function prepare(draft: Draft, delivery: Delivery): Promise<NewMessage> {
     const { channel, ts, user, inThread } = draft
     const { workspace, payload } = delivery
     const { threads, directory } = workspace
-    const { patience, comesAgain } = wait
+    const { patience, comesAgain } = patienceWith(delivery, deps.now())
     const [{ names, areKnown }, fetched, found, isMine] = await Promise.all([
       namesFor(draft, workspace, patience),
       draft.files?.length ? files.fetch(draft.files, workspace, patience) : undefined,
@@ -112,11 +102,10 @@ export function createInbound(
     // Who calls the bot may go on before it has answered.
     if (draft.mention) void threads.join(channel, placed.thread)
     // Commands and clicks say names, too, though not as people see them, and no private channel's.
-    const [who, where] = ['user', 'channel'].map(
-      (of) => textAt(payload, `${of}_name`) ?? textAt(payload, `${of}.name`),
-    )
-    const name = draft.userName ?? names.get(user) ?? who
-    const channelName = names.get(channel) ?? (NO_NAME.test(where ?? '') ? undefined : where)
+    const said = (of: string) => textAt(payload, `${of}_name`) ?? textAt(payload, `${of}.name`)
+    const name = draft.userName ?? names.get(user) ?? said('user')
+    const isSaid = !/^(privategroup|directmessage)$/.test(said('channel') ?? '')
+    const channelName = names.get(channel) ?? (isSaid ? said('channel') : undefined)
     const external = isExternal(delivery) || undefined
     return {
       gateway: deps.gateway,
