@@ -231,8 +231,11 @@ export async function createDaemon(options: DaemonOptions) {
     }
     const counts = { routes: config.routes.length, gateways: gateways.names().length }
     log.info(counts, 'the configuration is reloaded')
-    return toJson({ ok: true, warnings: config.warnings.map((warning) => warning.message) })
+    return toJson({ ok: true, warnings: warnings() })
   }
+  /** What a skill brings has no line. */
+  const warnings = () =>
+    config.warnings.map(({ file, line, message }) => (line === undefined ? `${file}: ${message}` : message))
   /** One at a time, in order. */
   let reading: Promise<unknown> = Promise.resolve()
   const reread = () => {
@@ -288,7 +291,7 @@ export async function createDaemon(options: DaemonOptions) {
     reread,
     /** What a person should not miss: warnings of the configuration, broken skills. */
     notices: () => [
-      ...config.warnings.map((warning) => warning.message),
+      ...warnings(),
       ...manager.errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`),
     ],
     /** Starts roads and gateways, and listens unless it is `local`. */

@@ -209,6 +209,13 @@ describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
     }
   })
 
+  test('tells of which skill a warning is', async () => {
+    const metadata = "metadata: { webhook: { route: { txt: 'x' } } }"
+    site.write('skills/slip/index.ts', `export default { description: 'd', ${metadata}, run() {} }`)
+    assert.match((await site.run(['reload'])).out, /skill slip: metadata\.webhook\.route\.txt/)
+    rmSync(join(site.dir, 'skills/slip'), { recursive: true })
+  })
+
   test('a second daemon in the data dir is refused with 2, and says who is there', async () => {
     const { code, err } = await site.run(['start'])
     assert.equal(code, 2)

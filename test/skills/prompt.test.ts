@@ -26,6 +26,7 @@ describe('directives', () => {
       ['<b>', arg('id'), '</b> [it](https://shop/', arg('id'), ')'],
     ],
     ['<https://shop/:arg[id]>', ['<https://shop/', arg('id'), '>']],
+    ['- one\n- ::arg[id]', ['- one\n- ', arg('id')]],
     ['| a |\n|---|\n| :arg[id] |', ['| a |\n|---|\n| ', arg('id'), ' |']],
   ]
   test('are found in prose, between tags, in links and in tables', () => {

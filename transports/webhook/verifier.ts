@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { pathGet } from '../../src/core/json.ts'
+import { type Json, pathGet } from '../../src/core/json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck } from '../../src/lib/signatures.ts'
 import { decodeBody } from './decode-body.ts'
+import { found } from './pointers.ts'
 import { PRESETS, type Preset } from './presets.ts'
 import type { Verify } from './verify.ts'
 
@@ -84,7 +85,7 @@ function withSecretInBody(field: string, known: string[]): Verifier {
   return {
     check(headers, raw) {
       const items = pathGet(decodeBody(headers['content-type'], raw).body, 'value')
-      const isOurs = (item: unknown) => indexOf(String(pathGet(item, field))) >= 0
+      const isOurs = (body: Json) => indexOf(found(field, { headers, body, text: '' }) ?? '') >= 0
       if (Array.isArray(items) && items.length > 0 && items.every(isOurs)) return undefined
       return `not every notification in it has the ${field} that is known here`
     },

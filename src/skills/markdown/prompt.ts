@@ -14,8 +14,8 @@ const parser = unified()
   .data('micromarkExtensions', [{ disable: { null: ['htmlFlow', 'htmlText'] } }])
   .use(remarkParse)
 
-/** As in remark-directive: `:name[…]`, or on a line of its own with more colons; not `10:30`, `std::vector[0]`, `\:name[…]`. */
-const DIRECTIVE = /(?:(?<=^[ \t]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
+/** As in remark-directive: `:name[…]`, or on a line or item of its own with more colons; not `10:30`, `std::vector[0]`, `\:name[…]`. */
+const DIRECTIVE = /(?:(?<=^[ \t>*+-]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
 
 /**
  * Reads the body of a `SKILL.md`: strips HTML comments, then finds `:arg[path]` and `:session-history[]`.

@@ -281,7 +281,8 @@ describe('a webhook gateway with a preset', () => {
   test('takes no notification of Microsoft without the secret, and keeps that from whoever reads messages', async () => {
     const { post, last, store, deps } = await start(['microsoft-graph', '', ''], { 'rate-limit': '1/h' })
     const one = { clientState: 'one' }
-    for (const body of [graph(), graph({}), graph(one, { clientState: 'two' }), '{}', '[]', '"one"']) {
+    const odd = graph({ clientState: { toString: 1 } })
+    for (const body of [odd, graph(), graph({}), graph(one, { clientState: 'two' }), '{}', '[]', '"one"']) {
       assert.equal((await post(body))[0], 401, body)
     }
     assert.equal(store.calls, 0)
