@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { beforeEach, describe, test } from 'node:test'
 import type { Message } from '../../../src/core/message.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
@@ -96,9 +97,9 @@ describe('answering by mail', () => {
     assert.deepEqual(read?.from, [{ name: 'Support', address: 'support@example.com' }])
   })
 
-  test('attachments arrive as they were', async () => {
+  test('attachments arrive as they were, and no file stays open', async () => {
+    const daemon = await world.daemon({ sent: { folder: 'Sent', copy: 'server' } })
     const message = await received(daemon, mail({ from: 'files@example.net' }))
-    const { Readable } = await import('node:stream')
     const bytes = Buffer.from([0, 1, 2, 250, 251, 13, 10, 46, 13, 10])
     const file = await daemon.deps.artifacts.save(
       'räkning.bin',
@@ -106,7 +107,21 @@ describe('answering by mail', () => {
       Readable.from([bytes]),
       100,
     )
-    await daemon.transport.send({ ...replyTo(message, 'here'), attachments: [file] })
+    const { artifacts } = daemon.deps
+    const { open } = artifacts
+    const opened: Readable[] = []
+    artifacts.open = async (sha256) => {
+      const stream = await open(sha256)
+      opened.push(stream)
+      return stream
+    }
+    const reply = { ...replyTo(message, 'here'), attachments: [file] }
+    for (const code of [452, 552]) {
+      world.smtp.next.push({ kind: 'refuse', code, text: 'no' })
+      await assert.rejects(daemon.transport.send(reply))
+    }
+    await daemon.transport.send(reply)
+    await until(() => opened.every(({ closed }) => closed), 'the end of each file')
     const [read] = await readMails(world, 'files@example.net')
     assert.equal(read?.parts[0]?.name, 'räkning.bin')
     assert.equal(read?.parts[0]?.type, 'application/x-bill')

@@ -104,7 +104,7 @@ export function createSender(parts: {
     await sent.set(mark, { ...record, state: 'sent', response })
     log.info({ messageId: inReplyTo, conversation, to, mailId: messageId }, 'mail was sent')
     try {
-      if (sentFolder) await sentFolder.keep(await copy())
+      await sentFolder?.keep(copy)
     } catch (error) {
       // The mail is sent; a copy that cannot be kept must not make it be sent again.
       log.error({ mailId: messageId, reason: reasonOf(error) }, 'the copy of a sent mail could not be kept')

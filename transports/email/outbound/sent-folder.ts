@@ -27,11 +27,11 @@ export function createSentFolder(
         if (!found) throw new Error(`the IMAP server refused to search ${folder}`)
         return found.length > 0
       }),
-    /** Puts a copy there, where the server does not do so by itself. */
-    async keep(mail: SendMailOptions): Promise<void> {
+    /** Puts a copy there, where the server does not do so by itself. `compose` opens the files of the mail. */
+    async keep(compose: () => Promise<SendMailOptions>): Promise<void> {
       if (copy === 'server') return
       const composer = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
-      const { message } = await composer.sendMail(mail)
+      const { message } = await composer.sendMail(await compose())
       if (!Buffer.isBuffer(message)) throw new Error('the copy of a mail could not be made')
       await connected(async (run) => {
         const append = () => run((client) => client.append(folder, message, ['\\Seen']))
