@@ -57,8 +57,8 @@ const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
 
 /**
- * A table with aligned columns and no lines: it survives copying and grep. Where it is wider than the terminal, its widest
- * column is wrapped between words.
+ * A table with aligned columns and no lines: it survives copying and grep. Where it is wider than the terminal, the
+ * column with the most room is wrapped between words.
  */
 export function table(
   head: string[],
@@ -84,17 +84,18 @@ function columnWidths(cells: readonly (readonly string[])[], width: number): (nu
     Math.max(0, ...parts.map((part) => stripVTControlCharacters(part).length))
   const columns = (cells[0] ?? []).map((_, at) => cells.map((row) => row[at] ?? ''))
   const widths = columns.map(longest)
+  const least = columns.map((column) => longest(column.flatMap((text) => text.split(' '))))
   const tooMuch = widths.reduce((sum, one) => sum + one + 2, -2) - width
-  const widest = widths.indexOf(Math.max(...widths))
-  return columns.map((column, at) => {
-    if (tooMuch <= 0 || at !== widest) return null
-    return Math.max(longest(column.flatMap((text) => text.split(' '))), (widths[at] ?? 0) - tooMuch)
-  })
+  const room = widths.map((one, at) => one - (least[at] ?? 0))
+  const roomiest = room.indexOf(Math.max(...room))
+  return widths.map((one, at) =>
+    tooMuch > 0 && at === roomiest ? Math.max(least[at] ?? 0, one - tooMuch) : null,
+  )
 }
 
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '-'
-  return (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' ')
+  return safe((typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' '))
 }
 
 /** The objects of a list; none of what is no list. */

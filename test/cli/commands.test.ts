@@ -98,10 +98,17 @@ describe('trivium, with a daemon', { timeout: 120_000 }, async () => {
     assert.match((await site.run([...many, '--all'])).out, /^2 dropped/)
   })
 
+  test('history shows the beginning of a long text', async () => {
+    await site.run(['message', 'cli', `long ${'x'.repeat(3_000)}`])
+    const { out } = await site.run(['history', '--grep', 'long', '--limit', '1'])
+    assert.match(out, /long x{100}/)
+    assert.match(out, /characters are left out/)
+  })
+
   test('message tells each failed attempt while it waits', async () => {
     const { code, err } = await site.run(['message', 'cli', 'slow one'])
     assert.equal(code, 1)
-    assert.match(err, /^failed, attempt 1: .*I fail Again in [\d.]+ s\.\n$/)
+    assert.match(err, /^failed, attempt 1: .*I fail \(again in [\d.]+ s\)\n$/)
   })
 
   test('routes explain says of each route why', async () => {

@@ -74,4 +74,10 @@ test('a table that is too wide is wrapped between words, and never within one', 
   const shown = table(['id', 'why'], [['m1', `refused, as the far end says ${link} and more`]], 40)
   assert.equal(shown, `id  why\nm1  refused, as the far end says\n    ${link}\n    and more`)
   assert.equal(table(['id', 'why'], [['m1', 'short']], 40), 'id  why\nm1  short')
+  const id = 'a'.repeat(30)
+  assert.equal(
+    table([id, 'why'], [['m1', 'it did fail']], 40),
+    `${id}  why\nm1${' '.repeat(30)}it did\n${' '.repeat(32)}fail`,
+  )
+  assert.equal(table(['a', 'b'], [['\u001b', 'c']], 40), 'a       b\n\\u001b  c')
 })

@@ -1,3 +1,4 @@
+import { headOf } from '../../lib/head-of.ts'
 import type { LogQuery } from '../../state/logs/log-reader.ts'
 import { createLogs } from '../../state/logs/logs.ts'
 import { type AddCommand, interruption, timeOf, wholeNumber } from '../command.ts'
@@ -42,5 +43,5 @@ export const addHistory: AddCommand = (program, context) => {
 function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {
   const head = `${String(time).slice(0, 19).replace('T', ' ')}  ${String(channel ?? '-')}`
   if (event !== undefined) return `${head}  ${event}  ${JSON.stringify(rest)}`
-  return `${head}  ${role === 'assistant' ? '→' : '←'} ${String(content).replaceAll('\n', `\n${' '.repeat(head.length + 4)}`)}`
+  return `${head}  ${role === 'assistant' ? '→' : '←'} ${headOf(String(content), 2_000).replaceAll('\n', `\n${' '.repeat(head.length + 4)}`)}`
 }

@@ -79,7 +79,7 @@ async function tellRetries(
       const { attempt, error, delay } = Object(detail)
       if (signal.aborted || delay === undefined || told.has(`${id} ${at}`)) continue
       told.add(`${id} ${at}`)
-      err(`${what}, attempt ${attempt}: ${error} Again in ${Math.round(delay / 100) / 10} s.\n`)
+      err(`${what}, attempt ${attempt}: ${error} (again in ${Math.round(delay / 100) / 10} s)\n`)
     }
   }
 }
