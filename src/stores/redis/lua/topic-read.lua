@@ -64,16 +64,19 @@ local function read_back(group, keys, max, positions)
   for _, position in ipairs(redis.call('ZRANGEBYSCORE', keys.hidden, '-inf', now, 'LIMIT', 0, 1000)) do
     show(keys, position, next_of[group])
   end
-  local missed = 0
-  for _, text in ipairs(redis.call('ZRANGE', keys.back, 0, max - 1)) do
-    if is_full(positions, max) then break end
-    local entry = entry_at(text)
-    if entry then
-      pick(positions, entry, tonumber(text))
-    else
-      missed = missed + redis.call('ZREM', keys.back, text)
+  local missed, before = 0, 0
+  repeat
+    before = missed
+    for _, text in ipairs(redis.call('ZRANGE', keys.back, #positions, max - 1)) do
+      if is_full(positions, max) then return missed end
+      local entry = entry_at(text)
+      if entry then
+        pick(positions, entry, tonumber(text))
+      else
+        missed = missed + redis.call('ZREM', keys.back, text)
+      end
     end
-  end
+  until missed == before
   return missed
 end
 

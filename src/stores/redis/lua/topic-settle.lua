@@ -49,8 +49,15 @@ local function pass_gone()
   return true
 end
 
+-- A hidden one stays in `ahead` until it is passed; `hidden` keeps it from being lost.
+local function pass()
+  repeat
+    while redis.call('ZREM', keys.ahead, next_position) == 1 do next_position = next_position + 1 end
+  until not pass_gone()
+end
+
 local function forgive(told)
-  pass_gone()
+  pass()
   local missed = tonumber(redis.call('GET', keys.missed) or 0)
   redis.call('DEL', keys.missed)
   if missed > told then redis.call('SET', keys.missed, missed - told) end
@@ -67,10 +74,7 @@ for i = 6, #ARGV, 3 do
   end
 end
 if topic == '' then
-  -- A hidden one stays in `ahead` until reading passes it; `hidden` keeps it from being lost.
-  repeat
-    while redis.call('ZREM', keys.ahead, next_position) == 1 do next_position = next_position + 1 end
-  until redis.call('EXISTS', keys.ahead) == 0 or not pass_gone()
+  pass()
   if next_position > begun then redis.call('HSET', root .. 'groups', group, next_position) end
 elseif count > 0 then
   signal({ 'topic:' .. topic })
