@@ -11,7 +11,7 @@ import { createFileLock } from '../lib/file-lock.ts'
 import type { Logs } from '../state/logs/logs.ts'
 import { repeat } from './housekeeping.ts'
 
-const BATCH = 500
+const BATCH = 100
 /** Ms. */
 const COPY_EVERY = 1_000
 /** The most lines that a daemon can have missed and still copies. */
