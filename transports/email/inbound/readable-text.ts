@@ -1,3 +1,4 @@
+import { decodeHTML } from 'entities/decode'
 import { compile, type HtmlToTextOptions } from 'html-to-text'
 import { reasonOf } from '../../../src/core/errors.ts'
 
@@ -57,8 +58,9 @@ export function htmlToText(html: string): string {
     const text = cellsApart(convert(shown.slice(0, MAX_HTML)))
     const isStopped = text.includes(STOPPED)
     if (!isStopped && shown.length <= MAX_HTML) return text
-    const rest = (isStopped ? shown : shown.slice(MAX_HTML)).replaceAll(/<[^<>]*>?|\s+/g, ' ')
-    return `${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}\n${rest}`
+    const rest = isStopped ? shown.replaceAll(HIDDEN, '') : shown.slice(MAX_HTML)
+    const bare = decodeHTML(rest.replaceAll(/<[^<>]*>?|\s+/g, ' '))
+    return `${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}\n${bare}`
   } catch (error) {
     return `(This HTML could not be read: ${reasonOf(error)})`
   }
