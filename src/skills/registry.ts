@@ -51,7 +51,11 @@ export function createRegistry(options: RegistryOptions) {
       log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'skill cannot be loaded')
     }
     const layers = await loadAllMiddleware(fail)
-    const loaded = new Map<string, RegisteredSkill>()
+    const sources = await findSources(fail)
+    const found = new Set(sources.map(({ name }) => name))
+    const loaded = new Map([...skills].filter(([name]) => found.has(name)))
+    // Each takes effect as it is loaded: one may wait long at its top level.
+    skills = loaded
     const load = async (source: SkillSource) => {
       const { name, path = 'Trivium' } = source
       try {
@@ -59,13 +63,10 @@ export function createRegistry(options: RegistryOptions) {
         loaded.set(name, { onion, source })
         warnOfSlips(onion.skill, layers)
       } catch (error) {
-        const before = skills.get(name)
-        if (before) loaded.set(name, before)
-        fail(name, path, before !== undefined, error)
+        fail(name, path, loaded.has(name), error)
       }
     }
-    await Promise.all((await findSources(fail)).map(load))
-    skills = loaded
+    await Promise.all(sources.map(load))
     failures = failed.sort((a, b) => a.name.localeCompare(b.name))
     middleware = layers
   }

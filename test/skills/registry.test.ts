@@ -131,6 +131,17 @@ test('a module whose top level never ends is given up, with the reason', async (
   await assert.rejects(importer.load(join(folder, 'one/index.ts')), /its top level did not end within 0.05 s/)
 })
 
+test('a skill that waits at its top level holds up no other', async (t) => {
+  const both = { 'one/index.ts': codeSkill('one', '1'), 'slow/index.ts': codeSkill('slow', '1') }
+  const folder = await createFolder(t, both)
+  const manager = await startManager(t, { folders: [folder] })
+  await writeIn(folder, 'one/index.ts', codeSkill('one', '2'))
+  await writeIn(folder, 'slow/index.ts', codeSkill('slow', '2', 'await new Promise(() => {})'))
+  void manager.reload()
+  await until(async () => (await manager.invoke('one')) === 2, 'the new version', 3_000)
+  assert.equal(await manager.invoke('slow'), 1)
+})
+
 describe('a broken middleware', () => {
   const guard = `export default { order: 1, description: 'g', setup: () => () => 'guarded' }`
   const guarded = `export default { description: 'd', metadata: { guard: true }, run: () => 'unguarded' }`
