@@ -58,7 +58,7 @@ const BORDERS =
 
 /**
  * A table with aligned columns and no lines: it survives copying and grep. Where it is wider than the terminal, the
- * column with the most room is wrapped between words.
+ * columns with the most room are wrapped between words.
  */
 export function table(
   head: string[],
@@ -83,14 +83,17 @@ function columnWidths(cells: readonly (readonly string[])[], width: number): (nu
   const longest = (parts: readonly string[]) =>
     Math.max(0, ...parts.map((part) => stripVTControlCharacters(part).length))
   const columns = (cells[0] ?? []).map((_, at) => cells.map((row) => row[at] ?? ''))
-  const widths = columns.map(longest)
-  const least = columns.map((column) => longest(column.flatMap((text) => text.split(' '))))
-  const tooMuch = widths.reduce((sum, one) => sum + one + 2, -2) - width
-  const room = widths.map((one, at) => one - (least[at] ?? 0))
-  const roomiest = room.indexOf(Math.max(...room))
-  return widths.map((one, at) =>
-    tooMuch > 0 && at === roomiest ? Math.max(least[at] ?? 0, one - tooMuch) : null,
-  )
+  const made = columns.map((column) => {
+    const [title = '', ...texts] = column
+    const least = longest([title, ...texts.flatMap((text) => text.split(' '))])
+    return { width: longest(column), room: longest(column) - least, cut: 0 }
+  })
+  let tooMuch = made.reduce((sum, { width }) => sum + width + 2, -2) - width
+  for (const column of made.toSorted((a, b) => b.room - a.room)) {
+    column.cut = Math.max(0, Math.min(column.room, tooMuch))
+    tooMuch -= column.cut
+  }
+  return made.map((column) => (column.cut > 0 ? column.width - column.cut : null))
 }
 
 function cell(value: unknown): string {

@@ -79,5 +79,6 @@ test('a table that is too wide is wrapped between words, and never within one', 
     table([id, 'why'], [['m1', 'it did fail']], 40),
     `${id}  why\nm1${' '.repeat(30)}it did\n${' '.repeat(32)}fail`,
   )
+  assert.match(table([id, 'a heading'], [['m1', 'it did fail']], 36), /^a+ {2}a heading\nm1 +it did\n +fail$/)
   assert.equal(table(['a', 'b'], [['\u001b', 'c']], 40), 'a       b\n\\u001b  c')
 })

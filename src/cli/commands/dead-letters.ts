@@ -66,10 +66,10 @@ function lastError({ errors }: JsonObject): string {
 function listed(result: Json): string {
   const rows = objectsIn(result).map((one) => {
     const { id, at, queue, group, reason } = one
-    return [id, age(at), queue, group, reason, shorten(lastError(one), 70)]
+    return [id, age(at), queue, group, shorten(`${reason}: ${lastError(one)}`, 80)]
   })
   if (rows.length === 0) return 'No dead letters.'
-  return table(['id', 'age', 'queue', 'route', 'reason', 'last error'], rows)
+  return table(['id', 'age', 'queue', 'route', 'why'], rows)
 }
 
 /** `trivium refused`. */
@@ -85,7 +85,7 @@ export const addRefused: AddCommand = (program, context) => {
 
 function refusedTable(result: Json): string {
   const rows = objectsIn(pathGet(result, 'refusals')).map(({ at, gateway, from, reason, why, body }) => {
-    return [age(at), gateway, from, shorten(String(why ?? reason), 60), shorten(String(body ?? ''), 40)]
+    return [age(at), gateway, from, shorten(String(why ?? reason), 100), shorten(String(body ?? ''), 40)]
   })
   const daemon = `as ${pathGet(result, 'daemon')} remembers`
   if (rows.length === 0) return `Nothing was refused, ${daemon}.`
