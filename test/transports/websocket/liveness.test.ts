@@ -10,7 +10,7 @@ const BIG = 'x'.repeat(60_000)
 
 describe('peers that are dead or slow', () => {
   test('a peer that answers no ping is cut, one that does stays', async () => {
-    const { connect, transport } = await startWebsocket({ heartbeat: '100ms' })
+    const { connect, transport } = await startWebsocket({ heartbeat: '400ms' })
     const dead = await connect('', { autoPong: false })
     const alive = await connect()
     let pings = 0
