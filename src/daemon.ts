@@ -296,9 +296,9 @@ export async function createDaemon(options: DaemonOptions) {
     ],
     /** Starts roads and gateways, and listens unless it is `local`. */
     async start(): Promise<Addresses | undefined> {
-      const checked = await options.load(routedSkills(manager))
       // Gateways first: a reply that finds none would wait for one, and a skill could not send.
-      await apply(checked)
+      reading = reading.then(async () => apply(await options.load(routedSkills(manager))))
+      await reading
       await durable.prepare()
       workers.start()
       housekeeping.start()
