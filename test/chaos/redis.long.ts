@@ -5,7 +5,7 @@ import { startRedisCluster } from '../fixtures/redis-server.ts'
 import { moveSlot, startSentinels } from '../fixtures/redis-topology.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../stores/redis/kit.ts'
-import { underLoad } from '../stores/redis/load.ts'
+import { MOMENT, underLoad } from '../stores/redis/load.ts'
 
 async function stores(t: TestContext, url: string, replicas: number) {
   const opened = await Promise.all([1, 2].map(() => openStore(url, { replicas })))
@@ -33,7 +33,8 @@ for (const replicas of [0, 1]) {
     test('a planned fail-over', async (t) => {
       const { sentinels, open } = await world(t)
       for (let round = 0; round < 3; round++) {
-        assert.equal((await underLoad(open, sentinels.failOver)).lost, 0)
+        const { lost } = await underLoad(open, sentinels.failOver)
+        assert.ok(lost < (replicas > 0 ? 1 : MOMENT), `${lost} are lost`)
       }
     })
     test('a master that hangs', async (t) => {

@@ -6,6 +6,9 @@ import type { Store } from '../../../src/core/store.ts'
 import { saying } from '../../contract/store/kit.ts'
 import { until } from '../../fixtures/until.ts'
 
+/** More than two stores acknowledge before they hear of a fail-over, and far less than while it lasts (over a thousand). */
+export const MOMENT = 50
+
 /**
  * Accepts and takes messages on several stores while `happens` runs, then takes what is left. A message is lost that was
  * acknowledged and is not in the journal, or that nobody got.
