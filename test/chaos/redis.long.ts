@@ -7,9 +7,13 @@ import { until } from '../fixtures/until.ts'
 import { openStore } from '../stores/redis/kit.ts'
 import { MOMENT, underLoad } from '../stores/redis/load.ts'
 
-async function stores(t: TestContext, url: string, replicas: number) {
-  const opened = await Promise.all([1, 2].map(() => openStore(url, { replicas })))
-  t.after(() => Promise.all(opened.map((store) => store.close())))
+/** Two stores on servers, which end after them: ioredis would go on to look for Sentinels that are gone. */
+async function stores(t: TestContext, servers: { url: string; stop(): Promise<void> }, replicas: number) {
+  const opened = await Promise.all([1, 2].map(() => openStore(servers.url, { replicas })))
+  t.after(async () => {
+    await Promise.all(opened.map((store) => store.close()))
+    await servers.stop()
+  })
   return opened
 }
 
@@ -17,8 +21,7 @@ for (const replicas of [0, 1]) {
   describe(`Sentinel, acknowledged by ${replicas} replicas`, { timeout: 600_000 }, () => {
     const world = async (t: TestContext) => {
       const sentinels = await startSentinels()
-      t.after(() => sentinels.stop())
-      const open = await stores(t, sentinels.url, replicas)
+      const open = await stores(t, sentinels, replicas)
       const fails = async (fail: 'freeze' | 'kill', comeBack: 'resume' | 'start') => {
         const port = await until(() => sentinels.master(), 'a master', 30_000)
         const master = sentinels.nodes.find((node) => node.port === port) ?? assert.fail()
@@ -51,8 +54,7 @@ for (const replicas of [0, 1]) {
   describe(`Cluster, acknowledged by ${replicas} replicas`, { timeout: 600_000 }, () => {
     test('moving the slot of the store, again and again', async (t) => {
       const cluster = await startRedisCluster(1)
-      t.after(() => cluster.stop())
-      const open = await stores(t, cluster.url, replicas)
+      const open = await stores(t, cluster, replicas)
       for (let round = 0; round < 4; round++) {
         const move = () => moveSlot(cluster.nodes, '{trivium}:', round * 10)
         const { lost, twice } = await underLoad(open, move)

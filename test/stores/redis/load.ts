@@ -18,6 +18,7 @@ export async function underLoad(stores: readonly Store[], happens: () => Promise
   const accepted = new Set<string>()
   const taken: string[] = []
   let over = false
+  let failed = false
   const trying = async <T>(what: () => Promise<T>) => {
     try {
       return await what()
@@ -40,7 +41,7 @@ export async function underLoad(stores: readonly Store[], happens: () => Promise
     for (;;) {
       const one = await trying(() => store.receive.take({}))
       if (one && String(one.message.text).startsWith(run)) taken.push(one.message.text)
-      else if (one === undefined && over) return
+      else if ((one === undefined && over) || failed) return
       if (!one) await pause(5)
     }
   }
@@ -53,6 +54,9 @@ export async function underLoad(stores: readonly Store[], happens: () => Promise
     await happens()
     const { size } = accepted
     await until(() => accepted.size > size + 50, 'messages to be accepted again', 60_000)
+  } catch (error) {
+    failed = true
+    throw error
   } finally {
     over = true
   }
