@@ -1,5 +1,6 @@
 import type { Refusal } from '../core/services.ts'
 import type { Refused } from '../core/transport.ts'
+import { defined } from '../lib/defined.ts'
 import { withoutSecrets } from '../lib/secrets.ts'
 
 /** How many refusals of a gateway are kept, and how many characters of what was sent. */
@@ -14,22 +15,30 @@ export function createRefusals(options: {
   now(): number
 }) {
   const newest = new Map<string, Refusal[]>()
-  /** More than is shown is searched, so that no secret is cut in two. */
-  const headOf = (body: string | Buffer) => {
-    const begin = typeof body === 'string' ? body.slice(0, 4 * SHOWN) : body.toString('utf8', 0, 4 * SHOWN)
-    return withoutSecrets(begin, options.secrets()).replaceAll(LIKELY_SECRET, '$1[secret]').slice(0, SHOWN)
+  const shown = ({ body, ...refusal }: Refusal): Refusal => {
+    if (body === undefined) return refusal
+    const clean = withoutSecrets(body, options.secrets()).replaceAll(LIKELY_SECRET, '$1[secret]')
+    return { ...refusal, body: clean.slice(0, SHOWN) }
   }
   return {
     add(gateway: string, reason: string, { body, ...who }: Refused = {}): void {
       options.count(gateway, reason)
-      const shown = body === undefined ? {} : { body: headOf(body) }
-      const one = { at: options.now(), gateway, reason, ...who, ...shown }
+      const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
       newest.set(gateway, [one, ...(newest.get(gateway) ?? [])].slice(0, KEPT))
     },
-    /** Newest first, of these gateways. */
+    /** Newest first, of these gateways. Secrets go only here: whoever floods a gateway must not have us search for them. */
     list: (gateways: readonly string[]): Refusal[] =>
-      gateways.flatMap((name) => newest.get(name) ?? []).sort((a, b) => b.at - a.at),
+      gateways
+        .flatMap((name) => newest.get(name) ?? [])
+        .sort((a, b) => b.at - a.at)
+        .map(shown),
   }
+}
+
+/** More than is shown, so that no secret is cut in two before it is looked for. Copied: a slice keeps the whole alive. */
+function beginOf(body: string | Buffer | undefined): string | undefined {
+  const begin = body?.slice(0, 4 * SHOWN)
+  return typeof begin === 'string' ? Buffer.from(begin).toString() : begin?.toString()
 }
 
 /** A value that JSON or a form calls a secret. */
