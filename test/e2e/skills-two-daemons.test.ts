@@ -61,8 +61,8 @@ describe('two daemons on one Redis', { timeout: 120_000 }, async () => {
     assert.ok(first && second)
     const said = async (site: Site) =>
       (await site.run(['history', '--channel', 'cli', '--json'])).out
-        .trim()
         .split('\n')
+        .filter(Boolean)
         .map((line) => JSON.parse(line).content)
     await first.run(['message', 'cli', 'recall milk'])
     await second.run(['message', 'cli', 'recall eggs'])
