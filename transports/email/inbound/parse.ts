@@ -3,7 +3,6 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { MAX_HEAD, parseMime } from './mime.ts'
 import { htmlToText, plain } from './readable-text.ts'
-import { bareContentId, isWinmail, oneLine, type Part, partName, readWinmail } from './winmail.ts'
 
 /** A mail taken apart. Nothing in it is trusted; everything may be missing. */
 export type Mail = {
@@ -33,10 +32,21 @@ export type Mail = {
 
 export type Mailbox = { name: string; address: string }
 
+/** An attachment or an inline image. */
+export type Part = {
+  name: string
+  type: string
+  contentId?: string
+  inline: boolean
+  content: Uint8Array
+}
+
 /** postal-mime takes 10 µs and 2 KB for each line that is not encoded: 9 s and 1.7 GB for a million of them. */
 const MAX_LINES = 100_000
 /** As base64 and quoted-printable have them. */
 const ENCODED = /^[a-z\d+/]{60,}={0,2}\r?$|=\r?$/i
+/** What Outlook wraps rich text and its attachments in. */
+const TNEF = /^application\/(?:vnd\.)?ms-tnef$/i
 const MAX_IDS = 100
 const MAX_FROM = 10_000
 
@@ -49,7 +59,7 @@ export async function parseMail(raw: Uint8Array): Promise<Mail> {
     const lines = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('latin1').split('\n')
     if (lines.filter((line) => !ENCODED.test(line)).length > MAX_LINES)
       throw new Error(`It has over ${MAX_LINES} lines that are not encoded`)
-    return unpackWinmail(toMail(await parseMime(raw), raw))
+    return toMail(await parseMime(raw), raw)
   } catch (error) {
     return headersOnly(raw, reasonOf(error))
   }
@@ -72,6 +82,8 @@ function toMail(email: Email, raw: Uint8Array): Mail {
   const html = email.html?.trim() ? email.html : undefined
   const written = email.text?.trim() ? email.text : html ? htmlToText(html) : ''
   const isLost = written === '' && email.attachments.length === 0
+  const parts = email.attachments.map(toPart)
+  const winmail = written === '' ? parts.find(({ type }) => TNEF.test(type)) : undefined
   return {
     headers: email.headers.map(({ key, value }) => ({ key, value })),
     references: messageIds(value('references')),
@@ -86,9 +98,10 @@ function toMail(email: Email, raw: Uint8Array): Mail {
       date: dateOf(value('date')),
       subject: email.subject ? oneLine(email.subject) : undefined,
       html,
+      unreadable: winmail && `Its text may be in ${winmail.name}, which is not read.`,
     }),
     text: plain(isLost ? bareBody(raw, value('content-type') ?? '') : written),
-    parts: email.attachments.map(toPart),
+    parts,
   }
 }
 
@@ -98,10 +111,20 @@ function toPart(part: MimePart, index: number): Part {
   return {
     name: partName(part.filename ?? '', index),
     type: part.mimeType,
-    ...defined({ contentId: part.contentId && bareContentId(part.contentId) }),
+    ...defined({ contentId: part.contentId?.replace(/^<|>$/g, '') }),
     inline: part.related === true || part.disposition === 'inline',
     content: bytes,
   }
+}
+
+/** The name of the part at `index`. A name is a label; a path in it is somebody's attempt. */
+function partName(name: string, index: number): string {
+  return oneLine(name).replace(/^.*[\\/]/, '') || `part-${index + 1}`
+}
+
+/** Control characters in names and subjects must not reach a log line or a header of ours. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 }
 
 function authors(from: string | undefined): Mailbox[] {
@@ -135,29 +158,6 @@ function bareBody(raw: Uint8Array, type: string): string {
   if (!/^multipart\//i.test(type)) return ''
   const [, body = ''] = /\r?\n\r?\n(.*)/s.exec(new TextDecoder().decode(raw)) ?? []
   return /boundary=/i.test(type) && /^--\S/m.test(body) ? '' : body.trim()
-}
-
-/** Puts what is in each winmail.dat into its place, and its body where the mail has none. What is not whole stays as well. */
-function unpackWinmail(mail: Mail): Mail {
-  let unpacked = mail
-  for (const winmail of mail.parts.filter(isWinmail)) {
-    const found = readWinmail(winmail.content)
-    if (!found) continue
-    const { text, html } = found
-    const needsBody = unpacked.text === '' && unpacked.html === undefined
-    const isLost = needsBody && found.isRtf
-    unpacked = {
-      ...unpacked,
-      ...(needsBody ? { text: plain(text.trim() ? text : htmlToText(html)) } : {}),
-      ...(needsBody && html.trim() ? { html } : {}),
-      ...(isLost ? { unreadable: `Its text is in ${winmail.name} only, as RTF.` } : {}),
-      parts: unpacked.parts.flatMap((part) => {
-        if (part !== winmail) return [part]
-        return found.whole && !isLost ? found.parts : [...found.parts, winmail]
-      }),
-    }
-  }
-  return unpacked
 }
 
 /** What the headers of a mail say that cannot be taken apart; the mail itself is its only part. */
