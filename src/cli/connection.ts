@@ -154,11 +154,10 @@ async function local(environs: Environs): Promise<Connection> {
   const { operator } = daemon
   const ended = new AbortController()
   const caller = { kind: 'cli', id: clientName(), roles: ['operator'] } as const
-  const by = { caller, signal: ended.signal, headers: {} }
   return {
     ...operator,
     running: false,
-    invoke: async (name, args) => toJson(await operator.invoke(name, args, by)),
+    invoke: async (name, args) => toJson(await operator.invoke(name, args, { caller, signal: ended.signal })),
     skills: async () => operator.skills(),
     describe: async (name) => operator.describe(name),
     async submit(submission) {

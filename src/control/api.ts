@@ -9,16 +9,16 @@ import express, {
   type Response,
 } from 'express'
 import { z } from 'zod'
-import type { Caller, ProgramToken } from '../core/call.ts'
+import type { Caller, InvokeOptions, ProgramToken } from '../core/call.ts'
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { mayAskFor, requireAskFor } from '../core/identity.ts'
-import { type Json, pathGet, toJson } from '../core/json.ts'
+import { type Json, type JsonObject, pathGet, toJson } from '../core/json.ts'
 import { type Submission, submissionSchema } from '../core/message.ts'
 import type { ArtifactService } from '../core/services.ts'
 import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
-import { docsPage, openApi } from './openapi.ts'
+import { BYTES, type DescribedCall, docsPage, MESSAGE, OPEN, openApi, RAW, taking } from './openapi.ts'
 import { proofOf } from './token.ts'
 
 /** What the control API offers to those who hold the token. */
@@ -26,8 +26,8 @@ export type ControlDeps = {
   token: string
   /** The tokens of programs that are valid now. */
   tokens(): readonly ProgramToken[]
-  /** Runs a skill for a caller; each call is an invocation of its own. */
-  invoke(name: string, args: unknown, by: ControlCaller): Promise<unknown>
+  /** Runs a skill; each call is an invocation of its own. */
+  invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   skills(): Json
   version: string
   /** What a skill takes and the layers around it. Throws `skill_not_found`. */
@@ -44,13 +44,7 @@ export type ControlDeps = {
   ready(): Promise<{ ok: boolean; detail: Json }>
   metrics(): Promise<{ type: string; body: string }>
   /** Model Context Protocol over streamable HTTP. */
-  mcp?(request: Request, response: Response, caller: Caller): unknown
-}
-
-export type ControlCaller = {
-  caller: Caller
-  signal: AbortSignal
-  headers: Record<string, string>
+  mcp(request: Request, response: Response, caller: Caller): unknown
 }
 
 const SUBMISSION = toJson(z.toJSONSchema(submissionSchema, { io: 'input' }))
@@ -68,102 +62,97 @@ const CONSOLE = fileURLToPath(new URL('./console', import.meta.url))
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()
   const bearerOf = createBearerCheck(deps)
-  const fromHere = refuseRebinding(bearerOf)
+  const described: DescribedCall[] = []
+  const serve = (call: string, summary: string, more: JsonObject, handler: RequestHandler) => {
+    described.push([call, summary, more])
+    const [method, path = ''] = call.replaceAll(/\{(\w+)\}/g, ':$1').split(/[ ?]/)
+    app[method === 'get' ? 'get' : 'post'](path, handler)
+  }
+  /** Serves a call that answers with what `ask` gives as the result. */
+  const offer = (call: string, summary: string, ask: Ask, more = {}) =>
+    serve(call, summary, more, async (request, response) => {
+      response.json({ result: (await ask(request, bearerIn(response))) ?? null })
+    })
   app.disable('x-powered-by')
   app.disable('etag')
   app.use(securityHeaders)
 
-  app.get('/healthz', (_request, response) => {
+  serve('get /healthz', 'The process is alive.', OPEN, (_request, response) => {
     response.json({ ok: true })
   })
-  app.get('/readyz', fromHere, async (_request, response) => {
+  app.use(express.static(CONSOLE, { etag: false, lastModified: false }))
+  app.use(['/readyz', '/metrics', '/openapi.json', '/docs', '/v1/proof'], refuseRebinding(bearerOf))
+  serve('get /readyz', 'Messages can come in; 503 where not.', OPEN, async (_request, response) => {
     const ready = await deps.ready()
     response.status(ready.ok ? 200 : 503).json(ready)
   })
-  app.get('/metrics', fromHere, async (_request, response) => {
+  serve('get /metrics', 'Counts, for Prometheus.', OPEN, async (_request, response) => {
     const { type, body } = await deps.metrics()
     response.type(type).send(body)
   })
-  const description = () => openApi(deps.version, deps.skills(), SUBMISSION)
-  app.get('/openapi.json', fromHere, (_request, response) => {
+  const description = () => openApi(deps.version, described, deps.skills(), SUBMISSION)
+  serve('get /openapi.json', 'This description.', OPEN, (_request, response) => {
     response.json(description())
   })
-  app.get('/docs', fromHere, (_request, response) => {
+  serve('get /docs', 'This description, to read.', OPEN, (_request, response) => {
     response.type('html').send(docsPage(description()))
   })
-  app.get('/v1/proof/:nonce', fromHere, (request, response) => {
+  const proof = 'Proves to a program here that the daemon knows the token.'
+  serve('get /v1/proof/{nonce}', proof, OPEN, (request, response) => {
     if (!isFromHere(request)) throw new TriviumError('unauthorized')
     response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
   })
-  app.use(express.static(CONSOLE, { etag: false, lastModified: false }))
 
   app.use(requireToken(bearerOf))
-  const { mcp } = deps
-  if (mcp) {
-    app.all('/mcp', express.json({ limit: BODY_LIMIT }), async (request, response) => {
-      const bearer = bearerIn(response)
-      await mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
-    })
+  const keep = async (request: Request, bearer: Bearer) => {
+    requireAskFor(bearer, 'gateway-send')
+    const type = request.get('content-type') ?? 'application/octet-stream'
+    const name = String(request.query.name ?? 'file')
+    return deps.artifacts.save({ name, type, data: request }, callerOf(request, bearer))
   }
-  app.post(
-    '/v1/artifacts',
-    answering((request, bearer) => {
-      requireAskFor(bearer, 'gateway-send')
-      const type = request.get('content-type') ?? 'application/octet-stream'
-      const name = String(request.query.name ?? 'file')
-      return deps.artifacts.save({ name, type, data: request }, callerOf(request, bearer))
-    }),
-  )
-  app.get('/v1/artifacts/:sha256', async (request, response) => {
+  offer('post /v1/artifacts?name', 'Keeps the body as a file, which a reply may attach.', keep, BYTES)
+  const file = 'Reads a file: one’s own, or one that the message brought.'
+  serve('get /v1/artifacts/{sha256}?message', file, RAW, async (request, response) => {
     const { message } = request.query
     const bearer = bearerIn(response)
     if (message !== undefined && !mayAskFor(bearer, 'gateway-receive')) requireAskFor(bearer, 'message-show')
     const messageId = message === undefined ? {} : { messageId: String(message) }
     const asked = { artifact: String(request.params.sha256), ...messageId }
-    const file = await deps.artifacts.open(asked, callerOf(request, bearer))
+    const found = await deps.artifacts.open(asked, callerOf(request, bearer))
     // Never shown as a page: who sent it may have been a stranger.
     response.attachment().type('application/octet-stream')
-    await pipeline(file, response)
+    await pipeline(found, response)
   })
   app.use(express.json({ limit: BODY_LIMIT, strict: false }), refuseDeep)
-  app.get(
-    '/v1/skills',
-    answering((_request, bearer) =>
-      Object.values(Object(deps.skills())).filter((skill) =>
-        mayAskFor(bearer, String(pathGet(skill, 'name'))),
-      ),
-    ),
+  described.push(['post /mcp', 'Model Context Protocol over streamable HTTP.', { ...taking({}), ...RAW }])
+  app.all('/mcp', async (request, response) => {
+    const bearer = bearerIn(response)
+    await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
+  })
+  offer('get /v1/skills', 'All skills, and what they take.', (_request, bearer) =>
+    Object.values(Object(deps.skills())).filter((skill) => mayAskFor(bearer, String(pathGet(skill, 'name')))),
   )
-  app.get(
-    '/v1/skills/:name',
-    answering((request, bearer) => {
-      const name = String(request.params.name)
-      requireAskFor(bearer, name)
-      return deps.describe(name)
-    }),
-  )
-  app.post(
-    '/v1/skills/:name',
-    answering((request, bearer) =>
-      deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request, bearer)),
-    ),
-  )
+  offer('get /v1/skills/{name}', 'What a skill takes, and the layers around it.', (request, bearer) => {
+    const name = String(request.params.name)
+    requireAskFor(bearer, name)
+    return deps.describe(name)
+  })
+  const invoke: Ask = (request, bearer) =>
+    deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request, bearer))
+  offer('post /v1/skills/{name}', 'Invokes a skill by name, or a callback by its ref.', invoke, taking({}))
   app.use(requireControlToken)
-  app.get('/v1/status', answering(deps.status))
-  app.get('/v1/doctor', answering(deps.doctor))
-  app.post(
-    '/v1/messages',
-    answering((request) => {
-      const { data, error } = submissionSchema.safeParse(request.body)
-      if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
-      return deps.submit(data, callerOf(request, OPERATOR).signal)
-    }),
+  offer('get /v1/status', 'What runs, and how far behind each road is.', deps.status)
+  offer('get /v1/doctor', 'What could be wrong with the store and the gateways.', deps.doctor)
+  offer('post /v1/reload', 'Reads configuration and skills again.', deps.reload)
+  const submit: Ask = (request) => {
+    const { data, error } = submissionSchema.safeParse(request.body)
+    if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
+    return deps.submit(data, callerOf(request, OPERATOR).signal)
+  }
+  offer('post /v1/messages', 'Puts a message through a gateway, as if it had come in.', submit, MESSAGE)
+  offer('get /v1/messages/{id}/explain', 'Why each route did or did not take a message.', (request) =>
+    deps.explain(String(request.params.id)),
   )
-  app.get(
-    '/v1/messages/:id/explain',
-    answering((request) => deps.explain(String(request.params.id))),
-  )
-  app.post('/v1/reload', answering(deps.reload))
   app.use((request) => {
     throw new TriviumError('not_found', { path: request.path })
   })
@@ -171,33 +160,23 @@ export function createControlApi(deps: ControlDeps): Express {
   return app
 }
 
-/** Answers with what `ask` gives as the result. */
-function answering(ask: (request: Request, bearer: Bearer) => unknown): RequestHandler {
-  return async (request, response) => {
-    response.json({ result: (await ask(request, bearerIn(response))) ?? null })
-  }
-}
+type Ask = (request: Request, bearer: Bearer) => unknown
 
 /** The caller goes away when its connection does, so that a wait does not outlive who waits. */
-function callerOf(request: Request, bearer: Bearer): ControlCaller {
+function callerOf(request: Request, bearer: Bearer) {
   const abort = new AbortController()
   request.res?.on('close', () => {
     abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'the caller went away' }))
   })
   const client = request.get('x-trivium-client')
+  const { authorization: _authorization, cookie: _cookie, ...headers } = request.headers
   return {
     caller: bearer.skills
       ? { kind: 'http', ...bearer }
       : { kind: client ? 'cli' : 'http', id: client ?? 'control', ...bearer },
     signal: abort.signal,
-    headers: publicHeaders(request),
-  }
-}
-
-/** Headers as skills see them in `nonlocals.request.headers`: without the credentials. */
-function publicHeaders(request: Request): Record<string, string> {
-  const entries = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const)
-  return Object.fromEntries(entries.filter(([name]) => name !== 'authorization' && name !== 'cookie'))
+    nonlocals: { request: { headers } },
+  } satisfies InvokeOptions
 }
 
 /** Who bears a token, and their rights. */
@@ -260,7 +239,7 @@ function refuseRebinding(bearerOf: BearerOf): RequestHandler {
     const isLocal = isLoopback(request.socket.localAddress ?? '')
     if (isLocal && !isLocalName(request.hostname) && !bearerOf(request)) {
       throw new TriviumError('forbidden', {
-        what: `Asking for ${request.path} by the name ${request.hostname}`,
+        what: `Asking for ${request.baseUrl} by the name ${request.hostname}`,
         reason: 'use localhost or the address, or give the control token',
       })
     }

@@ -9,38 +9,21 @@ const RESPONSES = {
   default: answer('What is wrong, and what to do', { error: component('Error') }),
 }
 /** What answers with something else than a result. */
-const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
+export const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
 /** What needs no token either. */
-const OPEN = { ...RAW, security: [] }
-const BYTES = { required: true, content: { '*/*': {} } }
-const SUBMISSION = taking(component('Submission'))
+export const OPEN = { ...RAW, security: [] }
+/** What takes a file, and what takes a message. */
+export const BYTES = { requestBody: { required: true, content: { '*/*': {} } } }
+export const MESSAGE = taking(component('Submission'))
 
-/** The calls that are no skills: what they do, and how they differ from most. */
-const CALLS: [call: string, summary: string, more?: JsonObject][] = [
-  ['get /healthz', 'The process is alive.', OPEN],
-  ['get /readyz', 'Messages can come in; 503 where not.', OPEN],
-  ['get /metrics', 'Counts, for Prometheus.', OPEN],
-  ['get /openapi.json', 'This description.', OPEN],
-  ['get /docs', 'This description, to read.', OPEN],
-  ['get /v1/proof/{nonce}', 'Proves to a program here that the daemon knows the token.', OPEN],
-  ['get /v1/status', 'What runs, and how far behind each road is.'],
-  ['get /v1/doctor', 'What could be wrong with the store and the gateways.'],
-  ['post /v1/reload', 'Reads configuration and skills again.'],
-  ['post /v1/messages', 'Puts a message through a gateway, as if it had come in.', SUBMISSION],
-  ['get /v1/messages/{id}/explain', 'Why each route did or did not take a message.'],
-  ['post /v1/artifacts?name', 'Keeps the body as a file, which a reply may attach.', { requestBody: BYTES }],
-  ['get /v1/artifacts/{sha256}?message', 'Reads a file: one’s own, or one that the message brought.', RAW],
-  ['get /v1/skills', 'All skills, and what they take.'],
-  ['get /v1/skills/{name}', 'What a skill takes, and the layers around it.'],
-  ['post /v1/skills/{name}', 'Invokes a skill by name, or a callback by its ref.', taking({})],
-  ['post /mcp', 'Model Context Protocol over streamable HTTP.', { ...taking({}), ...RAW }],
-]
+/** A call such as `get /v1/messages/{id}?query`, what it does, and how it differs from most. */
+export type DescribedCall = [call: string, summary: string, more: JsonObject]
 
-/** The description of the control API: OpenAPI 3.1, made from the schemas of the skills and of a submission. */
-export function openApi(version: string, skills: Json, submission: Json) {
+/** The description of the control API: OpenAPI 3.1, with the calls, the skills and the schema of a submission. */
+export function openApi(version: string, calls: readonly DescribedCall[], skills: Json, submission: Json) {
   const paths: Record<string, JsonObject> = {}
   const schemas: JsonObject = { Error: ERROR, Submission: asComponent('Submission', submission) }
-  const add = (call: string, summary: string, more: JsonObject = {}) => {
+  const add = (call: string, summary: string, more: JsonObject) => {
     const [method = '', path = '', query] = call.split(/[ ?]/)
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
     const parameters: JsonObject[] = names.map((name) => ({
@@ -52,7 +35,7 @@ export function openApi(version: string, skills: Json, submission: Json) {
     if (query) parameters.push({ name: query, in: 'query', schema: STRING })
     paths[path] = { ...paths[path], [method]: { summary, parameters, responses: RESPONSES, ...more } }
   }
-  for (const call of CALLS) add(...call)
+  for (const call of calls) add(...call)
   for (const skill of [skills].flat()) {
     const name = String(pathGet(skill, 'name'))
     schemas[name] = asComponent(name, pathGet(skill, 'args'))
@@ -69,7 +52,8 @@ function component(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-function taking(schema: JsonObject): JsonObject {
+/** A call that takes JSON. */
+export function taking(schema: JsonObject): JsonObject {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config/load-config.ts'
-import type { ControlCaller, ControlDeps } from '../control/api.ts'
+import type { ControlDeps } from '../control/api.ts'
 import { type LastReload, type Readings, roadsOf } from '../control/metrics.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
@@ -55,12 +55,7 @@ export function createOperator(deps: {
   return {
     version: deps.version,
     readings,
-    invoke: (name: string, args: unknown, by: ControlCaller) =>
-      manager.invoke(name, args, {
-        caller: by.caller,
-        signal: by.signal,
-        nonlocals: { request: { headers: by.headers } },
-      }),
+    invoke: manager.invoke,
     artifacts: roads.services.artifacts,
     skills: () =>
       manager.list().map((info) => {

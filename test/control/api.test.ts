@@ -3,7 +3,8 @@ import { createServer, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { type ControlCaller, type ControlDeps, createControlApi } from '../../src/control/api.ts'
+import { type ControlDeps, createControlApi } from '../../src/control/api.ts'
+import type { InvokeOptions } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
@@ -16,7 +17,7 @@ type Answer = { status: number; headers: Record<string, unknown>; body: string }
 
 /** A control listener whose daemon answers with what it was asked. */
 async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
-  const calls: { name: string; args: unknown; by: ControlCaller }[] = []
+  const calls: { name: string; args: unknown; by: InvokeOptions }[] = []
   const deps: ControlDeps = {
     token: TOKEN,
     tokens: () => [],
@@ -35,6 +36,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     artifacts: servicesWith({}).artifacts,
     ready: async () => ({ ok: true, detail: {} }),
     metrics: async () => ({ type: 'text/plain', body: 'up 1\n' }),
+    mcp: () => assert.fail('nobody asked for it'),
     ...parts,
   }
   const app = createControlApi(deps)
@@ -92,8 +94,8 @@ describe('the description of the control API', () => {
     for (const { route } of app.router.stack) {
       if (!route) continue
       const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
-      for (const { method } of route.stack)
-        assert.ok(document.paths[path]?.[method ?? 'post'], `${method} ${path}`)
+      const methods = path === '/mcp' ? ['post'] : route.stack.map(({ method }) => method)
+      for (const method of methods) assert.ok(document.paths[path]?.[String(method)], `${method} ${path}`)
     }
   })
 
@@ -162,9 +164,10 @@ describe('the control listener', () => {
     await post('/v1/skills/echo', '{}', { 'x-trivium-client': 'ann@host' })
     const [http, , cli] = calls
     assert.deepEqual(http?.by.caller, { kind: 'http', id: 'control', roles: ['operator'] })
-    assert.equal(http?.by.headers['x-own'], 'yes')
-    assert.equal(http?.by.headers.authorization ?? http?.by.headers.cookie, undefined)
-    assert.deepEqual([cli?.by.caller.kind, cli?.by.caller.id], ['cli', 'ann@host'])
+    const headers = Object(pathGet(http?.by.nonlocals, 'request.headers'))
+    assert.equal(headers['x-own'], 'yes')
+    assert.equal(headers.authorization ?? headers.cookie, undefined)
+    assert.deepEqual([cli?.by.caller?.kind, cli?.by.caller?.id], ['cli', 'ann@host'])
   })
 
   test('tells when to come back while the store is away', async (t) => {
