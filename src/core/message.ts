@@ -62,12 +62,8 @@ export type Message = z.infer<typeof messageSchema>
  * What a transport hands to `accept`. Without `conversation` the message is its own conversation (its
  * id). Without `trace` the trace id is the message id without dashes.
  */
-export type NewMessage = Omit<Message, 'id' | 'conversation' | 'receivedAt' | 'trace' | 'attachments'> & {
-  conversation?: string
-  receivedAt?: number
-  trace?: string
-  attachments?: Attachment[]
-}
+export type NewMessage = Omit<Message, 'id' | Given> & Partial<Pick<Message, Given>>
+type Given = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
 
 /**
  * Over so many characters of messages a read of several returns fewer than it was asked for, though at least one, so that

@@ -11,7 +11,7 @@ import type { Event } from './event.ts'
 import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
 import type { DeadLetter, KeyValues, MessageFilter, Note, ReceiveFilter, Taken } from './store.ts'
-import type { Health, Reply } from './transport.ts'
+import type { Health, Refused, Reply } from './transport.ts'
 
 /**
  * What the shipped skills work on, reachable as `ctx.services`. The daemon hands them in; each method is
@@ -160,14 +160,7 @@ export type GatewayService = {
 }
 
 /** `at` in Unix ms; `body` is the head of what was sent, without secrets. */
-export type Refusal = {
-  at: number
-  gateway: string
-  reason: string
-  from?: string | undefined
-  why?: string
-  body?: string
-}
+export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
 
 export type GatewayInfo = Health & { name: string; transport: string; open: boolean }
 

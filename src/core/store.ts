@@ -41,13 +41,7 @@ export type Store = {
  * published or given back. `jobs:QUEUE`: a job may be claimed. `job:ID`: that job has ended (sent only
  * for jobs with `notify`). `kv:KEY`: that key was written or deleted.
  */
-export type Signal =
-  | 'journal'
-  | 'receive'
-  | `topic:${string}`
-  | `jobs:${string}`
-  | `job:${string}`
-  | `kv:${string}`
+export type Signal = 'journal' | 'receive' | `${'topic' | 'jobs' | 'job' | 'kv'}:${string}`
 
 export type Journal = {
   /**
@@ -217,17 +211,11 @@ export type DeadReason = 'attempts' | 'permanent' | 'ambiguous'
 
 export type JobEnd = { state: 'done'; result?: Json } | { state: 'dead'; error: AttemptError }
 
-export type DeadLetter = {
-  id: string
+/** Its message is kept whole, also when retention has removed it from the journal. */
+export type DeadLetter = Pick<ClaimedJob, 'id' | 'lane' | 'group' | 'data' | 'errors' | 'message'> & {
   queue: string
   at: number
-  lane: string
-  group: string
   reason: DeadReason
-  data?: Json
-  errors: AttemptError[]
-  /** The whole message, kept even when retention has removed it from the journal. */
-  message?: Message
 }
 
 export type DeadLetters = {

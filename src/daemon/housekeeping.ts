@@ -27,16 +27,6 @@ export function createHousekeeping(options: {
   const watchBacklog = async () => {
     const stats = await store.stats()
     options.backlog(stats.dispatch.unpumped)
-    tellLost(stats.receive.lost)
-  }
-  let known: Record<string, number> | undefined
-  const tellLost = (lost: Record<string, number>) => {
-    for (const [gateway, total] of known ? Object.entries(lost) : []) {
-      const count = total - (known?.[gateway] ?? 0)
-      const fields = { gateway, count, total }
-      if (count > 0) log.warn(fields, 'retention removed messages before anybody took them (gateway-receive)')
-    }
-    known = lost
   }
 
   let stopped = false

@@ -6,9 +6,8 @@ import { createBatcher } from '../lib/batch.ts'
 
 /** Messages in one store call at most, so that no call stalls the store for long. */
 const MAX_BATCH = 256
-/** Of texts over so many characters, so many may be in memory; `maxPending` bounds the others. */
-const LARGE = 65_536
-const MAX_LARGE = 64 * 1024 * 1024
+/** So many characters of texts may be in memory, or one text that is larger. */
+const MAX_HELD = 64 * 1024 * 1024
 
 /**
  * The one door: every transport brings every message through here. Calls of one turn of the event loop become one store
@@ -37,6 +36,8 @@ export function createAccept(options: {
       } catch (error) {
         for (const message of messages) tell(message, toTriviumError(error))
         throw error
+      } finally {
+        for (const { text } of messages) held -= text.length
       }
     },
   })
@@ -51,17 +52,6 @@ export function createAccept(options: {
   const tell = ({ gateway, from, text: body }: NewMessage, { code, message: why }: TriviumError) =>
     options.refused(gateway, code, { from: from.address ?? from.id, why, body })
 
-  const addLarge = async (message: NewMessage) => {
-    const { length } = message.text
-    if (held > 0 && held + length > MAX_LARGE) return refuse(message, 'The accept queue', '64 MB')
-    held += length
-    try {
-      return await batcher.add(message)
-    } finally {
-      held -= length
-    }
-  }
-
   return {
     /**
      * Resolves when the message is durable and visible on all three roads, or was already. Rejects with
@@ -70,7 +60,10 @@ export function createAccept(options: {
     accept(message: NewMessage): Promise<Accepted> {
       if (batcher.pending() >= maxPending) return refuse(message, 'The accept queue', maxPending)
       if (backlog >= maxBacklog) return refuse(message, 'The backlog of messages to dispatch', maxBacklog)
-      return message.text.length > LARGE ? addLarge(message) : batcher.add(message)
+      const { length } = message.text
+      if (held > 0 && held + length > MAX_HELD) return refuse(message, 'The accept queue', '64 MB')
+      held += length
+      return batcher.add(message)
     },
     /** Tells how many accepted messages wait for dispatch; over the bound, new ones are refused. */
     setBacklog(count: number): void {

@@ -5,8 +5,7 @@ import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ClaimedJob, Note, Store } from '../core/store.ts'
-import { waitFor } from '../lib/wait-for.ts'
-import { type Outbox, refuseApproval, skillReply } from './outbox.ts'
+import { type Outbox, refuseApproval, skillReply, waitForEnd } from './outbox.ts'
 import { createPump } from './pump.ts'
 import type { Router } from './router.ts'
 import {
@@ -188,27 +187,16 @@ export function sendKey(messageId: string, route: string, ordinal: number): stri
 /** How the dispatch of a message ended, and how many replies it put into the outbox. */
 export type SettledDispatch = { outcome: 'done' | 'failed' | 'unrouted'; replies: number }
 
-/**
- * Waits up to `timeout` ms for the end of the dispatch of a message that was accepted with
- * `data.respond: 'result'`, on whichever daemon it runs. Undefined at the timeout.
- */
-export function waitUntilSettled(
+/** As `waitForEnd`, for the dispatch of a message that was accepted with `data.respond: 'result'`. */
+export async function waitUntilSettled(
   store: Pick<Store, 'jobs' | 'onSignal'>,
   messageId: string,
   timeout: number,
   signal?: AbortSignal,
 ): Promise<SettledDispatch | undefined> {
-  return waitFor<SettledDispatch>({
-    async attempt() {
-      const end = await store.jobs.end(DISPATCH_QUEUE, messageId)
-      if (!end) return {}
-      if (end.state === 'dead') return { value: { outcome: 'failed', replies: 0 } }
-      const unrouted = pathGet(end.result, 'outcome') === 'unrouted'
-      const replies = Number(pathGet(end.result, 'replies') ?? 0)
-      return { value: { outcome: unrouted ? 'unrouted' : 'done', replies } }
-    },
-    watch: (wake) => store.onSignal(`job:${messageId}`, wake),
-    timeout,
-    signal,
-  })
+  const end = await waitForEnd(store, DISPATCH_QUEUE, messageId, timeout, signal)
+  if (end?.state === 'dead') return { outcome: 'failed', replies: 0 }
+  const unrouted = pathGet(end?.result, 'outcome') === 'unrouted'
+  const replies = Number(pathGet(end?.result, 'replies') ?? 0)
+  return end && { outcome: unrouted ? 'unrouted' : 'done', replies }
 }

@@ -64,17 +64,27 @@ export function createOutbox(
       return add({ ...sending, gateway, conversation, inReplyTo, ...defined({ target }) })
     },
     sendTo: (gateway, to, sending) => add({ ...sending, gateway, to, conversation: to }),
-    wait: (id, timeout, signal) =>
-      waitFor<JobEnd>({
-        async attempt() {
-          const end = await store.jobs.end(OUTBOX_QUEUE, id)
-          return end ? { value: end } : {}
-        },
-        watch: (wake) => store.onSignal(`job:${id}`, wake),
-        timeout,
-        signal,
-      }),
+    wait: (id, timeout, signal) => waitForEnd(store, OUTBOX_QUEUE, id, timeout, signal),
   }
+}
+
+/** Waits up to `timeout` ms for the end of a job with `notify`, on whichever daemon it runs; undefined at the timeout. */
+export function waitForEnd(
+  store: Pick<Store, 'jobs' | 'onSignal'>,
+  queue: string,
+  id: string,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<JobEnd | undefined> {
+  return waitFor<JobEnd>({
+    async attempt() {
+      const end = await store.jobs.end(queue, id)
+      return end ? { value: end } : {}
+    },
+    watch: (wake) => store.onSignal(`job:${id}`, wake),
+    timeout,
+    signal,
+  })
 }
 
 /** A line of a message's history about its reply. */
