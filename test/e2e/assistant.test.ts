@@ -185,17 +185,6 @@ describe('the assistant in a running daemon', { timeout: 120_000 }, async () => 
     assert.equal(events.filter((event) => event === 'result_accepted').length, 1)
   })
 
-  test('a new entry in skills.json works by itself', async () => {
-    site.write('skills/skills.json', JSON.stringify([{ name: 'shout', prefixes: ['shout'], ref: 'deploy' }]))
-    const answer = await until(async () => {
-      const text = await say(site, 'shout it out')
-      return text.startsWith('You said') ? undefined : text
-    }, 'the new skill to answer')
-    assert.equal(answer, 'deployed it out')
-    const status = JSON.parse((await site.run(['status', '--json'])).out)
-    assert.ok(status.registry.some(({ name }: { name: string }) => name === 'shout'))
-  })
-
   test('what is marked for approval parks, survives a restart, and runs once when it is approved', async () => {
     const entry = { name: 'deploying', prefixes: ['deploy'], ref: 'deploy', approval: true }
     site.write('skills/skills.json', JSON.stringify([entry]))

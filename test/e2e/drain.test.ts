@@ -98,19 +98,6 @@ describe('a drain', { concurrency: true, timeout: 120_000 }, () => {
         )
       })
 
-      test('never makes a dead letter of a healthy message, however often it happens', async () => {
-        const id = await accept({ n: 'patient', until: 'go-patient', attempts: 'once' })
-        for (let round = 1; round <= 2; round++) {
-          await until(() => count('start patient') === round, `run ${round}`)
-          assert.equal((await drain()).code, 0)
-          if (round === 2) suite.site.write('go-patient', '')
-          await suite.restart()
-        }
-        await until(() => count('end patient'), 'the end of the skill')
-        assert.deepEqual(await suite.daemon.invoke('dead-letter-list'), [])
-        await until(async () => (await history(id)).length === 1, 'its note')
-      })
-
       test('tells who waits for an answer or has a socket open, and waits for neither', async () => {
         const { closed } = await suite.daemon.chat()
         const held = suite.daemon.post('/hooks/ask', JSON.stringify({ n: 'held', until: 'go-held' }))

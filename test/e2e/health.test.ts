@@ -48,10 +48,6 @@ describe('what a daemon tells about itself', { timeout: 120_000 }, () => {
     assert.equal(await metric('trivium_gateway_healthy{gateway="away"}'), 0)
   })
 
-  test('says which version it is', async () => {
-    assert.match(await page(), /trivium_build_info\{version="\d+\.\d+\.\d+",node="\d+\..*"\} 1/)
-  })
-
   test('a message counts until its skill is done, and its age grows', async () => {
     await suite.site.run(['message', 'cli', 'slow', '--wait', '0'])
     await until(async () => (await metric('trivium_oldest_age_seconds{road="dispatch"}')) > 0.01, 'an age')

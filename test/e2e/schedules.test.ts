@@ -105,20 +105,6 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     await daemon.end()
   })
 
-  test('goes on after SIGKILL: no planned time is fired twice', async () => {
-    const site = makeSite()
-    const first = await site.start()
-    const { created } = Object(await first.invoke('schedule-create', everySecond))
-    await ticked(site, 2)
-    await first.end('SIGKILL')
-    const before = ticks(site).length
-    const second = await site.start()
-    const found = await ticked(site, before + 2)
-    assertOncePerPlannedTime(found, created, 1000, first.pid)
-    assert.ok(found.some(({ pid }) => pid === second.pid))
-    await second.end()
-  })
-
   test('fires once per planned time with two daemons on one Redis, also when one of them is killed', async (t) => {
     const redis = await startRedisServer()
     t.after(() => redis.stop())

@@ -12,18 +12,13 @@ const ASK = `export default { description: 'Asks whoever gets its ref, and waits
   await ctx.manager.invoke('callback-release', { ref })
   return invocation.args
 } }`
-const REMEMBER = `export default {
-  description: 'Returns what was said before.',
-  metadata: { session: { key: 'args.sessionId', store: 'shared' } },
-  run: ({ locals }) => locals.session.entries.map((entry) => entry.args.text),
-}`
 const REF = /^callback-[0-9a-f]{8}$/
 
 describe('two daemons on one Redis', { timeout: 120_000 }, async () => {
   const redis = await startRedisServer()
   after(() => redis.stop())
-  const skills = { ask: ASK, remember: REMEMBER }
-  const makeSite = () => openSite({ routes: 'routes: []\n', skills, env: { REDIS_URL: redis.url } })
+  const makeSite = () =>
+    openSite({ routes: 'routes: []\n', skills: { ask: ASK }, env: { REDIS_URL: redis.url } })
   const sites = [makeSite(), makeSite()] as const
   const here = await sites[0].start()
   let there = await sites[1].start()
@@ -76,24 +71,6 @@ describe('two daemons on one Redis', { timeout: 120_000 }, async () => {
     const { time } = JSON.parse((await first.run(['history', '--limit', '1', '--json'])).out)
     const older = await first.run(['history', '--limit', '1', '--json', '--before', time])
     assert.ok(JSON.parse(older.out).time < time)
-  })
-
-  test('two turns of one conversation at once on two daemons lose nothing', async () => {
-    const texts = Array.from({ length: 20 }, (_, n) => `turn ${n}`)
-    await Promise.all(
-      texts.map((text, n) => (n % 2 ? here : there).invoke('remember', { sessionId: 'at-once', text })),
-    )
-    const kept = await here.invoke('remember', { sessionId: 'at-once' })
-    assert.deepEqual(new Set(Array.isArray(kept) ? kept : []), new Set(texts))
-    assert.deepEqual(await here.invoke('remember', { sessionId: 'another' }), [])
-  })
-
-  test('state-wait wakes on a write by the other daemon, and state in files stays with its own', async () => {
-    const waiting = here.invoke('state-wait', { key: 'job:123:done', timeout: 30000, store: 'shared' })
-    await there.invoke('state-set', { key: 'job:123:done', value: { ok: 1 }, store: 'shared' })
-    assert.deepEqual(await waiting, { ok: 1 })
-    await there.invoke('state-set', { key: 'mine', value: 1 })
-    assert.equal(await here.invoke('state-get', { key: 'mine' }), null)
   })
 
   test('a daemon that dies with an invocation in hand leaves its caller with callback_timeout', async () => {

@@ -22,16 +22,6 @@ function doorTo(journal: Pick<Journal, 'accept'>, bounds: { maxPending?: number;
 }
 
 describe('accept', () => {
-  test('answers with an id once the message is durable, and with the same id for the same key', async (t) => {
-    const store = await openStore(t)
-    const { accept, counts } = doorTo(store.journal)
-    const first = await accept(newMessage({ key: 'k', text: 'one' }))
-    assert.equal(first.duplicate, false)
-    assert.equal((await store.journal.get(first.id))?.text, 'one')
-    assert.deepEqual(await accept(newMessage({ key: 'k', text: 'two' })), { id: first.id, duplicate: true })
-    assert.deepEqual(counts, ['accepted demo', 'duplicate demo'])
-  })
-
   test('makes one store call of all messages of a turn, and keeps their order', async (t) => {
     const store = await openStore(t)
     const calls: number[] = []

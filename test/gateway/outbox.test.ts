@@ -113,17 +113,6 @@ describe('the outbox', () => {
     await until(() => sent.length === 31, 'the rest')
   })
 
-  test('makes a dead letter at once of what a transport refuses for good', async (t) => {
-    const refusal = new TriviumError('send_rejected', { gateway: 'demo', reason: '403' })
-    const { sender, attempts } = recorder(() => refusal)
-    const outbox = await atWork(t, () => sender)
-    const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
-    const state = await outbox.wait(id, 10_000)
-    assert.equal(state?.state === 'dead' && state.error.code, 'send_rejected')
-    assert.equal((await outbox.store.jobs.deadLetters.get(id))?.reason, 'permanent')
-    assert.deepEqual([attempts(), outbox.outcomes], [1, ['dead']])
-  })
-
   /** A send whose process died: nobody knows whether it arrived. */
   async function lostSend(store: Store, outbox: ReturnType<typeof outboxOf>) {
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })

@@ -77,30 +77,6 @@ describe('the public listener', () => {
     }
   })
 
-  const chunked = 'Transfer-Encoding: chunked'
-  const unreadable: Record<string, [head: string, rest?: string]> = {
-    'both lengths': [`Content-Length: 4\r\n${chunked}`, '0\r\n\r\n'],
-    'two lengths': ['Content-Length: 4\r\nContent-Length: 5', 'hello'],
-    'an odd coding': ['Transfer-Encoding: xchunked', '0\r\n\r\n'],
-    'a folded header': ['Transfer-Encoding:\r\n chunked\r\nContent-Length: 4', 'hell'],
-    'a chunk longer than it says': [chunked, '1\r\n{}{}\r\n0\r\n\r\n'],
-  }
-  test('refuses what HTTP leaves in doubt, once, with a reason, and hangs up', async () => {
-    const { port } = await start()
-    for (const [what, [head, rest = '']] of Object.entries(unreadable)) {
-      const bytes = `POST /echo HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n${rest}`
-      const answer = await exchange(port, `${bytes}GET /echo HTTP/1.1\r\nHost: x\r\n\r\n`)
-      assert.match(answer, /^HTTP\/1.1 400/, what)
-      assert.equal(answer.split('HTTP/1.1 ').length, 2, what)
-    }
-  })
-
-  test('answers 431 to a head that is too large', async () => {
-    const { port } = await start({ maxHeaderSize: 2_048 })
-    const answer = await exchange(port, `GET /echo HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(4_000)}\r\n\r\n`)
-    assert.match(answer, /^HTTP\/1.1 431/)
-  })
-
   test('cuts a peer that sends its head or its body too slowly, and one that sends nothing', async () => {
     const { port } = await start({ headersTimeout: 200, requestTimeout: 400 })
     const mute = await raw(port)

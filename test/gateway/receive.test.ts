@@ -23,17 +23,6 @@ async function stage(t: TestContext) {
 }
 
 describe('gateway-receive', () => {
-  test('gives the oldest message first, each to one caller only, and null when there is none', async (t) => {
-    const { accept, take, counted } = await stage(t)
-    for (const text of ['1', '2', '3']) await accept(text, `c${text}`)
-    const taken = await Promise.all([take(), take(), take(), take()])
-    assert.deepEqual(
-      taken.map((message) => message?.text ?? null),
-      ['1', '2', '3', null],
-    )
-    assert.deepEqual(counted, ['demo', 'demo', 'demo'])
-  })
-
   test('inside a conversation takes the messages of that conversation, unless it names another', async (t) => {
     const { accept, take } = await stage(t)
     await accept('theirs', 'c1')
@@ -51,16 +40,6 @@ describe('gateway-receive', () => {
     await accept('left behind', 'c1', 'dmo')
     assert.equal((await take({ gateway: 'dmo' }))?.text, 'left behind')
     await assert.rejects(take({ gateway: 'dmo', timeout: LONG }), /There is no .*dmo\. Did you mean demo\?/)
-  })
-
-  test('tells the next taker how many messages went untaken', async (t) => {
-    const { store, accept, take } = await stage(t)
-    for (const text of ['1', '2', '3']) await accept(text, `c${text}`)
-    await take()
-    const { cursor, messages } = await store.journal.unpumped(9)
-    await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', [])
-    await store.trim({ journal: { maxAge: LONG, maxCount: 1 } })
-    assert.equal((await take())?.missed, 1)
   })
 
   test('takes nothing for a caller that went away while it waited', async (t) => {

@@ -8,21 +8,6 @@ import fc from '../fixtures/fast-check.ts'
 import { messageOf } from '../skills/support/message.ts'
 
 describe('the router', () => {
-  test('takes the first route of which all keys match', () => {
-    const router = createRouter([
-      route('pushes', { gateway: ['github'], event: ['push'] }),
-      route('issues', { gateway: ['github'], event: ['issues', 'issue_*'] }),
-      route('rest', {}),
-    ])
-    assert.equal(router.match(messageOf({ gateway: 'github', data: { event: 'push' } }))?.name, 'pushes')
-    assert.equal(
-      router.match(messageOf({ gateway: 'github', data: { event: 'issue_comment' } }))?.name,
-      'issues',
-    )
-    assert.equal(router.match(messageOf({ gateway: 'github', data: { event: 'star' } }))?.name, 'rest')
-    assert.equal(router.match(messageOf({ gateway: 'demo', data: { event: 'push' } }))?.name, 'rest')
-  })
-
   test('takes a notice, such as an edit, only where a route asks for what happened', () => {
     const router = createRouter([
       route('talk', { gateway: ['team'] }),

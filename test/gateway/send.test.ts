@@ -96,13 +96,6 @@ describe('gateway-send', () => {
     assert.equal(sent.length, 1)
   })
 
-  test('outside of a conversation needs a target', async () => {
-    const { send, sent } = stage()
-    await assert.rejects(send({ text: 'a' }, callOf()), hasCode('no_reply_target'))
-    await send({ text: 'a', gateway: 'open', to: 'bob' }, callOf())
-    assert.deepEqual(sent, [{ where: 'open bob', key: 'random' }])
-  })
-
   test('from anywhere answers the message that is named by id or receipt, once by key for that message', async () => {
     const { send, sent } = stage()
     await send({ text: 'a', messageId: 'm1' }, callOf())

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { Submission } from '../../src/core/message.ts'
 import type { Reply } from '../../src/core/transport.ts'
-import { createDispatch, type Dispatch, waitUntilSettled } from '../../src/gateway/dispatch.ts'
+import { createDispatch, type Dispatch } from '../../src/gateway/dispatch.ts'
 import { createOutbox } from '../../src/gateway/outbox.ts'
 import { createOutboxWorker } from '../../src/gateway/outbox-worker.ts'
 import { createReplyLog } from '../../src/gateway/replies.ts'
 import { createRouter } from '../../src/gateway/router.ts'
 import { isLogTarget, submit } from '../../src/gateway/submit.ts'
 import { openStore } from '../skills/support/store.ts'
-import { begin, newMessage, partsOf, routeOf } from './kit.ts'
+import { begin, partsOf, routeOf } from './kit.ts'
 
 const LONG = 20_000
 
@@ -64,13 +64,6 @@ describe('a message put in by hand', () => {
     assert.deepEqual(bodies, [{ action: 'opened' }, { action: 'closed' }])
   })
 
-  test('brings back the reply of its skill', async (t) => {
-    const { put } = await stage(t, ({ message }) => `heard ${message.text}`)
-    const result = await put()
-    assert.equal(result.outcome, 'done')
-    assert.deepEqual(textsOf(result.replies), ['heard hello'])
-  })
-
   test('gets only its own replies, also inside a conversation that goes on', async (t) => {
     const { put } = await stage(t, ({ message }) => `heard ${message.text}`)
     await put({ conversation: 'c' })
@@ -116,19 +109,5 @@ describe('a message put in by hand', () => {
     const { put } = await stage(t, () => 'mine')
     const data = { replyTarget: { log: false, url: 'http://elsewhere' }, respond: 'never', other: 1 }
     assert.deepEqual(textsOf((await put({ data })).replies), ['mine'])
-  })
-})
-
-describe('the end of a dispatch', () => {
-  test('is told to those who wait, before and after it came', async (t) => {
-    const gate = Promise.withResolvers<void>()
-    const { store } = await stage(t, () => gate.promise)
-    const [accepted] = await store.journal.accept([newMessage({ data: { respond: 'result' } })])
-    const id = accepted?.id ?? ''
-    assert.equal(await waitUntilSettled(store, id, 20), undefined)
-    const waiting = waitUntilSettled(store, id, LONG)
-    gate.resolve()
-    assert.deepEqual(await waiting, { outcome: 'done', replies: 0 })
-    assert.deepEqual(await waitUntilSettled(store, id, 0), { outcome: 'done', replies: 0 })
   })
 })
