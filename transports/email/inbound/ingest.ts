@@ -1,10 +1,10 @@
-import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import { TriviumError } from '../../../src/core/errors.ts'
 import type { NewMessage } from '../../../src/core/message.ts'
 import { compilePattern } from '../../../src/core/pattern.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
-import { backoff } from '../../../src/lib/backoff.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { pause } from '../../../src/lib/pause.ts'
 import type { EmailOptions } from '../options.ts'
 import type { Identity } from '../proof/claim.ts'
 import type { VerifyIdentity } from '../proof/verify.ts'
@@ -14,8 +14,7 @@ import { isAddressed } from './addressed.ts'
 import { automaticReason, type OwnAddresses } from './automatic.ts'
 import { createBounces } from './bounce.ts'
 import type { FindConversation } from './conversation.ts'
-import { createMailKeys } from './mail-keys.ts'
-import type { Mail } from './parse.ts'
+import { header, type Mail } from './parse.ts'
 import { toMessage } from './to-message.ts'
 
 /** A mail as it was fetched; of one over `max-size` `raw` has the headers only. */
@@ -39,14 +38,10 @@ export type Ingested = {
   unreadable?: string
 }
 
-type Work = {
-  /** For how long a mail has been undecided (ms); 0 for one that was not offered before. */
-  waited(uid: number): number
-  signal: AbortSignal
-}
-
 /** A mail that is ready to be accepted. */
 type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
+
+type Waited = (uid: number) => number
 
 /** One that has its conversation. */
 type Placed = {
@@ -55,7 +50,6 @@ type Placed = {
   remember(): Promise<void>
 }
 
-const RETRY = { first: 500, longest: 30_000 }
 /** Nobody reads a mail and answers it within so many ms. */
 const QUICK = 30_000
 
@@ -63,7 +57,9 @@ export type Ingest = ReturnType<typeof createIngest>
 
 /**
  * Makes the function that takes a batch of mails in: they are read side by side, and accepted together, in the order of
- * the mailbox. It resolves when everything that follows from them is durable, and rejects only when aborted.
+ * the mailbox. It resolves when everything that follows from them is durable. What can never be accepted is told of and left
+ * where it is; where another cannot be accepted now it rejects, and all of them may be offered again.
+ * `waited`: for how long a mail has been undecided (ms); 0 for one that was not offered before.
  */
 export function createIngest(parts: {
   options: EmailOptions
@@ -83,7 +79,7 @@ export function createIngest(parts: {
   const bounceOf = createBounces({ deps, sent })
   const keyOf = createMailKeys(deps)
 
-  const read = async (incoming: Incoming, { waited }: Work): Promise<Ingested | Ready> => {
+  const read = async (incoming: Incoming, waited: Waited): Promise<Ingested | Ready> => {
     const mail = await incoming.parse()
     if (await isOwn(mail)) return { outcome: 'own' }
     const bounce = await bounceOf(mail)
@@ -140,44 +136,60 @@ export function createIngest(parts: {
     return { outcome: 'accepted', ...defined({ unreadable: mail.unreadable }) }
   }
 
-  /** Tries again until it succeeds or `signal` aborts. What can never be accepted is told of, and left where it is. */
-  const insist = async <T>(mail: Incoming, signal: AbortSignal, work: () => Promise<T>) => {
-    const { folder, uid } = mail
-    for (let failures = 1; ; failures++) {
-      try {
-        signal.throwIfAborted()
-        return await work()
-      } catch (error) {
-        signal.throwIfAborted()
-        if (error instanceof TriviumError && !error.retryable) {
-          deps.refused(error.code, { why: `${folder} ${uid}: ${error.message}` })
-          log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
-          return { outcome: 'refused' as const }
-        }
-        log.warn({ folder, uid, reason: reasonOf(error) }, 'a mail could not be accepted yet; trying again')
-        await pause(backoff(failures, RETRY), signal)
-      }
+  const orRefused = async <T>({ folder, uid }: Incoming, work: Promise<T>) => {
+    try {
+      return await work
+    } catch (error) {
+      if (!(error instanceof TriviumError) || error.retryable) throw error
+      deps.refused(error.code, { why: `${folder} ${uid}: ${error.message}` })
+      log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
+      return { outcome: 'refused' as const }
     }
   }
 
-  return async (batch: readonly Incoming[], work: Work): Promise<Ingested[]> => {
-    const { signal } = work
-    const reading = batch.map((mail) => insist(mail, signal, () => read(mail, work)))
+  return async (batch: readonly Incoming[], waited: Waited): Promise<Ingested[]> => {
+    const reading = batch.map(async (mail) => [mail, await orRefused(mail, read(mail, waited))] as const)
     // All of them have ended when this does, so that nothing is written after a stop.
     await Promise.allSettled(reading)
-    const found: (Ingested | Placed)[] = []
-    for (const [at, mail] of batch.entries()) {
-      const each = await reading[at]
-      if (each) found.push('outcome' in each ? each : await insist(mail, signal, () => place(each)))
-    }
+    const found: [Incoming, Ingested | Placed][] = []
+    for (const [mail, each] of await Promise.all(reading))
+      found.push([mail, 'outcome' in each ? each : await orRefused(mail, place(each))])
     // In one turn of the event loop, which is one write of the store; where that fails, one after the other.
-    const attempts = await Promise.allSettled(found.map((each) => ('outcome' in each ? each : accept(each))))
+    const attempts = await Promise.allSettled(
+      found.map(([, each]) => ('outcome' in each ? each : accept(each))),
+    )
     const results: Ingested[] = []
-    for (const [at, mail] of batch.entries()) {
-      const [attempt, each] = [attempts[at], found[at]]
+    for (const [at, [mail, each]] of found.entries()) {
+      const attempt = attempts[at]
       if (attempt?.status === 'fulfilled') results.push(attempt.value)
-      else if (each && 'message' in each) results.push(await insist(mail, signal, () => accept(each)))
+      else if ('message' in each) results.push(await orRefused(mail, accept(each)))
     }
     return results
+  }
+}
+
+/** Longer than a store knows a key, so that the Date of a key that it knows is known as well. */
+const KEEP = 8 * 86_400_000
+/** The Date of the first mail with a Message-ID (Unix ms), what it says, and who wrote it. */
+const firstSchema = z.tuple([z.number(), z.string(), z.string()])
+
+/**
+ * Gives the key that a mail is deduplicated by: the Message-ID, and the content where there is none. Some devices write
+ * the same id into each of their mails, and so may a forger: one with another text, and another Date or sender, gets a
+ * key of its own. Less tells nothing: lists change Subject, From and text, and who sends again may date anew.
+ */
+function createMailKeys({ kv, gateway }: TransportDeps) {
+  return async (mail: Mail, raw: Buffer): Promise<string> => {
+    if (!mail.messageId) return `sha256:${hash('sha256', raw)}`
+    const key = `mid:${mail.messageId}`
+    const { date = 0 } = mail
+    const from = mail.from[0]?.address ?? ''
+    const note = `email/${gateway}/date/${hash('sha256', key, 'base64url').slice(0, 22)}`
+    const text = hash('sha256', mail.text || mail.html || '', 'base64url').slice(0, 12)
+    if (await kv.set(note, [date, text, from], { ttl: KEEP, ifVersion: 0 })) return key
+    const first = firstSchema.safeParse((await kv.get(note))?.value).data
+    if (!first || first[1] === text) return key
+    const isOther = first[2] !== from && header(mail, 'list-id') === undefined
+    return isOther ? `${key}#${date} ${from}` : first[0] === date ? key : `${key}#${date}`
   }
 }

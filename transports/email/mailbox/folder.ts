@@ -130,7 +130,7 @@ export async function readFolder(
     for await (const batch of fetchAll(connection, uids, fetching)) {
       // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
       signal.throwIfAborted()
-      const results = await parts.ingest(batch, { waited, signal })
+      const results = await parts.ingest(batch, waited)
       await putAway(connection, batch, results, { after, quarantine, log })
       parts.onProgress(start.aside)
       cursor = behind(cursor, batch, results, now())

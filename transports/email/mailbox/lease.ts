@@ -19,39 +19,32 @@ export async function holdLease(options: {
   signal: AbortSignal
 }): Promise<HeldLease | undefined> {
   const { leases, name, owner, ttl, log, signal } = options
-  const acquire = async () => {
-    try {
-      return await leases.acquire(name, owner, ttl)
-    } catch (error) {
+  let token = 0
+  let safeUntil = 0
+  let isAsking = false
+  const take = async (): Promise<boolean> => {
+    if (isAsking) return false
+    isAsking = true
+    const asked = performance.now()
+    const held = await leases.acquire(name, owner, ttl).catch((error) => {
       log.warn({ lease: name, reason: reasonOf(error) }, 'the lease of the mailbox could not be taken')
-      return undefined
-    }
+    })
+    isAsking = false
+    if (held) [token, safeUntil] = [held.token, asked + ttl]
+    return held !== undefined
   }
   // A store that does not answer must not keep a daemon from stopping.
-  let first = await inTime(acquire(), signal)
-  while (!first && !signal.aborted) {
+  while (!(await inTime(take(), signal))) {
+    if (signal.aborted) return undefined
     await pause(ttl / 6, signal)
-    if (!signal.aborted) first = await inTime(acquire(), signal)
   }
-  if (!first) return undefined
 
-  let { token } = first
   const lost = new AbortController()
-  let safeUntil = performance.now() + ttl
-  let isAsking = false
   const renew = async () => {
-    const asked = performance.now()
     // Given up before it ends, so that two daemons never believe at once that they hold it. A process that was too busy
     // to ask in time, and finds that nobody else took it, goes on: what kept it busy would do so again.
-    const isLate = () => performance.now() > safeUntil - ttl / 3
-    const giveUp = () => lost.abort(new Error('the lease of the mailbox was lost'))
-    if (isAsking) return isLate() && giveUp()
-    isAsking = true
-    const renewed = await acquire()
-    isAsking = false
-    if (!renewed) return isLate() && giveUp()
-    token = renewed.token
-    safeUntil = asked + ttl
+    if (!(await take()) && performance.now() > safeUntil - ttl / 3)
+      lost.abort(new Error('the lease of the mailbox was lost'))
   }
   const timer = setInterval(renew, ttl / 4)
   return {
