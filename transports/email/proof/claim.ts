@@ -130,8 +130,12 @@ const SINGLE = [
  * Why the author of a signature is not the author of all that is read here of this mail: anybody may have put a header
  * of their own over what is covered. Undefined where nobody can.
  */
-export function leftOpen(claim: Claim, covered: Covered): string | undefined {
+export function leftOpen(
+  claim: Claim,
+  { covered, isPartial }: Omit<Signature, 'signer'>,
+): string | undefined {
   const { headers, mail, raw } = claim
+  if (isPartial) return 'its text is signed in part'
   const open = repetition(claim, covered)
   if (open) return open
   if (headers.has('subject') && !covered.includes('subject')) return 'its subject is not signed'

@@ -42,6 +42,12 @@ export function domainOf(address: string): string {
   return domainToASCII(address.slice(address.lastIndexOf('@') + 1)).replace(/\.$/, '')
 }
 
+/** Whether a domain is another or stands under it. */
+export function isWithin(domain: string, parent: string): boolean {
+  const name = domainOf(domain)
+  return name === parent || name.endsWith(`.${parent}`)
+}
+
 /** Without what stands in parentheses (RFC 5322, section 3.2.2). Undefined where one of them is not closed. */
 export function withoutComments(text: string): string | undefined {
   return piecesOf(text)

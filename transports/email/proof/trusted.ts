@@ -2,6 +2,7 @@ import { type Claim, type Identity, leftOpen, repetition, unsignedHeaders } from
 import {
   type AuthenticationResults,
   domainOf,
+  isWithin,
   type MethodResult,
   parseAuthenticationResults,
   withoutComments,
@@ -61,14 +62,13 @@ function dmarcIn(run: Run): MethodResult[] {
 }
 
 function signaturesOf({ signatures, domain }: Claim): Claim['signatures'] {
-  return signatures.filter(({ signer }) => isAligned(signer, domain) || signer.endsWith(`.${domain}`))
+  return signatures.filter(({ signer }) => isAligned(signer, domain) || isWithin(signer, domain))
 }
 
 /** The server may not say which signature of the author's domain it means, so each must cover all that is used. */
 function openIn(claim: Claim, own: Claim['signatures']): string | undefined {
   if (own.length === 0) return repetition(claim)
-  if (own.some(({ isPartial }) => isPartial)) return 'its text is signed in part'
-  return own.map(({ covered }) => leftOpen(claim, covered)).find(Boolean)
+  return own.map((each) => leftOpen(claim, each)).find(Boolean)
 }
 
 /** The headers of `host`. Undefined where one of them, or what stands in their place, does not follow the grammar. */
@@ -107,7 +107,7 @@ function domainIn({ properties }: MethodResult, name: string): string {
 
 /** A parent domain may sign for its children (relaxed alignment), never a child for its parent. */
 function isAligned(signing: string, from: string): boolean {
-  return signing.includes('.') && (from === signing || from.endsWith(`.${signing}`))
+  return signing.includes('.') && isWithin(from, signing)
 }
 
 /** Servers tell the policy in a comment, `(p=REJECT)`, or as `policy.dmarc`. */

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os'
-import type { DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver, SPFResult } from 'mailauth'
+import type { DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver } from 'mailauth'
 import { reasonOf } from '../../../src/core/errors.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { lowerCase, type Mail } from '../inbound/parse.ts'
 import { type Claim, type Covered, leftOpen, readClaim, unsignedHeaders, type Verdict } from './claim.ts'
 import { isTemporary, oneTimeResolver } from './dns.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
-import { domainOf } from './results.ts'
+import { domainOf, isWithin } from './results.ts'
 import { trustedResult } from './trusted.ts'
 
 export type VerifyIdentity = ReturnType<typeof createIdentityCheck>
@@ -40,22 +40,13 @@ export function createIdentityCheck(options: {
   }
 }
 
-/** What was found out about a mail. */
-type Evidence = {
-  claim: Claim
-  /** Why nothing is proven. */
-  doubt: string | undefined
-  /** Those that cover all that is used. */
-  signatures: readonly DKIMResult[]
-  /** Why one of the author's domain proves nothing. */
-  open: string | undefined
-  /** Undefined where it could not be evaluated. */
-  sent: SPFResult | undefined
-  hop: LastHop
-  policy: DMARCResult | undefined
-}
+type Evidence = Awaited<ReturnType<typeof gather>>
 
-async function gather(claim: Claim, resolver: DNSResolver): Promise<Evidence> {
+/**
+ * What can be found out about a mail. `doubt`: why nothing is proven. `signatures`: those that cover all that is used;
+ * `open`: why one of the author's domain does not. `sent`: what SPF says; undefined where it could not be evaluated.
+ */
+async function gather(claim: Claim, resolver: DNSResolver) {
   // Loaded by the first mail that needs it: a quarter of a second and 30 MB that `trust` and `off` do without.
   const { dkimVerify, dmarc, spf } = await import('mailauth')
   const { address, mail, raw } = claim
@@ -65,10 +56,11 @@ async function gather(claim: Claim, resolver: DNSResolver): Promise<Evidence> {
   const read = claim.doubt ? undefined : await dkimVerify(raw, { resolver: asked(), rejectRsaSha1: true })
   const doubt = claim.doubt ?? (read && misread(read, address))
   const believed = doubt ? undefined : read
-  const signatures = believed?.results.filter((each) => isWhole(each, claim)) ?? []
-  const partial = believed?.results.find((each) => isAuthors(each) && !isWhole(each, claim))
-  const open = partial && (leftOpen(claim, namesCovered(partial)) ?? 'its text is signed in part')
-  const hop = believed ? lastHop(mail) : {}
+  const openIn = (signature: DKIMResult) =>
+    leftOpen(claim, { covered: namesCovered(signature), isPartial: Boolean(signature.status.underSized) })
+  const signatures = believed?.results.filter((each) => openIn(each) === undefined) ?? []
+  const open = believed?.results.filter(isAuthors).map(openIn).find(Boolean)
+  const hop: LastHop = believed ? lastHop(mail) : {}
   const { client, sender } = hop
   const isKnown = client && sender !== undefined
   const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver: asked() }) : undefined
@@ -110,14 +102,6 @@ function misread({ headerFrom, fromFields }: DKIMVerifyResult, address: string):
   const [seen = ''] = headerFrom
   const same = fromFields === 1 && headerFrom.length === 1 && lowerCase(seen) === address
   return same ? undefined : 'its sender can be read in several ways'
-}
-
-/**
- * True for a signature that covers the body to its end, and each header that is used. Anybody may append to the others
- * (RFC 6376, section 8.2), or write a subject of their own over them.
- */
-function isWhole(signature: DKIMResult, claim: Claim): boolean {
-  return !signature.status.underSized && leftOpen(claim, namesCovered(signature)) === undefined
 }
 
 function namesCovered({ signingHeaders }: DKIMResult): Covered {
@@ -188,11 +172,6 @@ async function publishesSpf(domain: string, resolver: DNSResolver): Promise<bool
     return []
   })
   return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join('')))
-}
-
-function isWithin(domain: string, parent: string): boolean {
-  const name = domainOf(domain)
-  return name === parent || name.endsWith(`.${parent}`)
 }
 
 function detailOf({ policy, sent, doubt, open }: Evidence): string {
