@@ -3,19 +3,13 @@ import type { Incoming } from '../inbound/ingest.ts'
 import { type Mail, parseMail } from '../inbound/parse.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
-/** What fetching works with. */
-export type FetchParts = {
-  folder: string
-  maxSize: number
-  failures: Failures
-  isWanted(mail: Listed): boolean
-}
-
 /**
  * The mails of a folder whose fetch failed, over all connections: many servers drop the connection where they cannot
  * read a mail. By UID: how often it failed alone; 0 where it failed only together with others.
  */
 export type Failures = Map<number, number>
+
+type FetchParts = { folder: string; maxSize: number; failures: Failures; isWanted(mail: Listed): boolean }
 
 /** A mail that failed alone this often is set aside. */
 export const TRIES = 3
@@ -35,14 +29,19 @@ export async function* fetchAll(
   uids: readonly number[],
   parts: FetchParts,
 ): AsyncGenerator<Incoming[]> {
-  const { failures, maxSize } = parts
+  const { folder, failures, maxSize } = parts
   for (const group of groupsOf(uids, failures)) {
-    const listed = await blaming(parts, group, () => list(connection, group))
-    for (const batch of batchesOf(listed.filter(parts.isWanted), maxSize)) {
-      const mails = batch.map(({ uid }) => uid)
-      const incoming = await blaming(parts, mails, () => fetchBatch(connection, batch, parts))
-      for (const uid of mails) failures.delete(uid)
-      yield incoming
+    try {
+      const listed = await list(connection, group)
+      for (const batch of batchesOf(listed.filter(parts.isWanted), maxSize)) {
+        const incoming = await fetchBatch(connection, batch, parts)
+        for (const { uid } of batch) failures.delete(uid)
+        yield incoming
+      }
+    } catch (error) {
+      for (const uid of group) failures.set(uid, (failures.get(uid) ?? 0) + (group.length === 1 ? 1 : 0))
+      const which = group.length === 1 ? `mail ${group[0]}` : `the mails ${group[0]} to ${group.at(-1)}`
+      throw new Error(`${which} of ${folder} cannot be fetched: ${reasonOf(error)}`, { cause: error })
     }
   }
 }
@@ -57,20 +56,6 @@ function groupsOf(uids: readonly number[], failures: Failures): number[][] {
     else groups.push([uid])
   }
   return groups
-}
-
-async function blaming<T>(
-  { folder, failures }: FetchParts,
-  uids: readonly number[],
-  fetch: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await fetch()
-  } catch (error) {
-    for (const uid of uids) failures.set(uid, (failures.get(uid) ?? 0) + (uids.length === 1 ? 1 : 0))
-    const which = uids.length === 1 ? `mail ${uids[0]}` : `the mails ${uids[0]} to ${uids.at(-1)}`
-    throw new Error(`${which} of ${folder} cannot be fetched: ${reasonOf(error)}`, { cause: error })
-  }
 }
 
 async function list(connection: ImapConnection, uids: readonly number[]): Promise<Listed[]> {

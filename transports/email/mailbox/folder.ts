@@ -85,19 +85,16 @@ export async function readFolder(
     return first
   }
 
-  /** Sets aside what failed alone too often, so that what stands behind it is read. It is named, and tried again. */
+  /** Sets the mail aside that failed alone too often, so that what stands behind it is read. */
   const withUnfetchable = async (cursor: Cursor): Promise<Cursor> => {
-    const given = [...memory.failures].filter(([, times]) => times >= TRIES).map(([uid]) => uid)
-    for (const uid of given) memory.failures.delete(uid)
-    const fresh = given.filter((uid) => cursor.aside.every((each) => each.uid !== uid))
-    if (fresh.length === 0) return cursor
-    for (const uid of fresh) {
-      deps.refused('unfetchable', { why: `the mail ${uid} in ${folder} cannot be fetched` })
-      memory.tried.set(uid, now())
-      log.error({ folder, uid }, 'a mail cannot be fetched; it is set aside and tried again')
-    }
-    const aside = fresh.map((uid) => ({ uid, since: now(), unfetchable: true as const }))
-    const next = { ...cursor, aside: [...cursor.aside, ...aside] }
+    const [uid] = [...memory.failures].find(([, times]) => times >= TRIES) ?? []
+    if (uid === undefined) return cursor
+    memory.failures.delete(uid)
+    if (cursor.aside.some((each) => each.uid === uid)) return cursor
+    deps.refused('unfetchable', { why: `the mail ${uid} in ${folder} cannot be fetched` })
+    log.error({ folder, uid }, 'a mail cannot be fetched; it is set aside and tried again')
+    memory.tried.set(uid, now())
+    const next = { ...cursor, aside: [...cursor.aside, { uid, since: now(), unfetchable: true as const }] }
     await cursors.save(next)
     return next
   }
@@ -113,14 +110,14 @@ export async function readFolder(
   const catchUp = async (start: Cursor): Promise<Cursor> => {
     let cursor = start
     const due = cursor.aside.filter((each) => dueAt(each) <= now())
-    const undecided = due.filter(({ unfetchable }) => !unfetchable)
-    const waiting = undecided.map(({ uid }) => uid)
-    // One at a time, alone and last: where it fails again the connection may end, and what comes after it is not read.
-    const last = due.flatMap(({ uid, unfetchable }) => (unfetchable ? uid : [])).slice(0, 1)
-    for (const uid of last) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
-    for (const uid of [...waiting, ...last]) memory.tried.set(uid, now())
-    const gone = new Set([...waiting, ...last])
-    const uids = [...waiting, ...(await newUids(cursor)), ...last]
+    // One that cannot be fetched alone and last: the connection may end there, and what comes after it is not read.
+    const hard = due.filter((each) => each.unfetchable).slice(0, 1)
+    const undecided = due.filter((each) => !each.unfetchable)
+    for (const { uid } of hard) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
+    for (const { uid } of [...undecided, ...hard]) memory.tried.set(uid, now())
+    const uidsOf = (mails: Aside[]) => mails.map(({ uid }) => uid)
+    const uids = [...uidsOf(undecided), ...(await newUids(cursor)), ...uidsOf(hard)]
+    const gone = new Set(uidsOf([...undecided, ...hard]))
     const begun = new Map(undecided.map((each) => [each.uid, each.since]))
     const waited = (uid: number) => now() - (begun.get(uid) ?? now())
     // Moved or migrated mails stand in any order.

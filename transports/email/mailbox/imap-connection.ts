@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { ConnectionOptions } from 'node:tls'
 // Pinned at 2.1.2: newer ones depend on versions that the registry does not have.
 import { ImapFlow } from 'imapflow'
+import { inTime } from '../../../src/lib/pause.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
 
@@ -80,20 +81,17 @@ async function open(
     client.close()
     throw readable(error)
   }
-  const failed = new Promise<never>((_, reject) => {
-    gone.signal.addEventListener('abort', () => reject(gone.signal.reason), { once: true })
-  })
-  failed.catch(() => {})
   return {
     client,
     closed: gone.signal,
     async run(commands) {
       const watchdog = watch(client, timeout, gone)
       try {
-        const result = await Promise.race([commands(client), failed])
+        const answered = commands(client).then((result) => ({ result }))
+        const answer = await inTime(answered, gone.signal)
         // imapflow answers with nothing, and does not throw, where the connection is gone.
-        if (!client.usable) throw gone.signal.reason ?? new Error('the IMAP connection is gone')
-        return result
+        if (!answer || !client.usable) throw gone.signal.reason ?? new Error('the IMAP connection is gone')
+        return answer.result
       } catch (error) {
         throw readable(error)
       } finally {
