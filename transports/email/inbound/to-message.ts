@@ -30,13 +30,22 @@ const MAX_HEADER = 2000
 const TRANSPORT_HEADER =
   /^(received|mime-version|authentication-results|(dkim|domainkey)-signature|(arc|content|x-google|x-ms-exchange|x-microsoft-antispam)-.*)$/
 
+/** A text, or its beginning and the file with all of it. */
+type Kept = { text: string; path?: string }
+
 /** Makes the message that is accepted, but for its conversation. Attachments and long texts are artifacts when it resolves. */
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
   const { folder, uid, size } = known.incoming
   const [sender] = mail.from
   const address = sender?.address ?? ''
-  const keep = (text: string, name: string, limit = MAX_INLINE) =>
-    bounded(text, { name, type: name === 'html' ? 'text/html' : 'text/plain', limit }, artifacts)
+  const keep = async (text: string, name: string, limit = MAX_INLINE): Promise<Kept> => {
+    const bytes = Buffer.from(text)
+    if (bytes.length <= limit) return { text }
+    const type = name === 'html' ? 'text/html' : 'text/plain'
+    const { path } = await artifacts.save(name, type, bytes, bytes.length)
+    // Cut at a character, not within one.
+    return { text: bytes.toString('utf8', 0, limit).replace(/\ufffd$/, ''), path }
+  }
   const fresh = freshText(mail)
   const text = await keep(fresh, 'text', MAX_TEXT)
   const full = fresh === mail.text.trim() ? undefined : await keep(mail.text, 'fullText')
@@ -93,19 +102,6 @@ function freshText(mail: Mail): string {
   const fresh = newPart(start, kindOfMail(mail))
   const isNew = mail.text.length > MAX_LOOK && fresh.endsWith(start.slice(-100))
   return isNew ? (fresh + mail.text.slice(start.length)).trimEnd() : fresh
-}
-
-async function bounded(
-  text: string,
-  { name, type, limit }: { name: string; type: string; limit: number },
-  artifacts: Artifacts,
-): Promise<{ text: string; path?: string }> {
-  const bytes = Buffer.from(text)
-  if (bytes.length <= limit) return { text }
-  const { path } = await artifacts.save(name, type, bytes, bytes.length)
-  const start = bytes.subarray(0, limit).toString()
-  // Cut at a character, not within one.
-  return { text: start.replace(/\ufffd$/, ''), path }
 }
 
 /** Which attachment an `<img src="cid:…">` of the HTML means. */
