@@ -10,7 +10,7 @@ import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import type { Peer } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type ClientFrame, readFrame } from './frames.ts'
-import { type Follower, followReplies } from './outbound.ts'
+import { followReplies } from './outbound.ts'
 
 export type Connection = ReturnType<typeof serveConnection>
 
@@ -39,66 +39,51 @@ export function serveConnection(given: ConnectionOptions) {
   const log = deps.log.child({ conversation })
   let inFlight = 0
   let isAlive = true
-  let stalled: NodeJS.Timeout | undefined
   let goodbye: NodeJS.Timeout | undefined
-  let follower: Follower | undefined
 
   const { 'rate-limit': limit } = options
   const takeToken = createTokenBucket(limit, deps.now)
   const rate = limit === 'off' ? '' : `${limit.count} frames in ${formatDuration(limit.per)}`
+  const isFull = () => socket.bufferedAmount > options['max-buffer']
 
-  function send(frame: JsonObject) {
+  /** Resolves once there is room for more: whoever waits for that sends no reader more than it takes. */
+  async function send(frame: JsonObject): Promise<void> {
     if (socket.readyState !== socket.OPEN) return
     // What is lost here with a broken socket is in the log, or the client repeats it by its id.
-    socket.send(JSON.stringify(frame), relieve)
-    if (socket.bufferedAmount > options['max-buffer']) stall()
-  }
-
-  /** A reader this slow gets nothing more and is not read either: its acks would pile up just the same. */
-  function stall() {
-    if (stalled) return
-    socket.pause()
-    stalled = setTimeout(() => {
+    const written = new Promise<void>((resolve) => socket.send(JSON.stringify(frame), () => resolve()))
+    if (!isFull()) return
+    const tooSlow = setTimeout(() => {
+      if (goodbye) return
       log.info({ buffered: socket.bufferedAmount }, 'a reader is too slow; it can resume where it is')
       close(1013, 'too slow; reconnect and resume')
     }, options['stall-timeout'])
+    await written
+    clearTimeout(tooSlow)
   }
 
-  function relieve() {
-    if (!stalled || socket.bufferedAmount > options['max-buffer'] / 2) return
-    clearTimeout(stalled)
-    stalled = undefined
-    // Whatever it was silent for, it could not be heard.
-    isAlive = true
-    resumeReading()
-    follower?.wake()
-  }
-
-  function resumeReading() {
-    if (!stalled && inFlight < MAX_IN_FLIGHT && socket.readyState === socket.OPEN) socket.resume()
-  }
-
-  function receive(raw: string, isBinary: boolean) {
+  /** Whoever does not read the answers is not read either. */
+  async function receive(raw: string, isBinary: boolean) {
     isAlive = true
     inFlight++
     if (inFlight >= MAX_IN_FLIGHT) socket.pause()
-    void take(raw, isBinary).then(() => {
-      inFlight--
-      if (inFlight === MAX_IN_FLIGHT / 2) resumeReading()
-    })
+    accepting.enter()
+    const written = send(await take(raw, isBinary))
+    accepting.leave()
+    await written
+    inFlight--
+    if (inFlight === MAX_IN_FLIGHT / 2 && socket.readyState === socket.OPEN) socket.resume()
   }
 
-  /** Takes one frame; resolves, never rejects, once it is answered with an ack or an error frame. */
-  async function take(raw: string, isBinary: boolean): Promise<void> {
+  /** Takes one frame; resolves, never rejects, with the ack or the error that answers it. */
+  async function take(raw: string, isBinary: boolean): Promise<JsonObject> {
     const frame = readFrame(raw, isBinary)
     const { id } = frame
     const refusal = refusalOf(frame)
-    accepting.enter()
     try {
       if (refusal || 'error' in frame) throw refusal
       const accepted = await deps.accept(messageOf(frame))
       const duplicate = accepted.duplicate || undefined
-      send({ type: 'ack', messageId: accepted.id, ...defined({ id, duplicate }) })
+      return { type: 'ack', messageId: accepted.id, ...defined({ id, duplicate }) }
     } catch (thrown) {
       const error = toTriviumError(thrown)
       const { code, message, retryable } = error
@@ -106,9 +91,7 @@ export function serveConnection(given: ConnectionOptions) {
       if (refusal) deps.refused(code, { from: peer.subject ?? peer.address, why: message, body: raw })
       // A store that is away refuses thousands of times a second; its own part says so once.
       log[code === 'internal' ? 'error' : 'debug']({ err: error }, 'a frame was refused')
-      send({ type: 'error', code, message, retryable, ...defined({ id }) })
-    } finally {
-      accepting.leave()
+      return { type: 'error', code, message, retryable, ...defined({ id }) }
     }
   }
 
@@ -132,7 +115,7 @@ export function serveConnection(given: ConnectionOptions) {
   }
 
   function close(code: number, reason: string) {
-    follower?.stop()
+    follower.stop()
     socket.resume()
     socket.close(code, reason)
     // ws waits longer, and for ever where the peer ended its half before.
@@ -141,21 +124,19 @@ export function serveConnection(given: ConnectionOptions) {
 
   socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
   const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(() => {
-    clearTimeout(stalled)
     clearTimeout(goodbye)
-    follower?.stop()
+    follower.stop()
   })
   socket.on('pong', () => {
     isAlive = true
   })
-  socket.on('message', (raw, isBinary) => receive(String(raw), isBinary))
-  send({ type: 'welcome', conversation, seq: after })
-  follower = followReplies({
+  socket.on('message', (raw, isBinary) => void receive(String(raw), isBinary))
+  void send({ type: 'welcome', conversation, seq: after })
+  const follower = followReplies({
     replies: deps.replies,
     conversation,
     after,
     end,
-    mayWrite: () => !stalled && socket.readyState === socket.OPEN,
     write: send,
     failed: (err) => log.warn({ err }, 'cannot read the replies; trying again'),
   })
@@ -163,18 +144,20 @@ export function serveConnection(given: ConnectionOptions) {
   return {
     /** Called at every heartbeat: cuts a peer that did not answer the last one, and asks again. */
     beat() {
-      if (!isAlive) return socket.terminate()
-      // A paused socket cannot hear the answer.
-      if (socket.isPaused || socket.readyState !== socket.OPEN) return
-      isAlive = false
-      socket.ping()
+      if (socket.isPaused || isFull()) {
+        // Who is not read is not heard either, and how long one may not read has a limit of its own.
+        isAlive = true
+      } else if (isAlive) {
+        isAlive = false
+        socket.ping()
+      } else socket.terminate()
     },
     conversation,
     /** Resolves when its socket is closed. */
     ended,
     /** Sends a frame that the reply log does not hold; a reader that cannot keep up does without. */
     show(frame: JsonObject) {
-      if (!stalled) send(frame)
+      if (!isFull()) void send(frame)
     },
     close,
   }

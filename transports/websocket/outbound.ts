@@ -2,8 +2,6 @@ import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import type { ReplyLog } from '../../src/core/transport.ts'
 import { createLoop } from '../../src/lib/loop.ts'
 
-export type Follower = ReturnType<typeof followReplies>
-
 type FollowerOptions = {
   replies: ReplyLog
   conversation: string
@@ -11,9 +9,8 @@ type FollowerOptions = {
   after: number
   /** The newest reply there was at the beginning; what is not there up to it was removed. */
   end: number
-  /** False while the reader cannot keep up; `wake` is called when it can again. */
-  mayWrite(): boolean
-  write(frame: JsonObject): void
+  /** Resolves when the reader has room for the next. */
+  write(frame: JsonObject): Promise<void>
   /** Called where the log cannot be read; nothing is lost, and it is tried again. */
   failed(error: unknown): void
 }
@@ -27,7 +24,7 @@ const RETRY = 1_000
  * truth: signals only say when to look, so one that is late, doubled or lost in a reconnect does no harm.
  */
 export function followReplies(options: FollowerOptions) {
-  const { replies, conversation, mayWrite } = options
+  const { replies, conversation } = options
   let position = options.after
   let stopped = false
 
@@ -36,11 +33,11 @@ export function followReplies(options: FollowerOptions) {
     const entries = await replies.read(conversation, position, PAGE)
     for (const { seq, data } of entries) {
       await tellGap(seq - 1)
-      if (stopped || !mayWrite()) return false
-      options.write({ ...shown(data), type: 'message', seq })
+      if (stopped) return false
+      await options.write({ ...shown(data), type: 'message', seq })
       position = seq
     }
-    if (entries.length === 0 && mayWrite()) await tellGap(options.end)
+    if (entries.length === 0) await tellGap(options.end)
     return entries.length > 0
   }
   /** Retention removes the oldest first: while one that was read is there, the numbers have only leapt. */
@@ -48,11 +45,11 @@ export function followReplies(options: FollowerOptions) {
     if (seq <= position) return
     const [oldest] = await replies.read(conversation, 0, 1)
     const isGone = !oldest || oldest.seq > position
-    if (isGone && !stopped) options.write({ type: 'gap', missed: seq - position, seq })
+    if (isGone && !stopped) await options.write({ type: 'gap', missed: seq - position, seq })
     position = seq
   }
   const following = createLoop({
-    step: async () => (mayWrite() && (await writePage()) ? 'again' : undefined),
+    step: async () => ((await writePage()) ? 'again' : undefined),
     failed: options.failed,
     pause: RETRY,
   })
@@ -60,8 +57,6 @@ export function followReplies(options: FollowerOptions) {
   following.start()
 
   return {
-    /** Reads on, now or as soon as `mayWrite` allows it. */
-    wake: following.wake,
     stop() {
       stopped = true
       unsubscribe()

@@ -136,8 +136,8 @@ describe('a Redis that comes back without', () => {
     await server.start()
     for (const key of ['d', 'e', 'f']) await until(() => say(key).catch(() => false), 'the connection')
     const frames: JsonObject[] = []
-    const write = (frame: JsonObject) => void frames.push(frame)
-    const at = { after: 3, end: await replies.end('c'), mayWrite: () => true }
+    const write = async (frame: JsonObject) => void frames.push(frame)
+    const at = { after: 3, end: await replies.end('c') }
     const following = followReplies({ replies, conversation: 'c', ...at, write, failed: assert.ifError })
     t.after(following.stop)
     await until(() => frames.length >= 3, 'the replies')
