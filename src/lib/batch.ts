@@ -1,12 +1,4 @@
-/** Collects the calls of one turn of the event loop and runs them together. */
-export type Batcher<Item, Result> = {
-  /** Resolves with the item's own result once its batch ran. Rejects with what `run` threw. */
-  add(item: Item): Promise<Result>
-  /** Items that wait or are being run. */
-  pending(): number
-  /** Resolves when nothing is pending. */
-  idle(): Promise<void>
-}
+export type Batcher<Item, Result> = ReturnType<typeof createBatcher<Item, Result>>
 
 type Waiting<Item, Result> = {
   item: Item
@@ -15,7 +7,7 @@ type Waiting<Item, Result> = {
 }
 
 /**
- * Makes a batcher: everything added in one turn goes to `run` in one call (of at most `max` items), and the
+ * Collects the calls of one turn of the event loop: everything added in one turn goes to `run` in one call (of at most `max` items), and the
  * answers of a batch are released together. `run` answers in the order of the items. `serial`: one batch runs at a
  * time, and what is added meanwhile goes into the next one together.
  */
@@ -23,7 +15,7 @@ export function createBatcher<Item, Result>(options: {
   max: number
   serial?: boolean
   run(items: Item[]): Promise<readonly Result[]>
-}): Batcher<Item, Result> {
+}) {
   const waiting: Waiting<Item, Result>[] = []
   let pending = 0
   let isRunning = false
@@ -57,12 +49,17 @@ export function createBatcher<Item, Result>(options: {
   }
 
   return {
-    add: (item) =>
-      new Promise((resolve, reject) => {
+    /** Resolves with the item's own result once its batch ran. Rejects with what `run` threw. */
+    add: (item: Item) =>
+      new Promise<Result>((resolve, reject) => {
         pending += 1
         if (waiting.push({ item, resolve, reject }) === 1) setImmediate(() => void flush())
       }),
+    /** Items that wait or are being run. */
     pending: () => pending,
-    idle: () => (pending === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
+    /** Resolves when nothing is pending. */
+    async idle(): Promise<void> {
+      if (pending > 0) await new Promise<void>((resolve) => idlers.push(resolve))
+    },
   }
 }

@@ -2,22 +2,6 @@ import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
-/**
- * Every call that changes a file, and no other. Durable parts take it as a dependency, so that a test can
- * let each single step fail or be the last one before a crash. All calls throw what `node:fs` throws.
- */
-export type Disk = {
-  open(path: string, flags: keyof typeof FLAGS): number
-  write(fd: number, bytes: Uint8Array): void
-  fsync(fd: number): Promise<void>
-  truncate(fd: number, length: number): void
-  chmod(fd: number, mode: number): void
-  close(fd: number): void
-  rename(from: string, to: string): void
-  remove(path: string): void
-  makeDir(path: string): void
-}
-
 /** What `open` gives a new file: nobody but its owner reads it. */
 const OWN_MODE = 0o600
 
@@ -30,24 +14,27 @@ const FLAGS = {
   'a+': O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW,
 }
 
-const fsync = promisify(fs.fsync)
-
-/** The real disk. */
-export const disk: Disk = {
-  open: (path, flags) => fs.openSync(path, FLAGS[flags], OWN_MODE),
-  write(fd, bytes) {
+/**
+ * Every call that changes a file, and no other. Durable parts take it as a dependency, so that a test can
+ * let each single step fail or be the last one before a crash. All calls throw what `node:fs` throws.
+ */
+export const disk = {
+  open: (path: string, flags: keyof typeof FLAGS) => fs.openSync(path, FLAGS[flags], OWN_MODE),
+  write(fd: number, bytes: Uint8Array): void {
     for (let written = 0; written < bytes.length; ) written += fs.writeSync(fd, bytes, written)
   },
-  fsync,
-  truncate: (fd, length) => fs.ftruncateSync(fd, length),
-  chmod: (fd, mode) => fs.fchmodSync(fd, mode & 0o777),
-  close: (fd) => fs.closeSync(fd),
-  rename: (from, to) => fs.renameSync(from, to),
-  remove: (path) => fs.rmSync(path, { force: true }),
-  makeDir: (path) => {
+  fsync: promisify(fs.fsync),
+  truncate: (fd: number, length: number) => fs.ftruncateSync(fd, length),
+  chmod: (fd: number, mode: number) => fs.fchmodSync(fd, mode & 0o777),
+  close: (fd: number) => fs.closeSync(fd),
+  rename: (from: string, to: string) => fs.renameSync(from, to),
+  remove: (path: string) => fs.rmSync(path, { force: true }),
+  makeDir(path: string): void {
     fs.mkdirSync(path, { recursive: true, mode: 0o700 })
   },
 }
+
+export type Disk = typeof disk
 
 /** Makes what was created, renamed or removed in a directory durable. */
 export async function syncDir(path: string, target: Disk = disk): Promise<void> {

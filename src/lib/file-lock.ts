@@ -3,14 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { disk } from './disk.ts'
 
-/** The operating system's lock on one file: exclusive between processes, and between callers of one process. */
-export type FileLock = {
-  /** Does a piece of work while it holds the lock, for which it waits up to 10 s for other processes. */
-  during<T>(work: () => Promise<T>): Promise<T>
-  /** Takes the lock until `close`; false where somebody has it. Not to be mixed with `during` in one process. */
-  tryAcquire(): boolean
-  close(): void
-}
+export type FileLock = ReturnType<typeof createFileLock>
 
 /** Makes the error that a lock throws: somebody held it for so long, or its file cannot be made. */
 type LockFailure = (kind: 'locked' | 'unwritable', cause?: unknown) => Error
@@ -22,11 +15,11 @@ const SQLITE_BUSY = 5
 const PATIENCE = 10_000
 
 /**
- * Makes a lock over the file at `path`. The kernel holds it for the process, so it is free the moment its
+ * The operating system's lock on the file at `path`: exclusive between processes, and between callers of one. The kernel holds it for the process, so it is free the moment its
  * holder dies, by whatever signal. Node has no call for such locks; SQLite takes them on an empty database
  * (`BEGIN EXCLUSIVE`). Not for network file systems without POSIX locks.
  */
-export function createFileLock(path: string, failure: LockFailure): FileLock {
+export function createFileLock(path: string, failure: LockFailure) {
   let opened: Handle | undefined
   let last: Promise<unknown> = Promise.resolve()
 
@@ -55,13 +48,15 @@ export function createFileLock(path: string, failure: LockFailure): FileLock {
   }
 
   return {
-    during(work) {
+    /** Does a piece of work while it holds the lock, for which it waits up to 10 s for other processes. */
+    during<T>(work: () => Promise<T>): Promise<T> {
       const done = last.then(() => locked(work))
       last = done.catch(() => undefined)
       return done
     },
+    /** Takes the lock until `close`; false where somebody has it. Not to be mixed with `during` in one process. */
     tryAcquire,
-    close() {
+    close(): void {
       if (opened?.database.isOpen) opened.database.close()
       opened = undefined
     },

@@ -1,11 +1,8 @@
-/** Takes one token; returns 0 where there was one, else the milliseconds until there is one. */
-export type TokenBucket = () => number
-
-/** A token bucket that holds at most `rate.count` tokens (the burst) and refills evenly over `rate.per` ms. */
-export function createTokenBucket(
-  rate: { count: number; per: number } | 'off',
-  now: () => number,
-): TokenBucket {
+/**
+ * A token bucket that holds at most `rate.count` tokens (the burst) and refills evenly over `rate.per` ms. A call takes one
+ * token; it returns 0 where there was one, else the milliseconds until there is one.
+ */
+export function createTokenBucket(rate: { count: number; per: number } | 'off', now: () => number) {
   if (rate === 'off') return () => 0
   const perToken = rate.per / rate.count
   let tokens = rate.count
