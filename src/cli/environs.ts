@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
-import type { RoutedSkill } from '../config/skill-routes.ts'
 import { TriviumError } from '../core/errors.ts'
 import { defined } from '../lib/defined.ts'
 

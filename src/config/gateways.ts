@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
+import type { Skill } from '../core/skill.ts'
 import type { TransportKind } from '../core/transport.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
-import type { RoutedSkill } from './skill-routes.ts'
 
 /** The transports that exist, by kind. Only their option schemas are looked at. */
 export type TransportSchemas = Readonly<Record<string, Pick<TransportKind, 'options'>>>
+
+/** The little of a skill that routes and gateways are checked against; a broken one has but a name. */
+export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> & Partial<Pick<Skill, 'args'>>
 
 /** One gateway of routes.yaml. */
 export type GatewayConfig = {

@@ -12,7 +12,8 @@ import {
 } from './sections.ts'
 import { tokensSchema } from './tokens.ts'
 
-const sections = z.strictObject({
+/** The sections of the file, but for the gateways. */
+export const sections = z.strictObject({
   daemon: daemonSchema.optional().describe('How the daemon runs. The environment wins over this.'),
   routes: z.array(routeSchema).optional().describe('Who answers. The first match wins.'),
   access: accessSchema.optional().describe('Roles: who may invoke which skills.'),

@@ -1,14 +1,14 @@
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { MESSAGE_TOPIC } from '../core/event.ts'
 import { compileMember, partsOf } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
-import { checkAnswers, parseGateways, type TransportSchemas } from './gateways.ts'
+import { checkAnswers, parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
+import { sections } from './json-schema.ts'
 import { parseRoutes } from './routes.ts'
 import {
   accessSchema,
@@ -19,10 +19,8 @@ import {
   type ModelConfig,
   modelSchema,
   redisSchema,
-  SECTIONS,
   skillsSchema,
 } from './sections.ts'
-import type { RoutedSkill } from './skill-routes.ts'
 import { parseTokens } from './tokens.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
@@ -47,7 +45,9 @@ export type LoadOptions = {
 
 /** Each section is parsed by itself, so that a mistake in one does not hide those in others. */
 const sectionsSchema = z.strictObject(
-  Object.fromEntries(SECTIONS.map((name) => [name, z.unknown().optional()])),
+  Object.fromEntries(
+    ['gateways', ...Object.keys(sections.shape)].map((name) => [name, z.unknown().optional()]),
+  ),
 )
 
 /** Reads the configuration, or throws `config_invalid` with every error in it, each with its place. */
@@ -88,23 +88,20 @@ export function configPath(cwd: string, env: Environment, path?: string): string
 
 function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const { env, cwd, file, transports, skills } = options
-  const sections = isJsonObject(checker.value) ? checker.value : {}
+  const given = isJsonObject(checker.value) ? checker.value : {}
   checker.parse(sectionsSchema, checker.value ?? {}, [])
-  const redis = checker.section(redisSchema, sections.redis ?? {}, ['redis']) ?? { replicas: 0 }
-  const daemon = { ...parseDaemon(sections.daemon ?? {}, { env, cwd, file }, checker), redis }
-  const gateways = parseGateways(sections.gateways, transports, checker)
+  const section = <T>(name: string, schema: z.ZodType<T>): T =>
+    checker.section(schema, given[name] ?? {}, [name]) ?? schema.parse({})
+  const redis = section('redis', redisSchema)
+  const daemon = { ...parseDaemon(given.daemon ?? {}, { env, cwd, file }, checker), redis }
+  const gateways = parseGateways(given.gateways, transports, checker)
   const names = gateways.map((gateway) => gateway.name)
   for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
     checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
   }
-  if (Object.hasOwn(daemon.retention.topics, MESSAGE_TOPIC)) {
-    const instead =
-      'all roads read the messages; set max-age and max-count of `retention`, or of its `gateways`'
-    checker.report(['daemon', 'retention', 'topics', MESSAGE_TOPIC], 'key', instead)
-  }
   if (skills) checkAnswers(gateways, skills, checker)
   const world = { gateways, transports: Object.keys(transports), ...defined({ skills }) }
-  const routes = parseRoutes(sections.routes, world, checker)
+  const routes = parseRoutes(given.routes, world, checker)
   if (!gateways.some((gateway) => gateway.enabled)) {
     checker.report(['gateways'], 'key', 'no gateway is started, so nothing can come in', 'warning')
   }
@@ -112,13 +109,11 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     const message = 'there are no routes: messages reach receive and events, but no skill'
     checker.report(['routes'], 'key', message, 'warning')
   }
-  const section = <T>(name: string, schema: z.ZodType<T>): T =>
-    checker.section(schema, sections[name] ?? {}, [name]) ?? schema.parse({})
   const access = section('access', accessSchema)
   checkMembers(access.roles, names, checker)
-  const model = parseModel(sections.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
+  const model = parseModel(given.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
   const { token: control } = daemon
-  const tokens = parseTokens(sections.tokens, { gateways: names, skills, control }, checker)
+  const tokens = parseTokens(given.tokens, { gateways: names, skills, control }, checker)
   const { folders } = section('skills', skillsSchema)
   return {
     /** The absolute path of the file. */
@@ -133,11 +128,11 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** What programs may do on the control API. */
     tokens,
     /** How many the file itself has: skills bring routes, and the gateway of the command line is always there. */
-    inFile: { gateways: sizeOf(sections.gateways), routes: sizeOf(sections.routes) },
+    inFile: { gateways: sizeOf(given.gateways), routes: sizeOf(given.routes) },
     /** Absolute folders. */
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
     /** Texts that must not appear in logs. */
-    secrets: secretsOf(checker.secrets(), sections, daemon),
+    secrets: secretsOf(checker.secrets(), given, daemon),
   }
 }
 

@@ -1,9 +1,9 @@
+import { isJsonObject } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'
-import { type Route, routeSchema } from '../core/route.ts'
+import { isMatchKey, type Route, routeSchema } from '../core/route.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
-import type { GatewayConfig } from './gateways.ts'
-import { type RoutedSkill, rawRoutesOf } from './skill-routes.ts'
+import type { GatewayConfig, RoutedSkill } from './gateways.ts'
 import { createFindCover } from './unreachable.ts'
 import type { Path } from './yaml-file.ts'
 
@@ -126,4 +126,25 @@ function issuesOf(schema: NonNullable<RoutedSkill['args']>, args: unknown) {
   } catch {
     return []
   }
+}
+
+/**
+ * The routes that a skill brings in `metadata.<transport>.route`: the keys of a route, or match keys alone. The name is
+ * `skill@transport` where none is given, the skill is the one that brings it, and it answers only that transport.
+ */
+function rawRoutesOf({ name, metadata = {} }: RoutedSkill, transports: readonly string[]) {
+  return transports.flatMap((transport) => {
+    const section = Object.hasOwn(metadata, transport) ? metadata[transport] : undefined
+    if (!isJsonObject(section) || !Object.hasOwn(section, 'route')) return []
+    return [{ key: `metadata.${transport}.route`, raw: completed(section.route, name, transport) }]
+  })
+}
+
+function completed(route: unknown, skill: string, transport: string): unknown {
+  if (!isJsonObject(route)) return route
+  const entries = Object.entries(route)
+  const rest = Object.fromEntries(entries.filter(([key]) => !isMatchKey(key)))
+  const bare = Object.fromEntries(entries.filter(([key]) => isMatchKey(key)))
+  const given = isJsonObject(rest.match) ? rest.match : {}
+  return { name: `${skill}@${transport}`, ...rest, match: { ...bare, ...given, transport }, skill }
 }

@@ -1,19 +1,7 @@
 import { z } from 'zod'
+import { MESSAGE_TOPIC } from '../core/event.ts'
 import { duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
-
-/** The sections of the file. */
-export const SECTIONS = [
-  'daemon',
-  'gateways',
-  'routes',
-  'access',
-  'tokens',
-  'assistant',
-  'model',
-  'skills',
-  'redis',
-]
 
 /** Where something listens. Port 0 picks a free one. */
 export type Address = { host: string; port: number }
@@ -32,6 +20,12 @@ const address = z
   })
 const count = z.int().min(1)
 const names = z.array(z.string().min(1))
+const topic = z
+  .string()
+  .refine(
+    (name) => name !== MESSAGE_TOPIC,
+    'all roads read the messages; set max-age and max-count of `retention`, or of its `gateways`',
+  )
 
 const limits = z
   .strictObject({ 'max-age': duration.exactOptional(), 'max-count': count.exactOptional() })
@@ -44,7 +38,7 @@ const retention = z
       .default(5_000)
       .describe('The most that are kept of each queue; the oldest of more go.'),
     gateways: z.record(z.string(), limits).default({}),
-    topics: z.record(z.string(), limits).default({}),
+    topics: z.record(topic, limits).default({}),
   })
   .transform(({ gateways, topics, 'dead-letters': deadLetters, ...journal }) => {
     return { journal: camelKeys(journal), gateways, topics, deadLetters }

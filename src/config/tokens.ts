@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ProgramToken } from '../core/call.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
-import type { RoutedSkill } from './skill-routes.ts'
+import type { RoutedSkill } from './gateways.ts'
 
 const names = z.array(z.string().min(1)).min(1)
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { RoutedSkill } from '../config/skill-routes.ts'
+import type { RoutedSkill } from '../config/gateways.ts'
 import type { Log } from '../core/log.ts'
 import { builtInSkills } from '../skills/built-in/index.ts'
 import { createRegistry } from '../skills/registry.ts'
