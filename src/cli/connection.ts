@@ -10,13 +10,13 @@ import { configPath } from '../config/load-config.ts'
 import type { DaemonConfig } from '../config/sections.ts'
 import { proofOf } from '../control/token.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
-import { isJsonObject, type Json, pathGet, toJson } from '../core/json.ts'
+import { isJsonObject, type Json, parseJson, pathGet, toJson } from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
 import { defined } from '../lib/defined.ts'
 import { writeWhole } from '../lib/disk.ts'
 import type { CommandContext } from './command.ts'
 import { type Environs, loadFor } from './environs.ts'
-import { pretty, show, tryJson } from './terminal.ts'
+import { pretty, show } from './terminal.ts'
 
 const daemonFileSchema = z.object({
   pid: z.int(),
@@ -41,7 +41,7 @@ export function removeDaemonFile(dataDir: string): void {
 
 /** The file's content; the daemon that wrote it may be gone. A file that cannot be read names no daemon. */
 function readDaemonFile(dataDir: string): DaemonFile | undefined {
-  return daemonFileSchema.safeParse(tryJson(readText(dataDir, 'daemon.json'))).data
+  return daemonFileSchema.safeParse(parseJson(readText(dataDir, 'daemon.json') ?? '')).data
 }
 
 function readText(dataDir: string, name: string): string | undefined {

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, objectsIn } from '../core/json.ts'
 import { createMcpServer } from '../skills/mcp/mcp-server.ts'
 import { connect } from './connection.ts'
 import type { Environs } from './environs.ts'
-import { objectsIn } from './terminal.ts'
 
 /** How often the daemon is asked whether it has other skills than before. */
 const LOOK_EVERY = 1_000

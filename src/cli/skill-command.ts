@@ -1,13 +1,20 @@
 import { Command, Option } from 'commander'
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
-import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../core/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  jsonObjectSchema,
+  objectsIn,
+  parseJson,
+} from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { type CommandContext, EXIT_NOTHING, interruption, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { type Environs, loadFor } from './environs.ts'
-import { objectsIn, pretty, show, type Terminal, tryJson, usageOutput } from './terminal.ts'
+import { pretty, show, type Terminal, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
 const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version'])
@@ -76,7 +83,7 @@ export async function skillCommands(context: CommandContext): Promise<Command[]>
 
 function parseArgs(text: Json | undefined): JsonObject {
   if (text === undefined) return {}
-  const value = tryJson(String(text))
+  const value = parseJson(String(text))
   if (isJsonObject(value)) return value
   throw usage('--args is a JSON object, such as {"topic":"jobs"}')
 }
@@ -180,7 +187,7 @@ function readPositional(values: readonly string[], given: JsonObject, skill: Des
 /** Text becomes what the schema says; what is no JSON stays text where the schema leaves it open. */
 function readValue(text: string, schema: JsonObject, name: string): Json {
   if (schema.type === 'string') return text
-  const parsed = tryJson(text)
+  const parsed = parseJson(text)
   if (schema.type === undefined) return parsed === undefined ? text : parsed
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import Table from 'cli-table3'
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
 import { escapeControls } from '../lib/escape-controls.ts'
 
 /** Where a command writes. `json`: the user asked for machine-readable output. */
@@ -101,23 +101,9 @@ function cell(value: unknown): string {
   return safe((typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' '))
 }
 
-/** The objects of a list; none of what is no list. */
-export function objectsIn(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : []
-}
-
 /** Any value for people: text as it is, everything else as indented JSON. */
 export function pretty(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
-}
-
-/** What the text is as JSON; undefined where it is none. */
-export function tryJson(text = ''): Json | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** `3 s`, `12 min`, `4 h`, `2 d` ago; `-` for no time at all. */

@@ -11,6 +11,20 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The objects of a list; none of what is no list. */
+export function objectsIn(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : []
+}
+
+/** What a text is as JSON; undefined where it is none. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Reads a dotted path (`a.b.0.c`). Returns undefined where any step is missing; only own
  * properties count, so `constructor` or `__proto__` never reach a prototype.

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Json, jsonObjectSchema } from './json.ts'
+import { type Json, jsonObjectSchema, parseJson } from './json.ts'
 
 /** A file that came with a message. The bytes are an artifact; `path` is relative to the data dir. */
 export const attachmentSchema = z.object({
@@ -128,11 +128,8 @@ export function completeMessage({ id, gateway, receivedAt }: MessageHead, messag
 
 /** A text that is no JSON after all, whoever stored it, must not make its message unreadable: it is its own body. */
 function bodyOf(text: string): Json {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const body = parseJson(text)
+  return body === undefined ? text : body
 }
 
 const idText = z.string().min(1).max(500).exactOptional()

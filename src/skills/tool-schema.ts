@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject, type Json, type JsonObject, toJson } from '../core/json.ts'
+import { type Json, type JsonObject, objectsIn, toJson } from '../core/json.ts'
 
 /**
  * A skill's JSON Schema as models and MCP clients take it: an object, without alternatives at the top level, which
@@ -16,7 +16,7 @@ export function toolSchema({ anyOf, oneOf, allOf, ...rest }: JsonObject): JsonOb
 }
 
 function branchesOf(list: Json | undefined): JsonObject[] {
-  return Array.isArray(list) ? list.filter(isJsonObject).map(toolSchema) : []
+  return objectsIn(list).map(toolSchema)
 }
 
 function requiredOf({ required }: JsonObject): Json[] {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../src/core/json.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
 
@@ -28,7 +28,8 @@ type BadFrame = { id?: string; error: TriviumError }
 
 /** Reads what a client says. Never throws. */
 export function readFrame(raw: string, isBinary: boolean): ClientFrame | BadFrame {
-  const said = isBinary ? undefined : parse(raw)
+  // The parser's words would quote the frame.
+  const said = isBinary ? undefined : parseJson(raw)
   const { type: _type, id: given, text: _text, ...extra } = isJsonObject(said) ? said : {}
   const { data, error } = clientFrame.safeParse(said)
   if (data && isShallow(extra, MAX_DEPTH)) return { ...data, extra }
@@ -37,14 +38,5 @@ export function readFrame(raw: string, isBinary: boolean): ClientFrame | BadFram
   return {
     ...defined({ id: frameId.safeParse(given).data }),
     error: new TriviumError('bad_request', { reason }),
-  }
-}
-
-function parse(raw: string): Json | undefined {
-  try {
-    return JSON.parse(raw)
-  } catch {
-    // The caller answers what a frame must be; the parser's words would quote the frame.
-    return undefined
   }
 }

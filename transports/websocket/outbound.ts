@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import { type JsonObject, objectsIn } from '../../src/core/json.ts'
 import type { ReplyLog } from '../../src/core/transport.ts'
 import { createLoop } from '../../src/lib/loop.ts'
 
@@ -68,6 +68,8 @@ export function followReplies(options: FollowerOptions) {
 /** Where a file lies is nothing for the other end. */
 function shown({ attachments, ...said }: JsonObject): JsonObject {
   if (!Array.isArray(attachments)) return said
-  const files = attachments.filter(isJsonObject)
-  return { ...said, attachments: files.map(({ path: _path, sha256: _sha256, ...file }) => file) }
+  return {
+    ...said,
+    attachments: objectsIn(attachments).map(({ path: _path, sha256: _sha256, ...file }) => file),
+  }
 }

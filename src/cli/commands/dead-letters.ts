@@ -1,8 +1,8 @@
-import { type Json, type JsonObject, pathGet } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
-import { age, objectsIn, shorten, table } from '../terminal.ts'
+import { age, shorten, table } from '../terminal.ts'
 
 /** `trivium dead-letters list|show|retry|drop`. */
 export const addDeadLetters: AddCommand = (program, context) => {

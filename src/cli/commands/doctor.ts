@@ -1,11 +1,11 @@
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { type JsonObject, objectsIn } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
-import { objectsIn, paint, show, table } from '../terminal.ts'
+import { paint, show, table } from '../terminal.ts'
 
 /** `trivium doctor`. */
 export const addDoctor: AddCommand = (program, context) => {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { stringify } from 'yaml'
-import { type Json, pathGet } from '../../core/json.ts'
+import { type Json, objectsIn, pathGet } from '../../core/json.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, wholeNumber } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
-import { age, objectsIn, pretty, shorten, table } from '../terminal.ts'
+import { age, pretty, shorten, table } from '../terminal.ts'
 
 type SendOptions = { conversation?: string; from?: string; key?: string; subject?: string; wait: number }
 

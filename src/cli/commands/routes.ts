@@ -5,7 +5,7 @@ import { configJsonSchema } from '../../config/json-schema.ts'
 import { readConfig } from '../../config/load-config.ts'
 import { formatProblems, type Problem } from '../../config/yaml-file.ts'
 import { reasonOf } from '../../core/errors.ts'
-import { type Json, type JsonObject, toJson } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import { type Message, messageSchema } from '../../core/message.ts'
 import { isId } from '../../core/message-id.ts'
 import { knownSkills, SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
@@ -14,7 +14,7 @@ import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { type Environs, loadFor } from '../environs.ts'
-import { objectsIn, show, table } from '../terminal.ts'
+import { show, table } from '../terminal.ts'
 
 /** `trivium routes check|explain`. */
 export const addRoutes: AddCommand = (program, context) => {

@@ -1,7 +1,7 @@
-import { isJsonObject, type Json, type JsonObject, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
-import { age, objectsIn, paint, table } from '../terminal.ts'
+import { age, paint, table } from '../terminal.ts'
 
 /** `trivium status`. */
 export const addStatus: AddCommand = (program, context) => {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../core/json.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { pause } from '../../lib/pause.ts'
 import { fullFiles } from '../files/line-file.ts'
@@ -81,17 +81,8 @@ export async function* newestFirst(path: string, place: Place = { offset: 0 }): 
 
 function* entriesIn(lines: readonly string[]): Generator<LogEntry> {
   for (const line of lines) {
-    const entry = parse(line)
-    if (entry) yield entry
-  }
-}
-
-function parse(line: string): LogEntry | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isJsonObject(value) && typeof value.time === 'string' ? { ...value, time: value.time } : undefined
-  } catch {
-    return undefined
+    const entry = parseJson(line)
+    if (isJsonObject(entry) && typeof entry.time === 'string') yield { ...entry, time: entry.time }
   }
 }
 
