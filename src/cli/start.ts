@@ -135,13 +135,11 @@ function tries({ gateways }: Config, listen: string): string[] {
   const ws = pathOf('websocket')
   return [
     'npx trivium message cli "hello"',
-    ...(hook
-      ? [`curl -s http://${listen}${hook} -H 'content-type: application/json' -d '{"hello":"world"}'`]
-      : []),
-    ...(ws ? [`npx wscat -c ws://${listen}${ws}      then type  {"type":"message","text":"hello"}`] : []),
+    hook ? `curl -s http://${listen}${hook} -H 'content-type: application/json' -d '{"hello":"world"}'` : [],
+    ws ? `npx wscat -c ws://${listen}${ws}      then type  {"type":"message","text":"hello"}` : [],
     'npx trivium event-wait --topic gateway-message --follow',
     'npx trivium status',
-  ]
+  ].flat()
 }
 
 function near(path: string): string {

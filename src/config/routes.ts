@@ -4,7 +4,7 @@ import { isMatchKey, type Route, routeSchema } from '../core/route.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
-import { createFindCover } from './unreachable.ts'
+import { findCover } from './unreachable.ts'
 import type { Path } from './yaml-file.ts'
 
 /** What routes may refer to. `skills` is undefined before the skills are known: then they are not checked. */
@@ -22,7 +22,7 @@ export type RouteWorld = {
  */
 export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): Route[] {
   const { gateways, transports, skills = [] } = world
-  const findCover = createFindCover((name) => gateways.find((gateway) => gateway.name === name)?.transport)
+  const transportOf = (name: string) => gateways.find((gateway) => gateway.name === name)?.transport
   const routes: Route[] = []
   /** Where each route stands, for people. */
   const places = new Map<string, string>()
@@ -34,7 +34,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     const name = quote(route.name)
     const place = places.get(route.name)
     if (place) return `duplicate route name ${name}; ${place} has it too`
-    const cover = findCover(route, routes)
+    const cover = findCover(route, routes, transportOf)
     if (!cover) return undefined
     return `unreachable route ${name}: ${quote(cover.name)} (${places.get(cover.name)}) already takes all that it matches`
   }

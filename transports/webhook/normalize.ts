@@ -16,7 +16,7 @@ import { presetOf } from './verifier.ts'
  */
 export function createNormalizer(gateway: string, options: WebhookOptions) {
   const { verify } = options
-  const useful = createHeaderFilter('header' in verify ? verify.header : '')
+  const carrier = 'header' in verify ? verify.header : ''
   const signed = signedHeaders(('template' in verify && verify.template) || '')
   const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
     .map((name) => `header.${name}`)
@@ -28,7 +28,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
     const headers = request.headers
     const { format, text, body } = decoded
     const sent = defined({ body, query: usefulQuery(request) })
-    const data: JsonObject = { headers: useful(headers), format, ...respond, ...sent }
+    const data: JsonObject = { headers: usefulHeaders(headers, carrier), format, ...respond, ...sent }
     const delivery = { headers, ...decoded }
     const configured = (pointer?: string) =>
       found(pointer?.replace(/^data\./, ''), { headers, body: data, text })
@@ -58,25 +58,21 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
 const SECRET =
   /auth|cookie|token|secret|signature|passw|pwd|credential|session|private|assertion|jwt|hmac|^(code|sig|pass|pin|otp)$|(?<!(event|idempotency|issue|project|object|routing|partition)[-_]?)key$/
 /** Of the connection, not of the delivery. */
-const NOISE =
-  'host connection content-length transfer-encoding accept accept-encoding keep-alive te upgrade expect'.split(
+const NOISE = new Set(
+  'host connection content-length transfer-encoding accept accept-encoding keep-alive te upgrade expect __proto__'.split(
     ' ',
-  )
+  ),
+)
 
-/** Copies the headers that are no secret. What a name means is remembered, for a bounded number of names. */
-function createHeaderFilter(carrier: string) {
-  const verdicts = new Map<string, boolean>()
-  return (headers: IncomingHttpHeaders) => {
-    const kept: JsonObject = {}
-    for (const name in headers) {
-      const value = headers[name]
-      const isUseful =
-        verdicts.get(name) ?? (![...NOISE, carrier, '__proto__'].includes(name) && !SECRET.test(name))
-      if (verdicts.size < 500) verdicts.set(name, isUseful)
-      if (isUseful && value !== undefined) kept[name] = value
-    }
-    return kept
+/** The headers that are no secret. `carrier`: the one that has the proof. */
+function usefulHeaders(headers: IncomingHttpHeaders, carrier: string): JsonObject {
+  const kept: JsonObject = {}
+  for (const name in headers) {
+    const value = headers[name]
+    const isHidden = name === carrier || NOISE.has(name) || SECRET.test(name)
+    if (value !== undefined && !isHidden) kept[name] = value
   }
+  return kept
 }
 
 function usefulQuery(request: IncomingMessage): JsonObject | undefined {

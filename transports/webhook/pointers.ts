@@ -22,7 +22,7 @@ export function found(pointers: Pointers | undefined, delivery: Readable): strin
   return undefined
 }
 
-type Pointer = { header?: string; path: string; steps?: string[] }
+type Pointer = { header: string | undefined; path: string }
 
 /** Presets and options name a few pointers, and each delivery follows them. */
 const known = new Map<string, Pointer[]>()
@@ -34,16 +34,15 @@ function parsed(pointers: string): Pointer[] {
 }
 
 function parse(path: string): Pointer {
-  if (path.startsWith('header.')) return { path, header: path.slice('header.'.length).toLowerCase() }
-  return /[*+]/.test(path) ? { path, steps: path.split('.') } : { path }
+  return { path, header: /^header\.(.*)/.exec(path)?.[1]?.toLowerCase() }
 }
 
-function follow({ header, path, steps }: Pointer, { headers, body, text }: Readable): string | undefined {
+function follow({ header, path }: Pointer, { headers, body, text }: Readable): string | undefined {
   if (header !== undefined) return asText(headers[header])
   if (path === '#') return `sha256:${hash('sha256', text)}`
-  if (!steps) return asText(pathGet(body, path))
-  const all = valuesAt(body, steps).map(asText)
-  if (steps.includes('+')) return all.length > 0 && all.every(Boolean) ? all.join(' ') : undefined
+  if (!/[*+]/.test(path)) return asText(pathGet(body, path))
+  const all = valuesAt(body, path.split('.')).map(asText)
+  if (path.includes('+')) return all.length > 0 && all.every(Boolean) ? all.join(' ') : undefined
   const [only, ...others] = new Set(all.filter(Boolean))
   return others.length === 0 ? only : undefined
 }

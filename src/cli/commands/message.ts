@@ -100,25 +100,20 @@ function replyText(result: Json): string {
 
 /** The message without what only programs read, and what became of it. */
 function showMessage(found: Json): string {
-  const { text, html: _html, data: _data, receivedAt, ...head } = Object(pathGet(found, 'message'))
+  const { message, history, receive, events } = Object(found)
+  const { text, html: _html, data: _data, receivedAt, ...head } = message
   const received = new Date(Number(receivedAt)).toISOString()
-  const notes = objectsIn(pathGet(found, 'history')).map(({ at, road, what, detail }) => {
+  const notes = objectsIn(history).map(({ at, road, what, detail }) => {
     return [timeOfDay(at), road, what, detailOf(detail)]
   })
-  const { state, by, until } = Object(pathGet(found, 'receive'))
-  const receive = [state, by && `by ${by}`, until && `until ${timeOfDay(until)}`].filter(Boolean).join(' ')
-  const groups = objectsIn(pathGet(found, 'events')).map(({ group, state, open }) => {
-    const given = Number(open) > 0 ? ` (${open} given out and not acknowledged)` : ''
-    return `${group} ${state === 'read' ? `is past it${given}` : 'has still to read it'}`
-  })
+  const until = receive.until && { until: timeOfDay(receive.until) }
   return [
     stringify({ received, ...head }),
     String(text ?? ''),
     '',
     table(['time', 'road', 'what', ''], notes),
     '',
-    `receive: ${receive}`,
-    `events: ${groups.join('; ') || 'no consumer group'}`,
+    stringify({ receive: { ...receive, ...until }, events }).trimEnd(),
   ].join('\n')
 }
 
