@@ -10,7 +10,6 @@ import type { Call } from './core/call.ts'
 import { reasonOf, TriviumError } from './core/errors.ts'
 import { toJson } from './core/json.ts'
 import type { Log } from './core/log.ts'
-import type { Message } from './core/message.ts'
 import type { Note } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
@@ -93,14 +92,12 @@ export async function createDaemon(options: DaemonOptions) {
       .note(messageId, [{ at: now(), ...what }])
       .catch((err) => log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'))
   }
-  const unanswerable = (message: Message) => kinds.get(message.transport)?.unanswerable?.(message)
   const refusals = createRefusals({ count: metrics.refused, secrets: () => config.secrets, now })
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
     store,
     gateways,
     gatewayNames: () => config.gateways.map(({ name }) => name),
-    unanswerable,
     files: createArtifactService({ artifacts, store, keepFor }),
     metrics,
     permit,
@@ -196,11 +193,9 @@ export async function createDaemon(options: DaemonOptions) {
     roads,
     manager,
     access,
-    transcript: createTranscript(
-      logs,
-      ({ by }) => router.routes().find(({ name }) => by === `route ${name}`)?.skill,
-      unanswerable,
-    ),
+    transcript: createTranscript(logs, gateways.unanswerable, ({ by }) => {
+      return router.routes().find(({ name }) => by === `route ${name}`)?.skill
+    }),
     metrics,
     log,
     now,

@@ -5,7 +5,6 @@ import { type Call, requireGateway } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
-import type { Message } from '../core/message.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import type { Transport } from '../core/transport.ts'
@@ -42,7 +41,6 @@ export function createRoads(deps: {
   gateways: Gateways
   /** The gateways of the configuration, also those that do not run here. */
   gatewayNames(): readonly string[]
-  unanswerable(message: Message): string | undefined
   files: ArtifactService
   metrics: Metrics
   /** Throws where the call may not have a skill invoked. */
@@ -54,7 +52,7 @@ export function createRoads(deps: {
 }) {
   const { store, gateways, metrics, now } = deps
   const { journal } = store
-  const outbox = createOutbox(store, now, deps.unanswerable)
+  const outbox = createOutbox(store, now, gateways.unanswerable)
   const events = createEvents(store, now, deps.permit)
   const services = {
     events,

@@ -1,6 +1,7 @@
 import type { Message } from '../core/message.ts'
 import type { Approval } from '../core/services.ts'
 import type { Reply } from '../core/transport.ts'
+import type { Gateways } from '../gateway/gateways.ts'
 import { defined } from '../lib/defined.ts'
 import { headOf } from '../lib/head-of.ts'
 import type { ApprovalEvent } from '../skills/approvals/approval-service.ts'
@@ -15,10 +16,9 @@ export type Transcript = ReturnType<typeof createTranscript>
  */
 export function createTranscript(
   logs: Pick<Logs, 'message' | 'event'>,
+  unanswerable: Gateways['unanswerable'],
   /** The skill whose reply it is, where that is known. */
   skillOf: (reply: Reply) => string | undefined,
-  /** Why no reply can reach who sent a message; undefined where one can. */
-  unanswerable: (message: Message) => string | undefined,
 ) {
   return {
     /** A message is about to be dispatched for the first time, or no route takes it. */

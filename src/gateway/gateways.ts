@@ -44,17 +44,6 @@ export function createGateways(options: {
     return kind.create(spec.options, options.deps(spec.name))
   }
 
-  const checkUnstarted = async (spec: GatewaySpec): Promise<Check[]> => {
-    const made = await make(spec)
-    try {
-      return await made.check()
-    } finally {
-      await made
-        .close()
-        .catch((err) => log.debug({ gateway: spec.name, err }, 'a checked gateway did not close cleanly'))
-    }
-  }
-
   const end = async ({ spec, transport }: Running) => {
     running.delete(spec.name)
     try {
@@ -75,6 +64,8 @@ export function createGateways(options: {
     get: (name: string) => running.get(name)?.transport,
     spec: (name: string) => running.get(name)?.spec,
     names: () => [...running.keys()],
+    /** Why no reply can reach whoever sent a message; undefined where one can. */
+    unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
     list: (): GatewayInfo[] =>
       [...running.values()].map((entry) => {
         const { name, transport, open } = entry.spec
@@ -99,7 +90,9 @@ export function createGateways(options: {
       const named = (one: Check): Check => ({ ...one, name: `${spec.name}: ${one.name}` })
       try {
         const own = running.get(spec.name)?.transport
-        return (await (own ? own.check() : checkUnstarted(spec))).map(named)
+        const transport = own ?? (await make(spec))
+        const found = await transport.check().finally(() => own ?? transport.close())
+        return found.map(named)
       } catch (error) {
         return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
       }

@@ -37,44 +37,39 @@ const RETRY = { attempts: 32, first: 1000, longest: 3_600_000 }
 /** A gateway that is disabled or gone now may be back after a reload; until then its replies wait, for a day. */
 const GATEWAY_AWAY = 30_000
 const LONGEST_WAIT = 86_400_000
-/** Receipts of sends that are kept here. */
-const SENT = 10_000
+const CUT_OFF = 'an attempt was interrupted before the answer came'
 
 /** A reply as it lies in the outbox; `queuedAt` in Unix ms. */
 const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
 
 /**
  * Hands what lies in the outbox to the transports, and looks before it repeats a send whose outcome is unknown. A store
- * that was away may have lost its last writes and give out again what was sent: what went out from here is not sent again,
- * and what was queued before is looked for, as another daemon may have sent it.
+ * that was away may have lost its last writes and give out again what was sent: what was queued before is looked for.
  */
 export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
   const { log, now } = options
-  const sentHere = new Map<string, Receipt>()
-
-  const remember = (id: string, receipt: Receipt) => {
-    const [oldest] = sentHere.keys()
-    if (sentHere.size >= SENT && oldest !== undefined) sentHere.delete(oldest)
-    sentHere.set(id, receipt)
-  }
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { queuedAt, ...reply } = queuedSchema.parse(job.data)
     const transport = options.sender(reply)
     if (!transport) return waitForGateway(job, reply, queuedAt ?? now())
-    // What a transport without a probe sends lies in the store itself, and is lost with its note.
-    const known = transport.probe && sentHere.get(job.id)
-    let receipt = known
+    let receipt: Receipt | undefined
     try {
-      if (!known && transport.probe && (isUncertain(job) || (queuedAt ?? 0) < options.store.awayAt())) {
+      // What a transport without a probe sends lies in the store itself, and is lost with its note.
+      if (transport.probe && (isUncertain(job) || (queuedAt ?? 0) < options.store.awayAt())) {
         const found = await transport.probe(reply)
         if (found.sent === true) receipt = found.receipt
-        else if (found.sent === 'unknown' && isUncertain(job)) return held(job, reply, found.how)
+        else if (found.sent === 'unknown' && isUncertain(job)) {
+          // An operator decides.
+          const advice = `${CUT_OFF}; ${found.how ?? 'see whether it is there'}, then retry this dead letter or drop it`
+          return uncertain(job, reply, advice, { outcome: 'dead', reason: 'ambiguous' })
+        }
       }
       if (signal.aborted) return { outcome: 'release' }
       // A transport may hang for longer than a drain can wait.
       receipt ??= await inTime(transport.send(reply), signal)
-      if (!receipt) return interrupted(reply)
+      // Whoever takes it up next looks first whether it arrived.
+      if (!receipt) return uncertain(job, reply, CUT_OFF, { outcome: 'retry', delay: 0 })
     } catch (thrown) {
       if (thrown instanceof SendPostponed) {
         log.debug(fieldsOf(job, reply, thrown), 'a reply waits for its turn under a rate limit')
@@ -83,23 +78,11 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
-    if (transport.probe) remember(job.id, receipt)
-    if (!known) await options.sent(reply, 'sent')
+    await options.sent(reply, 'sent')
     return {
       outcome: 'done',
       result: toJson({ receipt }),
       notes: [note('sent', { ...answerOf(reply), ...receipt })],
-    }
-  }
-
-  /** Whoever takes it up next looks first whether it arrived. */
-  const interrupted = (reply: Reply): RunOutcome => {
-    const error = attemptError(ambiguous(reply, 'it was interrupted before the answer came'), now())
-    return {
-      outcome: 'retry',
-      delay: 0,
-      error,
-      notes: [note('send interrupted', { error: error.message })],
     }
   }
 
@@ -122,12 +105,15 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
     return { ...outcome, notes: [note('dead', { ...answerOf(reply), error: message, reason })] }
   }
 
-  /** The transport cannot find out whether an earlier attempt arrived: an operator decides. */
-  const held = (job: ClaimedJob, reply: Reply, how = 'see whether it is there') => {
-    const advice = `an earlier attempt was interrupted; ${how}, then retry this dead letter or drop it`
-    const thrown = ambiguous(reply, advice)
-    const error = attemptError(thrown, now())
-    return failed(job, reply, thrown, { outcome: 'dead', error, reason: 'ambiguous' })
+  const uncertain = (
+    job: ClaimedJob,
+    reply: Reply,
+    reason: string,
+    outcome: { outcome: 'retry'; delay: 0 } | { outcome: 'dead'; reason: 'ambiguous' },
+  ) => {
+    const { gateway, key } = reply
+    const thrown = new TriviumError('send_ambiguous', { gateway, key, reason })
+    return failed(job, reply, thrown, { ...outcome, error: attemptError(thrown, now()) })
   }
 
   const waitForGateway = (job: ClaimedJob, reply: Reply, queuedAt: number): RunOutcome => {
@@ -159,8 +145,4 @@ function isUncertain({ lost, errors }: ClaimedJob): boolean {
 
 function fieldsOf(job: ClaimedJob, { gateway, conversation, inReplyTo: messageId }: Reply, thrown: unknown) {
   return { gateway, conversation, messageId, attempt: attemptOf(job), err: toTriviumError(thrown) }
-}
-
-function ambiguous({ gateway, key }: Reply, reason: string): TriviumError {
-  return new TriviumError('send_ambiguous', { gateway, key, reason })
 }

@@ -61,7 +61,6 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   /** Until when each kind of refusal is not logged, and how often it happened since it last was. */
   const quiet = new Map<string, { until: number; count: number }>()
   let leaving = false
-  let draining = false
 
   const server = createServer(
     {
@@ -117,7 +116,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   }
 
   function refusal(path: string): TriviumError {
-    if (draining) return stoppingError()
+    if (!server.listening) return stoppingError()
     return entries.has(path)
       ? new TriviumError('upgrade_required', { path })
       : new TriviumError('not_found', { path: path.slice(0, 200) })
@@ -128,7 +127,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
     socket.on('error', (error) => log.debug({ err: error }, 'an upgraded connection broke'))
     const { upgrade } = entries.get(pathOf(request.url)) ?? {}
     try {
-      if (!upgrade || draining) throw stoppingError()
+      if (!upgrade || !server.listening) throw stoppingError()
       await upgrade(request, socket, head)
     } catch (error) {
       const refusal = toTriviumError(error)
@@ -166,7 +165,7 @@ export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
       leaving = true
     },
     close(grace = 10_000) {
-      leaving = draining = true
+      leaving = true
       return drain(server, open, grace)
     },
   }
