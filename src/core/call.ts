@@ -63,8 +63,8 @@ export function whoCalls({ route, caller }: Call): string {
 export type SendCounter = { next(): number; refused(): void; readonly count: number }
 
 /**
- * What an outermost call may bring along; nested calls inherit it. A dispatcher gives a `rootId` that stays the same over
- * retries, and `sends` to look at its `count` afterwards: whether the skill has replied itself. `model` is the route's.
+ * What an outermost call may bring along. A dispatcher gives a `rootId` that stays the same over retries, and `sends`, to see
+ * afterwards whether the skill has replied itself.
  */
 export type InvokeOptions = Partial<
   Pick<Call, 'caller' | 'message' | 'route' | 'trace' | 'rootId' | 'sends' | 'onText' | 'model' | 'signal'>

@@ -1,7 +1,6 @@
 /**
- * One line of the catalogue. `message` is a template over `{names}` and says what happened, where, and
- * what to do. `retryable`: the same call may succeed later. `status`: the HTTP status on every listener.
- * `exit`: the exit code of the command line.
+ * `message` is a template over `{names}`: what happened, where, and what to do. `retryable`: the same call may succeed later.
+ * `status`: on every listener. `exit`: of the command line.
  */
 type CatalogueEntry = { message: string; retryable: boolean; status: number; exit: number }
 
@@ -121,10 +120,7 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue
 
-/**
- * The one error class. Throw it with a code of the catalogue and the values of its template; keep what
- * caused it in `cause`.
- */
+/** The one error class: a code of the catalogue and the values of its template. */
 export class TriviumError extends Error {
   readonly code: ErrorCode
   readonly retryable: boolean

@@ -25,10 +25,7 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/**
- * Reads a dotted path (`a.b.0.c`). Returns undefined where any step is missing; only own
- * properties count, so `constructor` or `__proto__` never reach a prototype.
- */
+/** Reads a dotted path (`a.b.0.c`); undefined where a step is missing. Only own properties count. */
 export function pathGet(value: unknown, path: string): unknown {
   let current = value
   for (const step of path.split('.')) {
@@ -43,8 +40,5 @@ export function toJson(value: unknown): Json {
   return value === undefined ? null : JSON.parse(JSON.stringify(value) ?? 'null')
 }
 
-/** Any JSON value, for zod schemas. */
-const jsonSchema: ZodType<Json> = z.json()
-
 /** A JSON object, for zod schemas. */
-export const jsonObjectSchema: ZodType<JsonObject> = z.record(z.string(), jsonSchema)
+export const jsonObjectSchema: ZodType<JsonObject> = z.record(z.string(), z.json())

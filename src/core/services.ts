@@ -13,11 +13,7 @@ import type { Attachment, Message } from './message.ts'
 import type { DeadLetter, KeyValues, MessageFilter, Note, ReceiveFilter, Taken } from './store.ts'
 import type { Health, Refused, Reply } from './transport.ts'
 
-/**
- * What the shipped skills work on, reachable as `ctx.services`. The daemon hands them in; each method is
- * called by the skill of the same name, with arguments that the skill's schema has validated and with its
- * defaults filled in, and with the call that it happens in.
- */
+/** `ctx.services`: what the shipped skills work on. A skill calls its method with arguments that its schema has validated. */
 export type Services = {
   events: EventService
   receive: ReceiveService
@@ -39,18 +35,15 @@ export type Services = {
 export type EventService = {
   /** Publishes one event. Throws `topic_reserved` for `gateway-message`. */
   emit(args: { topic: string; type?: string; data: Json }, call: Call): Promise<{ id: string }>
-  /**
-   * Makes the consumer group `queue`, or the caller's own group, which belongs to `call.rootId`. Idempotent.
-   * With `ref` that skill is invoked for each event, until `unsubscribe`.
-   */
+  /** Makes the consumer group `queue`, or one of `call.rootId`. Idempotent. With `ref` that skill is invoked for each event. */
   subscribe(
     args: { topic: string; queue?: string; replay: boolean; ref?: string },
     call: Call,
   ): Promise<{ topic: string; queue: string; created: boolean }>
   unsubscribe(args: { topic: string; queue?: string; ref?: string }, call: Call): Promise<{ ok: boolean }>
   /**
-   * Returns events at once, or those that come within `timeout` ms, or `[]`. Without `queue` it reads the
-   * caller's own group, and without one of those waits for what comes next. Ends early when `call.signal` aborts.
+   * Events at once, or those that come within `timeout` ms, or `[]`. Without `queue` it reads the caller's own group, and
+   * without one of those waits for what comes next.
    */
   wait(
     args: { topic: string; queue?: string; timeout: number; ack: boolean; max: number; lease?: number },
@@ -64,10 +57,7 @@ export type EventService = {
 }
 
 export type ReceiveService = {
-  /**
-   * Takes the oldest message within `timeout` ms; null where there is none. Without `gateway` and
-   * `conversation`, a call inside a conversation takes the messages of that conversation.
-   */
+  /** The oldest message within `timeout` ms, else null. A call inside a conversation means that, unless it names another. */
   receive(
     args: ReceiveFilter & { timeout: number; lease?: number },
     call: Call,
@@ -75,19 +65,15 @@ export type ReceiveService = {
   ack(args: { receipt: string }, call: Call): Promise<{ ok: boolean }>
 }
 
-/**
- * A taken message; `receipt` is there when it was taken with a lease, and `missed` where retention removed messages of its
- * gateway that nobody had taken: how many, told once.
- */
+/** A taken message. `receipt`: it was taken with a lease. */
 export type ReceivedMessage = Message & Omit<Taken, 'message'>
 
 export type SendService = {
   /**
-   * Puts a reply into the outbox; `wait` (ms) waits for the transport's receipt. It answers the message of the call, or
-   * from anywhere the one with `messageId` or the one that `receipt` holds. A given `key` is sent once for the message;
-   * without one it is `message:route:ordinal`, with the ordinal from `call.sends`. `data` is for the transport: blocks
-   * in Slack. Throws `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`,
-   * `send_rejected` where `data` asks for what only Trivium itself sends.
+   * Puts a reply into the outbox, and waits `wait` ms for the transport's receipt. It answers the message of the call, or
+   * that of `messageId` or `receipt`. A `key` is sent once for the message; without one it is `message:route:ordinal`.
+   * `data` is for the transport: blocks in Slack. Throws `no_reply_target`, `target_not_allowed`, `message_not_found`,
+   * `receipt_expired`, `forbidden`, `send_rejected` where `data` asks for what only Trivium itself sends.
    */
   send(
     args: Pick<Reply, 'text' | 'subject' | 'attachments' | 'data'> &
@@ -105,12 +91,9 @@ export type FileAsking = Pick<Call, 'caller' | 'message'>
 
 /** Files: what `ctx.artifacts` and the control API work on. */
 export type ArtifactService = {
-  /** Keeps bytes, up to 25 MB, as what may be attached to a reply. Throws `artifact_too_large`, `forbidden`, `store_unavailable`. */
+  /** Keeps up to 25 MB, to be attached to replies. Throws `artifact_too_large`, `forbidden`, `store_unavailable`. */
   save(args: { name: string; type: string; data: FileData }, asking: FileAsking): Promise<Attachment>
-  /**
-   * Opens one by its hash or path; `messageId` names the message that brought it, where the call is not about that one.
-   * Throws `artifact_not_found`, also where it is not for the caller.
-   */
+  /** `messageId` brought it, where the call is not about that. Throws `artifact_not_found`, also where it is not for the caller. */
   open(
     args: { artifact: string | Pick<Attachment, 'sha256'>; messageId?: string },
     asking: FileAsking,
@@ -122,10 +105,7 @@ export type ArtifactService = {
 export type FileData = string | Uint8Array | Readable
 
 export type MessageService = {
-  /**
-   * `history` begins with how the message was accepted. `receive` and `events` tell how it stands on these two roads.
-   * Throws `message_not_found`.
-   */
+  /** `history` begins with how it was accepted; `receive` and `events`: how it stands there. Throws `message_not_found`. */
   show(
     args: { id: string },
     call: Call,
@@ -138,8 +118,8 @@ export type MessageService = {
 export type ReceiveStanding = { state: string; by?: string; until?: number }
 
 /**
- * Whether a consumer group still has the message to read. `read`: it is past it, which it is too where it subscribed later;
- * `open`: how many events it was given and has not acknowledged, of which this may be one.
+ * `read`: the group is past the message, which it is too where it subscribed later. `open`: how many events it was given and
+ * has not acknowledged, of which this may be one.
  */
 export type GroupStanding = { group: string; state: 'waiting' | 'read'; open: number }
 
@@ -185,10 +165,7 @@ export type SessionId = { name: string; key: string; store: StateStoreName }
 export type SessionService = {
   /** Oldest first; `[]` for a session that is not there or has expired. */
   read(id: SessionId): Promise<SessionEntry[]>
-  /**
-   * Adds an entry, and drops the oldest beyond `maxEntries` and beyond what a session may take up; the session expires
-   * `ttl` ms after its last entry.
-   */
+  /** Drops the oldest beyond `maxEntries` and what a session may take up; it expires `ttl` ms after its last entry. */
   append(id: SessionId, entry: SessionEntry, limits: { maxEntries: number; ttl: number }): Promise<void>
   delete(id: SessionId): Promise<{ ok: boolean; existed: boolean }>
   list(store: StateStoreName): Promise<{ name: string; key: string; entries: number; updatedAt: number }[]>
@@ -208,14 +185,11 @@ export type StateBackend = KeyValues & {
 
 export type CallbackService = {
   /**
-   * Makes a ref `{label}-{8 hex}`. `timeout` (ms) is how long a caller of the ref waits for its answer; the ref
-   * ends by itself after `ttl` ms. It belongs to `rootId`, whose models see it as a tool.
+   * Makes a ref `{label}-{8 hex}`, which ends after `ttl` ms; its callers wait `timeout` ms for an answer. The models of
+   * `rootId` see it as a tool.
    */
   create(args: { label: string; timeout: number; ttl: number }, rootId?: string): Promise<{ ref: string }>
-  /**
-   * Takes the next pending invocation, oldest first; null after `timeout` ms. Throws `callback_not_found`,
-   * `callback_released`.
-   */
+  /** The oldest pending invocation; null after `timeout` ms. Throws `callback_not_found`, `callback_released`. */
   wait(
     args: { ref: string; timeout: number },
     signal: AbortSignal,
@@ -226,18 +200,12 @@ export type CallbackService = {
   release(args: { ref: string }): Promise<{ ok: boolean }>
   /** The live refs that belong to an outermost invocation, sorted. */
   list(rootId: string): Promise<string[]>
-  /**
-   * Invokes a ref as a skill. Throws `callback_not_found`, `callback_released`, `callback_timeout`,
-   * `callback_failed` (the responder answered with an error).
-   */
+  /** Throws `callback_not_found`, `callback_released`, `callback_timeout`; `callback_failed`: the answer is an error. */
   invoke(ref: string, args: Json, signal: AbortSignal): Promise<Json>
 }
 
 export type ApprovalService = {
-  /**
-   * Asks for a decision, durably. The same `key` asks once, however often an invocation is repeated, and returns
-   * what stands: `pending` until someone decides or `timeout` (ms) ends it.
-   */
+  /** Asks for a decision, once for the same `key`, and returns what stands; `timeout` (ms) ends it. */
   request(args: ApprovalRequest): Promise<Approval>
   /** Decides once. Throws `approval_not_found`, `approval_decided`, `forbidden`. */
   decide(

@@ -30,9 +30,8 @@ export type SkillContext<Args = unknown> = {
   globals: Record<string, unknown>
   manager: SkillInvoker
   /**
-   * Runs `effect` (a charge, an upload, a mail) once for its key, over retries, crashes and restarts, and gives its
-   * result as JSON; later calls get that result and run nothing. The key names the effect within this skill:
-   * `charge:${orderId}`. Throws `call_unknown` where an earlier run was cut off and may have happened.
+   * Runs `effect` (a charge, an upload, a mail) once for its key within this skill, such as `charge:${orderId}`, over
+   * retries and restarts; later calls get its result, as JSON. Throws `call_unknown` where an earlier run was cut off.
    */
   once(key: string, effect: () => unknown): Promise<Json>
   /** Files of this conversation: what its message brought, and what skills made. Up to 25 MB each. */
@@ -53,8 +52,8 @@ export type SkillContext<Args = unknown> = {
 
 export type SkillInvoker = {
   /**
-   * Validates and runs a skill. A nested call inherits message, trace, deadline and signal.
-   * Throws `skill_not_found`, `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or what the skill threw.
+   * Validates and runs a skill, with the message, deadline and signal of the caller. Throws `skill_not_found`,
+   * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or what the skill threw.
    */
   invoke(name: string, args?: unknown): Promise<unknown>
 }
@@ -64,10 +63,7 @@ export function defineSkill<Args>(skill: Skill<Args>): Skill<Args> {
   return skill
 }
 
-/**
- * The arguments of a skill as JSON Schema (draft 2020-12), as a caller has to give them: fields with a
- * default are optional. The command line, model tools and MCP are made from it.
- */
+/** The arguments of a skill as JSON Schema (draft 2020-12), as callers give them: what has a default is optional. */
 export function skillJsonSchema(skill: Pick<Skill, 'args'>): JsonObject {
   const schema = toJson(z.toJSONSchema(skill.args, { io: 'input', unrepresentable: 'any' }))
   return isJsonObject(schema) ? schema : {}
@@ -83,10 +79,7 @@ export type Middleware = {
   description: string
   /** Applies to skills without the key too. */
   always?: boolean
-  /**
-   * Validates the settings when a skill is loaded, and returns the layer. A throw makes that skill broken.
-   * `settings` is undefined where the skill does not have the key.
-   */
+  /** Validates a skill's settings, undefined where it has not the key, and returns the layer. A throw makes it broken. */
   setup(settings: unknown, skill: Skill): MiddlewareLayer
 }
 

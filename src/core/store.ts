@@ -3,10 +3,9 @@ import type { Json } from './json.ts'
 import type { Accepted, Message, NewMessage } from './message.ts'
 
 /**
- * The store port. It speaks of messages, groups, jobs and leases, never of connections or
- * transactions. Every promise that resolves means: durable. Every method throws `store_unavailable`
- * (retryable) when the store cannot be reached; then the outcome of a write is unknown, and repeating
- * it must be harmless. The contract suite is `test/contract/store.contract.ts`.
+ * The store port; `test/contract/store.contract.ts` is its contract. Each promise that resolves means: durable. Each method
+ * throws `store_unavailable` (retryable) when the store cannot be reached; whether it wrote is then unknown, and repeating it
+ * must be harmless.
  */
 export type Store = {
   readonly kind: 'embedded' | 'redis'
@@ -21,9 +20,8 @@ export type Store = {
   /** Absent where all who share the store share its data dir too. */
   readonly blobs?: Blobs
   /**
-   * Calls `listener` after something that others may wait for became durable, in this process or any
-   * other. A signal is a hint: it may come twice or late, and after a reconnect every listener is called
-   * once. Returns the function that ends it.
+   * Calls `listener` after something became durable, in any process; returns the function that ends it. A signal is a hint:
+   * it may come twice or late, and after a reconnect every listener is called once.
    */
   onSignal(name: Signal, listener: () => void): () => void
   /** When it was last away (Unix ms), 0 if never: it may have come back without its last writes. */
@@ -31,41 +29,36 @@ export type Store = {
   /** Resolves when the store took a write: one that is full can still be read. */
   ping(): Promise<void>
   stats(): Promise<StoreStats>
-  /** Removes what is older than the policy allows; see `Retention`. Bounded work per call. */
+  /** Removes what is older than the policy allows, a bounded part per call. */
   trim(policy: Retention): Promise<{ removed: number }>
   close(): Promise<void>
 }
 
 /**
- * `journal`: a message was accepted. `receive`: a message may be taken. `topic:NAME`: an event was
- * published or given back. `jobs:QUEUE`: a job may be claimed. `job:ID`: that job has ended (sent only
- * for jobs with `notify`). `kv:KEY`: that key was written or deleted.
+ * `journal`: a message was accepted. `receive`: one may be taken. `topic:NAME`: an event was published or given back.
+ * `jobs:QUEUE`: a job may be claimed. `job:ID`: a job with `notify` has ended. `kv:KEY`: it was written or deleted.
  */
 export type Signal = 'journal' | 'receive' | `${'topic' | 'jobs' | 'job' | 'kv'}:${string}`
 
 export type Journal = {
   /**
-   * Appends messages in order: one atomic, durable step for all of them that dedupes by (gateway, key)
-   * within seven days, appends to the journal, and makes each visible to `receive`, to the topic
-   * `gateway-message` and to the pump. A duplicate, also one within the same call, changes nothing and
-   * gets the id of the first. The answers stand in the order of the messages.
+   * Appends messages, in one atomic step that makes each visible to `receive`, the topic `gateway-message` and the pump.
+   * One whose (gateway, key) was there within seven days, or earlier in the call, changes nothing and gets the id of the
+   * first. The answers stand in the order of the messages, as they do in every method that takes a list.
    */
   accept(messages: readonly NewMessage[]): Promise<Accepted[]>
   get(id: string): Promise<Message | undefined>
   /** Newest first. `before` is a message id to page on from. */
   list(filter: MessageFilter): Promise<Message[]>
-  /** Adds a note to a message's history. Notes of a message no longer retained are dropped. */
+  /** Adds to a message's history; drops notes of one that is no longer retained. */
   note(id: string, notes: readonly Note[]): Promise<void>
   /** The notes on a message, oldest first, those that the store itself wrote (`receive`) among them. */
   history(id: string): Promise<Note[]>
-  /**
-   * The pump: messages after the dispatch cursor, oldest first, with the cursor to commit from; fewer
-   * than `max` where they are large (`LARGE_READ`). Reading moves nothing.
-   */
+  /** Messages after the dispatch cursor, oldest first; fewer than `max` where they are large (`LARGE_READ`). */
   unpumped(max: number): Promise<{ cursor: number; messages: Message[] }>
   /**
-   * Moves the dispatch cursor from `cursor` to the message `last` and adds the jobs, in one atomic step. Returns false,
-   * and does nothing, where another daemon moved the cursor first or the journal has lost that message.
+   * Moves the dispatch cursor from `cursor` to the message `last` and adds the jobs, in one atomic step. False, and nothing
+   * done: another daemon moved it first, or the journal has lost that message.
    */
   pumped(cursor: number, last: string, jobs: readonly NewJob[]): Promise<boolean>
 }
@@ -77,9 +70,8 @@ export type Note = { at: number; road: 'dispatch' | 'receive' | 'outbox'; what: 
 
 export type ReceiveQueue = {
   /**
-   * Takes the oldest message that matches, so that nobody else gets it. Without `lease` it is consumed
-   * at once; with `lease` (ms) it comes back unless it is acknowledged in time. Its history tells `by` whom, and the lease.
-   * Undefined: there is none.
+   * Takes the oldest message that matches, so that nobody else gets it; with `lease` (ms) it comes back unless it is
+   * acknowledged in time. Its history tells `by` whom, and the lease.
    */
   take(filter: ReceiveFilter, lease?: number, by?: string): Promise<Taken | undefined>
   /** Consumes a leased message. False: the lease has run out and the message may be with another. */
@@ -98,25 +90,18 @@ export type ReceiveFilter = { gateway?: string; conversation?: string }
 export type Taken = { message: Message; receipt?: string; missed?: number }
 
 export type Topics = {
-  /** Appends events to a topic, in order, durable; returns their ids. Not for `gateway-message`. */
+  /** Appends events to a topic, and returns their ids. Not for `gateway-message`. */
   publish(topic: string, events: readonly NewEvent[]): Promise<string[]>
-  /**
-   * Makes the group if it is not there, at the end of the topic (`now`) or at the start of what is
-   * retained (`start`). Idempotent: an existing group keeps its position.
-   */
+  /** Makes the group, at the end of the topic or at the start of what is retained. One that is there keeps its place. */
   subscribe(topic: string, group: string, from: 'now' | 'start'): Promise<{ created: boolean }>
   unsubscribe(topic: string, group: string): Promise<boolean>
   groups(topic?: string): Promise<GroupInfo[]>
   /**
-   * Reads for several groups of one topic in one step; the answers stand in the order of the requests.
-   * A group that is not there is undefined. See `GroupRead` for what each mode does. Where events are large
+   * Reads for several groups of one topic in one step; undefined is a group that is not there. Where events are large
    * (`LARGE_READ`) a group gets fewer than it asked for; an empty batch means that there is none.
    */
   read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
-  /**
-   * Consumes events of a group. Unknown and already consumed ids are ignored; returns how many were consumed. An id that
-   * stands for missed events (`missedIn`) takes that many off what reads tell.
-   */
+  /** Consumes events, and returns how many. An id that stands for missed ones (`missedIn`) takes these off what reads tell. */
   ack(topic: string, group: string, ids: readonly string[]): Promise<number>
   /** Gives events back: visible again after `delay` ms, at their old place. Returns how many. */
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
@@ -126,10 +111,7 @@ export type Topics = {
   end(topic: string): Promise<number>
 }
 
-/**
- * `consume`: the events returned are consumed. `peek`: nothing changes. `lease`: they are hidden from
- * further reads of the group for `lease` ms, and visible again after, unless acknowledged.
- */
+/** `consume`: the events returned are consumed. `peek`: nothing changes. `lease`: the group sees them again after so many ms. */
 export type GroupRead = { group: string; max: number; mode: 'consume' | 'peek' | 'lease'; lease?: number }
 
 /** `missed`: how many events retention removed before this group read them: told once, by peeks until it is acknowledged. */
@@ -137,26 +119,16 @@ export type GroupBatch = { events: Event[]; missed: number; nextVisible?: number
 
 export type GroupInfo = { topic: string; group: string; lag: number; pending: number }
 
-/**
- * Durable jobs in lanes. Within a queue, jobs of one lane run one at a time in the order in which they
- * were added; lanes run in parallel. A job that waits for its retry holds its own lane and no other.
- */
+/** Durable jobs. Those of one lane run one at a time, in order; lanes run in parallel. A job that waits holds its lane. */
 export type Jobs = {
-  /**
-   * Adds jobs, in order. A job whose `key` (or, without one, whose id in that queue) was added within
-   * seven days is not added again; the answer tells.
-   */
+  /** Adds jobs, except those whose id was added to the queue within seven days. */
   add(queue: string, jobs: readonly NewJob[]): Promise<{ added: boolean }[]>
   /**
-   * Claims up to `max` due jobs at the heads of free lanes, the longest ready first. `limits` caps how
-   * many of a group are claimed in this call; a group it does not name is only capped by `max`. A claimed job
-   * is the caller's until its lease (ms) runs out. Fewer where their messages are large.
+   * Claims up to `max` due jobs at the heads of free lanes, the longest ready first; of a group as many as `limits` says,
+   * where it names it. A job is the caller's until its lease (ms) runs out. Fewer where their messages are large.
    */
   claim(queue: string, request: Claim): Promise<ClaimedJobs>
-  /**
-   * Ends claims, each as its outcome says. A job whose claim ran out and was claimed by another is left
-   * alone and answered false.
-   */
+  /** Ends claims, each as its outcome says. False: the claim ran out, and another has the job. */
   settle(queue: string, outcomes: readonly Settled[]): Promise<boolean[]>
   /** Renews the leases; answers false for claims that are lost. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
@@ -196,8 +168,8 @@ export type ClaimedJob = NewJob & {
 export type AttemptError = { at: number; code: string; message: string; stack?: string }
 
 /**
- * `done`: finished; `result` is kept seven days for jobs with `notify`. `retry`: a failed attempt, again
- * after `delay` ms. `release`: given back unchanged (drain, reload); no attempt. `dead`: becomes a dead letter.
+ * `result` is kept seven days for jobs with `notify`. `retry`: a failed attempt, again after `delay` ms. `release`: given back
+ * unchanged (drain, reload), which is no attempt.
  */
 export type Settled = { id: string; token: string; notes?: readonly Note[] } & (
   | { outcome: 'done'; result?: Json }
@@ -231,10 +203,7 @@ export type DeadLetters = {
 
 export type KeyValues = {
   get(key: string): Promise<KeyValue | undefined>
-  /**
-   * Writes, and returns the new version. With `ifVersion` it writes only where the key has that version
-   * (0: is absent); otherwise it returns undefined and changes nothing. `ttl` in ms.
-   */
+  /** Returns the new version; undefined where the key has another than `ifVersion` (0: is absent). `ttl` in ms. */
   set(key: string, value: Json, options?: { ttl?: number; ifVersion?: number }): Promise<number | undefined>
   delete(key: string): Promise<boolean>
   /** Keys with that prefix, sorted. */
@@ -271,8 +240,8 @@ export type Retention = {
 export type StoreStats = {
   journal: { messages: number; oldestAt?: number }
   /**
-   * `lost`: by gateway, how many messages retention has removed in all before anybody took them, where the last that was
-   * taken (and not as part of a conversation) was less than seven days older.
+   * `lost`: by gateway, how many messages retention has removed untaken, where the last that was taken (and not as part of
+   * a conversation) was less than seven days older.
    */
   receive: { ready: number; leased: number; oldestAt?: number; lost: Record<string, number> }
   dispatch: { unpumped: number; oldestAt?: number }

@@ -14,8 +14,8 @@ export type TransportKind<Options = unknown> = {
   kind: string
   options: ZodType<Options>
   /**
-   * Called once per enabled gateway; does no I/O, but may load its code: libraries for mail and chat take longer to load
-   * than everything else, and most daemons and commands use none. Throws for options that contradict each other.
+   * Called once per enabled gateway. Does no I/O, but loads what is large, as most daemons and commands do not need it.
+   * Throws for options that contradict each other.
    */
   create(options: Options, deps: TransportDeps): Promise<Transport>
   /** The flat `data` of the event of a message on `gateway-message`, without `messageId` and `conversation`. */
@@ -29,43 +29,32 @@ export type Transport = {
   /** Called once, after the roads are ready. Resolves when it listens; what fails later shows in `health`. */
   start(): Promise<void>
   /**
-   * Sends one reply. Called by the outbox, at least once per reply: after a crash it may come again with
-   * the same `key`, and where the transport can tell, it must not send twice. Throws a TriviumError;
-   * `retryable` decides between another attempt and a dead letter. A throw of any other error counts as
-   * retryable; `SendPostponed` is no attempt at all. Must not wait for long: sends share their places.
+   * Sends one reply, for the outbox. After a crash it may come again with the same `key`: where the transport can tell, it
+   * must not send twice. Of what it throws `retryable` decides between another attempt and a dead letter; any other error
+   * counts as retryable; `SendPostponed` is no attempt. Must not wait for long: sends share their places.
    */
   send(reply: Reply): Promise<Receipt>
-  /**
-   * Looks whether an earlier `send` of this key, whose outcome is unknown, arrived; `how` a person can find out where
-   * it cannot. Absent: repeating `send` is safe, because `send` itself recognises the key.
-   */
+  /** Looks whether an earlier `send` of this key arrived. Absent: `send` recognises the key itself. */
   probe?(reply: Reply): Promise<Probed>
-  /**
-   * Shows a reply while a model is still writing it. Best effort: called for each piece, only on the daemon that
-   * runs the skill, and never awaited; the whole reply follows by `send`. Must not throw.
-   */
+  /** Shows a reply while a model writes it: each piece, on the daemon that runs the skill. Must not throw. The whole follows. */
   stream?(piece: ReplyPiece): void
   /** Stops taking messages in. After it resolves, `accept` is not called again; `send` still works until `close`. */
   stop(): Promise<void>
   /** Releases everything. */
   close(): Promise<void>
   health(): Health
-  /**
-   * For `trivium doctor`: what can be verified from here, each with what to do where it fails. Also called without
-   * `start`, before there is a daemon: then what only a running gateway has is not looked at.
-   */
+  /** For `trivium doctor`, also without `start`: what can be verified from here, and what to do where it fails. */
   check(): Promise<Check[]>
 }
 
-/** `gauges` are for the metrics, and absent where a transport has nothing of the kind. */
-export type Health = { ok: boolean; detail?: string; gauges?: Gauges }
-
-/** What `/metrics` shows of a gateway besides whether it is well. */
-export type Gauges = {
-  /** How many connections are open upstream, as far as upstream tells; 0 where this gateway has lost its own. */
-  connections?: number
-  /** Seconds since anything came in, or since the start. */
-  secondsSinceEvent?: number
+/**
+ * `gauges` are for the metrics. `connections`: how many are open upstream, as far as upstream tells; 0 where this gateway
+ * has lost its own. `secondsSinceEvent`: since anything came in, or since the start.
+ */
+export type Health = {
+  ok: boolean
+  detail?: string
+  gauges?: { connections?: number; secondsSinceEvent?: number }
 }
 
 /** `warning`: it works, and somebody should know what it means. */
@@ -113,7 +102,7 @@ export class SendPostponed extends Error {
   }
 }
 
-/** What a transport finds of a send whose outcome is unknown. */
+/** What a transport finds of a send whose outcome is unknown; `how` a person can find out where it cannot. */
 export type Probed = { sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown'; how?: string }
 
 /** What is known after a send: the provider's id and anything worth keeping. */
@@ -123,9 +112,8 @@ export type TransportDeps = {
   /** The gateway's name. */
   gateway: string
   /**
-   * Resolves when the message is durable on the three roads. Only then may the transport acknowledge
-   * upstream. Rejects with `store_unavailable` or `overloaded`: then it must refuse, so that upstream
-   * tries again.
+   * Resolves when the message is durable; only then may the transport acknowledge upstream. Rejects with
+   * `store_unavailable` or `overloaded`: then it must refuse, so that upstream tries again.
    */
   accept(message: NewMessage): Promise<Accepted>
   http: PublicHttp
@@ -134,8 +122,8 @@ export type TransportDeps = {
   kv: KeyValues
   leases: Leases
   /**
-   * Invokes a skill for a person who waits for its answer, such as the options of a select. It is no message: nothing
-   * of it is kept, and no road is taken. Throws what an invocation throws; `skill_timeout` after `timeout` ms.
+   * Invokes a skill for a person who waits for its answer, such as the options of a select: no message, nothing is kept.
+   * Throws what an invocation throws; `skill_timeout` after `timeout` ms.
    */
   ask(skill: string, args: JsonObject, asking: { from: Message['from']; timeout: number }): Promise<Json>
   /** Resolves with how the dispatch of a message ended, or undefined at the timeout. For `respond: result`. */
@@ -151,10 +139,10 @@ export type TransportDeps = {
 /** What is known of something that was refused: where it came from, why in words, and what was sent. */
 export type Refused = { from?: string | undefined; why?: string; body?: string | Buffer | undefined }
 
-/** The public listener, shared by all gateways. Bare node:http: nothing stands between socket and handler. */
+/** The public listener, shared by all gateways. */
 export type PublicHttp = {
   /**
-   * Throws `config_invalid` where the path is taken. Returns the function that takes it away. What the handler throws, or
+   * Returns the function that takes it away; throws `config_invalid` where the path is taken. What the handler throws, or
    * rejects with, is the answer, beside the headers that it has set, and is logged at a bounded rate.
    */
   mount(
@@ -175,10 +163,7 @@ export type PublicHttp = {
   ): () => void
 }
 
-/**
- * Replies kept per conversation, numbered from 1, on the store: any daemon may append, and whoever holds the
- * connection reads. Kept as long as the retention of topics says.
- */
+/** Replies of each conversation, numbered from 1, on the store: any daemon appends, whoever has the connection reads. */
 export type ReplyLog = {
   /** Keeps what the reply says; the same key is appended once. */
   append(conversation: string, reply: Reply): Promise<Receipt>
@@ -189,10 +174,7 @@ export type ReplyLog = {
 
 /** Large things by content hash, under `<data dir>/artifacts/`; any daemon of the store opens what another saved. */
 export type Artifacts = {
-  /**
-   * Streams to disk, and to a store that several data dirs share; durable when it resolves. Throws `artifact_too_large`
-   * over `limit` bytes, `store_unavailable`.
-   */
+  /** Durable when it resolves. Throws `artifact_too_large` over `limit` bytes, `store_unavailable`. */
   save(name: string, type: string, body: Readable | Uint8Array, limit: number): Promise<Attachment>
   /** Throws `artifact_not_found`, `store_unavailable`. */
   open(sha256: string): Promise<Readable>
