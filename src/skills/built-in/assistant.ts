@@ -1,27 +1,23 @@
 import { z } from 'zod'
 import { delegationSchema } from '../../core/assistant-services.ts'
-import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { defineSkill, type Skill } from '../../core/skill.ts'
+import { defineSkills, type Skill } from '../../core/skill.ts'
 
 const name = z.string().min(1)
 const text = z.string().trim().default('')
 
 /** What people say to the assistant, by the words of `skills/skills.json`, and the work that it hands out. */
-export const assistantSkills: Skill[] = [
-  defineSkill({
-    name: 'remember',
+export const assistantSkills = defineSkills({
+  remember: {
     description: 'Keeps a note for good: "remember the milk". The same text again is another note.',
     args: z.object({ text: text.describe('What to remember') }),
-    run: ({ args, services, call }) =>
-      answerSlips(call, async () => {
-        const text = said(args.text, 'Say what to remember: remember the milk.')
-        const note = await services.assistant.remember({ text }, call)
-        return { text: `Stored note ${note.id}.`, note }
-      }),
-  }),
-  defineSkill({
-    name: 'recall',
+    async run({ args, services, call }) {
+      const text = said(args.text, 'Say what to remember: remember the milk.')
+      const note = await services.assistant.remember({ text }, call)
+      return { text: `Stored note ${note.id}.`, note }
+    },
+  },
+  recall: {
     description: 'Gives the notes that contain each of the words; without words the newest.',
     args: z.object({
       text: text.describe('Words that the notes contain'),
@@ -33,39 +29,34 @@ export const assistantSkills: Skill[] = [
       const nothing = query ? `No note contains "${query}".` : 'There are no notes yet.'
       return { text: lines.join('\n') || nothing, notes }
     },
-  }),
-  defineSkill({
-    name: 'forget',
+  },
+  forget: {
     description: 'Removes a note: "forget memory-1".',
     args: z.object({
       id: name.exactOptional().describe('The note, such as memory-1'),
       text: text.describe('The same, as it comes in a message'),
     }),
-    run: ({ args, services, call }) =>
-      answerSlips(call, async () => {
-        const id = said(args.id ?? args.text, 'Say which note: forget memory-1.')
-        const note = await services.assistant.forget({ id }, call)
-        return { text: `Forgot ${note.id}: ${note.text}`, note }
-      }),
-  }),
-  defineSkill({
-    name: 'search-notes',
+    async run({ args, services, call }) {
+      const id = said(args.id ?? args.text, 'Say which note: forget memory-1.')
+      const note = await services.assistant.forget({ id }, call)
+      return { text: `Forgot ${note.id}: ${note.text}`, note }
+    },
+  },
+  'search-notes': {
     description: 'Searches notes and conversations for words; what was found is kept under searches.',
     args: z.object({
       text: text.describe('The words; each matches by its beginning'),
       in: z.string().exactOptional().describe('Only this channel (gateway)'),
       limit: z.int().min(1).max(100).default(10).describe('The best so many'),
     }),
-    run: ({ args, services, call }) =>
-      answerSlips(call, async () => {
-        const query = said(args.text, 'Say what to search for: search invoices.')
-        const search = await services.assistant.search({ ...args, query }, call)
-        const lines = search.results.map((one) => `${one.ref} (${one.channel}): ${shorten(one.text)}`)
-        return { text: lines.join('\n') || `Nothing was found for "${query}".`, search }
-      }),
-  }),
-  defineSkill({
-    name: 'digest-queue',
+    async run({ args, services, call }) {
+      const query = said(args.text, 'Say what to search for: search invoices.')
+      const search = await services.assistant.search({ ...args, query }, call)
+      const lines = search.results.map((one) => `${one.ref} (${one.channel}): ${shorten(one.text)}`)
+      return { text: lines.join('\n') || `Nothing was found for "${query}".`, search }
+    },
+  },
+  'digest-queue': {
     description: 'Queues a digest, for whoever takes work as the worker "digest".',
     args: z.object({ text: text.describe('What the digest is about') }),
     async run({ args, services, call }) {
@@ -73,35 +64,31 @@ export const assistantSkills: Skill[] = [
       const digest = await services.assistant.delegate({ kind: 'digest', worker: 'digest', task }, call)
       return { text: `Queued digest ${digest.id}.`, digest }
     },
-  }),
-  defineSkill({
-    name: 'delegate',
+  },
+  delegate: {
     description: 'Gives work to a worker: "delegate to ada: check the invoices".',
     args: z.object({
       text: text.describe('The work; in front of it, with a colon, who does it'),
       worker: name.exactOptional().describe('Who does it; default: whoever works as "worker"'),
     }),
-    run: ({ args, services, call }) =>
-      answerSlips(call, async () => {
-        const [, named, rest] = (args.worker === undefined && WORKER_FIRST.exec(args.text)) || []
-        const worker = args.worker ?? named ?? 'worker'
-        const hint = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
-        const task = said(rest ?? args.text, hint)
-        const delegation = await services.assistant.delegate({ kind: 'task', worker, task }, call)
-        return { text: `Delegated ${delegation.id} to ${worker}.`, delegation }
-      }),
-  }),
-  defineSkill({
-    name: 'delegation-list',
+    async run({ args, services, call }) {
+      const [, named, rest] = (args.worker === undefined && WORKER_FIRST.exec(args.text)) || []
+      const worker = args.worker ?? named ?? 'worker'
+      const hint = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
+      const task = said(rest ?? args.text, hint)
+      const delegation = await services.assistant.delegate({ kind: 'task', worker, task }, call)
+      return { text: `Delegated ${delegation.id} to ${worker}.`, delegation }
+    },
+  },
+  'delegation-list': {
     description: 'Lists the work that you delegated or took, oldest first.',
     args: z.object({
       status: delegationSchema.shape.status.exactOptional().describe('Only those'),
       worker: name.exactOptional().describe('Only of this worker'),
     }),
     run: ({ args, services, call }) => services.assistant.delegations(args, call),
-  }),
-  defineSkill({
-    name: 'delegation-take',
+  },
+  'delegation-take': {
     description:
       'Takes the oldest queued work of a worker, so that nobody else gets it; null where there is none.',
     args: z.object({
@@ -109,9 +96,8 @@ export const assistantSkills: Skill[] = [
       by: name.exactOptional().describe('Who takes it; default: the caller'),
     }),
     run: ({ args, services, call }) => services.assistant.take(args, call),
-  }),
-  defineSkill({
-    name: 'delegation-accept',
+  },
+  'delegation-accept': {
     description: 'Accepts the result of delegated work, once.',
     args: z.object({
       id: name.describe('The delegation, such as delegation-1'),
@@ -119,8 +105,8 @@ export const assistantSkills: Skill[] = [
       failed: z.boolean().default(false).describe('true: it could not be done'),
     }),
     run: ({ args, services }) => services.assistant.accept(args),
-  }),
-]
+  },
+}).map(answeringSlips)
 
 const WORKER_FIRST = /^(?:to\s+)?([\w.@-]+)\s*:\s*(\S.*)$/s
 
@@ -136,12 +122,18 @@ function shorten(text: string): string {
 
 const SLIPS = new Set(['usage', 'not_found', 'limit_reached'])
 
-/** Runs what somebody asked for. In a chat a slip of theirs gets an answer; a program gets the error. */
-async function answerSlips<T>({ message }: Call, work: () => Promise<T>): Promise<T | { text: string }> {
-  try {
-    return await work()
-  } catch (error) {
-    if (message && error instanceof TriviumError && SLIPS.has(error.code)) return { text: error.message }
-    throw error
+/** In a chat a slip of who asks gets an answer; a program gets the error. */
+function answeringSlips(skill: Skill): Skill {
+  return {
+    ...skill,
+    async run(ctx) {
+      try {
+        return await skill.run(ctx)
+      } catch (error) {
+        if (ctx.message && error instanceof TriviumError && SLIPS.has(error.code))
+          return { text: error.message }
+        throw error
+      }
+    },
   }
 }

@@ -1,18 +1,13 @@
 import { z } from 'zod'
-import { defineSkill, type Skill } from '../../core/skill.ts'
+import { defineSkills } from '../../core/skill.ts'
 
 const ms = z.number().int().min(1)
 const ref = z.string().min(1).describe('The ref')
-const DEAD_LETTER = [
-  ['show', 'Shows a dead letter whole: its message, every attempt and its error.'],
-  ['retry', 'Puts a dead letter back at the end of its lane with fresh attempts.'],
-  ['drop', 'Removes a dead letter for good.'],
-] as const
+const deadLetter = z.strictObject({ id: z.string().min(1).describe('The id of the dead letter') })
 
 /** Callbacks, approvals, dead letters, and calls whose outcome is not known. */
-export const operateSkills: Skill[] = [
-  defineSkill({
-    name: 'callback-create',
+export const operateSkills = defineSkills({
+  'callback-create': {
     description: 'Makes a callback and returns its ref, which anyone can invoke like a skill.',
     args: z.strictObject({
       timeout: ms.default(60_000).describe('How long one who invokes the ref waits, in ms'),
@@ -24,18 +19,16 @@ export const operateSkills: Skill[] = [
       ttl: ms.default(86_400_000).describe('The ref ends by itself after that many ms'),
     }),
     run: ({ args, services, call }) => services.callbacks.create(args, call.rootId),
-  }),
-  defineSkill({
-    name: 'callback-wait',
+  },
+  'callback-wait': {
     description: 'Returns the next invocation of a callback as { id, args }; null at the timeout.',
     args: z.strictObject({
       ref: z.string().min(1).describe('The ref that callback-create returned'),
       timeout: z.number().int().min(0).default(60_000).describe('How long to wait, in ms'),
     }),
     run: ({ args, services, signal }) => services.callbacks.wait(args, signal),
-  }),
-  defineSkill({
-    name: 'callback-respond',
+  },
+  'callback-respond': {
     description: 'Answers one invocation of a callback, which unblocks the one who invoked it.',
     args: z.strictObject({
       ref,
@@ -44,15 +37,13 @@ export const operateSkills: Skill[] = [
       error: z.string().exactOptional().describe('Let the invocation fail with this reason instead'),
     }),
     run: ({ args, services }) => services.callbacks.respond(args),
-  }),
-  defineSkill({
-    name: 'callback-release',
+  },
+  'callback-release': {
     description: 'Ends a callback; those who wait for its answer get an error.',
     args: z.strictObject({ ref }),
     run: ({ args, services }) => services.callbacks.release(args),
-  }),
-  defineSkill({
-    name: 'approval-list',
+  },
+  'approval-list': {
     description: 'Lists requests for approval, oldest first, each with its arguments whole.',
     args: z.strictObject({
       id: z.string().min(1).exactOptional().describe('Only this one'),
@@ -60,9 +51,8 @@ export const operateSkills: Skill[] = [
       limit: z.number().int().min(1).max(1000).default(100).describe('The most requests to list'),
     }),
     run: ({ args, services }) => services.approvals.list(args),
-  }),
-  defineSkill({
-    name: 'approval-decide',
+  },
+  'approval-decide': {
     description: 'Approves or denies a request, once.',
     args: z.strictObject({
       id: z.string().min(1).describe('The id of the request'),
@@ -70,9 +60,8 @@ export const operateSkills: Skill[] = [
       reason: z.string().exactOptional().describe('Why, for the one who asked'),
     }),
     run: ({ args, services, call }) => services.approvals.decide(args, call),
-  }),
-  defineSkill({
-    name: 'dead-letter-list',
+  },
+  'dead-letter-list': {
     description: 'Lists what failed for good, newest first.',
     args: z.strictObject({
       queue: z.string().min(1).exactOptional().describe('dispatch or outbox'),
@@ -80,24 +69,29 @@ export const operateSkills: Skill[] = [
       limit: z.number().int().min(1).max(1000).default(20).describe('The most dead letters to list'),
     }),
     run: ({ args, services, call }) => services.deadLetters.list(args, call),
-  }),
-  ...DEAD_LETTER.map(([what, description]) =>
-    defineSkill({
-      name: `dead-letter-${what}`,
-      description,
-      args: z.strictObject({ id: z.string().min(1).describe('The id of the dead letter') }),
-      run: ({ args, services, call }) => services.deadLetters[what](args, call),
-    }),
-  ),
-  defineSkill({
-    name: 'call-list',
+  },
+  'dead-letter-show': {
+    description: 'Shows a dead letter whole: its message, every attempt and its error.',
+    args: deadLetter,
+    run: ({ args, services, call }) => services.deadLetters.show(args, call),
+  },
+  'dead-letter-retry': {
+    description: 'Puts a dead letter back at the end of its lane with fresh attempts.',
+    args: deadLetter,
+    run: ({ args, services, call }) => services.deadLetters.retry(args, call),
+  },
+  'dead-letter-drop': {
+    description: 'Removes a dead letter for good.',
+    args: deadLetter,
+    run: ({ args, services, call }) => services.deadLetters.drop(args, call),
+  },
+  'call-list': {
     description:
       'Lists calls made with ctx.once whose outcome is not known; one that runs right now is among them.',
     args: z.object({}),
     run: ({ services }) => services.calls.unfinished(),
-  }),
-  defineSkill({
-    name: 'call-settle',
+  },
+  'call-settle': {
     description: 'Says what became of a call whose outcome was not known, so that its skill can go on.',
     args: z.object({
       key: z.string().min(1).describe('The key, as call-list gives it'),
@@ -105,5 +99,5 @@ export const operateSkills: Skill[] = [
       result: z.json().default(null).describe('Its result, where it happened'),
     }),
     run: ({ args, services }) => services.calls.settle(args),
-  }),
-]
+  },
+})

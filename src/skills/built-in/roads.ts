@@ -1,15 +1,14 @@
 import { z } from 'zod'
 import { attachmentSchema } from '../../core/message.ts'
-import { defineSkill, type Skill } from '../../core/skill.ts'
+import { defineSkills } from '../../core/skill.ts'
 
 const name = z.string().min(1)
 const ms = z.int().min(1)
 const timeout = z.int().min(0).default(60_000).describe('How long to wait, in ms')
 
 /** Events, the receive queue, the outbox and the journal of messages as skills. */
-export const roadsSkills: Skill[] = [
-  defineSkill({
-    name: 'event-emit',
+export const roadsSkills = defineSkills({
+  'event-emit': {
     description: 'Publishes an event on a topic and returns its id.',
     args: z.strictObject({
       topic: name.describe('The topic; any name but gateway-message'),
@@ -17,9 +16,8 @@ export const roadsSkills: Skill[] = [
       data: z.json().default(null).describe('What the event carries, as JSON'),
     }),
     run: ({ args, services, call }) => services.events.emit(args, call),
-  }),
-  defineSkill({
-    name: 'event-subscribe',
+  },
+  'event-subscribe': {
     description:
       'Buffers the events of a topic for a consumer group, from now or from the start of what is kept.',
     args: z.strictObject({
@@ -31,9 +29,8 @@ export const roadsSkills: Skill[] = [
       ref: name.exactOptional().describe('A skill to invoke for each event'),
     }),
     run: ({ args, services, call }) => services.events.subscribe(args, call),
-  }),
-  defineSkill({
-    name: 'event-wait',
+  },
+  'event-wait': {
     description:
       'Returns the events of a topic: at once where there are any, else as soon as one comes; [] at the timeout.',
     args: z.strictObject({
@@ -47,9 +44,8 @@ export const roadsSkills: Skill[] = [
       lease: ms.exactOptional().describe('Hide what is returned from the group for that many ms'),
     }),
     run: ({ args, services, call }) => services.events.wait(args, call),
-  }),
-  defineSkill({
-    name: 'event-ack',
+  },
+  'event-ack': {
     description: 'Consumes events that were only looked at or leased, or gives them back.',
     args: z.strictObject({
       topic: name.describe('The topic'),
@@ -59,9 +55,8 @@ export const roadsSkills: Skill[] = [
       delay: z.int().min(0).default(0).describe('With nack: visible again after that many ms'),
     }),
     run: ({ args, services, call }) => services.events.ack(args, call),
-  }),
-  defineSkill({
-    name: 'event-unsubscribe',
+  },
+  'event-unsubscribe': {
     description: 'Ends a subscription, and drops what its consumer group has not read.',
     args: z.strictObject({
       topic: name.describe('The topic'),
@@ -69,21 +64,18 @@ export const roadsSkills: Skill[] = [
       ref: name.exactOptional().describe('The skill that was invoked for each event'),
     }),
     run: ({ args, services, call }) => services.events.unsubscribe(args, call),
-  }),
-  defineSkill({
-    name: 'gateway-list',
+  },
+  'gateway-list': {
     description: 'Lists the gateways that run, and whether each is well.',
     args: z.strictObject({}),
     run: ({ services, call }) => services.gateways.list(call),
-  }),
-  defineSkill({
-    name: 'refused',
+  },
+  refused: {
     description: 'Lists what gateways refused last: when, from where, why, and how it began.',
     args: z.strictObject({ gateway: name.exactOptional().describe('Only refusals of this gateway') }),
     run: ({ args, services, call }) => services.gateways.refused(args, call),
-  }),
-  defineSkill({
-    name: 'gateway-receive',
+  },
+  'gateway-receive': {
     description: 'Takes the oldest inbound message, so that nobody else gets it; null at the timeout.',
     args: z.strictObject({
       gateway: name.exactOptional().describe('Only messages of this gateway'),
@@ -92,15 +84,13 @@ export const roadsSkills: Skill[] = [
       lease: ms.exactOptional().describe('It comes back unless gateway-ack is called within that many ms'),
     }),
     run: ({ args, services, call }) => services.receive.receive(args, call),
-  }),
-  defineSkill({
-    name: 'gateway-ack',
+  },
+  'gateway-ack': {
     description: 'Consumes a message that gateway-receive returned with a lease.',
     args: z.strictObject({ receipt: name.describe('The receipt of the message') }),
     run: ({ args, services, call }) => services.receive.ack(args, call),
-  }),
-  defineSkill({
-    name: 'gateway-send',
+  },
+  'gateway-send': {
     description:
       'Replies into the current conversation, or from anywhere to the message that messageId or receipt names, or sends to another target where the gateway allows that.',
     args: z
@@ -127,9 +117,8 @@ export const roadsSkills: Skill[] = [
         'give one of messageId, receipt, or gateway with to: each says where it goes',
       ),
     run: ({ args, services, call }) => services.send.send(args, call),
-  }),
-  defineSkill({
-    name: 'message-list',
+  },
+  'message-list': {
     description: 'Lists messages, newest first.',
     args: z.strictObject({
       gateway: name.exactOptional().describe('Only messages of this gateway'),
@@ -138,11 +127,10 @@ export const roadsSkills: Skill[] = [
       limit: z.int().min(1).max(1000).default(20).describe('The most messages to list'),
     }),
     run: ({ args, services, call }) => services.messages.list(args, call),
-  }),
-  defineSkill({
-    name: 'message-show',
+  },
+  'message-show': {
     description: 'Shows a whole message and what happened to it on each road.',
     args: z.strictObject({ id: name.describe('The id of the message') }),
     run: ({ args, services, call }) => services.messages.show(args, call),
-  }),
-]
+  },
+})

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { StateStoreName } from '../../core/services.ts'
-import { defineSkill, type Skill } from '../../core/skill.ts'
+import { defineSkills } from '../../core/skill.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 
@@ -14,15 +14,13 @@ const sessionStore = z.enum(STORES).exactOptional().describe('Only those that ar
 const storesOf = (one?: StateStoreName) => (one === undefined ? STORES : [one])
 
 /** Keys and values, and the sessions of skills. */
-export const stateSkills: Skill[] = [
-  defineSkill({
-    name: 'state-get',
+export const stateSkills = defineSkills({
+  'state-get': {
     description: 'Reads a value by key; null where there is none.',
     args: z.strictObject({ key, store }),
     run: async ({ args: { key, store }, services }) => (await services.state[store].get(key))?.value ?? null,
-  }),
-  defineSkill({
-    name: 'state-set',
+  },
+  'state-set': {
     description: 'Writes a value by key, overwrites what is there, and wakes those who wait for the key.',
     args: z.strictObject({
       key,
@@ -40,17 +38,15 @@ export const stateSkills: Skill[] = [
       if (version !== undefined) return { ok: true, version }
       return { ok: false, version: (await services.state[store].get(key))?.version ?? 0 }
     },
-  }),
-  defineSkill({
-    name: 'state-delete',
+  },
+  'state-delete': {
     description: 'Deletes a key, and tells whether it existed.',
     args: z.strictObject({ key, store }),
     async run({ args: { key, store }, services }) {
       return { ok: true, existed: await services.state[store].delete(key) }
     },
-  }),
-  defineSkill({
-    name: 'state-list',
+  },
+  'state-list': {
     description: 'Lists the keys with a prefix.',
     args: z.strictObject({
       prefix: z.string().default('').describe('Only keys that begin with this'),
@@ -58,9 +54,8 @@ export const stateSkills: Skill[] = [
       store,
     }),
     run: ({ args: { prefix, limit, store }, services }) => services.state[store].list(prefix, limit),
-  }),
-  defineSkill({
-    name: 'state-wait',
+  },
+  'state-wait': {
     description: 'Returns the value of a key as soon as it exists; null at the timeout.',
     args: z.strictObject({
       key,
@@ -80,9 +75,8 @@ export const stateSkills: Skill[] = [
       if (found === undefined && signal.aborted) throw abortError(signal, `Waiting for ${key}`)
       return found ?? null
     },
-  }),
-  defineSkill({
-    name: 'session-list',
+  },
+  'session-list': {
     description: 'Lists the conversations that skills remember.',
     args: z.strictObject({ store: sessionStore }),
     async run({ args, services }) {
@@ -91,9 +85,8 @@ export const stateSkills: Skill[] = [
       })
       return (await Promise.all(lists)).flat()
     },
-  }),
-  defineSkill({
-    name: 'session-delete',
+  },
+  'session-delete': {
     description: 'Makes a skill forget one conversation.',
     args: z.strictObject({
       name: z.string().min(1).describe('The skill, or the name of the session in its settings'),
@@ -106,5 +99,5 @@ export const stateSkills: Skill[] = [
       )
       return { ok: true, existed: deleted.some(({ existed }) => existed) }
     },
-  }),
-]
+  },
+})

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { workbenchUpdateSchema } from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { defineSkill, type Skill } from '../../core/skill.ts'
+import { defineSkills } from '../../core/skill.ts'
 import { formatDuration, parseDuration } from '../../core/units.ts'
 
 const name = z.string().min(1)
@@ -9,9 +9,8 @@ const nothing = z.object({})
 const task = name.describe('The task, such as task-1')
 
 /** Schedules and the workbench. */
-export const workSkills: Skill[] = [
-  defineSkill({
-    name: 'schedule-create',
+export const workSkills = defineSkills({
+  'schedule-create': {
     description:
       'Runs a skill by cron or interval, once per planned time, with the rights of who made the schedule.',
     args: z.strictObject({
@@ -28,34 +27,29 @@ export const workSkills: Skill[] = [
     }),
     run: ({ args: { every, ...rest }, services, call }) =>
       services.schedules.create({ ...rest, ...(every !== undefined && { every: interval(every) }) }, call),
-  }),
-  defineSkill({
-    name: 'schedule-list',
+  },
+  'schedule-list': {
     description: 'Lists your schedules with the next planned time of each (Unix ms).',
     args: nothing,
     run: ({ services, call }) => services.schedules.list(call),
-  }),
-  defineSkill({
-    name: 'schedule-delete',
+  },
+  'schedule-delete': {
     description: 'Ends a schedule.',
     args: z.object({ id: name.describe('The schedule, such as schedule-1') }),
     run: ({ args, services, call }) => services.schedules.delete(args, call),
-  }),
-  defineSkill({
-    name: 'workbench-get',
+  },
+  'workbench-get': {
     description: 'Reads the state of the work and the task board of this project, with their revisions.',
     args: nothing,
     run: ({ services }) => services.workbench.get(),
-  }),
-  defineSkill({
-    name: 'workbench-update',
+  },
+  'workbench-update': {
     description:
       'Changes the state of the work. Refused within five seconds of an edit by a person; then read it again.',
     args: workbenchUpdateSchema,
     run: ({ args, services, call }) => services.workbench.update(args, call),
-  }),
-  defineSkill({
-    name: 'task-add',
+  },
+  'task-add': {
     description: 'Puts a task on the board: to build something, or to review something.',
     args: z.object({
       kind: z.enum(['build', 'review']).default('build').describe('What kind of task'),
@@ -72,18 +66,16 @@ export const workSkills: Skill[] = [
       if (target === undefined) throw new TriviumError('usage', { details: 'A review needs a target.' })
       return services.workbench.addTask({ kind, title, target, ...review }, call)
     },
-  }),
-  defineSkill({
-    name: 'task-claim',
+  },
+  'task-claim': {
     description: 'Takes a task from the board, the oldest open one without an id; null where none is open.',
     args: z.object({
       id: task.exactOptional(),
       owner: name.exactOptional().describe('Who takes it; default: the caller'),
     }),
     run: ({ args, services, call }) => services.workbench.claim(args, call),
-  }),
-  defineSkill({
-    name: 'task-finish',
+  },
+  'task-finish': {
     description: 'Ends a task of its owner.',
     args: z.object({
       id: task,
@@ -91,8 +83,8 @@ export const workSkills: Skill[] = [
       result: z.string().exactOptional().describe('What came of it'),
     }),
     run: ({ args, services, call }) => services.workbench.finish(args, call),
-  }),
-]
+  },
+})
 
 const SHORTEST = 1_000
 
