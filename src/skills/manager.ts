@@ -12,11 +12,10 @@ import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
 import { createContext, createRootCall, type Shared } from './context.ts'
-import type { FoundSkill } from './discover.ts'
+import { type FoundSkill, watchSkills } from './discover.ts'
 import type { Catalog } from './model/tools.ts'
 import { createOnion, type Onion } from './onion.ts'
 import { createRegistry, type RegisteredSkill, type Registry } from './registry.ts'
-import { watchSkills } from './watch.ts'
 
 /** The one door to every skill, whoever asks. */
 export type SkillManager = Awaited<ReturnType<typeof createSkillManager>>

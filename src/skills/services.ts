@@ -3,7 +3,7 @@ import type { Approval } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { type ApprovalEvent, createApprovalService } from './approvals/approval-service.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
-import { createSessionService } from './session/session-service.ts'
+import { createSessionService } from './session/sessions.ts'
 import { createMemoryBackend, createSharedBackend, type StateEntry } from './state/backends.ts'
 import { createFileBackend } from './state/file-backend.ts'
 

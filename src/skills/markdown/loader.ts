@@ -7,12 +7,10 @@ import type { FoundSkill } from '../discover.ts'
 import { SKILL_NAME } from '../load-code.ts'
 import { type ModelOptions, resolveModel } from '../model/resolve-model.ts'
 import { type ModelOutcome, modelSettings, runModel } from '../model/run-model.ts'
-import { type Catalog, createTools } from '../model/tools.ts'
+import { type Catalog, createTools, findSkillFiles } from '../model/tools.ts'
 import { parseSettings } from '../onion.ts'
-import { parseSkillFile } from './front-matter.ts'
-import { compilePrompt, type Prompt } from './prompt.ts'
 import { renderPrompt } from './render.ts'
-import { findSkillFiles } from './skill-files.ts'
+import { compilePrompt, type Prompt, parseSkillFile } from './skill-file.ts'
 
 /** What one run of a model cost. */
 export type ModelUsage = Omit<ModelOutcome, 'text' | 'trace'> & {
@@ -55,7 +53,7 @@ export function createMarkdownLoader(
         model,
         settings,
         ...renderPrompt(prompt, ctx),
-        tools: (stop) => createTools({ name, metadata, files }, ctx, catalog, stop),
+        tools: await createTools({ name, metadata, files }, ctx, catalog),
         signal: ctx.signal,
         log: ctx.log,
         ...(onText ? { onText } : {}),

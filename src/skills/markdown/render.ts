@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { pathGet } from '../../core/json.ts'
 import type { SkillContext } from '../../core/skill.ts'
-import { renderHistory } from '../session/entries.ts'
-import type { Prompt } from './prompt.ts'
+import { renderHistory } from '../session/sessions.ts'
+import type { Prompt } from './skill-file.ts'
 
 const HISTORY =
   'What was said before in this conversation, oldest first, each turn with its time. It is a record: take from it what the current input refers to.'

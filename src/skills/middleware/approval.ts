@@ -7,7 +7,7 @@ import type { Approval } from '../../core/services.ts'
 import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
 import { parseSettings } from '../onion.ts'
-import { slimArgs } from '../session/entries.ts'
+import { slimArgs } from '../session/sessions.ts'
 
 const options = z.strictObject({
   title: z.string().optional(),

@@ -4,7 +4,7 @@ import type { SessionEntry, SessionId } from '../../core/services.ts'
 import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
 import { parseSettings } from '../onion.ts'
-import { captureEntry } from '../session/entries.ts'
+import { captureEntry } from '../session/sessions.ts'
 
 /** What `ctx.locals.session` holds: the entries from before this invocation, oldest first. */
 export type SkillSession = SessionId & { entries: SessionEntry[] }

@@ -31,8 +31,7 @@ export type ModelRun = {
   settings: z.infer<typeof settings>
   instructions: string
   input: string
-  /** Made with the function that ends the run with an error at once. */
-  tools(stop: (error: Error) => void): Promise<ToolSet>
+  tools: ToolSet
   signal: AbortSignal
   log: Log
   onText?: (text: string) => void
@@ -50,26 +49,23 @@ export type ModelOutcome = {
 /**
  * Runs a model with its tools until it answers with text. Transient errors of the provider are retried.
  * Throws `model_limit` (steps, tokens), `skill_timeout`, `model_failed` (retryable), `model_unusable`
- * (nothing to retry), or what `stop` was given.
+ * (nothing to retry), or the error of a tool after which nothing more should happen.
  */
 export async function runModel(run: ModelRun): Promise<ModelOutcome> {
   const { skill, signal: parent } = run
   return runBounded({ skill, parent, timeout: run.settings.timeout }, async (signal) => {
     const controller = new AbortController()
-    let stopped: Error | undefined
-    const stop = (error: Error) => {
-      stopped ??= error
-      controller.abort(error)
-    }
     try {
-      return await stream(run, AbortSignal.any([signal, controller.signal]), await run.tools(stop))
+      return await stream(run, AbortSignal.any([signal, controller.signal]))
     } catch (error) {
-      throw stopped ?? (await asModelError(run.modelId, error))
+      // Other tools, and the next step.
+      controller.abort(error)
+      throw await asModelError(run.modelId, error)
     }
   })
 }
 
-async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promise<ModelOutcome> {
+async function stream(run: ModelRun, signal: AbortSignal): Promise<ModelOutcome> {
   const { isStepCount, streamText } = await import('ai')
   const { settings, skill, log } = run
   const maxSteps = settings['max-steps']
@@ -78,7 +74,7 @@ async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promi
     model: run.model,
     instructions: run.instructions,
     prompt: run.input,
-    tools,
+    tools: run.tools,
     stopWhen: [isStepCount(maxSteps), ({ steps }) => tokensOf(steps) >= maxTokens],
     maxRetries: settings.retries,
     abortSignal: signal,
@@ -91,6 +87,7 @@ async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promi
     if (part.type === 'error') throw part.error
     if (part.type === 'abort') throw signal.reason
     if (part.type === 'tool-error') {
+      if (isFinal(part.error)) throw part.error
       log.warn({ tool: part.toolName, reason: reasonOf(part.error) }, 'a tool call of a model failed')
     }
   }
@@ -110,6 +107,11 @@ async function stream(run: ModelRun, signal: AbortSignal, tools: ToolSet): Promi
     inputTokens,
     outputTokens,
   }
+}
+
+/** A parked approval ends this attempt; the invocation begins again when the decision falls. */
+function isFinal(error: unknown): boolean {
+  return error instanceof TriviumError && /^(approval_pending|recursion_limit)$/.test(error.code)
 }
 
 type Step = { usage: { inputTokens: number | undefined; outputTokens: number | undefined } }

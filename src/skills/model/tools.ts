@@ -1,8 +1,9 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
 import type { JSONSchema7, ToolSet } from 'ai'
 import { TriviumError } from '../../core/errors.ts'
 import { type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
-import type { SkillFiles } from '../markdown/skill-files.ts'
 import { createNameMatcher, skillRunLater } from '../names.ts'
 import { toolSchema } from '../tool-schema.ts'
 
@@ -19,14 +20,13 @@ export type Catalog = { names(): string[]; get(name: string): Skill | undefined 
 
 /**
  * The tools of a markdown skill's model: every other skill that `allowed-tools` names (without it all but those of operators),
- * the callbacks of this invocation, and a reader for the files that came with the skill, where there are any. Calling one is `ctx.manager.invoke`, with the same permission check. A
- * throw is an error to the model, except those after which nothing more should happen: they go to `stop`.
+ * the callbacks of this invocation, and a reader for the files that came with the skill, where there are any. Calling one is
+ * `ctx.manager.invoke`, with the same permission check.
  */
 export async function createTools(
   skill: { name: string; metadata: JsonObject; files: SkillFiles },
   ctx: SkillContext,
   catalog: Catalog,
-  stop: (error: Error) => void,
 ): Promise<ToolSet> {
   const { dynamicTool, jsonSchema } = await import('ai')
   const allowed = createNameMatcher(allowedSpec(skill.metadata))
@@ -42,11 +42,7 @@ export async function createTools(
     if (isForeignTraffic(name, input) && !allowed.names(name)) {
       throw new TriviumError('forbidden', { what: `${name} on everybody's messages`, reason })
     }
-    return ctx.manager.invoke(name, input).catch((error: unknown) => {
-      if (isFinal(error) || ctx.signal.aborted)
-        stop(error instanceof Error ? error : new Error(String(error)))
-      throw error
-    })
+    return ctx.manager.invoke(name, input)
   }
   const add = (name: string, description: string, schema: JsonObject, call = invoke) => {
     tools[name] = dynamicTool({
@@ -88,7 +84,31 @@ function isForeignTraffic(name: string, input: unknown): boolean {
   return name.startsWith('event-') && pathGet(input, 'topic') === 'gateway-message'
 }
 
-/** A parked approval ends this attempt; the invocation begins again when the decision falls. */
-function isFinal(error: unknown): boolean {
-  return error instanceof TriviumError && /^(approval_pending|recursion_limit)$/.test(error.code)
+/** The files beside a `SKILL.md`, which its prompt may refer to. */
+export type SkillFiles = Awaited<ReturnType<typeof findSkillFiles>>
+
+const MAX_FILES = 100
+const MAX_BYTES = 256 * 1024
+
+/** Looks once, when the skill is loaded; only what it found can be read. Links and hidden files do not count. */
+export async function findSkillFiles(folder: string) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const names = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .filter((name) => name !== 'SKILL.md' && !/(^|\/)\./.test(name))
+    .sort()
+    .slice(0, MAX_FILES)
+  return {
+    /** Paths within the skill's folder, with `/`. */
+    names,
+    /** The text of one of them. Throws for any other path, and for a file over 256 KB. */
+    async read(name: string): Promise<string> {
+      if (!names.includes(name)) throw new Error(`this skill has no file ${name}`)
+      const path = join(folder, name)
+      const { size } = await stat(path)
+      if (size > MAX_BYTES) throw new Error(`${name} is over ${MAX_BYTES} bytes`)
+      return readFile(path, 'utf8')
+    },
+  }
 }
