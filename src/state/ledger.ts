@@ -117,25 +117,13 @@ function isRecord(value: Json): value is Json & CallRecord {
   return isJsonObject(value) && typeof value.key === 'string' && typeof value.state === 'string'
 }
 
-const BEFORE_ANYTHING_WAS_SENT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-])
-const REFUSALS = new Set([
-  'send_rejected',
-  'forbidden',
-  'skill_args_invalid',
-  'skill_not_found',
-  'rate_limited',
-])
+/** Codes of errors from before anything was sent, and of refusals. */
+const BEFORE_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+const REFUSED = /^(send_rejected|forbidden|skill_args_invalid|skill_not_found|rate_limited)$/
 
 /** True where the error comes from before the outside world could have been touched, or is its refusal. */
 function didNotHappen(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  if (error instanceof TriviumError) return REFUSALS.has(error.code) || didNotHappen(error.cause)
-  if ('code' in error && BEFORE_ANYTHING_WAS_SENT.has(String(error.code))) return true
-  return didNotHappen(error.cause)
+  const code = 'code' in error ? String(error.code) : ''
+  return BEFORE_SENT.test(code) || REFUSED.test(code) || didNotHappen(error.cause)
 }

@@ -8,9 +8,8 @@ import type { Event } from '../../src/core/event.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
 import type { Message } from '../../src/core/message.ts'
-import type { DocumentBackend } from '../../src/state/documents/backend.ts'
 import { jsonSchemaOf } from '../../src/state/documents/schema.ts'
-import type { Change, DocumentSpec } from '../../src/state/documents/spec.ts'
+import type { Change, DocumentBackend, DocumentSpec } from '../../src/state/documents/spec.ts'
 
 /** A fresh directory that goes when the test ends. */
 export function temporaryDir(t: Pick<TestContext, 'after'>, parent = tmpdir()): string {

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { DocumentBackend } from '../../src/state/documents/backend.ts'
 import { createFileBackend } from '../../src/state/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/state/documents/manager.ts'
-import type { DocumentSpec } from '../../src/state/documents/spec.ts'
+import type { DocumentBackend, DocumentSpec } from '../../src/state/documents/spec.ts'
 import { createSqliteValues } from '../../src/state/documents/sqlite-values.ts'
 import { createStoreBackend, type EventLimits } from '../../src/state/documents/store-backend.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
@@ -232,20 +231,6 @@ for (const [kind, start] of Object.entries(KINDS)) {
 }
 
 describe('the event log of a document on a store', () => {
-  test('tells what it was when the document itself is no document any more', async (t) => {
-    const values = createSqliteValues(join(temporaryDir(t), 'documents.db'))
-    const backend = createStoreBackend({ values, close: values.close })
-    const manager = createStateManager({ documents: [notes], backend })
-    t.after(() => manager.close())
-    for (let i = 0; i < 3; i += 1) await manager.update('notes', increment)
-    await values.set('document:notes', 'gone')
-    await assert.rejects(manager.load('notes'), { code: 'state_corrupt', message: /repair\('notes'\)/ })
-    const { from, of, revision, kept } = await manager.repair('notes')
-    // The event of the last change was in what is gone.
-    assert.deepEqual([from, of, revision, kept.length], ['events', 3, 4, 1])
-    assert.equal((await manager.load('notes')).document.count, 2)
-  })
-
   const limits: EventLimits = { every: 10, kept: 30 }
   test('keeps the newest events and a whole document before them', async (t) => {
     const open = await onRedis(t, limits)

@@ -6,8 +6,7 @@ import { type JsonObject, pathGet } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { LogEntry } from '../logs/log-reader.ts'
 import type { ActivityEntry, Logs } from '../logs/logs.ts'
-import { type AssistantState, nextId } from './assistant-state.ts'
-import { LIMITS, requireRoom } from './limits.ts'
+import { type AssistantState, LIMITS, nextId, requireRoom } from './assistant-state.ts'
 import { recentLines, searchTexts } from './search.ts'
 import { type Scope, viewerOf } from './viewer.ts'
 
@@ -67,10 +66,8 @@ export function createAssistant(deps: {
       const { sees } = viewerOf(call, 'person')
       return change(
         (draft) => {
-          const note = found(
-            draft.memory.find((one) => one.id === id && sees(one.owner)),
-            id,
-          )
+          const note = byId(draft.memory, id)
+          if (!sees(note.owner)) throw notThere(id)
           draft.memory = draft.memory.filter((one) => one !== note)
           return note
         },
@@ -132,10 +129,7 @@ export function createAssistant(deps: {
       requireRoom(LIMITS.result, JSON.stringify(result))
       const { one } = await change(
         (draft) => {
-          const one = found(
-            draft.delegations.find((delegation) => delegation.id === id),
-            id,
-          )
+          const one = byId(draft.delegations, id)
           const isNew = isOpen(one)
           if (isNew) Object.assign(one, { status: failed ? 'failed' : 'done', finished: time(), result })
           // What is dropped stays in the event log.
@@ -188,7 +182,12 @@ function isOpen({ status }: Delegation): boolean {
   return status === 'queued' || status === 'working'
 }
 
-function found<T>(value: T | undefined, id: string): T {
-  if (value === undefined) throw new TriviumError('not_found', { path: id })
-  return value
+function byId<T extends { id: string }>(list: readonly T[], id: string): T {
+  const found = list.find((one) => one.id === id)
+  if (!found) throw notThere(id)
+  return found
+}
+
+function notThere(id: string): TriviumError {
+  return new TriviumError('not_found', { path: id })
 }

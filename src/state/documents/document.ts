@@ -2,19 +2,21 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { defined } from '../../lib/defined.ts'
-import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { told, type Until } from './events.ts'
 import { diff } from './patch.ts'
 import { compileSchema } from './schema.ts'
 import {
   type Actor,
   type Change,
+  type Commit,
   copyOf,
   corrupt,
+  type DocumentBackend,
   type DocumentSpec,
   migrationOf,
   parseDocument,
   type Snapshot,
+  type Stored,
   stampOf,
   versionOf,
 } from './spec.ts'
@@ -123,15 +125,10 @@ export function createDocument<T extends JsonObject>(
         spec.guard?.(before, { name, actor, now: now() })
         const draft = copyOf(before)
         const made = mutate(draft)
-        const document = copyOf(draft)
-        const result = check(document)
-        if (!result.ok) throw new TriviumError('state_invalid', { name, details: result.details })
+        const document = valid(draft)
         const patch = diff(before, document)
-        if (patch.length === 0) {
-          job.updated = { document: draft, revision, made }
-          return undefined
-        }
-        job.updated = { document: draft, revision: revision + 1, made }
+        job.updated = { document: draft, revision: revision + Math.sign(patch.length), made }
+        if (patch.length === 0) return undefined
         return { change: changeOf(revision + 1, 'update', actor, { patch }), document }
       })
       if (job.updated) return job.updated
@@ -173,7 +170,8 @@ export function createDocument<T extends JsonObject>(
   async function repair(): Promise<Repaired> {
     const label = `broken-${stampOf(now())}`
     const events = await told(changes)
-    const kept = events.broken ? [await backend.putEventsAside(name, label)] : []
+    const aside = events.broken ? await backend.putEventsAside?.(name, label) : undefined
+    const kept = aside === undefined ? [] : [aside]
     const stored = await backend.read(name)
     // One of a newer version is not broken: this refuses it.
     if ((statedVersion(stored) ?? 0) > spec.version) await ready()
@@ -202,10 +200,15 @@ export function createDocument<T extends JsonObject>(
   }
 
   function whole(revision: number, event: Change['event'], document: JsonObject, actor = SYSTEM): Commit {
-    const copy = copyOf(document)
-    const found = check(copy)
-    if (!found.ok) throw new TriviumError('state_invalid', { name, details: found.details })
+    const copy = valid(document)
     return { change: changeOf(revision + 1, event, actor, { document: copy }), document: copy }
+  }
+
+  /** As it would be read again. */
+  function valid(document: JsonObject): T {
+    const found = check(copyOf(document))
+    if (found.ok) return found.document
+    throw new TriviumError('state_invalid', { name, details: found.details })
   }
 
   function changeOf(

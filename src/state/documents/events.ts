@@ -1,8 +1,7 @@
 import patches from 'fast-json-patch'
 import type { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { fullFiles } from '../files/line-file.ts'
-import { lastLine, linesAfter, openIfThere } from '../files/lines.ts'
+import { fullFiles, lastLine, linesAfter, openIfThere } from '../files/line-file.ts'
 import { type Change, corrupt, type Snapshot } from './spec.ts'
 
 /** A change as the file back end writes it. `sha`: the fingerprint of the text it leaves. */

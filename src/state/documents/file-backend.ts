@@ -4,9 +4,15 @@ import { fileFailure } from '../../core/errors.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
 import { appendLines, fullFiles, rotate, unwritable } from '../files/line-file.ts'
-import type { Commit, DocumentBackend, Stored } from './backend.ts'
 import { type LoggedChange, lastChange, readChanges } from './events.ts'
-import { fingerprint, formatDocument, parseDocument } from './spec.ts'
+import {
+  type Commit,
+  type DocumentBackend,
+  fingerprint,
+  formatDocument,
+  parseDocument,
+  type Stored,
+} from './spec.ts'
 
 /** What was found on the disk. `document` and `size`: what the file system says of the document, and the size of its events. */
 type Seen = { stored: Stored; text: string; document: Stats | undefined; size: number }

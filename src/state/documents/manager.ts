@@ -1,7 +1,6 @@
 import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import type { DocumentBackend } from './backend.ts'
 import {
   createDocument,
   type Repaired,
@@ -11,7 +10,7 @@ import {
 } from './document.ts'
 import type { Until } from './events.ts'
 import { createFileBackend } from './file-backend.ts'
-import type { DocumentSpec, Snapshot } from './spec.ts'
+import type { DocumentBackend, DocumentSpec, Snapshot } from './spec.ts'
 import { createSqliteValues } from './sqlite-values.ts'
 import { createStoreBackend } from './store-backend.ts'
 

@@ -1,10 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
-import { TriviumError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { unwritable } from '../files/line-file.ts'
 import type { Values } from './store-backend.ts'
 
-const BUSY = 5
 /** How long (ms) another process is waited for. */
 const PATIENCE = 10_000
 
@@ -16,8 +14,6 @@ export function createSqliteValues(path: string): Values & { close(): void } {
       opened ??= open(path)
       return work(opened)
     } catch (error) {
-      const isBusy = error instanceof Error && 'errcode' in error && error.errcode === BUSY
-      if (isBusy) throw new TriviumError('state_locked', { path, seconds: PATIENCE / 1000 }, { cause: error })
       throw unwritable(path, error)
     }
   }

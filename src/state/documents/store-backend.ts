@@ -1,8 +1,8 @@
+import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
-import type { DocumentBackend, Stored } from './backend.ts'
-import { type Change, corrupt } from './spec.ts'
+import type { Change, DocumentBackend, Stored } from './spec.ts'
 
 /** What such a back end needs of a store. */
 export type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
@@ -27,24 +27,19 @@ export function createStoreBackend(options: {
   close?: () => void
 }): DocumentBackend {
   const { values, limits = LIMITS } = options
+  const locate = (name: string) => `${options.address ?? 'the store'}, key ${headKey(name)}`
   const headKey = (name: string) => `document:${name}`
   const eventsOf = (name: string) => `document-events:${name}:`
   const eventKey = (name: string, seq: number) => `${eventsOf(name)}${String(seq).padStart(12, '0')}`
   const eventKeys = (name: string) => values.list(eventsOf(name), Number.MAX_SAFE_INTEGER)
 
-  const storedAs = async (name: string, head: Json | undefined): Promise<Stored> => {
-    if (head === undefined) return { revision: 0, missing: true }
-    if (isHead(head)) return { revision: head.revision, document: head.document }
-    const last = (await eventsUnder(name, (await eventKeys(name)).at(-1) ?? '')).at(-1)
-    const revision = last instanceof Error ? 0 : (last?.seq ?? 0)
-    return { revision, edited: { text: JSON.stringify(head), at: 0 } }
+  const headIn = (name: string, value: Json | undefined): Head | undefined => {
+    if (value === undefined || isHead(value)) return value
+    const todo = 'delete the key, and the document is made anew'
+    throw new TriviumError('state_corrupt', { path: locate(name), reason: 'it is no document', todo })
   }
-
-  const eventsUnder = async (name: string, key: string) => {
-    const events = (await values.get(key))?.value ?? []
-    if (Array.isArray(events) && events.every(isChange)) return events
-    return [corrupt(name, key, 'it holds no events')]
-  }
+  const storedAs = (head: Head | undefined): Stored =>
+    head ? { revision: head.revision, document: head.document } : { revision: 0, missing: true }
 
   /** What is left may begin with any event; a replay begins with the first whole document in it. */
   const trim = async (name: string, last: number) => {
@@ -55,36 +50,34 @@ export function createStoreBackend(options: {
   }
 
   return {
-    locate: (name) => `${options.address ?? 'the store'}, key ${headKey(name)}`,
-    read: async (name) => storedAs(name, (await values.get(headKey(name)))?.value),
+    locate,
+    read: async (name) => storedAs(headIn(name, (await values.get(headKey(name)))?.value)),
     async transact(name, work) {
       let trimmed = 0
-      await updateKv(values, headKey(name), async (head) => {
+      await updateKv(values, headKey(name), async (value) => {
         trimmed = 0
-        const stored = await storedAs(name, head)
+        const head = headIn(name, value)
+        const stored = storedAs(head)
         const commit = work(stored)
         if (!commit) return undefined
         // Harmless to repeat: the same events under the same key.
-        if (isHead(head)) await values.set(eventKey(name, head.before + 1), head.changes)
+        if (head) await values.set(eventKey(name, head.before + 1), head.changes)
         const { change, document } = commit
         const revision = change.seq
         // So that a replay can begin there.
         const isWhole = revision % limits.every === 0
         if (isWhole) trimmed = revision
         const changes = [isWhole ? { ...change, document } : change]
-        const value: Head = { revision, document, changes, before: stored.revision }
-        return { value }
+        return { value: { revision, document, changes, before: stored.revision } }
       })
       if (trimmed > 0) await trim(name, trimmed)
     },
     async *changes(name) {
-      const found = (await values.get(headKey(name)))?.value
-      const head = isHead(found) ? found : undefined
-      const before = head?.before ?? Number.MAX_SAFE_INTEGER
+      const head = headIn(name, (await values.get(headKey(name)))?.value)
       for (const key of await eventKeys(name)) {
-        for (const change of await eventsUnder(name, key)) {
-          if (change instanceof Error || change.seq <= before) yield change
-        }
+        const found = (await values.get(key))?.value
+        const events = Array.isArray(found) ? found.filter(isChange) : []
+        yield* events.filter(({ seq }) => seq <= (head?.before ?? seq))
       }
       yield* head?.changes ?? []
     },
@@ -93,15 +86,6 @@ export function createStoreBackend(options: {
       const key = `document-kept:${name}.${label}`
       if (found) await values.set(key, found.value)
       return found && key
-    },
-    async putEventsAside(name, label) {
-      const kept = `document-kept:${name}.events.${label}`
-      for (const key of await eventKeys(name)) {
-        const found = await values.get(key)
-        if (found) await values.set(`${kept}:${key}`, found.value)
-        await values.delete(key)
-      }
-      return kept
     },
     close: async () => options.close?.(),
   }

@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject, parseJson } from '../../core/json.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { pause } from '../../lib/pause.ts'
-import { fullFiles } from '../files/line-file.ts'
-import { linesAfter, openIfThere } from '../files/lines.ts'
+import { fullFiles, linesAfter, openIfThere } from '../files/line-file.ts'
 
 /** One line of a log. `time` is ISO 8601. */
 export type LogEntry = JsonObject & { time: string }
