@@ -17,12 +17,8 @@ export type RuntimeServiceOptions = {
   store: Pick<Store, 'kv' | 'onSignal'>
   dataDir: string
   now?: () => number
-  /**
-   * Dispatches the approval's message once more, with the same `rootId`. May be called twice for one
-   * approval. Without it, dispatched invocations that need an approval stay parked.
-   */
+  /** As `createApprovalService` needs it. Without it, dispatched invocations that need an approval stay parked. */
   resume?: (approval: Approval) => Promise<void>
-  /** Notes what becomes of approvals; must not throw. */
   noted?: (event: ApprovalEvent, approval: Approval) => Promise<void>
 }
 

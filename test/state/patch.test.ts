@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import patches from 'fast-json-patch'
 import type { Json } from '../../src/core/json.ts'
-import { diff, type Operation } from '../../src/state/documents/patch.ts'
+import { diff } from '../../src/state/documents/events.ts'
+import type { Operation } from '../../src/state/documents/spec.ts'
 import fc from '../fixtures/fast-check.ts'
 
 const json = fc.jsonValue({ maxDepth: 4 }).map((value): Json => JSON.parse(JSON.stringify(value)))

@@ -2,8 +2,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { defined } from '../../lib/defined.ts'
-import { told, type Until } from './events.ts'
-import { diff } from './patch.ts'
+import { diff, told, type Until } from './events.ts'
 import { compileSchema } from './schema.ts'
 import {
   type Actor,

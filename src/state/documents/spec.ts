@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import type { Operation } from './patch.ts'
 
 /**
  * What a named document is. `schema` is a JSON Schema (2020-12) of `version`; the document carries that
@@ -25,6 +24,9 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
 
 /** Who writes. `human` and `agent` differ where a document protects a person's edits from agents. */
 export type Actor = { kind: 'human' | 'agent' | 'system'; name: string }
+
+/** One step of an RFC 6902 JSON Patch; the three operations that a recorded change needs. */
+export type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string }
 
 /** One line of the event log: what changed; with `document` all of it as it is then. */
 export type Change = {
