@@ -146,10 +146,15 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What a lock on the file, or writing it, throws: `state_locked` or `state_unwritable`. */
+/** What a lock on the file, or writing it, throws. */
 export function fileFailure(path: string) {
-  return (kind: 'locked' | 'unwritable', cause?: unknown): TriviumError =>
-    new TriviumError(`state_${kind}`, { path, seconds: 10, reason: reasonOf(cause) }, { cause })
+  return (code: 'state_locked' | 'state_unwritable', cause?: unknown): TriviumError =>
+    new TriviumError(code, { path, seconds: 10, reason: reasonOf(cause) }, { cause })
+}
+
+/** What a failed write of a file is told as; errors of this program stay as they are. */
+export function unwritable(path: string, error: unknown): TriviumError {
+  return error instanceof TriviumError ? error : fileFailure(path)('state_unwritable', error)
 }
 
 /** Any thrown value as a TriviumError, so that borders can answer with a code and a status. */

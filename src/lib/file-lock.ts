@@ -6,7 +6,7 @@ import { disk } from './disk.ts'
 export type FileLock = ReturnType<typeof createFileLock>
 
 /** Makes the error that a lock throws: somebody held it for so long, or its file cannot be made. */
-type LockFailure = (kind: 'locked' | 'unwritable', cause?: unknown) => Error
+type LockFailure = (code: 'state_locked' | 'state_unwritable', cause?: unknown) => Error
 
 type Handle = { database: DatabaseSync; begin: StatementSync; end: StatementSync }
 
@@ -30,13 +30,13 @@ export function createFileLock(path: string, failure: LockFailure) {
       return true
     } catch (error) {
       if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false
-      throw failure('unwritable', error)
+      throw failure('state_unwritable', error)
     }
   }
 
   const locked = async <T>(work: () => Promise<T>): Promise<T> => {
     for (const end = performance.now() + PATIENCE; !tryAcquire(); ) {
-      if (performance.now() >= end) throw failure('locked')
+      if (performance.now() >= end) throw failure('state_locked')
       // A random pause, so that many who wait do not come back in step.
       await delay(Math.random() * 3)
     }

@@ -3,7 +3,7 @@ import { mkdirSync, watch } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { fileFailure, reasonOf, TriviumError } from '../../core/errors.ts'
+import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { StateBackend } from '../../core/services.ts'
 import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
@@ -44,7 +44,7 @@ export function createFileBackend(folder: string, now: () => number): StateBacke
         await writeWhole(path, `${JSON.stringify(document, null, 2)}\n`)
       }
       await lock.during(write).catch((error) => {
-        throw error instanceof TriviumError ? error : fileFailure(path)('unwritable', error)
+        throw unwritable(path, error)
       })
     },
     /** One that cannot be read must not hide the others, and gives its error to who asks for its key. */

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileFailure } from '../../core/errors.ts'
+import { fileFailure, unwritable } from '../../core/errors.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
-import { appendLines, fullFiles, rotate, unwritable } from '../files/line-file.ts'
+import { appendLines, fullFiles, rotate } from '../files/line-file.ts'
 import { type LoggedChange, lastChange, readChanges } from './events.ts'
 import {
   type Commit,

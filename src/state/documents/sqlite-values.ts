@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
+import { unwritable } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { unwritable } from '../files/line-file.ts'
 import type { Values } from './store-backend.ts'
 
 /** How long (ms) another process is waited for. */

@@ -1,7 +1,6 @@
 import { existsSync, fstatSync, readdirSync, readSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type Disk, disk, isMissing, syncDir } from '../../lib/disk.ts'
 
 /**
@@ -24,12 +23,6 @@ export async function appendLines(
   } finally {
     target.close(fd)
   }
-}
-
-/** What a failed write is told as; errors of this program stay as they are. */
-export function unwritable(path: string, error: unknown): TriviumError {
-  if (error instanceof TriviumError) return error
-  return new TriviumError('state_unwritable', { path, reason: reasonOf(error) }, { cause: error })
 }
 
 /** Full files of a log that stay. */
@@ -81,7 +74,7 @@ export async function lastLine(path: string): Promise<string | undefined> {
 }
 
 /** Where the last whole line of an open file of that size ends. What stands behind it was cut off by a crash. */
-export function endOfLines(fd: number, size: number): number {
+function endOfLines(fd: number, size: number): number {
   const chunk = Buffer.alloc(Math.min(size, CHUNK))
   for (let end = size; end > 0; ) {
     const start = Math.max(0, end - chunk.length)

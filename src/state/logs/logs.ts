@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileFailure } from '../../core/errors.ts'
+import { fileFailure, unwritable } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
-import { appendLines, rotate, unwritable } from '../files/line-file.ts'
+import { appendLines, rotate } from '../files/line-file.ts'
 import { type LogEntry, type LogQuery, newestFirst, readLog } from './log-reader.ts'
 
 /** One line of the conversation: what a user or the assistant said, on which channel. */
