@@ -105,7 +105,7 @@ const LARGEST_SESSION = 256_000
 const SHORT = 4_000
 
 /** The entries of a session with one more. The oldest go where they are too many or too large; the one behind them counts them. */
-export function withEntry(
+function withEntry(
   entries: readonly SessionEntry[],
   entry: SessionEntry,
   maxEntries: number,

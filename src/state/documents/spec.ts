@@ -121,7 +121,7 @@ export function stampOf(time: number): string {
 }
 
 /**
- * Where documents and their events live. `test/state/manager.contract.ts` runs the manager over each. A
+ * Where documents and their events live. `test/state/manager.test.ts` runs the manager over each. A
  * promise that resolves means durable; what fails changes nothing.
  */
 export type DocumentBackend = {
