@@ -13,7 +13,7 @@ import type { Taken } from './inbound/answers.ts'
 import type { Delivery } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
-import type { Workspace, Workspaces } from './workspaces.ts'
+import type { Workspaces } from './workspaces.ts'
 
 /**
  * Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). What
@@ -23,23 +23,18 @@ const OVERLAP = 60
 /** Half of https://docs.slack.dev/apis/web-api/rate-limits: tier 3, 50 calls a minute. The rest is left to others. */
 const CALLS = { count: 20, per: 50_000 }
 const BACKOFF = { first: 500, longest: 60_000 }
-/** A token that Slack does not accept may be mended (ms). */
-const TOKEN = 60_000
-/** How soon is looked whether there is something to read (ms). */
-const LOOK = 500
 /** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
 const STUCK = 300_000
 const LONGEST = 86_400_000
 
-/** A channel in which something may be missing. */
+/** Something may be missing in a channel. */
 type Gap = {
   /** Everything before was taken (Slack's seconds). */
   since: number
   /** Since when the gap can be read (Unix ms): from here is counted how far back `fill-gaps` reaches. */
   opened: number
-  /** Not read again before (Unix ms), after so many attempts. */
-  due: number
-  attempts: number
+  /** It is being read: what is missed from now on needs another reading. */
+  isBegun: boolean
   /** Why the last attempt failed. */
   failing?: string
 }
@@ -60,121 +55,112 @@ export function createGapFill(
   const reach = Math.min(options['fill-gaps'], KEPT)
   const memory = createGapMemory(deps, wholeUntil, reach)
   const gaps = new Map<Channel, Gap>()
-  const underWay = new Set<Written>()
   const nextCall = createTokenBucket(CALLS, now)
-  let isReading = false
   const stopping = new AbortController()
   /** Until when everything was taken, and the newest that came live; by Slack's clock, which may be behind ours. */
   let whole: number | undefined
   let newest = 0
-  /** What the store knows is not known since the last connection. */
-  let isNew = true
+  /** Whether what the store knows is known since the last connection. */
+  let isLoaded = false
+  let lastTurn: Promise<unknown> = Promise.resolve()
 
   function wholeUntil(): number | undefined {
-    if (isNew || whole === undefined || gaps.size > 0) return whole
-    let until = newest
-    for (const { ts } of underWay) until = Math.min(until, ts - TICK)
-    whole = Math.max(whole, until)
+    if (isLoaded && whole !== undefined && gaps.size === 0) whole = Math.max(whole, newest)
     return whole
   }
 
-  /** Never rejects. */
+  /** Learns from the store what may be missing, and has it read: the last active channels first. Never rejects. */
   async function load(): Promise<void> {
-    try {
-      const others = await memory.load()
-      const since = Math.min(whole ?? others, others)
-      whole = Number.isFinite(since) ? since : 0
-      for (const channel of memory.channels()) open(channel, whole, now())
-      isNew = false
-    } catch (error) {
-      log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
-      await pause(LOOK, stopping.signal)
+    for (let failures = 1; !isLoaded && !stopping.signal.aborted; failures++) {
+      try {
+        const others = await memory.load()
+        const since = Math.min(whole ?? others, others)
+        whole = Number.isFinite(since) ? since : 0
+        isLoaded = true
+        const channels = memory.channels().sort((a, b) => lastActive(b) - lastActive(a))
+        for (const channel of channels) open(channel, whole)
+      } catch (error) {
+        log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
+        await pause(backoff(failures, BACKOFF), stopping.signal)
+      }
     }
   }
 
-  function open(channel: Channel, since: number, due: number) {
-    const gap = gaps.get(channel) ?? { since, opened: now(), due, attempts: 0 }
-    // Another object: a reading that has begun is no longer enough.
-    gaps.set(channel, { ...gap, since: Math.min(gap.since, since), due: Math.min(gap.due, due) })
+  function open(channel: Channel, since: number, wait = 0): void {
+    const known = gaps.get(channel)
+    const gap = { opened: now(), ...known, since: Math.min(since, known?.since ?? since), isBegun: false }
     // What is refused may be older than what was taken meanwhile.
-    if (whole !== undefined) whole = Math.min(whole, since)
+    if (whole !== undefined) whole = Math.min(whole, gap.since)
+    if (known?.isBegun === false) known.since = gap.since
+    else void fill(channel, gap, wait)
   }
 
-  /** Asks the store what may be missing, then reads one channel after another until nothing is. Never rejects. */
-  async function read(): Promise<void> {
-    if (isReading) return
-    isReading = true
-    while (!stopping.signal.aborted && (isNew || gaps.size > 0)) {
-      const ready = [...gaps].filter(([, { due }]) => due <= now())
-      const [next] = ready.sort(([a], [b]) => lastActive(b) - lastActive(a))
-      if (isNew) await load()
-      else await (next ? fill(...next) : pause(LOOK, stopping.signal))
+  /** Reads a channel after `wait` ms, again and again until all that stood there was taken. Never rejects. */
+  async function fill(channel: Channel, gap: Gap, wait: number): Promise<void> {
+    gaps.set(channel, gap)
+    const isOver = () => stopping.signal.aborted || gaps.get(channel) !== gap
+    for (let failures = 1, next: number | undefined = wait; next !== undefined; failures++) {
+      await pause(next, stopping.signal)
+      try {
+        const missed = await inTurn(() => read(channel, gap))
+        // One that waits for a name or a file holds up no other channel.
+        await Promise.all(missed.map((event) => takeOne(channel, event)))
+        next = undefined
+      } catch (error) {
+        if (isOver()) return
+        gap.isBegun = false
+        next = retryAfter(channel, gap, error, failures)
+      }
     }
-    isReading = false
+    if (isOver()) return
+    gaps.delete(channel)
     await memory.save()
   }
 
-  /** Resolves when a channel was read; what stood there is taken beside that. Never rejects. */
-  async function fill(channel: Channel, gap: Gap): Promise<void> {
-    const { team, channel: id, first } = channel
-    const workspace = workspaces.find(team)
-    const isHopeless = gap.opened < now() - LONGEST
-    if (isHopeless) log.error({ channel: id }, 'what was missed in Slack is too long ago to be read')
-    if (!workspace || isHopeless) return void gaps.delete(channel)
-    const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
-    const reading = readBack(channel, from, workspace, { pace, log })
-    // One that waits for a name or a file holds up no other channel.
-    gap.due = Number.POSITIVE_INFINITY
-    void takeAll(channel, gap, workspace, reading)
-    await reading.catch(() => undefined)
+  /** One channel is read after another. */
+  function inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const turn = lastTurn.then(run)
+    lastTurn = turn.catch(() => undefined)
+    return turn
   }
 
-  /** Never rejects. */
-  async function takeAll(
-    channel: Channel,
-    gap: Gap,
-    workspace: Workspace,
-    reading: Promise<JsonObject[]>,
-  ): Promise<void> {
-    const takeOne = async (event: JsonObject) => {
-      const payload = { type: 'event_callback', team_id: channel.team, event }
-      const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
-      try {
-        const taken = await inbound.take(delivery)
-        const written = writtenIn(delivery)
-        if (taken && written) memory.note({ ...written, all: channel.all })
-      } catch (error) {
-        if (!(error instanceof TriviumError) || error.retryable) throw error
-        log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
-      }
-    }
+  async function read(channel: Channel, gap: Gap): Promise<JsonObject[]> {
+    const workspace = workspaces.find(channel.team)
+    gap.isBegun = true
+    const from = Math.max(gap.since - OVERLAP, (gap.opened - reach) / 1000)
+    return workspace ? readBack(channel, from, workspace, { pace, log }) : []
+  }
+
+  async function takeOne(channel: Channel, event: JsonObject): Promise<void> {
+    const workspace = workspaces.find(channel.team)
+    if (!workspace) return
+    const payload = { type: 'event_callback', team_id: channel.team, event }
+    const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
     try {
-      await Promise.all((await reading).map(takeOne))
-      delete gap.failing
-      if (gaps.get(channel) === gap) gaps.delete(channel)
-      await memory.save()
+      const taken = await inbound.take(delivery)
+      const written = writtenIn(delivery)
+      if (taken && written) memory.note({ ...written, all: channel.all })
     } catch (error) {
-      failed(channel, gap, error)
+      if (!(error instanceof TriviumError) || error.retryable) throw error
+      log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
     }
   }
 
-  function failed(channel: Channel, gap: Gap, error: unknown) {
-    if (stopping.signal.aborted) return
-    const { team, channel: id } = channel
+  /** In how many ms a channel that could not be read is tried again; undefined: never. */
+  function retryAfter({ channel }: Channel, gap: Gap, error: unknown, failures: number): number | undefined {
     const { kind, reason, seconds } = slackFailure(error)
-    const wait = tokenFault(error) === undefined ? seconds * 1000 : TOKEN
-    if (wait > 0) {
-      gap.due = now() + wait
-      for (const [other, each] of gaps) if (other.team === team) each.due = Math.max(each.due, gap.due)
-      return
+    // A token that Slack does not accept may be mended.
+    if (kind === 'rejected' && tokenFault(error) === undefined) {
+      log.debug({ channel, reason }, 'a channel of Slack cannot be read')
+      return undefined
     }
-    if (kind === 'rejected') {
-      log.debug({ channel: id, reason }, 'a channel of Slack cannot be read')
-      return void gaps.delete(channel)
+    if (gap.opened < now() - LONGEST) {
+      log.error({ channel }, 'what was missed in Slack is too long ago to be read')
+      return undefined
     }
-    if (!gap.failing) log.warn({ channel: id, reason }, 'what was missed in Slack could not be read yet')
+    if (!gap.failing) log.warn({ channel, reason }, 'what was missed in Slack could not be read yet')
     gap.failing = reason
-    gap.due = now() + backoff(++gap.attempts, BACKOFF)
+    return Math.max(seconds * 1000, backoff(failures, BACKOFF))
   }
 
   async function pace(): Promise<void> {
@@ -187,27 +173,25 @@ export function createGapFill(
     async watch(delivery: Delivery, take: () => Promise<Taken>): Promise<Taken> {
       const written = writtenIn(delivery)
       if (!written) return take()
-      underWay.add(written)
       try {
         const taken = await take()
         newest = Math.max(newest, written.ts)
+        const isNew = !memory.knows(written)
+        if (taken) memory.note(written)
         // After a crash nobody would know of a channel in which nobody had written before.
-        if (taken && !memory.isStored(memory.note(written))) await memory.save()
+        if (taken && isNew) await memory.save()
         return taken
       } catch (error) {
-        open(memory.note(written), written.ts - TICK, now() + BACKOFF.first)
-        void read()
+        open(memory.note(written), written.ts - TICK, BACKOFF.first)
         throw error
-      } finally {
-        underWay.delete(written)
       }
     },
     /** What is written from now on comes live; what was written before is read back. */
     connected(): void {
       // What came before, and nothing after, is known to have been taken.
       wholeUntil()
-      isNew = true
-      void read()
+      isLoaded = false
+      void load()
     },
     /** For health: what is being read back; undefined where nothing is missing. */
     status(): Health | undefined {

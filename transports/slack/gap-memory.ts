@@ -10,8 +10,6 @@ const channelSchema = z.object({
   channel: z.string(),
   /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
   all: z.boolean(),
-  /** Nothing before it was ever our business. */
-  first: z.number().default(0),
   /** Roots of threads, and when each was last written in. */
   active: z.record(z.string(), z.number()).default({}),
 })
@@ -42,35 +40,31 @@ export function createGapMemory(
   const wholes = `slack/${gateway}/whole/`
   const own = wholes + randomUUID()
   const channels = new Map<string, Channel>()
-  const stored = new WeakSet<Channel>()
   const dirty = new Set<Channel>()
-  let saved: number | undefined
 
   /** Adds what is known of a channel to what was. */
   const learn = (more: Channel): Channel => {
-    const key = `${more.team}/${more.channel}`
+    const key = keyOf(more)
     const known = channels.get(key) ?? more
     const { active } = known
     for (const [root, at] of Object.entries(more.active)) active[root] = Math.max(active[root] ?? 0, at)
     known.all ||= more.all
-    known.first = Math.min(known.first, more.first)
     putLast(channels, key, known, MAX_CHANNELS)
     return known
   }
 
   const read = async (key: string): Promise<void> => {
     const { data } = channelSchema.safeParse((await kv.get(key))?.value)
-    if (data) stored.add(learn(data))
+    if (data) learn(data)
   }
 
   /** Other daemons write it, too: what they know is kept. */
   const write = async (channel: Channel): Promise<void> => {
-    const key = `${seen}${channel.team}/${channel.channel}`
+    const key = seen + keyOf(channel)
     await read(key)
     const active = Object.entries(channel.active).sort(([, a], [, b]) => a - b)
     channel.active = Object.fromEntries(active.slice(-MAX_THREADS))
     await kv.set(key, channel, { ttl: KEPT })
-    stored.add(channel)
   }
 
   const save = async () => {
@@ -79,10 +73,8 @@ export function createGapMemory(
     const until = whole()
     try {
       await Promise.all(changed.map(write))
-      if (until === undefined) return
       // That of a daemon that is gone says nothing more once it is out of reach.
-      if (until !== saved) await kv.set(own, until, { ttl: reach })
-      saved = until
+      if (until !== undefined) await kv.set(own, until, { ttl: reach })
     } catch (error) {
       changed.forEach(saveSoon)
       log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
@@ -98,12 +90,11 @@ export function createGapMemory(
   return {
     /** Remembers that a message was written. */
     note({ ts, thread, ...where }: Written): Channel {
-      const channel = learn({ ...where, first: ts, active: { [thread]: ts } })
+      const channel = learn({ ...where, active: { [thread]: ts } })
       saveSoon(channel)
       return channel
     },
-    /** Whether the store knows a channel. */
-    isStored: (channel: Channel) => stored.has(channel),
+    knows: (where: Pick<Channel, 'team' | 'channel'>) => channels.has(keyOf(where)),
     channels: () => [...channels.values()],
     /** Learns what the store knows. Resolves with until when every other daemon has taken all; Infinity without any. */
     async load(): Promise<number> {
@@ -118,6 +109,10 @@ export function createGapMemory(
 }
 
 /** When somebody wrote there last. */
-export function lastActive({ active, first }: Channel): number {
-  return Math.max(first, ...Object.values(active))
+export function lastActive({ active }: Channel): number {
+  return Math.max(0, ...Object.values(active))
+}
+
+function keyOf({ team, channel }: Pick<Channel, 'team' | 'channel'>): string {
+  return `${team}/${channel}`
 }
