@@ -8,7 +8,7 @@ import { objectAt, objectsAt, textAt } from '../fields.ts'
 import { readHistory } from '../history.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Post } from './extras.ts'
-import type { Sending, Sent, SentLog } from './sent-log.ts'
+import type { Sending, SentLog } from './sent-log.ts'
 
 /** The type under which our posts carry their key, so that they can be found again. */
 const METADATA_TYPE = 'trivium_reply'
@@ -39,59 +39,43 @@ export async function post(
   return { channel: answer.channel ?? channel, ts: answer.ts ?? '' }
 }
 
-/** Posts what was not posted yet. */
-export async function postAll({ reply, posts, workspace, sent, save }: Sending, place: Place): Promise<void> {
+/**
+ * Shows the posts of a reply that were not shown yet: in those that it takes over, while they are there, then in posts of
+ * its own. Doing it twice changes nothing, once those of its own were looked for.
+ */
+export async function postAll(sending: Sending, place: Place): Promise<void> {
+  const { reply, posts, workspace, sent, save } = sending
   for (const [part, shown] of posts.entries()) {
     if (part < sent.posted.length) continue
-    const { channel, ts } = await post(workspace, place, shown, { key: reply.key, part })
+    const changed = await changePost(sending, part, shown, place.channel)
+    const { channel, ts } = changed ?? (await post(workspace, place, shown, { key: reply.key, part }))
     sent.channel = channel
     sent.posted.push(ts)
     await save()
   }
 }
 
-/** Notes that a reply takes over posts that are there, before any is changed. */
-export async function takeOver(
-  { posts, sent, save }: Sending,
-  { posted, channel }: Pick<Sent, 'posted' | 'channel'>,
-  key?: string,
-) {
-  sent.posted = posted.slice(0, posts.length)
-  sent.replaces = defined({ posts: sent.posted.length, key })
-  if (channel !== undefined) sent.channel = channel
-  await save()
-}
-
-/**
- * Puts a reply into the posts that it took over, and posts what is left over, as posts of its own. From a post on that
- * somebody deleted, it is posted anew. Doing it twice changes nothing, once the posts of its own were looked for.
- */
-export async function replaceAll(sending: Sending, log: SentLog): Promise<void> {
-  const { posts, workspace, target, sent, save } = sending
-  const { replaces } = sent
-  if (!replaces) return
-  const place = { ...target, channel: sent.channel ?? target.channel }
-  // Posts of its own come after all the others were changed.
-  const isShown = sent.posted.length > replaces.posts
-  for (const [part, shown] of posts.slice(0, isShown ? 0 : replaces.posts).entries()) {
-    const ts = sent.posted[part] ?? ''
-    try {
-      const { channel } = place
-      await workspace.api.call('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
-    } catch (error) {
-      if (!GONE.test(slackFailure(error).code)) throw error
-      sent.replaces = { ...replaces, posts: part }
-      sent.posted.length = part
-      await save()
-      break
-    }
+/** Undefined: there is no post to take over. From one on that somebody deleted, they are posted anew, to stay in order. */
+async function changePost(
+  { workspace, sent: { takesOver } }: Sending,
+  part: number,
+  shown: Post,
+  channel: string,
+): Promise<Posted | undefined> {
+  const ts = takesOver?.posts[part]
+  if (!takesOver || ts === undefined) return undefined
+  try {
+    await workspace.api.call('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
+    return { channel, ts }
+  } catch (error) {
+    if (!GONE.test(slackFailure(error).code)) throw error
+    takesOver.posts.length = part
+    return undefined
   }
-  await postAll(sending, place)
-  if (replaces.key !== undefined) await handOver(replaces.key, sending, place.channel, log)
 }
 
 /** Takes away the posts that are left of a longer one; the next that replaces it finds the posts as they are now. */
-async function handOver(key: string, { workspace, sent }: Sending, channel: string, log: SentLog) {
+export async function handOver(key: string, { workspace, sent }: Sending, channel: string, log: SentLog) {
   const earlier = await log.read(key)
   for (const ts of earlier.posted.filter((each) => !sent.posted.includes(each))) {
     try {

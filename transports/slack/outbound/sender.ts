@@ -12,7 +12,7 @@ import { sendError, slackFailure } from '../failure.ts'
 import type { Modals } from '../modal.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
-import { findPosts, postAll, replaceAll, shareFiles, takeOver } from './posts.ts'
+import { findPosts, handOver, postAll, shareFiles } from './posts.ts'
 import { directChannel, isPrivate, isShutOut, openDirect, whisper } from './private.ts'
 import { createSentLog, type Sending, type Sent } from './sent-log.ts'
 import { createStreams } from './stream.ts'
@@ -58,8 +58,11 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
     const direct = reply.attachments?.length && isPrivate(sending) ? await directChannel(sending) : undefined
     if (view) await modals.open(view, sending)
     if (isModalOnly(reply, extras)) return
-    if (approval?.status !== 'pending' && (await takesOver(sending))) await replaceAll(sending, log)
-    else await show(sending)
+    if (approval?.status !== 'pending' && (await takesOver(sending))) {
+      const channel = sent.channel ?? target.channel
+      await postAll(sending, { ...target, channel })
+      if (sent.takesOver?.key !== undefined) await handOver(sent.takesOver.key, sending, channel, log)
+    } else await show(sending)
     if (approval) await log.write(approvalKey(approval.id), { ...sent, done: true })
     if (direct !== undefined) sent.direct ??= direct
     await shareFiles(sending, placeOfPosts(sending) ?? target, deps.artifacts)
@@ -81,7 +84,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
   /** Whether posts are there already that the reply goes into: of an earlier one, or of what showed it being written. */
   async function takesOver(sending: Sending): Promise<boolean> {
     const { reply, extras, posts, target, sent } = sending
-    if (sent.replaces) return true
+    if (sent.takesOver) return true
     if (sent.posted.length > 0 || posts.length === 0 || extras.ephemeral !== undefined) return false
     for (const key of earlierKeys(reply, extras)) {
       const earlier = await log.read(key)
@@ -89,7 +92,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
       // What one person saw cannot be changed.
       if (earlier.seenBy !== undefined) return false
       if (extras.approval ? earlier.channel !== target.channel : !standsHere(earlier, reply, target)) continue
-      await takeOver(sending, earlier, key)
+      Object.assign(sent, defined({ takesOver: { key, posts: earlier.posted }, channel: earlier.channel }))
       return true
     }
     if (extras.update !== undefined) {
@@ -98,7 +101,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
     }
     if (extras.approval || target.responseUrl !== undefined || reply.to !== undefined) return false
     const begun = await streams.claim(sending)
-    if (begun) await takeOver(sending, { posted: [begun.ts], channel: begun.channel })
+    if (begun) Object.assign(sent, { takesOver: { posts: [begun.ts] }, channel: begun.channel })
     return begun !== undefined
   }
 
@@ -111,23 +114,21 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
   async function look(reply: Reply): Promise<Probed> {
     const sending = await begin(reply)
     const { extras, posts, workspace, target, sent, save } = sending
-    const { view, replaces, files = [] } = sent
+    const { view, takesOver, files = [] } = sent
     if (sent.done) return { sent: true, receipt: receiptOf(sent, target.channel) }
     // Slack itself opens a modal once.
     if (extras.view && (view === undefined || isModalOnly(reply, extras))) return { sent: false }
     if (sent.unconfirmed) return { sent: 'unknown' }
     const place = placeOfPosts(sending)
     // What goes into posts that are there may be repeated.
-    const isRepeatable = (replaces?.posts ?? 0) >= posts.length && !reply.attachments?.length
-    if (!place || (replaces && isRepeatable)) return { sent: false }
+    const isRepeatable = (takesOver?.posts.length ?? -1) >= posts.length && !reply.attachments?.length
+    if (!place || isRepeatable) return { sent: false }
     const found = await findPosts(reply.key, workspace, place, files)
     for (let part = sent.posted.length; found.posts.has(part); part++) {
       sent.posted.push(found.posts.get(part) ?? '')
       sent.channel = place.channel
     }
-    // Files are noted, and posts of its own are made, only after the posts that it takes over were changed.
-    const isLong = sent.posted.length >= posts.length
-    const isText = sent.files !== undefined || (isLong && sent.posted.length > (replaces?.posts ?? -1))
+    const isText = sent.files !== undefined || sent.posted.length >= posts.length
     sent.done = isText && (!reply.attachments?.length || found.shared)
     await save()
     if (sent.done) return { sent: true, receipt: receiptOf(sent, target.channel) }
@@ -187,7 +188,8 @@ const approvalKey = (id: string) => `approval:${id}`
 function placeOfPosts(sending: Sending): Pick<Target, 'channel' | 'thread'> | undefined {
   const { extras, target, sent } = sending
   if (sent.direct !== undefined) return { channel: sent.direct }
-  const isPublic = !isPrivate(sending) || sent.replaces !== undefined || extras.approval?.status === 'pending'
+  const isPublic =
+    !isPrivate(sending) || sent.takesOver !== undefined || extras.approval?.status === 'pending'
   return sent.seenBy === undefined && isPublic
     ? { ...target, channel: sent.channel ?? target.channel }
     : undefined

@@ -19,8 +19,8 @@ const sentSchema = z.object({
   files: z.array(z.string()).exactOptional(),
   /** The id of the modal, once Slack has opened it. */
   view: z.string().exactOptional(),
-  /** How many posts it takes over; they come first in `posted`. `key`: of the earlier reply that they were of. */
-  replaces: z.object({ key: z.string().exactOptional(), posts: z.int() }).exactOptional(),
+  /** The posts that it takes over. `key`: of the earlier reply that they were of. */
+  takesOver: z.object({ key: z.string().exactOptional(), posts: z.array(z.string()) }).exactOptional(),
   /** Who alone saw it: then `posted` holds no posts that could be changed, but those in `direct`. */
   seenBy: z.string().exactOptional(),
   /** The channel of the direct messages with them, where it went in the end. */
