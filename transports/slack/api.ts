@@ -1,13 +1,7 @@
 import { LogLevel, WebAPIRateLimitedError, WebClient } from '@slack/web-api'
 import type { Log } from '../../src/core/log.ts'
-import { SendPostponed } from '../../src/core/transport.ts'
-import { putLast } from '../../src/lib/put-last.ts'
 import { slackFailure, tokenFault } from './failure.ts'
 
-/** https://docs.slack.dev/apis/web-api/rate-limits: one message a second and channel, short bursts allowed. */
-const POST_EVERY = 1000
-const BURST = 5
-const MAX_TURNS = 1000
 /** How long one call may take (ms). */
 export const CALL_TIMEOUT = 15_000
 
@@ -19,9 +13,6 @@ export type SlackApi = ReturnType<typeof createSlackApi>
 export function createSlackApi(options: Client & { now(): number }) {
   const { now } = options
   const blockedUntil = new Map<string, number>()
-  /** When the next turn of a channel is free, and the turns that replies have (Unix ms). */
-  const free = new Map<string, number>()
-  const turns = new Map<string, number>()
   const web = createWebClient(options)
   let fault: string | undefined
 
@@ -44,19 +35,6 @@ export function createSlackApi(options: Client & { now(): number }) {
         if (kind === 'rate-limited') blockedUntil.set(limit, now() + seconds * 1000)
         throw error
       }
-    },
-    /**
-     * Throws `SendPostponed` where the turn of a post to a channel has not come: about one a second, with short bursts. It
-     * is kept for the reply of this `key`; to wait is the outbox's business, as who waits here keeps others from sending.
-     */
-    pace(channel: string, key: string): void {
-      const reply = `${channel}/${key}`
-      const next = Math.max(free.get(channel) ?? 0, now() - (BURST - 1) * POST_EVERY)
-      const turn = turns.get(reply) ?? next
-      if (!turns.delete(reply)) putLast(free, channel, turn + POST_EVERY, MAX_TURNS)
-      if (turn <= now()) return
-      putLast(turns, reply, turn, MAX_TURNS)
-      throw new SendPostponed(turn - now())
     },
     /** Why Slack does not accept the token, as the last call told; undefined where it does. */
     fault: () => fault,

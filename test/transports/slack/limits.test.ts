@@ -39,20 +39,4 @@ describe("Slack's rate limits", () => {
       assert.equal(server.calls.slice(from).filter((call) => call.method === method).length, 1)
     })
   }
-
-  test('of a busy channel put replies off, each until it is its turn', async () => {
-    const message = await deliverEvent(world, { text: 'x', channel: 'C0CROWD' })
-    const send = (key: string) => transport.send(replyTo(message, key, { key }))
-    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, (_, each) => send(`${each}`)))
-    const late = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
-    const turns = late.map((reason) => reason instanceof SendPostponed && Math.round(reason.delay / 1000))
-    assert.deepEqual(turns, [1, 2, 3, 4])
-    await assert.rejects(send('late'), postponed(5))
-    await assert.rejects(send('5'), postponed(1))
-    const posts = server.posts.filter(({ channel }) => channel === 'C0CROWD')
-    assert.deepEqual(
-      posts.map(({ text }) => text),
-      ['0', '1', '2', '3', '4'],
-    )
-  })
 })

@@ -29,7 +29,6 @@ export async function post(
   shown: Post,
   mark: { key: string; part: number },
 ): Promise<Posted> {
-  api.pace(channel, mark.key)
   const answer = await api.call(`chat.postMessage/${channel}`, (web) =>
     web.chat.postMessage({
       ...{ channel, ...shown, ...defined({ thread_ts: thread }) },

@@ -85,7 +85,6 @@ async function showOnce(sending: Sending, shown: Post): Promise<string> {
   if (responseUrl !== undefined && user === target.user && (await respond(reply, responseUrl, body))) {
     return 'response'
   }
-  workspace.api.pace(channel, reply.key)
   const answer = await workspace.api.call('chat.postEphemeral', (web) =>
     web.chat.postEphemeral({ channel, user, ...body }),
   )
