@@ -1,7 +1,6 @@
 import { reasonOf } from '../../src/core/errors.ts'
-import type { Log } from '../../src/core/log.ts'
-import type { Check, Health } from '../../src/core/transport.ts'
-import { createWebClient } from './api.ts'
+import type { Check, Health, TransportDeps } from '../../src/core/transport.ts'
+import { createSlackApi } from './api.ts'
 import { slackFailure, tokenFault } from './failure.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
@@ -23,14 +22,14 @@ export async function checkSlack(
   options: SlackOptions,
   workspaces: Workspaces,
   health: (() => Health) | undefined,
-  log: Log,
+  { log, now }: TransportDeps,
 ): Promise<Check[]> {
   const checks: Check[] = []
   const add = (name: string, ok: boolean, detail: string) => void checks.push({ name, ok, detail })
 
   const checkToken = async ({ api, team, botUser, name }: Workspace) => {
     try {
-      const who = await api.call('auth.test', (web) => web.auth.test())
+      const who = await api.auth.test()
       add(`Slack bot token of ${name}`, true, `${botUser} in ${name} (${team})`)
       const scopes = who.response_metadata?.scopes ?? []
       if (scopes.length === 0) return
@@ -55,7 +54,7 @@ export async function checkSlack(
   if (options.mode === 'socket') {
     const { appToken: token, apiUrl } = options
     try {
-      await createWebClient({ token, apiUrl, log }).apps.connections.open({})
+      await createSlackApi({ token, apiUrl, log, now }).apps.connections.open({})
       add('Slack app token', true, 'Slack gives out sockets for it')
     } catch (error) {
       const advice = 'it needs the scope connections:write, and Socket Mode must be on'

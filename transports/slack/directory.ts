@@ -1,4 +1,3 @@
-import type { WebClient } from '@slack/web-api'
 import type { Log } from '../../src/core/log.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { putLast } from '../../src/lib/put-last.ts'
@@ -11,7 +10,7 @@ import { slackFailure } from './failure.ts'
  */
 type Entry = { known?: { name: string | undefined }; until: number; asked?: Promise<void> }
 
-type Question = (web: WebClient) => Promise<string | undefined>
+type Question = () => Promise<string | undefined>
 
 const LIMIT = 5000
 /** How long is known what Slack told, and that it refused to: the bot may be invited to the channel, or get the scope. */
@@ -45,7 +44,7 @@ export function createDirectory({ api, now, log }: { api: SlackApi; now(): numbe
 
   const askOnce = async (entry: Entry, method: string, ask: Question): Promise<void> => {
     try {
-      entry.known = { name: await api.call(method, ask) }
+      entry.known = { name: await ask() }
       entry.until = now() + KNOWN_FOR
     } catch (error) {
       const { kind, reason } = slackFailure(error)
@@ -59,18 +58,18 @@ export function createDirectory({ api, now, log }: { api: SlackApi; now(): numbe
 
   return {
     user: (user: string, patience: number) =>
-      lookUp('users.info', user, patience, async (web) => {
-        const { profile, real_name, name } = (await web.users.info({ user })).user ?? {}
+      lookUp('users.info', user, patience, async () => {
+        const { profile, real_name, name } = (await api.users.info({ user })).user ?? {}
         return profile?.display_name || profile?.real_name || real_name || name
       }),
     channel: (channel: string, patience: number) =>
-      lookUp('conversations.info', channel, patience, async (web) => {
-        return (await web.conversations.info({ channel })).channel?.name
+      lookUp('conversations.info', channel, patience, async () => {
+        return (await api.conversations.info({ channel })).channel?.name
       }),
     /** The thread that a message is part of; no name where it is in none. */
     threadOf: (channel: string, ts: string, patience: number) =>
-      lookUp('conversations.replies', `${channel}/${ts}`, patience, async (web) => {
-        const { messages } = await web.conversations.replies({ channel, ts, limit: 1 })
+      lookUp('conversations.replies', `${channel}/${ts}`, patience, async () => {
+        const { messages } = await api.conversations.replies({ channel, ts, limit: 1 })
         return messages?.[0]?.thread_ts
       }),
   }

@@ -86,7 +86,7 @@ export async function readHistory(api: SlackApi, query: Query, most: number, pac
   for (let page = 0; page < MAX_PAGES && messages.length < most; page++) {
     await pace()
     const asked = defined({ limit: 100, ...query, cursor })
-    const answer = toJson(await api.call(method, (web) => web.apiCall(method, asked)))
+    const answer = toJson(await api.apiCall(method, asked))
     messages.push(...objectsAt(answer, 'messages'))
     cursor = textAt(answer, 'response_metadata.next_cursor')
     if (!cursor) return { messages, isCut: false }

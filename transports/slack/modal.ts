@@ -39,9 +39,7 @@ export function createModals(kv: KeyValues, gateway: string) {
         throw new TriviumError('send_rejected', { gateway, reason })
       }
       const verb = inModal ? 'push' : 'open'
-      const answer = await workspace.api.call(`views.${verb}`, (web) =>
-        web.views[verb]({ trigger_id: triggerId, view }),
-      )
+      const answer = await workspace.api.views[verb]({ trigger_id: triggerId, view })
       sent.view = answer.view?.id ?? ''
       // What only one person may see is not answered in the channel.
       const isPrivate = responseUrl !== undefined || /^[UW]/.test(channel)

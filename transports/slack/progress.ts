@@ -27,7 +27,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
     const [team = '', channel = '', timestamp = ''] = marked.split('/')
     try {
       const api = workspaces.find(team)?.api
-      await api?.call(`reactions.${verb}`, (web) => web.reactions[verb]({ channel, name, timestamp }))
+      await api?.reactions[verb]({ channel, name, timestamp })
     } catch (error) {
       const { code, reason } = slackFailure(error)
       log.debug({ reason }, 'a reaction was not set')

@@ -5,7 +5,7 @@ import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
-import { createWebClient } from './api.ts'
+import { createSlackApi } from './api.ts'
 import { slackFailure } from './failure.ts'
 import { parsed } from './fields.ts'
 import type { Taken } from './inbound/answers.ts'
@@ -83,7 +83,7 @@ export function createSocketMode(
   /** `failures`: how many sockets in a row did not prove themselves, the present one with them. */
   const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '', failures: 0 }
   const stopping = new AbortController()
-  const web = createWebClient({ token: appToken, apiUrl, log })
+  const api = createSlackApi({ token: appToken, apiUrl, log, now })
   let running: Promise<void> | undefined
 
   const run = async () => {
@@ -102,7 +102,7 @@ export function createSocketMode(
 
   const connectOnce = async (): Promise<Ending> => {
     try {
-      const opened = await inTime(web.apps.connections.open({}), stopping.signal)
+      const opened = await inTime(api.apps.connections.open({}), stopping.signal)
       return await serve(opened?.url ?? '')
     } catch (error) {
       const { kind, reason, seconds } = slackFailure(error)

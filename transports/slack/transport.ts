@@ -92,6 +92,6 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     },
     close: async () => sender.close(),
     health,
-    check: () => checkSlack(options, workspaces, isIdentified ? health : undefined, log),
+    check: () => checkSlack(options, workspaces, isIdentified ? health : undefined, deps),
   }
 }

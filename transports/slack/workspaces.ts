@@ -43,10 +43,10 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   let asking: Promise<readonly Workspace[]> | undefined
 
   const identify = async ({ token, api }: { token: string; api: SlackApi }): Promise<void> => {
-    const who = await api.call('auth.test', (web) => web.auth.test())
+    const who = await api.auth.test()
     const { user_id: botUser = '', bot_id: botId = '', is_enterprise_install: isOrg = false } = who
     const team = (isOrg ? who.enterprise_id : undefined) ?? who.team_id ?? ''
-    const { teams = [] } = isOrg ? await api.call('auth.teams.list', (web) => web.auth.teams.list()) : {}
+    const { teams = [] } = isOrg ? await api.auth.teams.list() : {}
     found.set(team, {
       ...{ team, name: who.team ?? team, botUser, token, api },
       teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),

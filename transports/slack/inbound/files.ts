@@ -119,9 +119,7 @@ function refused(error: string): Download {
 /** In channels shared with other organisations the event has only the id of a file. */
 async function withDetails(file: JsonObject, workspace: Workspace): Promise<JsonObject> {
   if (file.file_access !== 'check_file_info') return file
-  const answer = await workspace.api.call('files.info', (web) =>
-    web.files.info({ file: textAt(file, 'id') ?? '' }),
-  )
+  const answer = await workspace.api.files.info({ file: textAt(file, 'id') ?? '' })
   const { name, mimetype, size, url_private, url_private_download } = answer.file ?? {}
   return { ...file, ...defined({ name, mimetype, size, url_private, url_private_download }) }
 }

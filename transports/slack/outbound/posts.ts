@@ -29,12 +29,10 @@ export async function post(
   shown: Post,
   mark: { key: string; part: number },
 ): Promise<Posted> {
-  const answer = await api.call(`chat.postMessage/${channel}`, (web) =>
-    web.chat.postMessage({
-      ...{ channel, ...shown, ...defined({ thread_ts: thread }) },
-      metadata: { event_type: METADATA_TYPE, event_payload: mark },
-    }),
-  )
+  const answer = await api.chat.postMessage({
+    ...{ channel, ...shown, ...defined({ thread_ts: thread }) },
+    metadata: { event_type: METADATA_TYPE, event_payload: mark },
+  })
   return { channel: answer.channel ?? channel, ts: answer.ts ?? '' }
 }
 
@@ -64,7 +62,7 @@ async function changePost(
   const ts = takesOver?.posts[part]
   if (!takesOver || ts === undefined) return undefined
   try {
-    await workspace.api.call('chat.update', (web) => web.chat.update({ channel, ts, ...shown }))
+    await workspace.api.chat.update({ channel, ts, ...shown })
     return { channel, ts }
   } catch (error) {
     if (!GONE.test(slackFailure(error).code)) throw error
@@ -78,7 +76,7 @@ export async function handOver(key: string, { workspace, sent }: Sending, channe
   const earlier = await log.read(key)
   for (const ts of earlier.posted.filter((each) => !sent.posted.includes(each))) {
     try {
-      await workspace.api.call('chat.delete', (web) => web.chat.delete({ channel, ts }))
+      await workspace.api.chat.delete({ channel, ts })
     } catch (error) {
       // Somebody may have deleted it, or nobody may.
       if (slackFailure(error).kind !== 'rejected') throw error
@@ -125,9 +123,7 @@ export async function shareFiles(
   const files: { id: string; title: string }[] = []
   for (const { name, size, sha256 } of reply.attachments ?? []) {
     // An upload that is not shared is seen by nobody, so it may fail and be repeated.
-    const slot = await api.call('files.getUploadURLExternal', (web) =>
-      web.files.getUploadURLExternal({ filename: name, length: size }),
-    )
+    const slot = await api.files.getUploadURLExternal({ filename: name, length: size })
     const response = await fetch(slot.upload_url ?? '', {
       method: 'POST',
       body: await blob(await artifacts.open(sha256)),
@@ -144,11 +140,9 @@ export async function shareFiles(
   if (!first) return
   sent.files = files.map(({ id }) => id)
   await save()
-  await api.call('files.completeUploadExternal', (web) =>
-    web.files.completeUploadExternal({
-      files: [first, ...rest],
-      channel_id: channel,
-      ...defined({ thread_ts: thread }),
-    }),
-  )
+  await api.files.completeUploadExternal({
+    files: [first, ...rest],
+    channel_id: channel,
+    ...defined({ thread_ts: thread }),
+  })
 }

@@ -66,7 +66,7 @@ export async function directChannel(sending: Sending): Promise<string> {
 
 /** Opens the direct messages of the bot with a user, or finds them: Slack answers the same each time. */
 export async function openDirect(user: string, { api }: Workspace): Promise<string> {
-  const answer = await api.call('conversations.open', (web) => web.conversations.open({ users: user }))
+  const answer = await api.conversations.open({ users: user })
   return answer.channel?.id ?? user
 }
 
@@ -85,9 +85,7 @@ async function showOnce(sending: Sending, shown: Post): Promise<string> {
   if (responseUrl !== undefined && user === target.user && (await respond(reply, responseUrl, body))) {
     return 'response'
   }
-  const answer = await workspace.api.call('chat.postEphemeral', (web) =>
-    web.chat.postEphemeral({ channel, user, ...body }),
-  )
+  const answer = await workspace.api.chat.postEphemeral({ channel, user, ...body })
   return answer.message_ts ?? ''
 }
 

@@ -79,7 +79,7 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
     const before = defined({ post: shown })
     if ((await keep(id, { ...before, busyUntil: now() + LONGEST }, version)) === undefined) return
     try {
-      if (shown) await workspace.api.call('chat.update', (web) => web.chat.update({ ...shown, ...first }))
+      if (shown) await workspace.api.chat.update({ ...shown, ...first })
       const mark = { key: `stream:${id}`, part: 0 }
       await keep(id, { post: shown ?? (await post(workspace, target, first, mark)) })
     } catch (error) {
