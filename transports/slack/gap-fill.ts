@@ -5,15 +5,15 @@ import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
+import { readHistory } from './api.ts'
 import { slackFailure, tokenFault } from './failure.ts'
-import { objectAt, textAt } from './fields.ts'
-import { type Channel, createGapMemory, KEPT, lastActive, type Written } from './gap-memory.ts'
-import { readBack, TICK } from './history.ts'
+import { textAt } from './fields.ts'
+import { type Channel, createGapMemory, KEPT, lastActive, writtenIn } from './gap-memory.ts'
 import type { Taken } from './inbound/answers.ts'
 import type { Delivery } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
-import type { Workspaces } from './workspaces.ts'
+import type { Workspace, Workspaces } from './workspaces.ts'
 
 /**
  * Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). What
@@ -23,6 +23,14 @@ const OVERLAP = 60
 /** Half of https://docs.slack.dev/apis/web-api/rate-limits: tier 3, 50 calls a minute. The rest is left to others. */
 const CALLS = { count: 20, per: 50_000 }
 const BACKOFF = { first: 500, longest: 60_000 }
+/** The least difference between two timestamps of Slack. */
+const TICK = 1e-6
+const MAX_MESSAGES = 500
+const MAX_THREADS = 50
+/** A remembered thread that was silent for longer is not asked for, nor is its root looked for further back (s). */
+const ACTIVE = 86_400
+/** Later than any message, however far Slack's clock and ours differ (s). */
+const FUTURE = 30 * 86_400
 /** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
 const STUCK = 300_000
 const LONGEST = 86_400_000
@@ -97,14 +105,16 @@ export function createGapFill(
 
   /** Reads a channel after `wait` ms, again and again until all that stood there was taken. Never rejects. */
   async function fill(channel: Channel, gap: Gap, wait: number): Promise<void> {
+    const workspace = workspaces.find(channel.team)
+    if (!workspace) return
     gaps.set(channel, gap)
     const isOver = () => stopping.signal.aborted || gaps.get(channel) !== gap
     for (let failures = 1, next: number | undefined = wait; next !== undefined; failures++) {
       await pause(next, stopping.signal)
       try {
-        const missed = await inTurn(() => read(channel, gap))
+        const missed = await inTurn(() => readBack(channel, gap, workspace))
         // One that waits for a name or a file holds up no other channel.
-        await Promise.all(missed.map((event) => takeOne(channel, event)))
+        await Promise.all(missed.map((event) => takeOne(channel, event, workspace)))
         next = undefined
       } catch (error) {
         if (isOver()) return
@@ -124,22 +134,52 @@ export function createGapFill(
     return turn
   }
 
-  async function read(channel: Channel, gap: Gap): Promise<JsonObject[]> {
-    const workspace = workspaces.find(channel.team)
+  /** What was written in a channel and its threads since the gap began, as events, in order. */
+  async function readBack(channel: Channel, gap: Gap, { api, botUser }: Workspace): Promise<JsonObject[]> {
     gap.isBegun = true
+    const { channel: id, all } = channel
     const from = Math.max(gap.since - OVERLAP, (gap.opened - reach) / 1000)
-    return workspace ? readBack(channel, from, workspace, { pace, log }) : []
+    const active = Object.keys(channel.active).filter((root) => Number(channel.active[root]) > from - ACTIVE)
+    // The history goes back to the threads that may have gone on: it tells which of them did.
+    const near = active.map(Number).filter((root) => root > from - ACTIVE)
+    const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
+    // Without an end Slack may give what is closest to `oldest` first, and what was missed last.
+    const range = { channel: id, oldest, latest: (from + FUTURE).toFixed(6) }
+    const history = await readHistory(api, range, MAX_MESSAGES, pace)
+    const found = new Map(history.messages.map((message) => [textAt(message, 'ts') ?? '', message]))
+    const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
+    const roots = [...answered, ...active.filter((root) => !found.has(root)).reverse()]
+    let isCut = roots.length > MAX_THREADS || (history.isCut && Number(history.messages.at(-1)?.ts) > from)
+    for (const ts of roots.slice(0, MAX_THREADS)) {
+      try {
+        const query = { channel: id, ts, oldest: from.toFixed(6) }
+        const thread = await readHistory(api, query, MAX_MESSAGES, pace)
+        for (const message of thread.messages) found.set(textAt(message, 'ts') ?? '', message)
+        isCut ||= thread.isCut
+      } catch (error) {
+        if (slackFailure(error).code !== 'thread_not_found') throw error
+        // Its root was deleted, and all of it with that.
+        delete channel.active[ts]
+      }
+    }
+    if (isCut) log.warn({ channel: id }, 'more was missed in Slack than is read back')
+    const mention = new RegExp(`<@${botUser}[|>]`)
+    return (
+      [...found.values()]
+        .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
+        .sort((a, b) => Number(a.ts) - Number(b.ts))
+        // History does not say where it is of; the events that Slack delivers do.
+        .map((message) => ({ ...message, type: 'message', channel: id }))
+    )
   }
 
-  async function takeOne(channel: Channel, event: JsonObject): Promise<void> {
-    const workspace = workspaces.find(channel.team)
-    if (!workspace) return
-    const payload = { type: 'event_callback', team_id: channel.team, event }
+  async function takeOne({ team, all }: Channel, event: JsonObject, workspace: Workspace): Promise<void> {
+    const payload = { type: 'event_callback', team_id: team, event }
     const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
     try {
       const taken = await inbound.take(delivery)
       const written = writtenIn(delivery)
-      if (taken && written) memory.note({ ...written, all: channel.all })
+      if (taken && written) memory.note({ ...written, all })
     } catch (error) {
       if (!(error instanceof TriviumError) || error.retryable) throw error
       log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
@@ -208,14 +248,4 @@ export function createGapFill(
       await memory.save()
     },
   }
-}
-
-/** Where a message stands; undefined for all but what people write: only that can be read back. */
-function writtenIn({ kind, payload, workspace: { team } }: Delivery): Written | undefined {
-  const event = objectAt(payload, 'event')
-  if (kind !== 'event' || (event.type !== 'message' && event.type !== 'app_mention')) return undefined
-  if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
-  const [channel, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
-  if (channel === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
-  return { team, channel, all: event.type === 'message', ts: Number(ts), thread: root ?? ts }
 }

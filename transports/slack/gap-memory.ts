@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { putLast } from '../../src/lib/put-last.ts'
+import { objectAt, textAt } from './fields.ts'
+import type { Delivery } from './inbound/delivery.ts'
 
 /** A channel in which somebody wrote. Times are Slack's: seconds with six decimals, the ids of messages too. */
 const channelSchema = z.object({
@@ -115,4 +117,14 @@ export function lastActive({ active }: Channel): number {
 
 function keyOf({ team, channel }: Pick<Channel, 'team' | 'channel'>): string {
   return `${team}/${channel}`
+}
+
+/** Where a message stands; undefined for all but what people write: only that can be read back. */
+export function writtenIn({ kind, payload, workspace: { team } }: Delivery): Written | undefined {
+  const event = objectAt(payload, 'event')
+  if (kind !== 'event' || (event.type !== 'message' && event.type !== 'app_mention')) return undefined
+  if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
+  const [channel, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
+  if (channel === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
+  return { team, channel, all: event.type === 'message', ts: Number(ts), thread: root ?? ts }
 }
