@@ -1,4 +1,4 @@
-import { TriviumError } from '../../src/core/errors.ts'
+import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { putLast } from '../../src/lib/put-last.ts'
@@ -7,7 +7,6 @@ import { createDirectory, type Directory } from './directory.ts'
 import { slackFailure } from './failure.ts'
 import { objectsAt, textAt } from './fields.ts'
 import type { SlackOptions } from './options.ts'
-import { createThreads, type Threads } from './threads.ts'
 
 /** One installation of the app: who we are there, how to call Slack, the names of its people, and our threads. */
 export type Workspace = {
@@ -20,7 +19,7 @@ export type Workspace = {
   token: string
   api: SlackApi
   directory: Directory
-  threads: Threads
+  threads: ReturnType<typeof createThreads>
 }
 
 export type Workspaces = ReturnType<typeof createWorkspaces>
@@ -28,6 +27,10 @@ export type Workspaces = ReturnType<typeof createWorkspaces>
 /** For so long a workspace without a token is told of after one of its events (ms), and then logged again. */
 const STRANGE = 3_600_000
 const MAX_STRANGERS = 100
+
+/** For so long the bot is in a thread after it last spoke or was called there (ms). */
+const THREAD_KEPT = 90 * 86_400_000
+const MAX_THREADS = 5000
 
 /** Makes the workspaces of a gateway, one a bot token. Does no I/O before `ready`. */
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
@@ -106,6 +109,28 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     },
     /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
     isOwnBot: (id: unknown) => bots.has(id),
+  }
+}
+
+/** The threads that the bot is in, for `match: { thread: mine }`: on the store, as another daemon may have spoken there. */
+function createThreads({ kv, gateway, log }: TransportDeps, team: string) {
+  const known = new Map<string, true>()
+  const nameOf = (channel: string, thread: string) => `slack/${gateway}/thread/${team}/${channel}/${thread}`
+  return {
+    /** Never rejects: an answer that was sent counts as sent. */
+    async join(channel: string, thread: string | undefined): Promise<void> {
+      const name = thread === undefined ? '' : nameOf(channel, thread)
+      if (thread === undefined || known.has(name)) return
+      putLast(known, name, true, MAX_THREADS)
+      try {
+        await kv.set(name, true, { ttl: THREAD_KEPT })
+      } catch (error) {
+        known.delete(name)
+        log.debug({ name, reason: reasonOf(error) }, 'that the bot is in a thread could not be kept')
+      }
+    },
+    has: async (channel: string, thread: string): Promise<boolean> =>
+      known.has(nameOf(channel, thread)) || (await kv.get(nameOf(channel, thread))) !== undefined,
   }
 }
 
