@@ -1,7 +1,7 @@
+import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { TriviumError } from '../../../src/core/errors.ts'
-import type { JsonObject } from '../../../src/core/json.ts'
-import { isJsonObject } from '../../../src/core/json.ts'
+import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, Message } from '../../../src/core/message.ts'
 import type { Reply, Transport, TransportDeps } from '../../../src/core/transport.ts'
 import { slack } from '../../../transports/slack/index.ts'
@@ -107,18 +107,26 @@ export function replyTo(message: Message, text: string, more: Partial<Reply> = {
   }
 }
 
-/** Delivers an event and resolves with the message that became of it. */
-export async function deliverEvent(
-  { server, fixture }: Pick<World, 'server' | 'fixture'>,
-  event: JsonObject,
-): Promise<Message> {
+/** Delivers what must be acknowledged, and resolves with the messages that became of it. */
+export async function taken(
+  { server, fixture }: World,
+  type: string,
+  payload: JsonObject,
+): Promise<Message[]> {
   const before = fixture.store.messages.length
-  const ts = server.nextTs()
-  const outcome = await server.sockets.deliver('events_api', callback({ ts, ...event }))
-  if (!outcome.acked) throw new Error('the event was not acknowledged')
-  const message = fixture.store.messages[before]
-  if (!message) throw new Error('the event started nothing')
-  return message
+  const { acked } = await server.sockets.deliver(type, payload)
+  assert.ok(acked, 'it was not acknowledged')
+  return fixture.store.messages.slice(before)
+}
+
+async function takenOne(world: World, type: string, payload: JsonObject): Promise<Message> {
+  const [message] = await taken(world, type, payload)
+  return message ?? assert.fail('it started nothing')
+}
+
+/** Delivers an event and resolves with the message that became of it. */
+export function deliverEvent(world: World, event: JsonObject): Promise<Message> {
+  return takenOne(world, 'events_api', callback({ ts: world.server.nextTs(), ...event }))
 }
 
 let channels = 0
@@ -131,17 +139,13 @@ export function ask(world: World, text = 'a question'): Promise<Message> {
 let triggers = 0
 
 /** What Ann typed in #general, `/ask why?`, and resolves with its message. */
-export async function command({ server, fixture }: World, more: JsonObject = {}): Promise<Message> {
-  const before = fixture.store.messages.length
+export function command(world: World, more: JsonObject = {}): Promise<Message> {
   const id = String(++triggers)
-  const { acked } = await server.sockets.deliver('slash_commands', {
+  return takenOne(world, 'slash_commands', {
     ...{ command: '/ask', text: 'why?', user_id: 'U1ANN', user_name: 'ann', channel_id: 'C0GEN' },
-    ...{ team_id: 'T0TEAM', response_url: server.apiUrl.replace('/api/', `/respond/${id}`) },
+    ...{ team_id: 'T0TEAM', response_url: world.server.apiUrl.replace('/api/', `/respond/${id}`) },
     ...{ trigger_id: `command.${id}`, ...more },
   })
-  const message = fixture.store.messages[before]
-  if (!acked || !message) throw new Error('the command started nothing')
-  return message
 }
 
 /** What Ann clicked, a button in #general, and resolves with its message. */
@@ -175,13 +179,9 @@ export function paragraphs(count: number): string[] {
 }
 
 /** Delivers a click, a submission or the like of Ann's, and resolves with the message that became of it. */
-export async function interact({ server, fixture }: World, payload: JsonObject): Promise<Message> {
-  const before = fixture.store.messages.length
+export function interact(world: World, payload: JsonObject): Promise<Message> {
   const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', name: 'ann' } }
-  const outcome = await server.sockets.deliver('interactive', { ...who, ...payload })
-  const message = fixture.store.messages[before]
-  if (!outcome.acked || !message) throw new Error('the interaction started nothing')
-  return message
+  return takenOne(world, 'interactive', { ...who, ...payload })
 }
 
 /** Whether an error is ours, of this code. */

@@ -178,16 +178,6 @@ describe('an ephemeral reply', () => {
     assert.deepEqual(shown, [])
     assert.doesNotMatch(JSON.stringify(server.calls), /D9BOSS|"users":"U9BOSS"/)
   })
-
-  test('is not lost where the direct messages cannot be opened at first', async () => {
-    const target = { team: 'T0TEAM', channel: 'C0GEN', user: 'U3NEW' }
-    const reply = replyTo(await typed(), 'psst', { target, data: { ephemeral: true } })
-    server.fail('chat.postEphemeral', refused('user_not_in_channel'), refused('user_not_in_channel'))
-    server.fail('conversations.open', { hangUp: true })
-    await assert.rejects(transport.send(reply))
-    assert.deepEqual(await transport.probe?.(reply), { sent: false })
-    assert.deepEqual(await shownBy(() => transport.send(reply)), [['D3NEW', 'psst']])
-  })
 })
 
 describe('a click on what only one person sees', () => {
@@ -199,12 +189,5 @@ describe('a click on what only one person sees', () => {
     const message = await clickOn({})
     assert.deepEqual([message.data.thread, message.conversation], [undefined, 'slack:T0TEAM:C0GEN:U1ANN'])
     assert.deepEqual(await shownBy(() => transport.send(replyTo(message, 'noted'))), [['url', 'noted']])
-  })
-
-  test('belongs to the thread that it was shown in, and is answered there', async () => {
-    const message = await clickOn({ thread_ts: '1600000000.000001' })
-    assert.equal(message.conversation, 'slack:T0TEAM:C0GEN:1600000000.000001:U1ANN')
-    await transport.send(replyTo(message, 'noted'))
-    assert.equal(server.calls.at(-1)?.args.thread_ts, '1600000000.000001')
   })
 })

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import type { Message } from '../../../src/core/message.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
-import { callback, deliverEvent, replyTo, startWorld } from './harness.ts'
+import { callback, deliverEvent, replyTo, startWorld, taken } from './harness.ts'
 
 const world = await startWorld({ 'allow-bots': true })
 after(() => world.close())
-const { server, fixture } = world
+const { server } = world
 
-/** Delivers a callback, which must be acknowledged, and resolves with the messages that became of it. */
-async function taken(payload: JsonObject, type = 'events_api'): Promise<Message[]> {
-  const before = fixture.store.messages.length
-  assert.ok((await server.sockets.deliver(type, payload)).acked)
-  return fixture.store.messages.slice(before)
-}
+const told = (payload: JsonObject) => taken(world, 'events_api', payload)
 
 const edit = (ts: string, text: string, before: string, more: JsonObject = {}) =>
   callback({
@@ -29,22 +23,22 @@ const mentioned = (ts: string, text: string) => callback({ type: 'app_mention', 
 describe('an edit', () => {
   test('that adds a mention is for the bot, once, however Slack tells of it', async () => {
     const ts = server.nextTs()
-    assert.equal((await taken(callback({ ts, text: 'help me' }))).length, 1)
-    const [message, ...more] = await taken(edit(ts, '<@U0BOT> help me', 'help me'))
+    assert.equal((await told(callback({ ts, text: 'help me' }))).length, 1)
+    const [message, ...more] = await told(edit(ts, '<@U0BOT> help me', 'help me'))
     assert.ok(message)
     const { text, conversation, data } = message
     assert.deepEqual([text, data.mention, data.notice, more.length], ['help me', true, undefined, 0])
     assert.deepEqual(data.event, ['app_mention', 'message', 'message_changed'])
     assert.equal(conversation, `slack:T0TEAM:C0GEN:${ts}`)
-    assert.equal((await taken(mentioned(ts, '<@U0BOT> help me'))).length, 0)
+    assert.equal((await told(mentioned(ts, '<@U0BOT> help me'))).length, 0)
   })
 
   test('of a message that was never seen is taken once as well', async () => {
     const ts = server.nextTs()
-    assert.equal((await taken(mentioned(ts, '<@U0BOT> help'))).length, 1)
-    assert.equal((await taken(edit(ts, '<@U0BOT> help', 'help'))).length, 0)
+    assert.equal((await told(mentioned(ts, '<@U0BOT> help'))).length, 1)
+    assert.equal((await told(edit(ts, '<@U0BOT> help', 'help'))).length, 0)
     // Read back after a lost connection, where the edited text is all there is.
-    assert.equal((await taken(callback({ ts, text: '<@U0BOT> help' }))).length, 0)
+    assert.equal((await told(callback({ ts, text: '<@U0BOT> help' }))).length, 0)
   })
 
   for (const [name, before, more] of [
@@ -53,11 +47,11 @@ describe('an edit', () => {
   ] as const) {
     test(`of ${name} is a notice`, async () => {
       const ts = server.nextTs()
-      assert.equal((await taken(callback({ ts, text: before, ...more }))).length, 1)
-      const [message] = await taken(edit(ts, '<@U0BOT> help', before, more))
+      assert.equal((await told(callback({ ts, text: before, ...more }))).length, 1)
+      const [message] = await told(edit(ts, '<@U0BOT> help', before, more))
       assert.deepEqual([message?.data.event, message?.data.notice], ['message_changed', true])
       // Read back after a lost connection.
-      assert.equal((await taken(callback({ ts, text: '<@U0BOT> help', ...more }))).length, 0)
+      assert.equal((await told(callback({ ts, text: '<@U0BOT> help', ...more }))).length, 0)
     })
   }
 })
@@ -73,7 +67,7 @@ test('a deleted root of a thread is a deletion, though Slack calls it a change',
   }
   const root = { user: 'U1ANN', text: 'parent', ts, thread_ts: ts, reply_count: 1 }
   const changed = { subtype: 'message_changed', ts: server.nextTs(), message: stone, previous_message: root }
-  const [message] = await taken(callback(changed))
+  const [message] = await told(callback(changed))
   assert.deepEqual(
     [message?.data.event, message?.data.ts, message?.data.previousText, message?.from.id, message?.text],
     ['message_deleted', ts, 'parent', 'U1ANN', ''],
@@ -92,15 +86,15 @@ describe('where other bots are heard', () => {
 
   test('one that mentions the bot in its blocks does', async () => {
     const section = { type: 'section', text: { type: 'mrkdwn', text: '<@U0BOT> look' } }
-    const [message] = await taken(ofBot({ user: 'U9BOT', blocks: [section] }))
+    const [message] = await told(ofBot({ user: 'U9BOT', blocks: [section] }))
     assert.equal(message?.data.mention, true)
   })
 
   test('our own app is not heard in a channel that another workspace shares', async () => {
-    assert.equal((await taken(ofBot({ user: 'U8BOT', app_id: 'A0APP' }))).length, 0)
-    assert.equal((await taken(ofBot({ user: 'U8BOT', app_id: 'A0OTHER' }))).length, 1)
+    assert.equal((await told(ofBot({ user: 'U8BOT', app_id: 'A0APP' }))).length, 0)
+    assert.equal((await told(ofBot({ user: 'U8BOT', app_id: 'A0OTHER' }))).length, 1)
     const webhook = { subtype: 'bot_message', user: null, username: 'Alerts', app_id: 'A0APP' }
-    assert.equal((await taken(ofBot(webhook))).length, 1, 'a webhook of the app is no answer of ours')
+    assert.equal((await told(ofBot(webhook))).length, 1, 'a webhook of the app is no answer of ours')
   })
 
   test('neither is our bot of another workspace with a token here', async (t) => {
@@ -114,15 +108,14 @@ describe('where other bots are heard', () => {
     t.after(() => other.close())
     const said = { ts: '1.1', text: 'hi', user: 'U2BOT', bot_id: 'B2BOT' }
     const payload = { ...callback(said), team_id: 'T1', authorizations: [{ team_id: 'T1' }] }
-    assert.ok((await slack.sockets.deliver('events_api', payload)).acked)
-    assert.equal(other.fixture.store.messages.length, 0)
+    assert.deepEqual(await taken(other, 'events_api', payload), [])
   })
 })
 
 test('somebody of another workspace is external, and so is who cannot be told in a shared channel', async () => {
   const externalOf = async (event: JsonObject, more: JsonObject = {}) => {
     const payload = { ...callback({ ts: server.nextTs(), text: 'hello', ...event }), ...more }
-    return (await taken(payload))[0]?.from.external
+    return (await told(payload))[0]?.from.external
   }
   const shared = { is_ext_shared_channel: true }
   assert.equal(await externalOf({ user_team: 'T9OTHER', team: 'T9OTHER' }), true)
@@ -140,8 +133,8 @@ test('an organisation that has the app as a whole is served by its token, and it
   const acme = await startWorld({ botToken: ['xoxb-test'] }, undefined, { server: slack })
   t.after(() => acme.close())
   const installed = { enterprise_id: 'E1', is_enterprise_install: true }
-  const told = callback({ text: 'hi', ts: '7.1', user_team: 'T1' })
-  const said = { ...told, team_id: 'T1', enterprise_id: 'E1' }
+  const heard = callback({ text: 'hi', ts: '7.1', user_team: 'T1' })
+  const said = { ...heard, team_id: 'T1', enterprise_id: 'E1' }
   const event = { ...said, is_ext_shared_channel: true, authorizations: [{ team_id: null, ...installed }] }
   const user = { id: 'U1ANN', team_id: 'T1' }
   const clicked = { type: 'block_actions', team: null, user, channel: { id: 'C0GEN' }, trigger_id: 't' }
@@ -151,15 +144,12 @@ test('an organisation that has the app as a whole is served by its token, and it
     ['interactive', { ...clicked, enterprise: { id: 'E1' }, is_enterprise_install: true }],
     ['slash_commands', { ...typed, ...installed, is_enterprise_install: 'true' }],
   ] as const) {
-    assert.ok((await slack.sockets.deliver(type, payload)).acked)
-    const message = acme.fixture.store.messages.at(-1) ?? assert.fail()
+    const [message = assert.fail()] = await taken(acme, type, payload)
     assert.deepEqual([message.data.team, message.from.external], ['E1', undefined], type)
     await acme.transport.send(replyTo(message, 'hello'))
   }
-  const outsider = { ...event, event: { ...Object(told.event), ts: '8.1', user_team: 'T9' } }
-  assert.ok((await slack.sockets.deliver('events_api', outsider)).acked)
-  assert.equal(acme.fixture.store.messages.at(-1)?.from.external, true)
-  assert.equal(acme.fixture.store.messages.length, 4)
+  const outsider = { ...event, event: { ...Object(heard.event), ts: '8.1', user_team: 'T9' } }
+  assert.equal((await taken(acme, 'events_api', outsider))[0]?.from.external, true)
 })
 
 test('a modal that somebody of another workspace sends from a shared channel is taken', async () => {
@@ -169,8 +159,8 @@ test('a modal that somebody of another workspace sends from a shared channel is 
     ...{ team: { id: 'T9OTHER' }, user: { id: 'U9', team_id: 'T9OTHER' } },
     view: { ...view, app_installed_team_id },
   })
-  const [message] = await taken(from('T0TEAM'), 'interactive')
+  const [message] = await taken(world, 'interactive', from('T0TEAM'))
   assert.deepEqual([message?.data.action, message?.data.team, message?.from.id], ['c', 'T0TEAM', 'U9'])
   assert.equal(message?.from.external, true)
-  assert.equal((await taken(from('T8'), 'interactive')).length, 0)
+  assert.equal((await taken(world, 'interactive', from('T8'))).length, 0)
 })

@@ -63,18 +63,6 @@ describe('a reply that is shown while it is written', () => {
     assert.deepEqual(textsOf(message), ['It is done', 'And more'])
   })
 
-  test('and takes several posts has each once, though the answer to one was lost', async () => {
-    const message = await begun()
-    const reply = replyTo(message, paragraphs.join('\n\n'))
-    server.fail('chat.postMessage', lost)
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-    assert.deepEqual(await transport.probe?.(reply), { sent: false })
-    server.fail('chat.postMessage', lost)
-    await assert.rejects(transport.send(reply), failing('send_ambiguous'))
-    assert.equal((await transport.probe?.(reply))?.sent, true)
-    assert.deepEqual(textsOf(message), paragraphs)
-  })
-
   test('is begun once, and replaced, though the answer to its beginning was lost', async () => {
     const message = await asked()
     server.fail('chat.postMessage', lost)
