@@ -29,6 +29,7 @@ import { resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
 import { createGateways, createToEvent } from './gateway/gateways.ts'
 import { textOf } from './gateway/listen.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
+import { createPush } from './gateway/push/push.ts'
 import { createRefusals } from './gateway/refusals.ts'
 import { createRouter } from './gateway/router.ts'
 import { pause } from './lib/pause.ts'
@@ -106,6 +107,7 @@ export async function createDaemon(options: DaemonOptions) {
     now,
   })
 
+  const push = createPush({ store, owner, pushed: metrics.pushed, log, now })
   const buttons = createApprovalButtons({
     outbox: roads.outbox,
     journal: store.journal,
@@ -145,7 +147,7 @@ export async function createDaemon(options: DaemonOptions) {
   })
   const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
-    services: { ...roads.services, ...runtime, ...durable.services },
+    services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
     globals: runtime.globals,
     skills: [...builtInSkills, approvalClick(approvals)],
     middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),
@@ -207,6 +209,8 @@ export async function createDaemon(options: DaemonOptions) {
     config = next
     access.use(next)
     router.use([CLICK_ROUTE, ...next.routes])
+    // Before the gateways: what comes in is for new subscriptions too.
+    await push.use(next.subscriptions)
     await gateways.apply(
       next.gateways.filter((gateway) => gateway.enabled && runsIn(mode, gateway.transport)),
     )
@@ -257,6 +261,7 @@ export async function createDaemon(options: DaemonOptions) {
     config: () => config,
     reload,
     lastReload: () => lastReload,
+    subscriptions: push.service.list,
     listening: publicHttp.isListening,
     draining: () => draining,
     assistant: async () => {
@@ -299,6 +304,7 @@ export async function createDaemon(options: DaemonOptions) {
       housekeeping.start()
       if (mode === 'local') return undefined
       durable.start()
+      push.start()
       shared?.start()
       const address = await control.listen(config.daemon.controlListen)
       const listen = await publicHttp.listen(config.daemon.listen)
@@ -315,7 +321,7 @@ export async function createDaemon(options: DaemonOptions) {
       const left = () => Math.max(end - performance.now(), Math.min(grace, LAST_MOMENT))
       const steps = [
         () => gateways.stop(),
-        () => Promise.all([workers.drain(left), durable.drain(grace)]),
+        () => Promise.all([workers.drain(left), durable.drain(grace), push.stop(left())]),
         // Closing the gateways ends the requests and the connections that they hold.
         () => Promise.all([publicHttp.close(left()), gateways.close()]),
         () => manager.close(),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { TriviumError } from '../core/errors.ts'
-import { parseDuration } from '../core/units.ts'
+import { parseTime } from '../core/units.ts'
 import type { Environs } from './environs.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -36,11 +36,8 @@ export function wholeNumber(flag: string): (text: string) => number {
 
 /** The value (Unix ms) of a flag that is a time, UTC where it names no zone, or how long ago. Throws `usage` for anything else. */
 export function timeOf(flag: string, text: string): number {
-  // To `parseDuration` a bare number is a duration in ms; here it is a year.
-  const ago = /[a-z]$/.test(text) ? parseDuration(text) : undefined
-  const isZoned = /T.*(Z|[+-]\d\d:?\d\d)$/i.test(text)
-  const time = ago === undefined ? Date.parse(isZoned ? text : `${text}Z`) : Date.now() - ago
-  if (Number.isNaN(time)) throw usage(`${flag} is a time such as 2026-11-21T10:00:00Z, or 2h, not ${text}`)
+  const time = parseTime(text)
+  if (time === undefined) throw usage(`${flag} is a time such as 2026-11-21T10:00:00Z, or 2h, not ${text}`)
   return time
 }
 

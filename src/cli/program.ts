@@ -78,10 +78,13 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
 
   try {
     const at = argv.findIndex((word, index) => !word.startsWith('-') && argv[index - 1] !== '--config')
-    const name = argv[at]
+    const [first, second] = argv.slice(Math.max(0, at))
+    // `subscription pause NAME` is the skill `subscription-pause`.
+    const isGroup = first === 'subscription' && second !== undefined
+    const name = isGroup ? `${first}-${second}` : at < 0 ? undefined : first
     if (name !== undefined && name !== 'help' && name !== COMPLETE && !Object.hasOwn(COMMANDS, name)) {
       const { invokeByName } = await import('./skill-command.ts')
-      await invokeByName(name, argv.toSpliced(at, 1), context)
+      await invokeByName(name, argv.toSpliced(at, isGroup ? 2 : 1), context)
       return code
     }
     if (name === COMPLETE) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
+import { pushSchema } from '../core/push.ts'
 import { matchSchema, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
 import {
@@ -16,6 +17,7 @@ import { tokensSchema } from './tokens.ts'
 export const sections = z.strictObject({
   daemon: daemonSchema.optional().describe('How the daemon runs. The environment wins over this.'),
   routes: z.array(routeSchema).optional().describe('Who answers. The first match wins.'),
+  subscriptions: z.array(pushSchema).optional().describe('Where events are POSTed to.'),
   access: accessSchema.optional().describe('Roles: who may invoke which skills.'),
   assistant: assistantSchema.optional().describe('Whether a gateway shares what the assistant remembers.'),
   tokens: tokensSchema.optional().describe('Bearer tokens of programs for the control API.'),

@@ -21,6 +21,7 @@ import {
   redisSchema,
   skillsSchema,
 } from './sections.ts'
+import { parseSubscriptions } from './subscriptions.ts'
 import { parseTokens } from './tokens.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
@@ -102,6 +103,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   if (skills) checkAnswers(gateways, skills, checker)
   const world = { gateways, transports: Object.keys(transports), ...defined({ skills }) }
   const routes = parseRoutes(given.routes, world, checker)
+  const subscriptions = parseSubscriptions(given.subscriptions, world, checker)
   if (!gateways.some((gateway) => gateway.enabled)) {
     checker.report(['gateways'], 'key', 'no gateway is started, so nothing can come in', 'warning')
   }
@@ -122,6 +124,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     gateways,
     /** The file's, then those that skills bring; a final route of the file that takes everything comes last. */
     routes,
+    /** Where events are POSTed to. */
+    subscriptions,
     access,
     assistant: section('assistant', assistantSchema),
     ...defined({ model }),

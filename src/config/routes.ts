@@ -1,6 +1,6 @@
 import { isJsonObject } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'
-import { isMatchKey, type Route, routeSchema } from '../core/route.ts'
+import { isMatchKey, type Route, type RouteMatch, routeSchema } from '../core/route.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import { type Checker, check, findingsOf } from './checker.ts'
 import type { GatewayConfig, RoutedSkill } from './gateways.ts'
@@ -47,7 +47,7 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
     if (!route) continue
     const conflict = conflictOf(route)
     if (conflict) checker.report([...path, 'name'], 'value', conflict)
-    checkGateways(route, path, world, checker)
+    checkGateways(route.match, path, world, checker)
     if (world.skills) checkSkill(route, path, skills, checker)
     add(route, `line ${checker.lineOf([...path, 'name'])}`)
   }
@@ -71,7 +71,8 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
   return [...routes, ...rest]
 }
 
-function checkGateways({ match }: Route, path: Path, world: RouteWorld, checker: Checker): void {
+/** Reports what a `match` asks of gateways and transports that none can fit. */
+export function checkGateways(match: RouteMatch, path: Path, world: RouteWorld, checker: Checker): void {
   const { gateways, transports } = world
   const fits = (key: 'gateway' | 'transport', value: string) =>
     !Array.isArray(match[key]) || match[key].some((each: string) => compilePattern(each).test(value))

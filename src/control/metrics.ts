@@ -11,6 +11,7 @@ export type Readings = {
   reload: LastReload
   groups: readonly GroupInfo[]
   gateways: readonly ({ name: string } & Health)[]
+  subscriptions: readonly { name: string; ok: boolean }[]
 }
 
 /** What the last reading of the configuration came to; `at` and `goodAt` (the last one that worked) are Unix ms. */
@@ -66,6 +67,10 @@ export function createMetrics(build: { version: string }) {
   const skillSeconds = seconds('skill', 'How long the skill of a route ran.', ['route'])
   const latency = seconds('dispatch_latency', 'From acceptance to the start of the skill.', ['gateway'])
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', ['gateway', 'outcome'])
+  const pushed = counter('pushed_total', 'Attempts to push an event, by outcome.', [
+    'subscription',
+    'outcome',
+  ])
   const tokens = counter('model_tokens_total', 'Tokens that models used.', ['model', 'direction'])
 
   gauge('build_info', 'Always 1.', ['version', 'node']).set({ ...build, node: process.versions.node }, 1)
@@ -78,6 +83,9 @@ export function createMetrics(build: { version: string }) {
   const jobs = gauge('jobs', 'Jobs, by queue and state.', ['queue', 'state'])
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', ['topic', 'group'])
   const healthy = gauge('gateway_healthy', '1 where a gateway does its work.', ['gateway'])
+  const reached = gauge('subscription_healthy', '1 where events can be pushed, or are not to be.', [
+    'subscription',
+  ])
   const connections = gauge('transport_connections', 'Connections that are open upstream.', ['gateway'])
   const silence = gauge(
     'transport_seconds_since_event',
@@ -85,7 +93,7 @@ export function createMetrics(build: { version: string }) {
     ['gateway'],
   )
 
-  const read = ({ stats, reload, groups, gateways }: Readings, now: number) => {
+  const read = ({ stats, reload, groups, gateways, subscriptions }: Readings, now: number) => {
     for (const { road, messages, oldestAt = now } of roadsOf(stats)) {
       depth.set({ road }, messages)
       if (road !== 'journal') oldest.set({ road }, Math.max(0, (now - oldestAt) / 1000))
@@ -102,7 +110,8 @@ export function createMetrics(build: { version: string }) {
     for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
     lag.reset()
     for (const { topic, group, lag: behind } of groups) lag.set({ topic, group }, behind)
-    for (const each of [healthy, connections, silence]) each.reset()
+    for (const each of [healthy, reached, connections, silence]) each.reset()
+    for (const { name, ok } of subscriptions) reached.set({ subscription: name }, ok ? 1 : 0)
     for (const { name: gateway, ok, gauges = {} } of gateways) {
       const { connections: open, secondsSinceEvent } = gauges
       healthy.set({ gateway }, ok ? 1 : 0)
@@ -125,6 +134,7 @@ export function createMetrics(build: { version: string }) {
       latency: (gateway: string, took: number) => latency.observe({ gateway }, took),
     },
     taken: (gateway: string) => taken.inc({ gateway }),
+    pushed: (subscription: string, outcome: string) => pushed.inc({ subscription, outcome }),
     sent: (gateway: string, outcome: string) => sent.inc({ gateway, outcome }),
     tokens(model: string, input: number, output: number) {
       tokens.inc({ model, direction: 'input' }, input)

@@ -69,6 +69,8 @@ export const catalogue = {
   ),
   login_failed: final(502, 'The login failed: {reason}'),
   send_rejected: final(502, 'Gateway {gateway} refused to send for good: {reason}'),
+  push_failed: passing(502, 'Subscription {name} could not push: {reason}'),
+  subscription_not_found: final(404, 'There is no subscription {name} in routes.yaml.{hint}'),
   callback_not_found: final(404, 'There is no callback {ref}, or it has ended.'),
   callback_released: final(410, 'Callback {ref} was released before it answered.'),
   callback_timeout: passing(504, 'Callback {ref} did not answer within {timeout}.'),

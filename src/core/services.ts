@@ -20,6 +20,7 @@ export type Services = {
   send: SendService
   messages: MessageService
   deadLetters: DeadLetterService
+  subscriptions: SubscriptionService
   gateways: GatewayService
   state: Record<StateStoreName, StateBackend>
   callbacks: CallbackService
@@ -131,6 +132,29 @@ export type DeadLetterService = {
   show(args: { id: string }, call: Call): Promise<DeadLetter>
   retry(args: { id: string }, call: Call): Promise<{ ok: boolean }>
   drop(args: { id: string }, call: Call): Promise<{ ok: boolean }>
+}
+
+/** Push subscriptions. All but `list` throw `subscription_not_found`. */
+export type SubscriptionService = {
+  list(): Promise<SubscriptionInfo[]>
+  /** With its last attempts, newest first: what was answered, in how many ms, or why not. */
+  show(args: { name: string }): Promise<SubscriptionInfo | null>
+  /** Nothing is sent until `resume`; what comes keeps its place. */
+  pause(args: { name: string }, call: Call): Promise<{ ok: boolean }>
+  /** Goes on, also where the receiver was gone (410) or is left alone because it failed. */
+  resume(args: { name: string }): Promise<{ ok: boolean }>
+  /** Sends again what is retained from `since` (Unix ms) on, each with the id that it had. */
+  replay(args: { name: string; since: number }): Promise<{ ok: boolean }>
+}
+
+/** `waiting`: events that are still to be sent; `dead`: dead letters in the queue `push/NAME`. */
+export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
+  ok: boolean
+  state: 'active' | 'failing' | 'paused' | 'disabled'
+  detail?: string
+  waiting: number
+  dead: number
+  attempts?: object[]
 }
 
 export type GatewayService = {

@@ -51,6 +51,15 @@ export function parseRate(value: string): Rate | 'off' | undefined {
   return Number(amount) > 0 && per ? { count: Number(amount), per } : undefined
 }
 
+/** Unix ms from a time, UTC where it names no zone, or from how long ago it was (`2h`). Undefined for anything else. */
+export function parseTime(text: string): number | undefined {
+  // To `parseDuration` a bare number is a duration in ms; here it is a year.
+  const ago = /[a-z]$/.test(text) ? parseDuration(text) : undefined
+  const isZoned = /T.*(Z|[+-]\d\d:?\d\d)$/i.test(text)
+  const time = ago === undefined ? Date.parse(isZoned ? text : `${text}Z`) : Date.now() - ago
+  return Number.isNaN(time) ? undefined : time
+}
+
 /** Milliseconds as people write them: `1500` is `1.5s`, `60000` is `1m`. */
 export function formatDuration(ms: number): string {
   const [unit, size] = Object.entries(DURATION_UNITS).findLast(([, each]) => ms >= each) ?? ['ms', 1]

@@ -4,6 +4,7 @@ import { type LastReload, type Readings, roadsOf } from '../control/metrics.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
+import type { SubscriptionInfo } from '../core/services.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
@@ -36,6 +37,8 @@ export function createOperator(deps: {
   /** Whether the public listener takes connections. */
   listening(): boolean
   draining(): boolean
+  /** How the push subscriptions stand. */
+  subscriptions(): Promise<SubscriptionInfo[]>
   /** Counts of what the assistant keeps. */
   assistant(): Promise<object>
 }): Operator {
@@ -48,8 +51,12 @@ export function createOperator(deps: {
   }
 
   const readings = async () => {
-    const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
-    return { stats, groups, reload: deps.lastReload(), gateways: gateways.list() }
+    const [stats, groups, subscriptions] = await Promise.all([
+      store.stats(),
+      store.topics.groups(),
+      deps.subscriptions(),
+    ])
+    return { stats, groups, subscriptions, reload: deps.lastReload(), gateways: gateways.list() }
   }
 
   return {
@@ -64,7 +71,10 @@ export function createOperator(deps: {
       }),
     describe: (name) => toJson(manager.describe(name)),
     async status() {
-      const [{ stats, groups, reload }, assistant] = await Promise.all([readings(), deps.assistant()])
+      const [{ stats, groups, subscriptions, reload }, assistant] = await Promise.all([
+        readings(),
+        deps.assistant(),
+      ])
       const disabled = deps.config().gateways.filter((gateway) => !gateway.enabled)
       return toJson({
         version: deps.version,
@@ -72,6 +82,7 @@ export function createOperator(deps: {
         startedAt: deps.startedAt,
         store: { kind: store.kind, address: store.address },
         gateways: gateways.list(),
+        subscriptions,
         disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
         assistant,
         skills: manager.list(),

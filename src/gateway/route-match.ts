@@ -3,14 +3,17 @@ import type { Message } from '../core/message.ts'
 import { compilePattern, compilePrefix } from '../core/pattern.ts'
 import type { Route, RouteMatch } from '../core/route.ts'
 
+/** What a `match` looks at. */
+export type Matched = Pick<Message, 'gateway' | 'transport' | 'from' | 'to' | 'subject' | 'text' | 'data'>
+
 /** One key of a route's `match`, compiled. */
 export type Condition = {
   key: string
   /** What the route asks for, as it was written. */
   wanted: readonly string[] | boolean
   /** What the message has under that key: a scalar, a list of them, or undefined. */
-  read(message: Message): unknown
-  test(message: Message): boolean
+  read(message: Matched): unknown
+  test(message: Matched): boolean
   /** It stands for what is not written in the route. */
   implied?: true
 }
@@ -26,7 +29,7 @@ export function compileMatch(match: RouteMatch): Condition[] {
   const written = Object.entries(match).map(([key, wanted]) => {
     const read = reader(key)
     const fits = typeof wanted === 'boolean' ? flagTest(wanted) : valueTest(textTest(key, wanted))
-    return { key, wanted, read, test: (message: Message) => fits(read(message)) }
+    return { key, wanted, read, test: (message: Matched) => fits(read(message)) }
   })
   return Object.keys(match).some((key) => ASKS_FOR_NOTICES.has(key)) ? written : [...written, NO_NOTICE]
 }
@@ -46,7 +49,7 @@ const NO_NOTICE: Condition = {
   implied: true,
 }
 
-const FIELDS = new Map<string, (message: Message) => unknown>([
+const FIELDS = new Map<string, (message: Matched) => unknown>([
   ['gateway', (message) => message.gateway],
   ['transport', (message) => message.transport],
   ['from', ({ from }) => [from.id, from.address, from.name]],
@@ -58,7 +61,7 @@ const FIELDS = new Map<string, (message: Message) => unknown>([
   ['thread', ({ data }) => [data.thread, data.mine === true ? 'mine' : undefined]],
 ])
 
-function reader(key: string): (message: Message) => unknown {
+function reader(key: string): (message: Matched) => unknown {
   if (key.startsWith('header.')) return headerReader(key.slice('header.'.length))
   if (key.startsWith('data.')) {
     const path = key.slice('data.'.length)
@@ -68,7 +71,7 @@ function reader(key: string): (message: Message) => unknown {
 }
 
 /** Headers may be kept in any case, with one value or several. */
-function headerReader(name: string): (message: Message) => unknown {
+function headerReader(name: string): (message: Matched) => unknown {
   const folded = name.toLowerCase()
   return (message) => {
     const headers = own(message.data, 'headers')

@@ -19,6 +19,8 @@ gateways:
   deaf: { transport: webhook, path: /hooks/deaf, verify: { scheme: none } }
 routes:
   - { name: deaf, match: { gateway: deaf }, skill: echo }
+subscriptions:
+  - { name: crm, topic: invoices, url: 'http://127.0.0.1:9/', allow-private: true, secret: whsec_${'A'.repeat(32)} }
 `
 
 /** What stands in the code blocks of one language in a document. */

@@ -39,6 +39,7 @@ function humanStatus(status: Json): string {
     '',
     roadTable(objectsIn(at('roads'))),
     '',
+    subscriptionLine(objectsIn(at('subscriptions'))),
     groupLine(objectsIn(at('groups'))),
     assistantLine(at('assistant')),
     brokenLine(objectsIn(at('broken'))),
@@ -91,6 +92,14 @@ function groupLine(groups: JsonObject[]): string | undefined {
   return groups.length === 0
     ? undefined
     : `Consumer groups  ${groups.length}; behind: ${named.join(', ') || 'none'}`
+}
+
+function subscriptionLine(subscriptions: JsonObject[]): string | undefined {
+  if (subscriptions.length === 0) return undefined
+  const shown = subscriptions
+    .filter(({ ok, state }) => !ok || state !== 'active')
+    .map(({ name, ok, state, detail }) => `${name} ${ok ? state : paint('red', String(state))} (${detail})`)
+  return `Push subscriptions  ${subscriptions.length}; ${shown.join(', ') || 'all work'}`
 }
 
 function assistantLine(assistant: unknown): string | undefined {

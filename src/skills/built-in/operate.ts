@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import { defineSkills } from '../../core/skill.ts'
+import { parseTime } from '../../core/units.ts'
 
 const ms = z.number().int().min(1)
 const ref = z.string().min(1).describe('The ref')
 const deadLetter = z.strictObject({ id: z.string().min(1).describe('The id of the dead letter') })
+const subscription = z.string().min(1).describe('The name of the subscription')
+const time = z
+  .string()
+  .refine((text) => parseTime(text) !== undefined, 'expected a time such as 2026-11-21T10:00:00Z, or 2h')
+  .transform((text) => parseTime(text) ?? z.NEVER)
 
 /** Callbacks, approvals, dead letters, and calls whose outcome is not known. */
 export const operateSkills = defineSkills({
@@ -64,7 +70,7 @@ export const operateSkills = defineSkills({
   'dead-letter-list': {
     description: 'Lists what failed for good, newest first.',
     args: z.strictObject({
-      queue: z.string().min(1).exactOptional().describe('dispatch or outbox'),
+      queue: z.string().min(1).exactOptional().describe('dispatch, outbox, subscriptions or push/NAME'),
       group: z.string().min(1).exactOptional().describe('The route (dispatch) or the gateway (outbox)'),
       limit: z.number().int().min(1).max(1000).default(20).describe('The most dead letters to list'),
     }),
@@ -84,6 +90,32 @@ export const operateSkills = defineSkills({
     description: 'Removes a dead letter for good.',
     args: deadLetter,
     run: ({ args, services, call }) => services.deadLetters.drop(args, call),
+  },
+  'subscription-list': {
+    description: 'Lists the push subscriptions of routes.yaml: whether each works, and what waits for it.',
+    args: z.strictObject({}),
+    run: ({ services }) => services.subscriptions.list(),
+  },
+  'subscription-show': {
+    description: 'Shows a push subscription and its last attempts, newest first.',
+    args: z.strictObject({ name: subscription }),
+    run: ({ args, services }) => services.subscriptions.show(args),
+  },
+  'subscription-pause': {
+    description: 'Pushes nothing more to a subscription; its events keep their places.',
+    args: z.strictObject({ name: subscription }),
+    run: ({ args, services, call }) => services.subscriptions.pause(args, call),
+  },
+  'subscription-resume': {
+    description:
+      'Pushes again to a subscription that was paused, or whose receiver was gone (410) or failed.',
+    args: z.strictObject({ name: subscription }),
+    run: ({ args, services }) => services.subscriptions.resume(args),
+  },
+  'subscription-replay': {
+    description: 'Pushes again what is retained since a time, each event with the id that it had.',
+    args: z.strictObject({ name: subscription, since: time.describe('A time, or how long ago: 2h') }),
+    run: ({ args, services }) => services.subscriptions.replay(args),
   },
   'call-list': {
     description:

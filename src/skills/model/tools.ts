@@ -12,7 +12,7 @@ import { toolSchema } from '../tool-schema.ts'
  * names them: neither `*` nor a missing `allowed-tools` does.
  */
 const OPERATOR = createNameMatcher(
-  'message-* dead-letter-* approval-* session-* schedule-* call-* refused gateway-receive gateway-ack delegation-take delegation-accept',
+  'message-* dead-letter-* subscription-* approval-* session-* schedule-* call-* refused gateway-receive gateway-ack delegation-take delegation-accept',
 )
 
 /** The skills that there are, for models. */

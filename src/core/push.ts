@@ -1,0 +1,71 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { camelKeys } from '../lib/camel.ts'
+import { isPrivateAddress } from '../lib/private-address.ts'
+import { MESSAGE_TOPIC } from './event.ts'
+import { matchSchema, type RouteMatch } from './route.ts'
+import { timerDuration } from './units.ts'
+
+/** Five seconds, doubled up to an hour: about two and a half days, by chance (`backoff`) more or less. */
+const RETRY = { attempts: 80, delay: 5_000, 'max-delay': 3_600_000 }
+
+const secret = z
+  .string()
+  .regex(/^whsec_(?=.{32,90}$)[A-Za-z0-9+/]+={0,2}$/, 'expected whsec_ and 24 to 64 bytes in base64')
+
+/** One of `subscriptions:` in routes.yaml: a consumer group of a topic whose events are POSTed. Times in milliseconds. */
+export const pushSchema = z
+  .strictObject({
+    name: z.string().regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside'),
+    topic: z.string().min(1).default(MESSAGE_TOPIC),
+    match: matchSchema
+      .transform((match): RouteMatch => match)
+      .exactOptional()
+      .describe('As in routes. Without it every event is sent.'),
+    url: z.url({ protocol: /^https?$/, error: 'expected https://…' }),
+    secret: z
+      .union([secret, z.array(secret).min(1).max(5)])
+      .transform((given) => [given].flat())
+      .describe('Signs by Standard Webhooks; several while it is changed.'),
+    format: z
+      .enum(['event', 'cloudevents', 'cloudevents-binary'])
+      .default('event')
+      .describe('The event as event-wait gives it, or CloudEvents 1.0: structured, or binary.'),
+    headers: z.record(z.string().regex(/^[\w-]+$/), z.string()).default({}),
+    'allow-private': z.boolean().default(false).describe('Also send to private addresses, and over http.'),
+    concurrency: z.int().min(1).max(256).default(16).describe('Conversations that are sent for at once.'),
+    timeout: timerDuration.default(15_000),
+    retry: z
+      .strictObject({
+        attempts: z.int().min(1).max(1000).default(RETRY.attempts),
+        delay: timerDuration.default(RETRY.delay),
+        'max-delay': timerDuration.default(RETRY['max-delay']),
+      })
+      .prefault({})
+      .transform(({ attempts, delay, 'max-delay': longest }) => ({ attempts, first: delay, longest })),
+  })
+  .transform(camelKeys)
+  .superRefine(({ url, allowPrivate }, context) => {
+    const message = faultOf(new URL(url), allowPrivate)
+    if (message) context.addIssue({ code: 'custom', path: ['url'], message, input: url })
+  })
+
+export type PushSubscription = z.output<typeof pushSchema>
+
+function faultOf(url: URL, allowPrivate: boolean): string | undefined {
+  if (url.username || url.password) {
+    return 'no user and password in the URL, it is in logs; write it under `headers`'
+  }
+  if (allowPrivate) return undefined
+  if (url.protocol === 'http:')
+    return 'expected https://…; http is for private receivers, with `allow-private: true`'
+  return isPrivateHost(url)
+    ? 'it is a private address; set `allow-private: true` if that is meant'
+    : undefined
+}
+
+/** Whether a URL names a private address itself: what a name resolves to is seen when it is connected to. */
+export function isPrivateHost({ hostname }: URL): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '')
+  return /(^|\.)localhost$/.test(address) || (isIP(address) !== 0 && isPrivateAddress(address))
+}

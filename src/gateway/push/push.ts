@@ -1,0 +1,157 @@
+import { isDeepStrictEqual } from 'node:util'
+import { TriviumError } from '../../core/errors.ts'
+import type { PushSubscription } from '../../core/push.ts'
+import type { SubscriptionInfo, SubscriptionService } from '../../core/services.ts'
+import type { Store } from '../../core/store.ts'
+import { createLoop } from '../../lib/loop.ts'
+import { didYouMean } from '../../lib/nearest.ts'
+import { isFailing } from './circuit.ts'
+import { queueOf } from './feed.ts'
+import { type Control, createRecords, type Report } from './records.ts'
+import { type SendingDeps, startSending } from './sending.ts'
+
+/** One daemon serves a subscription; another does when this one has not renewed its lease for so long (ms). */
+const LEASE = 5_000
+const RENEW = 1_500
+/** What is under way gets this long (ms) when its subscription is changed. */
+const GRACE = 10_000
+
+type PushDeps = SendingDeps & {
+  store: Store
+  /** Names this daemon. */
+  owner: string
+}
+
+/** Push subscriptions: `use` says which there are; they are served between `start` and `stop`. */
+export function createPush(deps: PushDeps) {
+  const { store, now } = deps
+  let subscriptions: readonly PushSubscription[] = []
+  let isStarted = false
+  const serving = new Map<string, ReturnType<typeof serve>>()
+  const end = async (name: string, grace: number) => {
+    await serving.get(name)?.stop(grace)
+    serving.delete(name)
+  }
+  const begin = () => {
+    for (const each of subscriptions) if (!serving.has(each.name)) serving.set(each.name, serve(each, deps))
+  }
+
+  const list = async (only?: string): Promise<SubscriptionInfo[]> => {
+    const shown = subscriptions.filter(({ name }) => only === undefined || name === only)
+    if (shown.length === 0) return []
+    const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
+    return Promise.all(
+      shown.map(async ({ name, topic, url }) => {
+        const records = createRecords(store.kv, name)
+        const [control, report] = await Promise.all([records.control(), records.report()])
+        const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
+        const { lag = 0 } = groups.find((group) => group.topic === topic && group.group === name) ?? {}
+        // What stands behind a `?` may be a key.
+        const [address = ''] = url.split('?')
+        const waiting = lag + (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
+        const { attempts } = report
+        return {
+          name,
+          topic,
+          url: address,
+          ...standing(control, report),
+          waiting,
+          dead: jobs?.dead ?? 0,
+          attempts,
+        }
+      }),
+    )
+  }
+  const find = (name: string) => {
+    const found = subscriptions.find((each) => each.name === name)
+    const names = subscriptions.map((each) => each.name)
+    if (!found) throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, names) })
+    return { ...found, records: createRecords(store.kv, name) }
+  }
+
+  const service: SubscriptionService = {
+    list: async () => (await list()).map(({ attempts: _, ...info }) => info),
+    async show({ name }) {
+      find(name)
+      return (await list(name))[0] ?? null
+    },
+    async pause({ name }, { caller }) {
+      const stopped = { why: 'paused', by: caller.id ?? caller.kind } as const
+      await find(name).records.change((control) => ({ ...control, stopped }))
+      return { ok: true }
+    },
+    async resume({ name }) {
+      await find(name).records.change(({ stopped: _, ...control }) => ({ ...control, resumedAt: now() }))
+      return { ok: true }
+    },
+    async replay({ name, since }) {
+      const { topic, records } = find(name)
+      await records.change((control) => ({ ...control, replay: { since, number: now() } }))
+      await store.topics.unsubscribe(topic, name)
+      await store.topics.subscribe(topic, name, 'start')
+      return { ok: true }
+    },
+  }
+
+  return {
+    service,
+    /** Puts these in force. Their groups are there when it resolves: what comes in after it is pushed. */
+    async use(next: readonly PushSubscription[]): Promise<void> {
+      subscriptions = next
+      for (const { topic, name } of next) await store.topics.subscribe(topic, name, 'now')
+      for (const [name, { subscription }] of serving) {
+        if (!next.some((each) => isDeepStrictEqual(each, subscription))) await end(name, GRACE)
+      }
+      if (isStarted) begin()
+    },
+    start(): void {
+      isStarted = true
+      begin()
+    },
+    async stop(grace: number): Promise<void> {
+      isStarted = false
+      await Promise.all([...serving.keys()].map((name) => end(name, grace)))
+    },
+  }
+}
+
+/** Serves a subscription whenever no other daemon does. */
+function serve(subscription: PushSubscription, deps: PushDeps) {
+  const { store, owner, log } = deps
+  const lease = queueOf(subscription.name)
+  const records = createRecords(store.kv, subscription.name)
+  let stopSending: ((grace: number) => Promise<void>) | undefined
+  const loop = createLoop({
+    async step() {
+      if (await store.leases.acquire(lease, owner, LEASE)) {
+        stopSending ??= await startSending(subscription, records, deps)
+      } else {
+        await stopSending?.(0)
+        stopSending = undefined
+      }
+      return RENEW
+    },
+    failed: (err) => log.warn({ lease, err }, 'a subscription cannot be served; trying again'),
+    pause: RENEW,
+  })
+  loop.start()
+  return {
+    subscription,
+    async stop(grace: number): Promise<void> {
+      await loop.stop()
+      await stopSending?.(grace)
+      await store.leases.release(lease, owner).catch(() => {})
+    },
+  }
+}
+
+function standing({ stopped }: Control, report: Report): Pick<SubscriptionInfo, 'ok' | 'state' | 'detail'> {
+  if (stopped?.why === 'paused') return { ok: true, state: 'paused', detail: `by ${stopped.by}` }
+  if (stopped) return { ok: false, state: 'disabled', detail: 'its receiver is gone (410)' }
+  if (!isFailing(report)) return { ok: true, state: 'active' }
+  return {
+    ok: false,
+    state: 'failing',
+    detail: `${report.failures} times in a row: ${report.attempts[0]?.reason}`,
+  }
+}

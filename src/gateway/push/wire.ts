@@ -1,0 +1,64 @@
+import { createHmac } from 'node:crypto'
+import type { Event } from '../../core/event.ts'
+import { pathGet } from '../../core/json.ts'
+import type { PushSubscription } from '../../core/push.ts'
+
+/** What is POSTed of an event. */
+export type Parcel = { headers: Record<string, string>; body: string }
+
+/** Writes an event in a format. The words of CloudEvents 1.0 are its own: `subject` is its conversation. */
+export function packed(event: Event, format: PushSubscription['format']): Parcel {
+  if (format === 'event') return json(event)
+  const { id, type, source, data, timestamp, topic } = event
+  const conversation = conversationOf(event)
+  const attributes = {
+    specversion: '1.0',
+    id,
+    type,
+    source: encodeURI(source),
+    time: new Date(timestamp).toISOString(),
+    topic,
+    ...(conversation === undefined ? {} : { subject: conversation }),
+  }
+  if (format === 'cloudevents') {
+    const whole = { ...attributes, datacontenttype: 'application/json', data }
+    return { ...json(whole), headers: { 'content-type': 'application/cloudevents+json; charset=utf-8' } }
+  }
+  const { headers, body } = json(data)
+  for (const [name, value] of Object.entries(attributes))
+    headers[`ce-${name}`] = value.replaceAll(UNFIT, encode)
+  return { headers, body }
+}
+
+/** The conversation that an event is of, within which its order is kept. */
+export function conversationOf({ data }: Event): string | undefined {
+  const conversation = pathGet(data, 'conversation')
+  return typeof conversation === 'string' && conversation !== '' ? conversation : undefined
+}
+
+/**
+ * The headers of Standard Webhooks 1.0. The id stays the same however often it is sent, so that receivers know what they have.
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export function signed(id: string, body: string, secrets: readonly string[], now: number): Parcel['headers'] {
+  const time = Math.floor(now / 1000)
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64')}`
+  })
+  return { 'webhook-id': id, 'webhook-timestamp': String(time), 'webhook-signature': signatures.join(' ') }
+}
+
+/** What the HTTP binding of CloudEvents 1.0 wants encoded in a header (3.1.3.2). */
+const UNFIT = /[^\x21-\x7e]|["%]/gu
+
+function encode(character: string): string {
+  return Buffer.from(character).reduce(
+    (text, byte) => `${text}%${byte.toString(16).padStart(2, '0').toUpperCase()}`,
+    '',
+  )
+}
+
+function json(value: unknown): Parcel {
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { CloudEvent, HTTP } from 'cloudevents'
+import { Webhook } from 'standardwebhooks'
+import type { Json } from '../../src/core/json.ts'
+import { type PushSubscription, pushSchema } from '../../src/core/push.ts'
+import type { Store } from '../../src/core/store.ts'
+import { createPush } from '../../src/gateway/push/push.ts'
+import { until } from '../fixtures/until.ts'
+import { cleanup } from '../skills/support/cleanup.ts'
+import { createMemoryLog } from '../skills/support/log.ts'
+import { openStore, storeKinds } from '../skills/support/store.ts'
+import { callOf, newMessage } from './kit.ts'
+
+const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
+
+type Got = { headers: IncomingHttpHeaders; body: string; id: string; n: unknown }
+type Respond = (response: ServerResponse, got: Got, count: number) => void
+
+/** A receiver that keeps what it verified, and answers as it is told. */
+async function receiver(t: TestContext, respond: Respond = (response) => response.end('thanks')) {
+  const got: Got[] = []
+  const server = createServer(async (request, response) => {
+    const body = (await request.toArray()).join('')
+    const { headers } = request
+    new Webhook(SECRET).verify(body, Object(headers))
+    const said = JSON.parse(body)
+    const one = { headers, body, id: String(headers['webhook-id']), n: said.data?.n ?? said.n }
+    got.push(one)
+    respond(response, one, got.length)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanup(t, () => server.closeAllConnections())
+  cleanup(t, () => server.close())
+  const { port } = server.address() as AddressInfo
+  return {
+    got,
+    ns: () => got.map(({ n }) => n),
+    url: `http://127.0.0.1:${port}/in?key=k`,
+    wait: (count: number) => until(() => (got.length >= count ? got : undefined), `${count} pushes`),
+  }
+}
+
+function subscription(url: string, parts: object = {}): PushSubscription {
+  const retry = { attempts: 4, delay: 5, 'max-delay': 10 }
+  return pushSchema.parse({
+    name: 'crm',
+    topic: 'orders',
+    secret: SECRET,
+    url,
+    'allow-private': true,
+    retry,
+    ...parts,
+  })
+}
+
+async function pushing(t: TestContext, store: Store, subscriptions: PushSubscription[], owner = 'a') {
+  const outcomes: string[] = []
+  const log = createMemoryLog()
+  const push = createPush({
+    store,
+    owner,
+    pushed: (_, outcome) => outcomes.push(outcome),
+    log,
+    now: Date.now,
+  })
+  await push.use(subscriptions)
+  push.start()
+  cleanup(t, () => push.stop(0))
+  const show = async (name = 'crm') => Object(await push.service.show({ name }))
+  return { ...push, outcomes, log, show }
+}
+
+const emit = (store: Store, data: Json, type = 'paid') =>
+  store.topics.publish('orders', [{ type, source: 'shop', data }])
+const counted = async (store: Store, count: number, from = 1) => {
+  for (let n = from; n < from + count; n++) await emit(store, { n, conversation: 'c' })
+}
+
+describe('a push subscription', () => {
+  test('posts each event once, in order, signed, with the event’s own id', async (t) => {
+    const store = await openStore(t)
+    const { got, ns, url, wait } = await receiver(t)
+    await pushing(t, store, [subscription(url)])
+    await counted(store, 20)
+    await wait(20)
+    assert.deepEqual(
+      ns(),
+      Array.from({ length: 20 }, (_, at) => at + 1),
+    )
+    const [first] = got
+    assert.ok(first)
+    const event = JSON.parse(first.body)
+    assert.partialDeepStrictEqual(event, { topic: 'orders', type: 'paid', source: 'shop', data: { n: 1 } })
+    assert.equal(first.id, event.id)
+  })
+
+  test('speaks CloudEvents, structured and binary', async (t) => {
+    const store = await openStore(t)
+    for (const format of ['cloudevents', 'cloudevents-binary']) {
+      const { url, wait } = await receiver(t)
+      await pushing(t, store, [subscription(url, { name: format, format })])
+      await emit(store, { n: 7, conversation: 'Zoë "1"' })
+      const [got] = await wait(1)
+      assert.ok(got)
+      const event = HTTP.toEvent({ headers: got.headers, body: got.body })
+      assert.ok(event instanceof CloudEvent && event.validate())
+      assert.partialDeepStrictEqual(event.toJSON(), {
+        id: got.id,
+        type: 'paid',
+        source: 'shop',
+        topic: 'orders',
+        data: { n: 7 },
+      })
+      const subject = format === 'cloudevents' ? event.subject : decodeURIComponent(String(event.subject))
+      assert.equal(subject, 'Zoë "1"')
+    }
+  })
+
+  test('sends what its match takes, of messages and of other events', async (t) => {
+    const store = await openStore(t)
+    const messages = await receiver(t)
+    const orders = await receiver(t)
+    await pushing(t, store, [
+      subscription(messages.url, { name: 'm', topic: 'gateway-message', match: { text: 'invoice*' } }),
+      subscription(orders.url, { match: { event: 'paid', 'data.n': '2' } }),
+    ])
+    await store.journal.accept([newMessage({ text: 'hello' }), newMessage({ text: 'Invoice 7' })])
+    await counted(store, 3)
+    await emit(store, { n: 2 }, 'refused')
+    await emit(store, { n: 2 })
+    assert.equal(JSON.parse((await messages.wait(1))[0]?.body ?? '').data.body, 'Invoice 7')
+    await orders.wait(2)
+    assert.deepEqual([messages.got.length, orders.ns()], [1, [2, 2]])
+  })
+
+  test('tries again under the same id, and keeps the order behind it', async (t) => {
+    const store = await openStore(t)
+    const { got, ns, url, wait } = await receiver(t, (response, _, count) =>
+      response.writeHead(count < 3 ? 500 : 204).end(),
+    )
+    const { show } = await pushing(t, store, [subscription(url)])
+    await counted(store, 2)
+    await wait(4)
+    assert.deepEqual(ns(), [1, 1, 1, 2])
+    assert.equal(new Set(got.slice(0, 3).map(({ id }) => id)).size, 1)
+    const shown = await until(async () => {
+      const told = await show()
+      return told.attempts.length === 4 && told
+    }, 'the attempts')
+    assert.partialDeepStrictEqual(shown, { ok: true, state: 'active', waiting: 0, dead: 0 })
+    assert.partialDeepStrictEqual(shown.attempts[3], { attempt: 1, status: 500, reason: 'it answered 500' })
+  })
+
+  test('buries an event whose attempts are used up, goes on, and sends it when it is taken up again', async (t) => {
+    const store = await openStore(t)
+    let broken = true
+    const { ns, url, wait } = await receiver(t, (response, { n }) =>
+      response.writeHead(broken && n === 1 ? 422 : 200).end('no such order'),
+    )
+    await pushing(t, store, [subscription(url)])
+    await counted(store, 2)
+    await wait(5)
+    assert.deepEqual(ns(), [1, 1, 1, 1, 2])
+    const [letter] = await store.jobs.deadLetters.list({ queue: 'push/crm', limit: 5 })
+    assert.ok(letter)
+    assert.deepEqual(
+      [letter.group, letter.reason, letter.errors.at(-1)?.code],
+      ['crm', 'attempts', 'push_failed'],
+    )
+    broken = false
+    await store.jobs.deadLetters.retry(letter.id)
+    await wait(6)
+    assert.equal(ns()[5], 1)
+  })
+
+  test('heeds Retry-After, in seconds and as a date', async (t) => {
+    for (const after of [() => '1', () => new Date(Date.now() + 2_000).toUTCString()]) {
+      const store = await openStore(t)
+      const at: number[] = []
+      const { url, wait } = await receiver(t, (response, _, count) => {
+        at.push(Date.now())
+        if (count === 1) response.setHeader('retry-after', after())
+        response.writeHead(count === 1 ? 429 : 200).end()
+      })
+      await pushing(t, store, [subscription(url)])
+      await emit(store, { n: 1 })
+      await wait(1)
+      await emit(store, { n: 2, conversation: 'other' })
+      await wait(3)
+      assert.ok((at[1] ?? 0) - (at[0] ?? 0) >= 900, 'the other conversation waits too')
+    }
+  })
+
+  test('is disabled by 410 and loses nothing, until somebody resumes it', async (t) => {
+    const store = await openStore(t)
+    let gone = true
+    const { ns, url, wait } = await receiver(t, (response) => response.writeHead(gone ? 410 : 200).end())
+    const { service, show } = await pushing(t, store, [subscription(url)])
+    await counted(store, 1)
+    await wait(1)
+    await until(async () => (await show()).state === 'disabled', 'a disabled subscription')
+    await counted(store, 2, 2)
+    assert.partialDeepStrictEqual(await show(), { ok: false, waiting: 3, dead: 0 })
+    gone = false
+    await service.resume({ name: 'crm' })
+    await wait(4)
+    assert.deepEqual(ns(), [1, 1, 2, 3])
+  })
+
+  test('leaves a receiver alone that keeps failing: one event is tried, the others wait in the group', async (t) => {
+    const store = await openStore(t)
+    let open = 0
+    let most = 0
+    const { got, url, wait } = await receiver(t, (response) => {
+      most = Math.max(most, ++open)
+      setImmediate(() => response.writeHead(got.length < 9 ? 503 : 200).end(() => open--))
+    })
+    const { service, show } = await pushing(t, store, [
+      subscription(url, { concurrency: 1, retry: { attempts: 99, delay: 5, 'max-delay': 5 } }),
+    ])
+    for (let n = 0; n < 30; n++) await emit(store, { n, conversation: `c${n}` })
+    const failing = await until(async () => {
+      const told = await show()
+      return told.state === 'failing' && told
+    }, 'an open circuit')
+    assert.equal(failing.ok, false)
+    const tried = got.length
+    assert.ok(tried <= 6, `${tried} attempts`)
+    for (let again = tried; again < 10; again += 5) await service.resume({ name: 'crm' })
+    await until(() => new Set(got.slice(-30).map(({ n }) => n)).size === 30, 'all events', 20_000)
+    assert.equal(most, 1)
+    await wait(30)
+  })
+
+  test('pauses, resumes, and replays from a time with the old ids', async (t) => {
+    const store = await openStore(t)
+    const { got, ns, url, wait } = await receiver(t)
+    const { service, show } = await pushing(t, store, [subscription(url)])
+    await counted(store, 2)
+    await wait(2)
+    const [, second] = await store.topics.tail('orders', 0, 9)
+    await service.pause({ name: 'crm' }, callOf({ caller: { kind: 'cli' } }))
+    await counted(store, 1, 3)
+    assert.partialDeepStrictEqual(await show(), { ok: true, state: 'paused', detail: 'by cli', waiting: 1 })
+    await service.resume({ name: 'crm' })
+    await wait(3)
+    await service.replay({ name: 'crm', since: second?.event.timestamp ?? 0 })
+    await until(() => ns().at(-1) === 3 && got.length >= 5, 'the replay')
+    assert.deepEqual(ns().slice(-2), [2, 3])
+    assert.equal(got.at(-1)?.id, got[2]?.id)
+    await assert.rejects(show('cmr'), /no subscription cmr in routes.yaml. There are: crm/)
+  })
+
+  test('sends to no private address, and follows no redirect', async (t) => {
+    const store = await openStore(t)
+    const inside = await receiver(t)
+    const { port } = new URL(inside.url)
+    const hosts = [
+      `localhost:${port}`,
+      `127.0.0.1:${port}`,
+      `[::ffff:127.0.0.1]:${port}`,
+      `0x7f000001:${port}`,
+    ]
+    for (const [at, host] of hosts.entries()) {
+      const closed = { ...subscription(`http://${host}/`, { name: `s${at}` }), allowPrivate: false }
+      const { show } = await pushing(t, store, [closed])
+      await emit(store, { n: at })
+      await until(
+        async () =>
+          /is a private address; set `allow-private/.test(String((await show(`s${at}`)).attempts[0]?.reason)),
+        `a refusal of ${host}`,
+      )
+    }
+    assert.deepEqual(inside.got, [])
+    const moved = await receiver(t, (response) => response.writeHead(302, { location: inside.url }).end())
+    const { show } = await pushing(t, store, [subscription(moved.url)])
+    await emit(store, { n: 1 })
+    await until(
+      async () => /302 to http.*not followed/.test(String((await show()).attempts[0]?.reason)),
+      'a redirect that is told',
+    )
+    assert.deepEqual(inside.got, [])
+  })
+})
+
+for (const { kind, place, open } of storeKinds().filter((each) => each.kind === 'redis')) {
+  describe(`push subscriptions of two daemons on ${kind}`, () => {
+    test('post each event once, and one takes over from the other', async (t) => {
+      const at = await place(t)
+      const [first, second] = [await open(t, at), await open(t, at)]
+      const { got, ns, url, wait } = await receiver(t)
+      const a = await pushing(t, first, [subscription(url)], 'a')
+      await pushing(t, second, [subscription(url)], 'b')
+      await counted(first, 50)
+      await wait(50)
+      await a.stop(1000)
+      await counted(second, 50, 51)
+      await wait(100)
+      assert.deepEqual(
+        ns(),
+        Array.from({ length: 100 }, (_, n) => n + 1),
+      )
+      assert.equal(new Set(got.map(({ id }) => id)).size, 100)
+    })
+  })
+}
