@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { TriviumError } from '../../core/errors.ts'
 import { int } from './sql.ts'
 
-/** One file per schema version, in order; the first makes version 1. */
-const MIGRATIONS = ['./schema-1.sql', './schema-2.sql']
+/** The version of the schema. Each has a file, that makes it of the one before. */
+const VERSION = 2
 
 /**
  * Opens `<dir>/trivium.db` and brings its schema up to date, each migration in a transaction of its own.
@@ -16,12 +16,13 @@ export function openDatabase(dir: string): DatabaseSync {
   makeOwn(path)
   const db = new DatabaseSync(path, { timeout: 5_000 })
   try {
-    const found = schemaVersion(db)
-    if (found > MIGRATIONS.length) {
-      throw new TriviumError('store_version', { path, found, known: MIGRATIONS.length })
-    }
+    const found = int(db.prepare('PRAGMA user_version').get()?.user_version)
+    if (found > VERSION) throw new TriviumError('store_version', { path, found, known: VERSION })
     configure(db)
-    for (const [index, file] of MIGRATIONS.entries()) if (index >= found) migrate(db, file, index + 1)
+    for (let version = found + 1; version <= VERSION; version++) {
+      const schema = readFileSync(new URL(`./schema-${version}.sql`, import.meta.url), 'utf8')
+      db.exec(`BEGIN IMMEDIATE; ${schema}; PRAGMA user_version = ${version}; COMMIT`)
+    }
     return db
   } catch (error) {
     db.close()
@@ -56,20 +57,4 @@ function configure(db: DatabaseSync): void {
     PRAGMA temp_store = MEMORY;
     PRAGMA foreign_keys = OFF;
   `)
-}
-
-function migrate(db: DatabaseSync, file: string, version: number): void {
-  db.exec('BEGIN IMMEDIATE')
-  try {
-    db.exec(readFileSync(new URL(file, import.meta.url), 'utf8'))
-    db.exec(`PRAGMA user_version = ${version}`)
-    db.exec('COMMIT')
-  } catch (error) {
-    db.exec('ROLLBACK')
-    throw error
-  }
-}
-
-function schemaVersion(db: DatabaseSync): number {
-  return int(db.prepare('PRAGMA user_version').get()?.user_version)
 }
