@@ -12,18 +12,14 @@ export type TopicRow = { id: number; name: string; last: number }
 
 export type TopicLog = ReturnType<typeof createTopicLog>
 
-type Some = { found: { position: number; event: Event }[]; isCut: boolean }
+/** The events of a topic, or for `gateway-message` the journal, with the columns topic, position and id. */
+export const tableOf = (topic: number) =>
+  topic === MESSAGES ? `(SELECT ${MESSAGES} AS topic, seq AS position, id FROM journal)` : 'event'
 
-const EVENT = 'SELECT position, id, type, source, timestamp, root, data FROM event'
-const AT = `${EVENT} WHERE topic = ? AND position = ?`
-const AFTER = `${EVENT} WHERE topic = ? AND position > ? ORDER BY position LIMIT ? + 0`
-const BETWEEN = 'SELECT position FROM event WHERE topic = ? AND position > ? AND position <= ?'
-const MESSAGES_BETWEEN = 'SELECT seq AS position FROM journal WHERE seq > ? AND seq <= ?'
+const AFTER = `SELECT position, id, type, source, timestamp, root, data FROM event
+  WHERE topic = ? AND position > ? ORDER BY position LIMIT ? + 0`
 
-/**
- * The events of topics by position, wherever they are: in the table `event`, or for `gateway-message` in
- * the journal. All synchronous.
- */
+/** The events of topics by position, wherever they are. All synchronous. */
 export function createTopicLog(parts: Parts, journal: JournalTable) {
   const { sql, counters, keys, signals } = parts
 
@@ -70,46 +66,39 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     find,
     open,
     append,
-    /** Events after a position; fewer where they are large, and then `isCut`. */
-    after: (topic: TopicRow, position: number, max: number): Some => {
-      if (topic.id === MESSAGES) {
-        const { found, isCut } = journal.after(position, max)
-        const toPlaced = ({ position, message }: (typeof found)[0]) => ({
-          position,
-          event: parts.toEvent(message),
-        })
-        return { found: found.map(toPlaced), isCut }
-      }
-      const toPlaced = (row: Row) => ({ position: int(row.position), event: toEvent(row, topic.name) })
-      return readSome(sql(AFTER).iterate(topic.id, position, max), toPlaced, (_, row) => text(row.data))
+    /** Events after a position, each with the text that it was made from; fewer where they are large, and then `isCut`. */
+    after: (topic: TopicRow, position: number, max: number) => {
+      if (topic.id !== MESSAGES)
+        return readSome(
+          sql(AFTER).iterate(topic.id, position, max),
+          (row) => ({
+            position: int(row.position),
+            event: toEvent(row, topic.name),
+            source: text(row.data),
+          }),
+          ({ source }) => source,
+        )
+      const { found, isCut } = journal.after(position, max)
+      const placed = found.map(({ position, message }) => {
+        return { position, event: parts.toEvent(message), source: message.text }
+      })
+      return { found: placed, isCut }
     },
     /** The positions after `from`, up to `to`, at which there are events. */
-    positions: ({ id }: TopicRow, from: number, to: number): number[] => {
-      const rows = id === MESSAGES ? sql(MESSAGES_BETWEEN).all(from, to) : sql(BETWEEN).all(id, from, to)
-      return rows.map((row) => int(row.position))
-    },
-    /** The event at a position, with the text that it was made from. */
-    at: (topic: TopicRow, position: number): { event: Event; source: string } | undefined => {
-      if (topic.id === MESSAGES) {
-        const message = journal.at(position)
-        return message && { event: parts.toEvent(message), source: message.text }
-      }
-      const row = sql(AT).get(topic.id, position)
-      return row && { event: toEvent(row, topic.name), source: text(row.data) }
-    },
+    positions: ({ id }: TopicRow, from: number, to: number): number[] =>
+      sql(`SELECT position FROM ${tableOf(id)} WHERE topic = ? AND position > ? AND position <= ?`)
+        .all(id, from, to)
+        .map((row) => int(row.position)),
     /** The position of an id, if that very event is there. */
     positionOf: (topic: TopicRow, id: string): number | undefined => {
-      if (topic.id === MESSAGES) return journal.find(id)
-      const position = positionOf(id)
-      return position !== undefined && sql(AT).get(topic.id, position)?.id === id ? position : undefined
+      const position = positionOf(id) ?? 0
+      const row = sql(`SELECT id FROM ${tableOf(topic.id)} WHERE topic = ? AND position = ?`)
+      return row.get(topic.id, position)?.id === id ? position : undefined
     },
     /** The position of the oldest event there; one past the end of an empty topic. */
     first: (topic: TopicRow): number => {
-      const row =
-        topic.id === MESSAGES
-          ? sql('SELECT min(seq) AS position FROM journal').get()
-          : sql('SELECT min(position) AS position FROM event WHERE topic = ?').get(topic.id)
-      return maybeInt(row?.position) ?? topic.last + 1
+      const row = sql(`SELECT min(position) AS position FROM ${tableOf(topic.id)} WHERE topic = ?`)
+      return maybeInt(row.get(topic.id)?.position) ?? topic.last + 1
     },
   }
 }

@@ -54,12 +54,13 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const isPeek = mode === 'peek'
     let { missed } = group
     const shown: ReturnType<typeof after>['found'] = []
-    const lookAt = (position: number) => ({ position, at: log.at(topic, position) })
-    const back = readSome(visible(group, max, now), lookAt, ({ at }) => at?.source)
-    for (const { position, at } of back.found) {
-      if (at) shown.push({ position, event: at.event })
+    const lookAt = (position: number) => ({ position, next: log.after(topic, position - 1, 1).found[0] })
+    const back = readSome(visible(group, max, now), lookAt, ({ next }) => next?.source)
+    for (const { position, next } of back.found) {
+      const isThere = next?.position === position
+      if (isThere) shown.push(next)
       else missed++
-      if (!at || mode === 'consume') consume(group, position)
+      if (!isThere || mode === 'consume') consume(group, position)
     }
     const room = max - shown.length
     const isFull = back.isCut || room === 0

@@ -3,7 +3,7 @@ import type { Retention } from '../../core/store.ts'
 import { groupAge, ownOf, WEEK } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 import { int, maybeInt, type Row, text } from './sql.ts'
-import { MESSAGES } from './topic-log.ts'
+import { MESSAGES, tableOf } from './topic-log.ts'
 
 /** Rows that one transaction removes at most, so that no turn of the event loop takes long. */
 const SLICE = 500
@@ -99,9 +99,8 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
 
   /** What groups were shown but had not consumed is gone as well; they learn how many. */
   function losePending(topic: number, to: number): void {
-    const lose = sql(`DELETE FROM pending WHERE consumer = ?1 AND position <= ?2
-      AND NOT EXISTS (SELECT 1 FROM event WHERE topic = ?3 AND event.position = pending.position)
-      AND NOT EXISTS (SELECT 1 FROM journal WHERE ?3 = 1 AND seq = pending.position)`)
+    const lose = sql(`DELETE FROM pending WHERE consumer = ?1 AND position <= ?2 AND NOT EXISTS
+      (SELECT 1 FROM ${tableOf(topic)} e WHERE e.topic = ?3 AND e.position = pending.position)`)
     for (const { id } of sql('SELECT id FROM consumer WHERE topic = ?').all(topic)) {
       const { changes } = lose.run(int(id), to, topic)
       if (changes > 0) sql('UPDATE consumer SET missed = missed + ? WHERE id = ?').run(changes, int(id))
