@@ -80,38 +80,29 @@ local function read_back(group, keys, max, positions)
   return missed
 end
 
--- Reads on from the group's next position. Returns where the group is then, and how many are gone.
+-- Reads on from the group's next position. Returns where the group is then, and how many before that are gone.
 -- A peek tells of what is gone before its first event.
 local function read_fresh(start, max, mode, keys, positions)
-  local reach, missed, stays = start, 0, false
-
-  local function skip_to(position)
-    if stays or position <= reach then return end
-    local known = keys and redis.call('ZCOUNT', keys.ahead, reach, position - 1) or 0
-    missed = missed + position - reach - known
-    reach = position
-  end
-
-  while not is_full(positions, max) and start <= last do
-    local count = math.min(SLICE, max)
-    local list = window(start, count)
+  local stop, first, count = start, nil, math.min(SLICE, max)
+  local before = #positions
+  while not is_full(positions, max) and stop <= last do
+    local list = window(stop, count)
+    stop = #list < count and last + 1 or position_of(list[count][1]) + 1
     for _, entry in ipairs(list) do
-      if is_full(positions, max) then return reach, missed end
       local position = position_of(entry[1])
-      skip_to(position)
+      if is_full(positions, max) then
+        stop = position
+        break
+      end
       if not (keys and redis.call('ZSCORE', keys.ahead, position)) then
         pick(positions, entry, position)
-        stays = mode == 'peek'
+        first = first or position
       end
-      start = position + 1
-      if not stays then reach = start end
-    end
-    if #list < count then
-      skip_to(last + 1)
-      break
     end
   end
-  return reach, missed
+  local reach = mode == 'peek' and first or stop
+  local known = keys and redis.call('ZCOUNT', keys.ahead, start, reach - 1) or 0
+  return reach, reach - start - known - (mode == 'peek' and 0 or #positions - before)
 end
 
 local handed, moved = {}, {}
