@@ -34,19 +34,17 @@ local function give_back_unheard()
   end
 end
 
-local function give_back_expired()
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'claims', '-inf', now, 'LIMIT', 0, 500)) do
-    redis.call('ZREM', base .. 'claims', id)
-    redis.call('HINCRBY', base .. 'job:' .. id, 'x', 1)
-    to_ready(id, added_at(queue, id))
+-- Makes the heads ready whose time in a set is over; `score_of` gives their order.
+local function wake_due(set, score_of)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. set, '-inf', now, 'LIMIT', 0, 500)) do
+    redis.call('ZREM', base .. set, id)
+    to_ready(id, score_of(id))
   end
 end
 
-local function wake_due()
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. 'delayed', '-inf', now, 'LIMIT', 0, 500)) do
-    redis.call('ZREM', base .. 'delayed', id)
-    to_ready(id, next_sequence(queue))
-  end
+local function lose(id)
+  redis.call('HINCRBY', base .. 'job:' .. id, 'x', 1)
+  return added_at(queue, id)
 end
 
 -- The longest ready of all groups, each group within its limit.
@@ -90,8 +88,8 @@ local function next_due()
 end
 
 if ARGV[9] ~= '' then give_back_unheard() end
-give_back_expired()
-wake_due()
+wake_due('claims', lose)
+wake_due('delayed', function() return next_sequence(queue) end)
 flush(queue)
 local LARGE = 4000000
 local claimed, bytes = { 0 }, 0
