@@ -15,17 +15,13 @@ const SKEW = 2_000
  */
 export async function checkRedis(options: ConnectOptions): Promise<Check[]> {
   const { connectTimeout = 5_000 } = options
+  const reached = (ok: boolean, detail: string) => ({ name: 'Redis: connection', ok, detail })
   try {
-    const connection = await connect({ ...options, connectTimeout, commandTimeout: connectTimeout })
-    try {
-      const { address, client } = connection
-      const reached = { name: 'Redis: connection', ok: true, detail: address }
-      return [reached, ...(await checkServers(client, options.replicas))]
-    } finally {
-      connection.close()
-    }
+    const found = await connect({ ...options, connectTimeout, commandTimeout: connectTimeout })
+    const checks = await checkServers(found.client, options.replicas).finally(found.close)
+    return [reached(true, found.address), ...checks]
   } catch (error) {
-    return [{ name: 'Redis: connection', ok: false, detail: reasonOf(error) }]
+    return [reached(false, reasonOf(error))]
   }
 }
 

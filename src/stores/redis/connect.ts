@@ -41,12 +41,21 @@ export type Connection = {
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const { url, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options
   const target = parseUrl(url)
-  const shared = commonOptions(commandTimeout, connectTimeout)
+  const shared = {
+    commandTimeout,
+    connectTimeout: Math.min(connectTimeout, 5_000),
+    // What was sent when the connection broke is not sent again: its outcome is unknown, and the caller decides.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+    keepAlive: 10_000,
+    connectionName: 'trivium',
+  }
   const client = target.nodes
     ? new Cluster(target.nodes, {
         enableOfflineQueue: false,
         clusterRetryStrategy: pauseBefore,
-        // As below: what was sent when a connection broke is not sent again.
+        // As above.
         retryDelayOnFailover: 0,
         retryDelayOnClusterDown: 100,
         maxRedirections: 30,
@@ -147,19 +156,6 @@ function badUrl(text: string): TriviumError {
   return new TriviumError('config_invalid', { details: `REDIS_URL is ${FORMS}; this is not: "${shown}"` })
 }
 
-function commonOptions(commandTimeout: number, connectTimeout: number) {
-  return {
-    commandTimeout,
-    connectTimeout: Math.min(connectTimeout, 5_000),
-    // What was sent when the connection broke is not sent again: its outcome is unknown, and the caller decides.
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
-    keepAlive: 10_000,
-    connectionName: 'trivium',
-  }
-}
-
 /** The pause before the next attempt to connect, in ms; for ever. */
 export function pauseBefore(attempt: number): number {
   return backoff(attempt, { first: 50, longest: 2_000 })
@@ -184,16 +180,12 @@ function watch(client: Redis | Cluster, address: string, log: Log): void {
 }
 
 async function firstConnection(client: Redis | Cluster, address: string, timeout: number): Promise<void> {
-  if (client.status === 'ready') return
   let last: unknown = new Error(`no connection within ${timeout} ms: timed out`)
-  const remember = (error: unknown) => {
+  client.on('error', (error) => {
     last = error
-  }
-  client.on('error', remember)
+  })
   const ready = new Promise<true>((resolve) => client.once('ready', () => resolve(true)))
-  const isReady = await inTime(ready, AbortSignal.timeout(timeout))
-  client.off('error', remember)
-  if (isReady) return
+  if (await inTime(ready, AbortSignal.timeout(timeout))) return
   client.disconnect()
   throw toStoreError(last, address)
 }
