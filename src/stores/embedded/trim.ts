@@ -27,29 +27,26 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
 
   /** One transaction's worth. */
   function slice(policy: Retention): number {
-    const removed = removeMessages(tooMany(policy)) || removeMessages(tooOld(policy))
+    const removed = removeMessages(tooManyOrOld(policy))
     return removed + (removed < SLICE ? trimTopics(policy, SLICE - removed) : 0)
   }
 
-  function tooMany({ journal }: Retention): number[] {
-    const excess = Math.min(SLICE, counters.get('messages') - journal.maxCount)
-    const rows = excess > 0 ? sql(OLDEST).all(counters.get('pump'), excess) : []
-    return rows.map((row) => int(row.seq))
-  }
-
-  function tooOld({ journal, gateways = {} }: Retention): number[] {
-    const old: number[] = []
+  /** Of all the oldest, where there are too many; else of single gateways. */
+  function tooManyOrOld({ journal, gateways = {} }: Retention): number[] {
+    const pump = counters.get('pump')
+    const excess = counters.get('messages') - journal.maxCount
+    const oldest = excess > 0 ? sql(OLDEST).all(pump, Math.min(SLICE, excess)) : []
+    if (oldest.length > 0) return oldest.map((row) => int(row.seq))
+    const gone: number[] = []
     for (const row of sql('SELECT id, name FROM gateway').all()) {
-      const { maxAge = journal.maxAge, maxCount = Infinity } = ownOf(gateways, text(row.name)) ?? {}
+      const { maxAge = journal.maxAge, maxCount } = ownOf(gateways, text(row.name)) ?? {}
       const cutoff = now() - maxAge
-      const excess = maxCount < Infinity ? sql(EXCESS).get(int(row.id), maxCount) : undefined
+      const excess = maxCount === undefined ? undefined : sql(EXCESS).get(int(row.id), maxCount)
       const tooMany = maybeInt(excess?.seq) ?? 0
-      const oldest = sql(OLDEST_OF_GATEWAY).all(int(row.id), counters.get('pump'), SLICE - old.length)
-      for (const { seq, id } of oldest)
-        if (int(seq) <= tooMany || timeOf(text(id)) < cutoff) old.push(int(seq))
-      if (old.length >= SLICE) break
+      for (const { seq, id } of sql(OLDEST_OF_GATEWAY).all(int(row.id), pump, SLICE - gone.length))
+        if (int(seq) <= tooMany || timeOf(text(id)) < cutoff) gone.push(int(seq))
     }
-    return old
+    return gone
   }
 
   function removeMessages(seqs: readonly number[]): number {
@@ -74,12 +71,12 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     const topics =
       sql(`SELECT id, name, last FROM topic WHERE id > ? AND EXISTS (SELECT 1 FROM event WHERE event.topic = topic.id)
       ORDER BY id LIMIT ? + 0`).all(nextTopic, TOPICS)
-    nextTopic = topics.length < TOPICS ? 0 : nextTopic
     for (const row of topics) {
       removed += trimTopic(policy, row, max - removed)
       if (removed >= max) return removed
-      if (topics.length === TOPICS) nextTopic = int(row.id)
+      nextTopic = int(row.id)
     }
+    if (topics.length < TOPICS) nextTopic = 0
     return removed
   }
 
