@@ -12,8 +12,8 @@ const LETTER = `SELECT d.n, d.queue AS queue_id, q.name AS queue, d.id, d.at, d.
   d.message_id, d.data, d.errors, d.kept FROM dead d CROSS JOIN queue q ON q.id = d.queue`
 /** By job id; where two queues have a dead job of that id, the newest. */
 const LETTER_OF = `${LETTER} WHERE d.id = ? ORDER BY d.n DESC LIMIT 1`
-/** Newest first. Queue 0: any; group null: any. */
-const LETTERS = `${LETTER} WHERE (?1 = 0 OR d.queue = ?1) AND (?2 IS NULL OR d.grp = ?2)
+/** Newest first. Null: any. */
+const LETTERS = `${LETTER} WHERE (?1 IS NULL OR q.name = ?1) AND (?2 IS NULL OR d.grp = ?2)
   ORDER BY d.n DESC LIMIT ?3 + 0`
 
 /** Jobs in lanes. */
@@ -47,7 +47,7 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
 
 /** The id of a dead letter is that of the job: for dispatch, of the message. */
 function createDeadLetters(parts: Parts): DeadLetters {
-  const { sql, writer, counters, queues, read } = parts
+  const { sql, writer, counters, read } = parts
 
   /** Removes a letter and returns what it was. */
   function remove(id: string): Row | undefined {
@@ -61,13 +61,8 @@ function createDeadLetters(parts: Parts): DeadLetters {
   return {
     list: ({ queue, group, limit }) =>
       read(() => {
-        const number = queue === undefined ? 0 : queues.find(queue)
-        if (number === undefined) return []
-        return readSome(
-          sql(LETTERS).iterate(number, group ?? null, limit),
-          toLetter,
-          ({ message }) => message?.text,
-        ).found
+        const rows = sql(LETTERS).iterate(queue ?? null, group ?? null, limit)
+        return readSome(rows, toLetter, ({ message }) => message?.text).found
       }),
     ids: () =>
       read(() =>

@@ -28,18 +28,19 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     }
     const place = oldest(filter)
     if (!place) return undefined
-    const message = journal.at(place.seq)
+    const [seq, gateway] = [int(place.seq), int(place.gateway)]
+    const message = journal.at(seq)
     const remove = sql('DELETE FROM receive WHERE gateway = ? AND seq = ? RETURNING conversation')
-    const removed = remove.get(place.gateway, place.seq)
+    const removed = remove.get(gateway, seq)
     counters.add('ready', -1)
-    if (!message) throw new Error(`message ${place.seq} is ready but not in the journal`)
-    journal.addNotes(place.seq, [{ at: now, road: 'receive', ...takenNote(lease, by) }])
-    const missed = filter.conversation === undefined ? untold(place.gateway, now) : {}
+    if (!message) throw new Error(`message ${seq} is ready but not in the journal`)
+    journal.addNotes(seq, [{ at: now, road: 'receive', ...takenNote(lease, by) }])
+    const missed = filter.conversation === undefined ? untold(gateway, now) : {}
     if (lease === undefined) return { message, ...missed }
     const token = randomTail()
     const insert = sql('INSERT INTO leased (seq, gateway, conversation, until, token) VALUES (?, ?, ?, ?, ?)')
-    insert.run(place.seq, place.gateway, maybeText(removed?.conversation) ?? null, now + lease, token)
-    return { message, receipt: `${place.seq}.${token}`, ...missed }
+    insert.run(seq, gateway, maybeText(removed?.conversation) ?? null, now + lease, token)
+    return { message, receipt: `${seq}.${token}`, ...missed }
   }
 
   /** What trimming removed and no taker knows of; it counts that where somebody takes. */
@@ -52,12 +53,12 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     return { missed }
   }
 
-  function oldest({ gateway, conversation }: ReceiveFilter): { seq: number; gateway: number } | undefined {
+  function oldest({ gateway, conversation }: ReceiveFilter): Row | undefined {
     const number = gateway === undefined ? 0 : gateways.find(gateway)
     if (number === undefined) return undefined
     if (conversation === undefined) {
       const ofGateway = 'SELECT seq, gateway FROM receive WHERE gateway = ? ORDER BY seq LIMIT 1'
-      return toPlace(number === 0 ? sql(OLDEST).get() : sql(ofGateway).get(number))
+      return number === 0 ? sql(OLDEST).get() : sql(ofGateway).get(number)
     }
     // A message that is its own conversation is found by its position, which is in the id.
     const inConversation = sql(`SELECT seq, gateway FROM receive
@@ -65,7 +66,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
       UNION ALL SELECT r.seq, r.gateway FROM journal j JOIN receive r ON r.gateway = j.gateway AND r.seq = j.seq
         WHERE j.seq = ?3 AND j.id = ?1 AND (?2 = 0 OR j.gateway = ?2)
       ORDER BY seq LIMIT 1`)
-    return toPlace(inConversation.get(conversation, number, positionOf(conversation) ?? 0))
+    return inConversation.get(conversation, number, positionOf(conversation) ?? 0)
   }
 
   function giveBack(row: Row): void {
@@ -101,8 +102,4 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
       }),
     nextExpiry: () => parts.read(nextExpiry),
   }
-}
-
-function toPlace(row: Row | undefined): { seq: number; gateway: number } | undefined {
-  return row && { seq: int(row.seq), gateway: int(row.gateway) }
 }

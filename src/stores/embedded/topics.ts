@@ -8,7 +8,7 @@ import { int, maybeInt, type Row, readSome, text } from './sql.ts'
 import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
 
 /** Positions up to `next` are consumed unless they are in `pending`. */
-type Group = { id: number; next: number; missed: number; used: number }
+type Group = { topic: TopicRow; id: number; next: number; missed: number; used: number }
 
 /** Ms after which a read that changes nothing else notes that the group is used. */
 const TOUCH = 60 * 60 * 1_000
@@ -29,8 +29,12 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   function find(topic: TopicRow | undefined, name: string): Group | undefined {
     const select = sql('SELECT id, next, missed, used FROM consumer WHERE topic = ? AND name = ?')
     const row = topic && select.get(topic.id, name)
-    return row && { id: int(row.id), next: int(row.next), missed: int(row.missed), used: int(row.used) }
+    return (
+      row && { topic, id: int(row.id), next: int(row.next), missed: int(row.missed), used: int(row.used) }
+    )
   }
+  const save = ({ id, next, missed, used }: Group) =>
+    sql('UPDATE consumer SET next = ?, missed = ?, used = ? WHERE id = ?').run(next, missed, used, id)
 
   /** Hides a position until a time; 0: makes it visible. */
   const hide = (group: Group, position: number, until: number) => sql(HIDE).run(group.id, position, until)
@@ -48,8 +52,9 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   /**
    * Reads for one group. Positions have no gaps of their own: one that is missing after `next` was removed by retention.
    */
-  function readOne(topic: TopicRow, group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
+  function readOne(group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch {
     const { max, mode, lease = 0 } = request
+    const { topic } = group
     const now = parts.now()
     const isPeek = mode === 'peek'
     let { missed } = group
@@ -75,12 +80,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
     if (mode === 'lease') for (const { position } of shown) hide(group, position, now + lease)
     if (left.next !== group.next || left.missed !== group.missed || now - group.used > TOUCH)
-      sql('UPDATE consumer SET next = ?, missed = ?, used = ? WHERE id = ?').run(
-        left.next,
-        left.missed,
-        now,
-        group.id,
-      )
+      save({ ...group, ...left, used: now })
     const nextVisible = sql(
       'SELECT min(hidden_until) AS at FROM pending WHERE consumer = ? AND hidden_until > ?',
     )
@@ -101,20 +101,11 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
    * Finds the events of a group that are not consumed and calls `each` with their positions. Unread ones
    * are drawn into `pending` first, with all before them. Returns how many there were.
    */
-  function settle(
-    name: string,
-    groupName: string,
-    ids: readonly string[],
-    each: (group: Group, at: number) => void,
-  ): number {
-    const topic = log.find(name)
-    const group = find(topic, groupName)
-    if (!topic || !group) return 0
+  function settle(group: Group, ids: readonly string[], each: (group: Group, at: number) => void): number {
     const isPending = sql('SELECT 1 FROM pending WHERE consumer = ? AND position = ?')
-    const found = new Set(ids.flatMap((id) => log.positionOf(topic, id) ?? []))
+    const found = new Set(ids.flatMap((id) => log.positionOf(group.topic, id) ?? []))
     const open = [...found].filter((at) => at > group.next || isPending.get(group.id, at))
-    const last = Math.max(...open, group.next)
-    if (last > group.next) drawUpTo(topic, group, last, found)
+    drawUpTo(group, Math.max(...open, group.next), found)
     for (const position of open) each(group, position)
     return open.length
   }
@@ -123,24 +114,22 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
    * Moves `next` to `last`; what lies between and is not among `settled` stays open, and visible. What is missing
    * there will be told by the next read.
    */
-  function drawUpTo(topic: TopicRow, group: Group, last: number, settled: Set<number>): void {
-    const there = log.positions(topic, group.next, last)
+  function drawUpTo(group: Group, last: number, settled: Set<number>): void {
+    if (last === group.next) return
+    const there = log.positions(group.topic, group.next, last)
     for (const position of there) if (!settled.has(position)) hide(group, position, 0)
-    const move = sql('UPDATE consumer SET next = ?, missed = missed + ? WHERE id = ?')
-    move.run(last, last - group.next - there.length, group.id)
+    group.missed += last - group.next - there.length
+    group.next = last
+    save(group)
   }
 
   /** Takes off what a peek told of missing events; more may be missing since. */
-  function forgive(name: string, groupName: string, told: number): number {
-    const topic = log.find(name)
-    const group = find(topic, groupName)
-    if (!topic || !group) return 0
-    const [first] = log.after(topic, group.next, 1).found
-    drawUpTo(topic, group, first ? first.position - 1 : topic.last, new Set())
-    const { missed } = find(topic, groupName) ?? group
-    const left = Math.max(0, missed - told)
-    sql('UPDATE consumer SET missed = ? WHERE id = ?').run(left, group.id)
-    return missed > left ? 1 : 0
+  function forgive(group: Group, told: number): number {
+    const [first] = log.after(group.topic, group.next, 1).found
+    drawUpTo(group, first ? first.position - 1 : group.topic.last, new Set())
+    const missed = Math.max(0, group.missed - told)
+    save({ ...group, missed })
+    return group.missed > missed ? 1 : 0
   }
 
   function info(row: Row): GroupInfo {
@@ -178,18 +167,21 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
         const after = sharedAfter(log)
         return requests.map((request) => {
           const group = find(topic, request.group)
-          return topic && group && readOne(topic, group, request, after)
+          return group && readOne(group, request, after)
         })
       }),
-    ack: (topic, group, ids) =>
+    ack: (topic, name, ids) =>
       writer.write(() => {
+        const group = find(log.find(topic), name)
+        if (!group) return 0
         const told = ids.reduce((sum, id) => sum + missedIn(id), 0)
-        return settle(topic, group, ids, consume) + (told > 0 ? forgive(topic, group, told) : 0)
+        return settle(group, ids, consume) + (told > 0 ? forgive(group, told) : 0)
       }),
-    nack: (topic, group, ids, delay) =>
+    nack: (topic, name, ids, delay) =>
       writer.write(() => {
         const until = delay > 0 ? parts.now() + delay : 0
-        const count = settle(topic, group, ids, (group, position) => hide(group, position, until))
+        const group = find(log.find(topic), name)
+        const count = group ? settle(group, ids, (_, position) => hide(group, position, until)) : 0
         if (count > 0) signals.raise(`topic:${topic}`)
         return count
       }),

@@ -21,24 +21,13 @@ export type ConnectOptions = {
   replicas?: number
 }
 
-export type Connection = {
-  client: Redis | Cluster
-  /** Without user and password. */
-  address: string
-  /** The server that has the keys which begin with `root`, as far as is known. */
-  serverOf(root: string): Redis
-  /** Whether the master is just being deposed: what it acknowledged now would be lost. */
-  isFailingOver(): boolean
-  /** Makes a connection of its own for subscriptions, on a cluster to any of its nodes. It ends where it breaks. */
-  subscriber(): Redis
-  close(): void
-}
+export type Connection = Awaited<ReturnType<typeof connect>>
 
 /**
  * Opens the connection and waits until it works. Reconnects for ever; while it is away, commands fail
  * at once. Throws `store_unavailable` when there is no connection within `connectTimeout`.
  */
-export async function connect(options: ConnectOptions): Promise<Connection> {
+export async function connect(options: ConnectOptions) {
   const { url, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options
   const target = parseUrl(url)
   const shared = {
@@ -68,12 +57,14 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   await firstConnection(client, target.address, connectTimeout)
 
   let turn = 0
+  /** Makes a connection of its own for subscriptions, on a cluster to any of its nodes. It ends where it breaks. */
   const subscriber = () => {
     // A cluster sends what is published to all of its nodes: any of them will do, another each time.
     const nodes = client instanceof Cluster ? client.nodes('master').map((node) => node.options) : []
     const { host, port } = nodes[turn++ % Math.max(1, nodes.length)] ?? target.nodes?.[0] ?? {}
     return new Redis({ ...shared, ...target.options, ...(host && { host, port }), retryStrategy: () => null })
   }
+  /** The server that has the keys which begin with `root`, as far as is known. */
   const serverOf = (root: string) => {
     if (client instanceof Redis) return client
     const [owner] = client.slots[new Command('get', [root]).getSlot()] ?? []

@@ -10,14 +10,12 @@ type Handing = [string, number, string]
  * `lua/lib/unheard.lua` records under it what was handed out. Where no answer came, the next call of the same name tells
  * so, and Redis takes back what was handed out.
  */
-export type HandOver = <T>(name: string, send: (handing: Handing) => Promise<T>) => Promise<T>
-
-export function createHandOver(): HandOver {
+export function createHandOver() {
   const daemon = randomUUID()
   const unheard = new Map<string, Set<number>>()
   let numbers = 0
 
-  return async (name, send) => {
+  return async <T>(name: string, send: (handing: Handing) => Promise<T>): Promise<T> => {
     const number = ++numbers
     const told = [...(unheard.get(name) ?? [])]
     try {

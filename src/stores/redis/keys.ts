@@ -6,18 +6,14 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
  * step: the journal, what may be received, and all jobs under one; each other topic under its own; keys
  * and values under one, so that listing by prefix is an index and not a scan of every node.
  */
-export type Roots = {
-  main: string
-  kv: string
-  topic(name: string): string
-}
+export type Roots = ReturnType<typeof createRoots>
 
-export function createRoots(prefix: string): Roots {
+export function createRoots(prefix: string) {
   const main = `{${prefix}}:`
   return {
     main,
     kv: `{${prefix}:kv}:`,
-    topic: (name) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
+    topic: (name: string) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
   }
 }
 

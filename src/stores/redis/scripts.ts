@@ -8,18 +8,7 @@ import { createConfirmation } from './replicas.ts'
 export type Args = readonly (string | number)[]
 
 /** What the parts of the store work with. */
-export type Server = {
-  /**
-   * Runs a script of the folder `lua` by its file name without the ending. `root` is what its keys begin
-   * with, hash tag included; the clock and the channel of the signals are put before the arguments.
-   * Rejects with a TriviumError.
-   */
-  run(script: string, root: string, ...args: (string | number)[]): Promise<unknown>
-  /** Sends one command, for what needs no script, and waits for no replica. Rejects with a TriviumError. */
-  call(command: string, key: string, ...args: (string | number)[]): Promise<unknown>
-  roots: Roots
-  now(): number
-}
+export type Server = ReturnType<typeof createServer>
 
 /**
  * Loads the scripts, each with the preamble and the files of `lua/lib` that its `-- include:` line names.
@@ -30,7 +19,7 @@ export function createServer(
   channel: string,
   roots: Roots,
   { now, replicas = 0, commandTimeout = 2_000 }: Omit<ConnectOptions, 'url'> & { now?: () => number },
-): Server {
+) {
   const { client, address } = connection
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
@@ -39,8 +28,15 @@ export function createServer(
   return {
     roots,
     now: now ?? Date.now,
-    call: (command, key, ...args) => client.call(command, key, ...args).catch(rethrow),
-    run: async (name, root, ...args) => {
+    /** Sends one command, for what needs no script, and waits for no replica. Rejects with a TriviumError. */
+    call: (command: string, key: string, ...args: Args): Promise<unknown> =>
+      client.call(command, key, ...args).catch(rethrow),
+    /**
+     * Runs a script of the folder `lua` by its file name without the ending. `root` is what its keys begin
+     * with, hash tag included; the clock and the channel of the signals are put before the arguments.
+     * Rejects with a TriviumError.
+     */
+    run: async (name: string, root: string, ...args: Args): Promise<unknown> => {
       const script = scripts.get(name)
       if (!script) throw new RangeError(`there is no script ${name}`)
       if (connection.isFailingOver()) return rethrow(new Error('no connection: a fail-over is under way'))
