@@ -47,13 +47,6 @@ export function jobsContract(factory: StoreFactory): void {
       assert.equal(second?.message, undefined)
       assert.equal(second?.data, undefined)
     },
-    'queues are apart, also where ids and lanes are the same': async ({ store }) => {
-      await store.jobs.add('q', [job('a', 'l')])
-      await store.jobs.add('r', [job('a', 'l')])
-      assert.deepEqual(await claimIds(store, 'q'), ['a'])
-      assert.deepEqual(await claimIds(store, 'r'), ['a'])
-      assert.deepEqual(await claimIds(store, 'none'), [])
-    },
     'an id is added once within seven days, also when it has ended': async (bench) => {
       const { store, advance } = bench
       assert.deepEqual(await store.jobs.add('q', [job('a', 'l'), job('a', 'l')]), [
@@ -80,15 +73,6 @@ export function jobsContract(factory: StoreFactory): void {
         await store.jobs.settle('q', outcomes),
         names.map(() => true),
       )
-    },
-    'concurrent claimers never get the same job': async ({ store }) => {
-      const ids = Array.from({ length: 30 }, (_, n) => `j${n}`)
-      await store.jobs.add(
-        'q',
-        ids.map((id) => job(id, id)),
-      )
-      const claims = await Promise.all(Array.from({ length: 10 }, () => claimIds(store, 'q', { max: 4 })))
-      assert.deepEqual(claims.flat().sort(), [...ids].sort())
     },
     'limits cap each group they name, and no other': async ({ store }) => {
       const ids = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']

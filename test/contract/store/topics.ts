@@ -145,15 +145,6 @@ export function topicsContract(factory: StoreFactory): void {
   })
 
   part(factory, 'groups', {
-    'concurrent readers of one group never consume the same event': async ({ store }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const names = Array.from({ length: 30 }, (_, n) => `e${n}`)
-      await publishAll(store, 't', names)
-      const batches = await Promise.all(
-        Array.from({ length: 20 }, () => readGroup(store, 't', 'g', 'consume', { max: 2 })),
-      )
-      assert.deepEqual(batches.flatMap(dataOf).map(String).sort(), [...names].sort())
-    },
     'several requests of one call are served in their order': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')
       await store.topics.subscribe('t', 'h', 'start')
@@ -174,14 +165,6 @@ export function topicsContract(factory: StoreFactory): void {
       const [id = ''] = await publishAll(store, 't', ['a', 'b'])
       assert.equal(await store.topics.ack('t', 'g', [id, id]), 1)
       assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b'])
-    },
-    'nack signals the topic': async ({ store }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      const ids = await publishAll(store, 't', ['a'])
-      await readGroup(store, 't', 'g', 'lease', { lease: MINUTE })
-      const signal = new Promise<void>((resolve) => store.onSignal('topic:t', resolve))
-      await store.topics.nack('t', 'g', ids, 0)
-      await signal
     },
   })
 

@@ -143,15 +143,6 @@ describe('opening the embedded store', () => {
       assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'consume')), ['a'])
     })
 
-  test('closing twice is harmless, and the directory has only what is meant to be there', async (t) => {
-    const dir = await tempDir(t)
-    const store = await openStore(dir)
-    await acceptAll(store, ['a'])
-    await store.close()
-    await store.close()
-    assert.deepEqual(readdirSync(dir).sort(), ['trivium.db', 'trivium.lock'])
-  })
-
   test('the log does not grow without end under load', async (t) => {
     const dir = await tempDir(t)
     await withStore(dir, async (store) => {

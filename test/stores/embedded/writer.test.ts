@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
@@ -10,21 +8,16 @@ import { quiet, saying } from '../../contract/store/kit.ts'
 import { noFlush, tempDir, withStore } from './kit.ts'
 
 async function open(t: TestContext, flush = noFlush) {
-  const dir = await tempDir(t)
-  const db = openDatabase(dir)
+  const db = openDatabase(await tempDir(t))
   t.after(() => db.close())
   const writer = createWriter(db, 'test', flush)
-  let commits = 0
-  writer.follow({ committed: () => commits++ })
   const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
   const rows = db.prepare('SELECT name FROM gateway ORDER BY id')
   const settled: string[] = []
   return {
-    dir,
     db,
     writer,
     settled,
-    commits: () => commits,
     insert: (name: string) => insert.run(name),
     names: () => rows.all().map(({ name }) => name),
     /** Inserts a name, and notes when and how that was answered. */
@@ -37,38 +30,6 @@ async function open(t: TestContext, flush = noFlush) {
 }
 
 describe('group commit', () => {
-  test('the calls of one turn are one transaction, and none is answered before others can read it', async (t) => {
-    const { dir, writer, insert, commits } = await open(t)
-    const other = new DatabaseSync(join(dir, 'trivium.db'), { readOnly: true })
-    t.after(() => other.close())
-    const seen = other.prepare('SELECT count(*) AS n FROM gateway')
-    const calls = ['a', 'b', 'c'].map(async (name) => {
-      await writer.write(() => insert(name))
-      return seen.get()?.n
-    })
-    assert.equal(seen.get()?.n, 0)
-    assert.deepEqual(await Promise.all(calls), [3, 3, 3])
-    assert.equal(commits(), 1)
-  })
-
-  test('a signal is raised only by a commit, once, and a listener that throws harms nobody', async (t) => {
-    const { writer } = await open(t)
-    const signals = createSignals(writer, quiet)
-    let heard = 0
-    signals.on('journal', () => {
-      throw new Error('on purpose')
-    })
-    signals.on('journal', () => heard++)
-    const failed = writer.write(() => {
-      signals.raise('journal')
-      throw new Error('undone')
-    })
-    await assert.rejects(failed, { message: 'undone' })
-    assert.equal(heard, 0)
-    await Promise.all([1, 2].map(() => writer.write(() => signals.raise('journal'))))
-    assert.equal(heard, 1)
-  })
-
   test('a full disk refuses with store_unavailable, keeps what was there, and is over when there is room', async (t) => {
     const { db, writer, insert, names } = await open(t)
     await writer.write(() => insert('before'))
@@ -130,23 +91,6 @@ describe('the flush of the log', () => {
     assert.deepEqual(settled, ['a: store_unavailable', 'b: store_unavailable'])
     await writer.close()
     assert.equal(flushes.length, 1)
-  })
-
-  test('is waited for by closing, which answers all that was asked for', async (t) => {
-    const { flush, flushes } = heldFlushes()
-    const { writer, settled, add } = await open(t, flush)
-    add('flushing')
-    await turns()
-    add('waiting')
-    const closed = writer.close().then(() => settled.push('closed'))
-    await turns()
-    assert.deepEqual(settled, [])
-    flushes[0]?.end()
-    await turns()
-    assert.deepEqual(settled, ['flushing'])
-    flushes[1]?.end()
-    await closed
-    assert.deepEqual(settled, ['flushing', 'waiting', 'closed'])
   })
 })
 
