@@ -152,13 +152,7 @@ export async function createDaemon(options: DaemonOptions) {
     skills: [...builtInSkills, approvalClick(approvals)],
     middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
-      // Read for each run, as the name of the model is.
-      get env() {
-        return modelSources(config.model, env).env
-      },
-      get providers() {
-        return modelSources(config.model, env).providers
-      },
+      sources: () => modelSources(config.model, env),
       defaultModel: () => config.model?.name,
       onUsage({ messageId, ...detail }) {
         metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)

@@ -17,19 +17,13 @@ export function createHousekeeping(options: {
 }) {
   const { store, log } = options
 
+  /** What is left is removed at once, but not in one go. */
   const trim = async () => {
-    for (;;) {
-      const { removed } = await store.trim(options.retention())
-      if (removed === 0 || stopped) return
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+    const { removed } = await store.trim(options.retention())
+    return removed > 0 ? 0 : TRIM_EVERY
   }
-  const watchBacklog = async () => {
-    const stats = await store.stats()
-    options.backlog(stats.dispatch.unpumped)
-  }
+  const watchBacklog = async () => options.backlog((await store.stats()).dispatch.unpumped)
 
-  let stopped = false
   const tasks = [
     repeat(trim, TRIM_EVERY, 'retention', log),
     repeat(watchBacklog, BACKLOG_EVERY, 'backlog', log),
@@ -40,10 +34,7 @@ export function createHousekeeping(options: {
     start() {
       for (const task of tasks) task.start()
     },
-    async stop() {
-      stopped = true
-      await Promise.all(tasks.map((task) => task.stop()))
-    },
+    stop: () => Promise.all(tasks.map((task) => task.stop())),
   }
 }
 

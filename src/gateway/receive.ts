@@ -68,8 +68,7 @@ function filtersOf({ gateway, conversation }: ReceiveFilter, { caller, message }
   if (gateway !== undefined) requireGateway(caller, gateway)
   const filter = defined({ gateway, conversation })
   if (gateway === undefined && caller.gateways) {
-    const first = Math.floor(Math.random() * caller.gateways.length)
-    const order = [...caller.gateways.slice(first), ...caller.gateways.slice(0, first)]
+    const order = caller.gateways.toSorted(() => Math.random() - 0.5)
     return order.map((one) => ({ ...filter, gateway: one }))
   }
   if (gateway !== undefined || conversation !== undefined || !message) return [filter]

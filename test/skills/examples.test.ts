@@ -9,7 +9,7 @@ import { startRuntime } from './support/runtime.ts'
 describe('what ships', () => {
   test('loads whole, each with a description and described arguments', async (t) => {
     const { manager } = await startRuntime(t, {
-      manager: { loadMarkdown: createMarkdownLoader({ env: {} }) },
+      manager: { loadMarkdown: createMarkdownLoader({ sources: () => ({ env: {} }) }) },
     })
     assert.deepEqual(manager.errors(), [])
     for (const { name, kind } of manager.list()) {

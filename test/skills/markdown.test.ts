@@ -34,8 +34,10 @@ async function start(
     manager: {
       folders: [folder],
       loadMarkdown: createMarkdownLoader({
-        providers: { local: { baseURL: server.url, apiKey: 'key-1' } },
-        env: options.env ?? {},
+        sources: () => ({
+          env: options.env ?? {},
+          providers: { local: { baseURL: server.url, apiKey: 'key-1' } },
+        }),
         ...(options.defaultModel ? { defaultModel: () => options.defaultModel } : {}),
         onUsage: (one) => usage.push(one),
       }),

@@ -19,8 +19,10 @@ export type ModelUsage = Omit<ModelOutcome, 'text' | 'trace'> & {
   messageId?: string
 }
 
-export type MarkdownOptions = ModelOptions & {
-  /** The model of skills that name none and whose route names none; asked for each run. */
+export type MarkdownOptions = {
+  /** Where models are reached; asked for each run, as the default is. */
+  sources(): ModelOptions
+  /** The model of skills that name none and whose route names none. */
   defaultModel?(): string | undefined
   /** Called after each run, for metrics and the message's history. */
   onUsage?(usage: ModelUsage): void
@@ -43,7 +45,7 @@ export function createMarkdownLoader(
     const run = async (ctx: SkillContext) => {
       const modelId = settings.id ?? ctx.call.model ?? options.defaultModel?.()
       if (!modelId) throw new TriviumError('model_missing', { name })
-      const model = await resolveModel(modelId, options)
+      const model = await resolveModel(modelId, options.sources())
       // A model that serves another model as a tool speaks to that one, not to whoever listens.
       const onText = ctx.call.toolDepth === undefined ? ctx.call.onText : undefined
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createReplyLog } from '../../../src/gateway/replies.ts'
+import { createReplyLog } from '../../../src/gateway/submit.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { until } from '../../fixtures/until.ts'
 import { openStore } from '../../skills/support/store.ts'
