@@ -105,9 +105,8 @@ export const taskSchema = z.discriminatedUnion('kind', [
 export type WorkbenchTask = z.infer<typeof taskSchema>
 
 /**
- * The assistant's durable state. What a method did is durable when it resolves, and in events.jsonl; what adds to it
- * throws `limit_reached` at its bound. Operators reach the notes and conversations of everybody; a person their own, and with
- * `scope: team` those of their gateway; somebody of whom there is no proof the notes of the own conversation.
+ * What a method did is durable when it resolves; what adds throws `limit_reached` at its bound. Operators reach what is
+ * everybody's; a person their own, and with `scope: team` that of their gateway; without proof, the notes of the conversation.
  */
 export type AssistantService = {
   /** The same text again is another note. */
@@ -129,9 +128,8 @@ export type AssistantService = {
 
 export type ScheduleService = {
   /**
-   * Stores a schedule, due from now on. Its runs have the rights of who made it. `misfire`: `skip`, `once` or
-   * `within: 5m`. Throws `usage` for what cannot be read, `skill_not_found`, `limit_reached`, and `forbidden` for a
-   * message whose sender is not verified.
+   * Its runs have the rights of who made it. `misfire`: `skip`, `once` or `within: 5m`. Throws `usage`, `skill_not_found`,
+   * `limit_reached`, and `forbidden` for a message whose sender is not verified.
    */
   create(
     args: Pick<Schedule, 'skill' | 'args'> &

@@ -39,10 +39,9 @@ export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void
 }
 
 /**
- * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where `*` may stand for the gateway and the
- * identity is a glob; `role:NAME`; or `*`, everybody, also without proof. Only a member that says `external` matches
- * somebody of another workspace. Throws an Error for any other text, with the forms that it may have meant: `halves` are what
- * may stand before the colon.
+ * Reads a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, each `*` or a glob of identities;
+ * `role:NAME`; or `*`, everybody, also without proof. Only one that says `external` matches somebody of another workspace.
+ * Throws an Error for any other text, with what it may have meant: `halves` may stand before the colon.
  */
 export function compileMember(
   source: string,

@@ -10,10 +10,9 @@ export const MAX_PATTERN = 1000
 const MAX_PROGRAM = 5000
 
 /**
- * Compiles what users write in `match`. `/…/flags` is an RE2 regex (flags `i`, `m`, `s`), found anywhere in the text.
- * Everything else is a glob over the whole text, case-insensitive: `*` is any text (slashes and line breaks too), `?`
- * one character, `[a-z]` and `[!a-z]` a class, `{a,b}` alternatives, `\` takes the next character as it is. Both
- * run in RE2, so nothing can backtrack. Throws an Error that says what is wrong with the pattern.
+ * Compiles what users write in `match`: `/…/flags`, an RE2 regex (flags `i`, `m`, `s`) found anywhere in the text, or a glob
+ * over the whole text, in any case: `*` (also slashes and line breaks), `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before what is
+ * meant as it is. Nothing can backtrack. Throws an Error that says what is wrong.
  */
 export function compilePattern(source: string): Pattern {
   if (source.length > MAX_PATTERN) throw new Error(`is longer than ${MAX_PATTERN} characters`)

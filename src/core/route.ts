@@ -33,10 +33,9 @@ const patterns = oneOrMore(pattern, PATTERN_HINT).exactOptional()
 const flag = z.boolean().exactOptional()
 
 /**
- * The keys of `match` as they are written. `from` fits the sender's id, address or name. `event`, `channel`, `command`,
- * `action`, `reaction`, `mention` and `direct` read the field of that name in `data`; `verified` is whether the
- * transport has proof of the sender; `thread: mine` fits what is written in threads that the bot is in. A notice
- * (`data.notice: true`, such as an edit or a reaction in Slack) fits only where `event` or `reaction` is given.
+ * The keys of `match` as they are written. `from` fits the sender's id, address or name; `verified`: there is proof of the
+ * sender; `thread: mine`: the bot is in the thread; what is no field of a message is one of its `data`. A notice (an edit, a
+ * reaction in Slack) fits only where `event` or `reaction` is given.
  */
 export const matchSchema = z
   .object({

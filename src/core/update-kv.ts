@@ -9,9 +9,8 @@ type Change = { value: Json; ttl?: number } | undefined
 const ATTEMPTS = 200
 
 /**
- * Changes a key by compare-and-set: `change` is called with what is there, again where another writer came
- * first, and returns the new value, or undefined to leave it. Resolves with what is there at the end.
- * Throws `state_conflict` after two hundred lost races.
+ * Changes a key by compare-and-set: `change` makes the new value (undefined: leave it) of what is there, again where another
+ * writer came first. Resolves with what is there at the end. Throws `state_conflict` after two hundred lost races.
  */
 export async function updateKv(
   kv: Pick<KeyValues, 'get' | 'set'>,

@@ -25,8 +25,8 @@ export const CLICK_ROUTE: Route = {
 }
 
 /**
- * Asks for approvals: in the conversations that they are about, with buttons where a transport has them and somebody there
- * may decide; and by mail those approvers of whom the configuration has the address, with a link of their own.
+ * Asks for approvals: in their conversations, with buttons where somebody there may decide, and by mail those approvers of
+ * whom the configuration has the address, with a link of their own.
  */
 export function createApprovalButtons(deps: {
   outbox: Pick<Outbox, 'reply' | 'sendTo'>

@@ -25,9 +25,8 @@ const KEPT = 7 * 86_400_000
 const BODY_LIMIT = 1000
 
 /**
- * The page behind the links that approvers get by mail. Whoever has a link's token may decide one approval as one person:
- * whether that person still may is asked when they do. Looking (GET) decides nothing, as scanners of mail look; a button
- * posts the decision.
+ * The page behind the links that approvers get by mail: whoever has one may decide that approval as that person, who must still
+ * have the right then. Looking (GET) decides nothing, as scanners of mail look; a button posts the decision.
  */
 export function createApprovalPage(deps: {
   kv: KeyValues

@@ -24,10 +24,7 @@ const SWEEP_EVERY = 6 * 3_600_000
 /** A round of the schedules that fails is repeated after so many ms. */
 const ROUND_AGAIN = 2_500
 
-/**
- * What remembers between messages: notes, searches, delegations, schedules, the workbench, calls made once. Of one daemon, or
- * of one command. Touches no file before it is asked for something.
- */
+/** What remembers between messages, for a daemon or a command. Touches no file before it is asked for something. */
 export function createDurableParts(deps: {
   store: Store
   dataDir: string

@@ -18,8 +18,8 @@ const COPY_EVERY = 1_000
 const KEPT = 50_000
 
 /**
- * Logs that all daemons of one store share: a line goes to a topic, and each daemon copies the topic into its own files, so
- * that every data dir has all of it. How far that is stands beside them, in `logs.copied`.
+ * Logs that all daemons of one store share: a line goes to a topic, which each daemon copies into its own files. How far that
+ * is stands beside them, in `logs.copied`.
  */
 export function shareLogs(
   files: Logs,

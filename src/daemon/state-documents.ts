@@ -48,10 +48,7 @@ function startingFrom(path: string): DocumentSpec<AssistantState> {
 /** How often (ms) the copy is brought up to date. */
 const COPY_EVERY = 2_000
 
-/**
- * Keeps `state.json` a copy of the state on Redis: to read, to back up, and to begin with where Redis is given up. What was
- * there before stays in its events. Returns what ends it, with a last copy.
- */
+/** Keeps `state.json` a copy of the state on Redis. Returns what ends it, with a last copy. */
 export function keepStateCopy(deps: {
   state: Pick<StateDocument<AssistantState>, 'load'>
   dataDir: string

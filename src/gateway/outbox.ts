@@ -12,9 +12,7 @@ export const OUTBOX_QUEUE = 'outbox'
 /** What is sent, besides where to. The same `key` is sent once within seven days. */
 export type Sending = Pick<Reply, 'key' | 'text' | 'subject' | 'attachments' | 'data' | 'by'>
 
-/**
- * `queued: false`: the key was there already. `unsent`: why it was not put there at all; its history tells too.
- */
+/** `queued: false`: the key was there already. `unsent`: why it was not put there at all; its history tells too. */
 export type Queued = { id: string; queued: boolean; unsent?: string }
 
 /** Sends, durably and once per key, exactly where a message came from. */
@@ -27,10 +25,7 @@ export type Outbox = {
   wait(id: string, timeout: number, signal?: AbortSignal): Promise<JobEnd | undefined>
 }
 
-/**
- * The outbox as those see it who put something in; `createOutboxWorker` empties it. `unanswerable` says why a reply to
- * a message would reach nobody.
- */
+/** `createOutboxWorker` empties it. `unanswerable` says why a reply to a message would reach nobody. */
 export function createOutbox(
   store: Pick<Store, 'jobs' | 'onSignal'> & { journal: Pick<Store['journal'], 'note'> },
   now: () => number,
@@ -110,9 +105,8 @@ const resultSchema = z.object({
 })
 
 /**
- * The reply that a skill's result is: a string, or an object with `text` and, for those transports that know them,
- * `subject`, `attachments` and `data`. Undefined where there is no text: most results are no reply. An empty text is
- * one where there are attachments or data to send: a modal says enough.
+ * The reply that a skill's result is: a string, or an object with `text`, which may be empty where there are attachments or
+ * data to send (a modal says enough). Undefined for all others: most results are no reply.
  */
 export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   if (typeof result === 'string') return result === '' ? undefined : { text: result }
@@ -123,10 +117,7 @@ export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   return isEmpty ? undefined : { text, ...defined({ subject, attachments, data }) }
 }
 
-/**
- * Throws `send_rejected` where a skill's `data` asks for an approval: only Trivium itself shows those buttons, so
- * that nobody can be made to click on one approval under the title of another.
- */
+/** Throws `send_rejected` for `data` that would show the buttons of one approval under the title of another. */
 export function refuseApproval(gateway: string, data: JsonObject | undefined): void {
   if (data?.approval === undefined) return
   const reason = '`data.approval` is made by Trivium alone; mark the skill or the tool with `approval: true`'

@@ -35,10 +35,7 @@ export type PublicHttpServer = PublicHttp & {
   listen(address: Address): Promise<Address>
   /** From now on each answer asks its client to connect anew, which may reach another daemon. All is served as before. */
   leave(): void
-  /**
-   * Stops accepting connections and resolves when the requests in flight are answered, at most `grace` ms
-   * (default 10 s) later; what is still open then is cut.
-   */
+  /** Stops listening, and resolves when what is in flight is answered; after `grace` ms (default 10 s) it is cut. */
   close(grace?: number): Promise<void>
   isListening(): boolean
   /** Open connections, WebSockets among them. */
@@ -48,11 +45,7 @@ export type PublicHttpServer = PublicHttp & {
 /** What is served at a path: requests, or WebSockets. */
 type Entry = { mount?: Parameters<PublicHttp['mount']>[1]; upgrade?: Parameters<PublicHttp['upgrade']>[1] }
 
-/**
- * Makes the one listener that all gateways share: bare node:http, where a request costs one map look-up
- * before its handler runs. Paths match exactly, without the query. What cannot be served is answered with
- * `{"error":{"code","message"}}`.
- */
+/** Makes the one listener that all gateways share: bare node:http, one map look-up by the exact path, without the query. */
 export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {
   const { log, host = '127.0.0.1', bodies, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }

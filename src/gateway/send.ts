@@ -13,11 +13,7 @@ type SendArgs = Parameters<SendService['send']>[0]
 /** Either the message that is answered, or an explicit target. */
 type Target = { gateway: string; message?: Message; to?: string }
 
-/**
- * The service behind `gateway-send`: a reply to the call's message, or from anywhere to one that is named by its id or
- * by a receipt; or, on gateways that are `open`, a send to another target. The reply target comes from the inbound
- * message alone.
- */
+/** The service behind `gateway-send`. The target of a reply comes from the inbound message alone. */
 export function createSend(options: {
   outbox: Pick<Outbox, 'reply' | 'sendTo' | 'wait'>
   store: { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> }

@@ -25,10 +25,7 @@ export function isLogTarget(reply: Reply): boolean {
   return reply.target?.log === LOG_TARGET.log
 }
 
-/**
- * Accepts a message as if it had come in by the gateway, and collects the replies: they came from here, so
- * they come back here and not to whom the gateway usually talks.
- */
+/** Accepts a message as if it had come in by the gateway, and collects the replies: they come back here. */
 export async function submit(
   submitted: Submission,
   deps: {
@@ -88,10 +85,7 @@ function ownBody({ format, ...rest }: JsonObject = {}): JsonObject {
   return format === undefined || (format === 'json' && rest.body !== undefined) ? rest : { ...rest, format }
 }
 
-/**
- * The reply log of one gateway: a topic per conversation, so that the position of a reply is its number and any
- * daemon can append or follow.
- */
+/** The reply log of one gateway: a topic per conversation, so that the position of a reply is its number. */
 export function createReplyLog(store: Pick<Store, 'topics' | 'onSignal'>, gateway: string): ReplyLog {
   const topicOf = (conversation: string) => `${REPLY_TOPICS}${gateway}/${conversation}`
   return {
