@@ -1,7 +1,6 @@
-import type { WorkbenchService } from '../core/assistant-services.ts'
-import type { Call, Caller, InvokeOptions } from '../core/call.ts'
+import type { Schedule, WorkbenchService } from '../core/assistant-services.ts'
+import type { Call } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
-import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
 import { createArtifactSweep } from '../state/artifacts/artifact-sweep.ts'
@@ -16,7 +15,7 @@ import { createSchedules } from '../state/schedules/schedules.ts'
 import { atWorkbench } from '../state/workbench/project.ts'
 import type { Workbench } from '../state/workbench/workbench.ts'
 import { repeat } from './housekeeping.ts'
-import { createScheduleRuns } from './schedule-runs.ts'
+import { createScheduleRuns, type RunDeps } from './schedule-runs.ts'
 import { createStateDocuments, keepStateCopy } from './state-documents.ts'
 
 /** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
@@ -25,37 +24,30 @@ const SWEEP_EVERY = 6 * 3_600_000
 const ROUND_AGAIN = 2_500
 
 /** What remembers between messages, for a daemon or a command. Touches no file before it is asked for something. */
-export function createDurableParts(deps: {
-  store: Store
-  dataDir: string
-  /** Where `agent_state.json` and `task_board.json` are. */
-  workbenchDir: string
-  logs: Logs
-  /** What people see of each other. */
-  scope(): Scope
-  artifacts: ArtifactStore
-  /** Names this process in leases and claims. */
-  owner: string
-  concurrency: number
-  invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
-  /** Throws where there is no such skill, or the call may not have it invoked. */
-  permit(skill: string, call: Call): Promise<void>
-  /** Somebody with the roles that they have now. */
-  callerAs(id: string): Caller
-  log: Log
-  now(): number
-}) {
+export function createDurableParts(
+  deps: RunDeps & {
+    store: Store
+    dataDir: string
+    /** Where `agent_state.json` and `task_board.json` are. */
+    workbenchDir: string
+    logs: Logs
+    /** What people see of each other. */
+    scope(): Scope
+    artifacts: ArtifactStore
+    /** Names this process in leases and claims. */
+    owner: string
+    /** Throws where there is no such skill, or the call may not have it invoked. */
+    permit(skill: string, call: Call): Promise<void>
+  },
+) {
   const { store, dataDir, logs, owner, log, now } = deps
   const documents = createStateDocuments({ dataDir, store, log, now })
   const state = documents.document(assistantDocument)
   const assistant = createAssistant({ state, logs, scope: deps.scope, now })
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
-  const runs = createScheduleRuns({
-    ...deps,
-    exists: async ({ id, created }) =>
-      (await state.load()).document.schedules.some((one) => one.id === id && one.created === created),
-    record: logs.event,
-  })
+  const exists = async ({ id, created }: Pick<Schedule, 'id' | 'created'>) =>
+    (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
+  const runs = createScheduleRuns(deps, exists, logs.event)
   const schedules = createSchedules({ ...deps, state, fire: runs.add, record: logs.event })
   const sweep = repeat(createArtifactSweep(deps), SWEEP_EVERY, 'artifacts', log)
   const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)

@@ -1,9 +1,10 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { Config } from '../config/load-config.ts'
 import type { Metrics } from '../control/metrics.ts'
 import { controlToken } from '../control/token.ts'
 import type { Log } from '../core/log.ts'
-import { type Address, closeServer, listenOn } from '../gateway/listen.ts'
+import { type Address, listenOn } from '../gateway/listen.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { McpHttp } from '../skills/mcp/mcp-http.ts'
 import type { Operator } from './operator.ts'
@@ -49,7 +50,10 @@ export function createControlServer(deps: {
     },
     async close() {
       await (await mcp)?.close()
-      if (server) await closeServer(server)
+      if (!server?.listening) return
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
     },
   }
 }

@@ -21,36 +21,40 @@ const runSchema = scheduleSchema
   .pick({ created: true, name: true, skill: true, args: true, channel: true, by: true })
   .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
 
-/** Runs what schedules fire, as durable jobs: one for each planned time, by whichever daemon is free. */
-export function createScheduleRuns(deps: {
+/** What runs need of the daemon. */
+export type RunDeps = {
   store: Pick<Store, 'jobs' | 'onSignal'>
   concurrency: number
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   /** Somebody with the roles that they have now. */
   callerAs(id: string): Caller
-  /** Whether the schedule is still there: a deleted one is not tried again. */
-  exists(schedule: { id: string; created: string }): Promise<boolean>
-  /** Notes `schedule_ran` and `schedule_failed`. Must not throw. */
-  record(entry: ActivityEntry): Promise<void>
   log: Log
   now(): number
-}) {
-  const { store, record, log, now } = deps
+}
 
+/**
+ * Runs what schedules fire, as durable jobs: one for each planned time, by whichever daemon is free. What no longer `exists`
+ * is not tried again. `record` notes `schedule_ran` and `schedule_failed`.
+ */
+export function createScheduleRuns(
+  { store, concurrency, invoke, callerAs, log, now }: RunDeps,
+  exists: (schedule: { id: string; created: string }) => Promise<boolean>,
+  record: (entry: ActivityEntry) => Promise<void>,
+) {
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { schedule: id, name, skill, args, by, ...rest } = runSchema.parse(job.data)
     const { created, channel, planned, missed } = rest
-    if (!(await deps.exists({ id, created }))) return { outcome: 'done' }
+    if (!(await exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
       if (attempt > RETRY.attempts) throw lastErrorOf(job)
-      const result = await deps.invoke(skill, args, {
+      const result = await invoke(skill, args, {
         signal,
         // The same over attempts, so that sends and approvals of a repeated run are recognised.
         rootId: `schedule:${job.id}`,
         // As if they had asked for it now: the access rules of now decide.
-        caller: by ? deps.callerAs(by.id) : { kind: 'code', id: `schedule:${id}` },
+        caller: by ? callerAs(by.id) : { kind: 'code', id: `schedule:${id}` },
         nonlocals: { schedule: { id, name, planned, missed } },
       })
       await record({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
@@ -74,15 +78,7 @@ export function createScheduleRuns(deps: {
       const job = { id: key, lane: `${id}:${created}`, group: skill, data }
       await store.jobs.add(SCHEDULES_QUEUE, [job])
     },
-    worker: createWorker({
-      queue: SCHEDULES_QUEUE,
-      store,
-      concurrency: deps.concurrency,
-      retry: RETRY,
-      run,
-      log,
-      now,
-    }),
+    worker: createWorker({ queue: SCHEDULES_QUEUE, store, concurrency, retry: RETRY, run, log, now }),
   }
 }
 

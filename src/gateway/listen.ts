@@ -22,12 +22,3 @@ export async function listenOn(server: Server, wanted: Address, setting: string)
   const bound = server.address()
   return bound && typeof bound === 'object' ? { host: bound.address, port: bound.port } : wanted
 }
-
-/** Closes a server with the connections that wait on it. */
-export function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    if (!server.listening) return resolve()
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
-}

@@ -36,7 +36,7 @@ const version = (n: number) => `export default { description: 'A version.', run:
 describe('skills of a running daemon', { timeout: 120_000 }, () => {
   const suite = suiteWithDaemon({
     routes: ROUTES,
-    skills: { admin: ADMIN, pay: PAY, tenant: TENANT, hot: version(1), other: version(7) },
+    skills: { admin: ADMIN, pay: PAY, tenant: TENANT, other: version(7) },
   })
 
   /** Becomes what the skill returns, as soon as that is `expected`. */
@@ -45,13 +45,6 @@ describe('skills of a running daemon', { timeout: 120_000 }, () => {
       async () => (await suite.daemon.invoke(name).catch(() => undefined)) === expected,
       `${name} to return ${expected}`,
     )
-
-  test('a skill that is saved answers anew without a restart, and the others stay', async () => {
-    assert.equal(await suite.daemon.invoke('hot'), 1)
-    suite.site.write('skills/hot/index.ts', version(2))
-    await returns('hot', 2)
-    assert.equal(await suite.daemon.invoke('other'), 7)
-  })
 
   test('a broken skill says why and leaves the others running, and its last good version answers', async () => {
     await suite.daemon.invoke('other')
