@@ -3,9 +3,8 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { formatDuration } from '../core/units.ts'
 
 /**
- * Runs `work` with a signal that aborts when `parent` aborts or after `timeout` ms, and rejects at that
- * moment even where the work ignores its signal. Rejects with the reason of the abort: `skill_timeout`, or
- * what the parent was aborted with. `live` holds the controller while it runs, for whoever closes.
+ * Runs `work` until `parent` aborts or `timeout` (ms) is over, and rejects at that moment with `skill_timeout` or the reason of
+ * the abort, even where the work ignores its signal. `live` holds the controller while it runs, for whoever closes.
  */
 export async function runBounded<T>(
   bounds: { skill: string; parent?: AbortSignal; timeout?: number; live?: Set<AbortController> },

@@ -13,10 +13,7 @@ export type FoundSkill = {
 const FILES = { 'index.ts': 'code', 'index.js': 'code', 'index.mjs': 'code', 'SKILL.md': 'markdown' } as const
 const MODULE = /\.(ts|js|mjs)$/
 
-/**
- * Looks for `<folder>/<name>/index.ts` (or built JavaScript) and `<folder>/<name>/SKILL.md`; code wins where there are both.
- * In the order of the folders: of a name that is in several the first is meant. A folder that is not there holds nothing.
- */
+/** Skills by folder: code before markdown, and of a name that is in several folders the first. */
 export async function discoverSkills(folders: readonly string[]): Promise<FoundSkill[]> {
   const found: FoundSkill[] = []
   for (const { folder, name } of await entriesOfAll(folders)) {
@@ -55,10 +52,7 @@ async function entriesOf(folder: string): Promise<string[]> {
 /** Within a skills folder: the folder itself may well be `.agents/skills`, or a package's. */
 const HIDDEN = /(^|[/\\])(\.|node_modules)/
 
-/**
- * Watches skills folders and calls `changed` after a change; changes within 50 ms of each other count once.
- * Resolves when it watches; the function it returns ends it.
- */
+/** Calls `changed` after a change (once for those within 50 ms). Resolves when it watches, to what ends it. */
 export async function watchSkills(
   folders: readonly string[],
   changed: () => Promise<void>,

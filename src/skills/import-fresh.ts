@@ -10,17 +10,13 @@ const PROVIDED: Record<string, string> = {
   zod: import.meta.resolve('zod'),
 }
 
-/** What waits at its top level for a server that is away must not hold up all others. */
+/** After so many ms a module that waits at its top level, for a server that is away, is given up. */
 const PATIENCE = 10_000
 
 export type FreshImporter = ReturnType<typeof createFreshImporter>
 
-/**
- * Imports modules anew, so that a changed skill takes effect without a restart. The version travels as a query on the URL, from a skill's entry file to its relative imports. Each
- * reload leaves the former module in memory: the price of Node's module cache. `patience`: ms until a module that does
- * not come to its end is given up.
- */
-export function createFreshImporter(folders: readonly string[], patience = PATIENCE) {
+/** Imports modules past the cache of Node, by a version in their URLs. Former versions stay in memory. */
+export function createFreshImporter(folders: readonly string[]) {
   /** Node resolves links, so a folder counts by its own path and by where it leads. */
   const roots = new Set<string>()
   const addRoot = (folder: string) => {
@@ -64,8 +60,8 @@ export function createFreshImporter(folders: readonly string[], patience = PATIE
       const { href } = pathToFileURL(realPathOf(path))
       for (const folder of folders) addRoot(folder)
       if (!isOurs(href)) addRoot(dirname(path))
-      const module = await inTime(import(`${href}?v=${version}`), AbortSignal.timeout(patience))
-      if (!module) throw new Error(`its top level did not end within ${patience / 1000} s`)
+      const module = await inTime(import(`${href}?v=${version}`), AbortSignal.timeout(PATIENCE))
+      if (!module) throw new Error(`its top level did not end within ${PATIENCE / 1000} s`)
       return module
     },
     close: () => hooks.deregister(),

@@ -110,9 +110,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
 
   return {
     /**
-     * Validates and runs a skill. Throws a TriviumError: `skill_not_found`, `skill_broken`,
-     * `skill_args_invalid`, `skill_timeout`, `cancelled`, `recursion_limit`, `forbidden`, or
-     * `skill_failed` with what the skill threw in `cause`. Who calls from outside (command line, HTTP, MCP) gets JSON.
+     * Validates and runs a skill. Throws a TriviumError; `skill_failed` has what the skill threw in `cause`. Who calls from outside
+     * (command line, HTTP, MCP) gets JSON.
      */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('cancelled', { what: `Skill ${name}`, reason: 'the daemon stops' })
@@ -137,10 +136,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
         if (!invokeOptions.message) await options.ended?.(rootId)
       }
     },
-    /**
-     * Throws what the access layer of a skill throws for a call that has it run later: `forbidden`, to programs always, as
-     * their token may be gone by then; also `skill_not_found`, `skill_broken`.
-     */
+    /** Throws where a call may not have the skill run later: programs never, as their token may be gone by then. */
     async permit(name: string, call: Call): Promise<void> {
       const { id, skills } = call.caller
       if (skills) {

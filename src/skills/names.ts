@@ -4,9 +4,8 @@ import { compilePattern } from '../core/pattern.ts'
 export type NameMatcher = ReturnType<typeof createNameMatcher>
 
 /**
- * Reads the names and globs of `allowed-tools` and of access rules: a list, or text with spaces or commas
- * between them (the Agent Skills format). Parentheses that narrow a tool, as in `Bash(git:*)`, belong to other hosts; the
- * name before them counts. Throws an Error for a glob that is none.
+ * Reads the names and globs of `allowed-tools` and access rules: a list, or text with spaces or commas. What narrows a tool in
+ * parentheses, as in `Bash(git:*)`, is for other hosts. Throws an Error for a glob that is none.
  */
 export function createNameMatcher(spec: string | readonly string[]) {
   const plain = (text: string) => text.replaceAll(/\([^)]*\)/g, '')

@@ -6,9 +6,8 @@ import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/s
 export type Onion = ReturnType<typeof createOnion>
 
 /**
- * Wraps a skill. Every middleware whose name is a key of its metadata, and every one that is always on,
- * becomes a layer; lower order is further outside, equal orders go by name. Throws where a middleware
- * refuses its settings, naming it.
+ * Wraps a skill in the middleware that its metadata names, and that is always on; lower order is further outside. Throws where
+ * one refuses its settings.
  */
 export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
   const metadata = skill.metadata ?? {}

@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
 
 /**
- * A skill's JSON Schema as models and MCP clients take it: an object, without alternatives at the top level, which
- * Anthropic and OpenAI refuse, and with them the whole request. Alternatives become one object with the properties of
- * all; what they have in common is required. It allows more than the skill does: the skill still checks.
+ * A skill’s JSON Schema as models and MCP clients take it. Anthropic and OpenAI refuse a request with alternatives at the top:
+ * they become one object that allows more; the skill still checks.
  */
 export function toolSchema({ anyOf = [], oneOf = [], allOf = [], ...rest }: JsonObject): JsonObject {
   const branches = [anyOf, oneOf, allOf].flat().filter(isJsonObject).map(toolSchema)

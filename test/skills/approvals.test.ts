@@ -88,22 +88,6 @@ describe('a dispatched skill that needs an approval', () => {
     )
   })
 
-  for (const kind of storeKinds()) {
-    test(`is resumed after a restart on the ${kind.kind} store, by whoever decides then`, async (t) => {
-      const place = await kind.place(t)
-      const store = await kind.open(t, place)
-      const first = await start(t, true, { store })
-      await assert.rejects(dispatch(first.manager), { code: 'approval_pending' })
-      await first.manager.close()
-      await store.close()
-      const { manager, runs, resumed } = await start(t, true, { store: await kind.open(t, place) })
-      await manager.invoke('approval-decide', { id: await pendingId(manager), approve: true }, operator)
-      assert.equal(resumed.length, 1)
-      await dispatch(manager)
-      assert.deepEqual(runs, [{ n: 1 }])
-    })
-  }
-
   for (const [onTimeout, runsAfter] of [
     ['deny', 0],
     ['approve', 1],

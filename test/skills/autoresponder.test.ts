@@ -4,22 +4,18 @@ import { officeHours } from '../../skills/autoresponder/hours.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import fc from '../fixtures/fast-check.ts'
+import { messageOf } from './support/message.ts'
 import { startRuntime } from './support/runtime.ts'
 
-const message = (id: string, at: string, more: Partial<Message> = {}): Message => ({
-  id,
-  gateway: 'support',
-  transport: 'email',
-  conversation: 'c',
-  receivedAt: Date.parse(at),
-  from: { id: 'anna@example.net', address: 'Anna@example.net', name: 'Anna' },
-  subject: 'My *parcel*',
-  text: 'Where is it?',
-  data: {},
-  attachments: [],
-  trace: '0'.repeat(32),
-  ...more,
-})
+const message = (id: string, at: string, more: Partial<Message> = {}): Message =>
+  messageOf({
+    id,
+    transport: 'email',
+    receivedAt: Date.parse(at),
+    from: { id: 'anna@example.net', address: 'Anna@example.net', name: 'Anna' },
+    subject: 'My *parcel*',
+    ...more,
+  })
 
 /** Runs the skill as a route does, on a state of its own. */
 async function startSkill(t: TestContext) {

@@ -49,18 +49,6 @@ describe('the onion', () => {
     const names = manager.describe('subject').layers.map(({ name }) => name)
     assert.deepEqual(names, ['access', 'approval', 'timeout', 'session', 'allowed-tools'])
   })
-
-  test('a layer may answer without the skill, and its answer is the result', async (t) => {
-    const cache = defineMiddleware({
-      name: 'cache',
-      order: 1,
-      description: 'c',
-      setup: () => async () => 'cached',
-    })
-    const skill = skillOf(() => assert.fail('the skill ran'), { metadata: { cache: true } })
-    const manager = await startManager(t, { middleware: [cache], skills: [skill] })
-    assert.equal(await manager.invoke('subject'), 'cached')
-  })
 })
 
 describe('metadata', () => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { createFreshImporter } from '../../src/skills/import-fresh.ts'
 import { until } from '../fixtures/until.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { startManager } from './support/manager.ts'
@@ -55,27 +54,6 @@ describe('discovery', () => {
       assert.deepEqual([await manager.invoke('one'), manager.errors()], [answer, []])
     }
   })
-
-  test('follows links, to a skill and to a folder of skills, and what they import is at hand', async (t) => {
-    const elsewhere = await createFolder(t, {
-      'skills/one/index.ts': codeSkill('one', 'answer', "import { answer } from '../lib/answer.ts'"),
-      'skills/lib/answer.ts': 'export const answer = 1',
-      'two/index.ts': codeSkill('two', '2'),
-    })
-    const home = await createFolder(t, { 'mine/three/index.ts': codeSkill('three', '3') })
-    await symlink(join(elsewhere, 'skills'), join(home, 'linked'))
-    await symlink(join(elsewhere, 'two'), join(home, 'mine/two'))
-    const manager = await startManager(t, { folders: [join(home, 'mine'), join(home, 'linked')] })
-    assert.deepEqual(manager.errors(), [])
-    for (const [name, result] of Object.entries({ one: 1, two: 2, three: 3 })) {
-      assert.equal(await manager.invoke(name), result)
-    }
-    await writeIn(elsewhere, 'skills/lib/answer.ts', 'export const answer = 11')
-    await writeIn(elsewhere, 'two/index.ts', codeSkill('two', '22'))
-    await manager.reload()
-    assert.equal(await manager.invoke('one'), 11)
-    assert.equal(await manager.invoke('two'), 22)
-  })
 })
 
 describe('a broken skill', () => {
@@ -120,15 +98,6 @@ export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id
       assert.equal(manager.errors()[0]?.path, path)
     })
   }
-})
-
-test('a module whose top level never ends is given up, with the reason', async (t) => {
-  const folder = await createFolder(t, {
-    'one/index.ts': 'await new Promise(() => setTimeout(() => {}, 1000))',
-  })
-  const importer = createFreshImporter([folder], 50)
-  t.after(() => importer.close())
-  await assert.rejects(importer.load(join(folder, 'one/index.ts')), /its top level did not end within 0.05 s/)
 })
 
 test('a skill that waits at its top level holds up no other', async (t) => {

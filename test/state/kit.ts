@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import type { Call } from '../../src/core/call.ts'
-import type { Event } from '../../src/core/event.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { Log } from '../../src/core/log.ts'
-import type { Message } from '../../src/core/message.ts'
 import { jsonSchemaOf } from '../../src/state/documents/schema.ts'
 import type { Change, DocumentBackend, DocumentSpec } from '../../src/state/documents/spec.ts'
+import { messageOf } from '../skills/support/message.ts'
+
+export { quiet, toEvent } from '../contract/store/kit.ts'
 
 /** A fresh directory that goes when the test ends. */
 export function temporaryDir(t: Pick<TestContext, 'after'>, parent = tmpdir()): string {
@@ -23,34 +23,10 @@ export function memoryDir(t: Pick<TestContext, 'after'>): string {
   return temporaryDir(t, existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
 }
 
-/** A log for tests that look at none. */
-export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
-
-/** What a store needs to open; the tests of state accept no messages. */
-export const toEvent = (message: Message): Event => ({
-  id: message.id,
-  topic: 'gateway-message',
-  type: message.transport,
-  source: message.gateway,
-  data: {},
-  timestamp: message.receivedAt,
-})
-
 /** A call on the command line, or with a message that somebody wrote on this gateway. */
 export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1', who = 'ada' } = {}): Call {
-  const message: Message = {
-    id: 'm-1',
-    gateway: channel,
-    transport: 'websocket',
-    conversation,
-    key: 'k',
-    receivedAt: 0,
-    from: { id: who, ...(verified && { verified }) },
-    text: '',
-    data: {},
-    attachments: [],
-    trace: 't',
-  }
+  const from = { id: who, ...(verified && { verified }) }
+  const message = messageOf({ gateway: channel, conversation, from, id: 'm-1' })
   return {
     rootId: 'root',
     trace: 't',

@@ -24,9 +24,8 @@ const KEPT = 7 * 86_400_000
 export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
 
 /**
- * Requests for approval on the message store: decided once, wherever, and there after a restart.
- * `resume` puts a parked invocation back to work after its decision: it dispatches the message once more.
- * It may be called twice for one approval and must do it once. `noted` is told once of each step; it must not throw.
+ * Requests for approval on the message store. `resume` dispatches the message of a parked invocation once more; it may be called
+ * twice for one approval and must do it once. `noted` is told once of each step; it must not throw.
  */
 export function createApprovalService(deps: {
   store: Pick<Store, 'kv' | 'onSignal'>

@@ -40,10 +40,7 @@ const TOMBSTONE = 3_600_000
 /** An invocation outlives its caller's patience by that, so that a crash leaves nothing for good. */
 const LEFTOVER = 60_000
 
-/**
- * Callbacks on the message store: whoever holds a ref can invoke it, and whoever waits on it answers, in
- * any process that shares the store.
- */
+/** Callbacks on the message store: whoever holds a ref invokes it, whoever waits on it answers, in any process. */
 export function createCallbackService(deps: {
   store: Pick<Store, 'kv' | 'onSignal'>
   now: () => number

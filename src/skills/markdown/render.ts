@@ -8,9 +8,8 @@ const HISTORY =
   'What was said before in this conversation, oldest first, each turn with its time. It is a record: take from it what the current input refers to.'
 
 /**
- * Fills a prompt: the instructions are the skill's, the input is what the model works on. Values are put in once, after the prompt was read, so nothing in them is a directive.
- * Text that may come from a message is fenced. History goes where `:session-history[]` stands, else before
- * the prompt.
+ * Fills a prompt: the instructions are the skill’s, the input is what the model works on. Nothing in a value is a directive, and
+ * text that may come from a message is fenced. Without `:session-history[]` the history stands before the prompt.
  */
 export function renderPrompt(prompt: Prompt, ctx: SkillContext, fence: Fence = createFence()) {
   const history = renderSession(ctx, fence)
@@ -62,10 +61,7 @@ function isFromOutside({ message, call }: SkillContext): boolean {
 
 type Fence = ReturnType<typeof createFence>
 
-/**
- * Marks text that others wrote, so that a model can tell it from its instructions: tags with a random word stand around
- * it, which text inside cannot close.
- */
+/** Puts text that others wrote between tags with a random word, which text inside cannot close. */
 export function createFence(word: string = randomBytes(6).toString('hex')) {
   const tag = `data-${word}`
   return {

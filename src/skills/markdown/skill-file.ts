@@ -76,8 +76,7 @@ const parser = unified()
 const DIRECTIVE = /(?:(?<=^[ \t>*+-]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
 
 /**
- * Reads the body of a `SKILL.md`: strips HTML comments, then finds `:arg[path]` and `:session-history[]`.
- * Code, fenced, indented or inline, stays as it is. What has the form of a directive (`:name[…]`) and is none is an
+ * Strips HTML comments from the body of a `SKILL.md`, then finds directives; code stays as it is. Another `:name[…]` is an
  * Error with its line; `bodyLine` is the line on which the body begins.
  */
 export function compilePrompt(body: string, bodyLine = 1): Prompt {

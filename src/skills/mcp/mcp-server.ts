@@ -29,10 +29,7 @@ export type McpOptions = {
 const LONGEST_WAIT = 50_000
 const DEFAULT_WAIT = 60_000
 
-/**
- * A server of the Model Context Protocol with the skills as tools. One per connection: `connect` it to
- * a transport. An error of a skill is a result with `isError` and `{code, message}`.
- */
+/** An MCP server with the skills as tools, for one connection. An error is a result with `{code, message}`. */
 export function createMcpServer(options: McpOptions): Server {
   const { manager, caller } = options
   const info = { name: 'trivium', version: options.version }

@@ -15,9 +15,8 @@ type Who = (caller: Caller) => boolean
 const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
 
 /**
- * The `rules` of the configuration (none: no check; asked each time) hold for what a message asks for: the skill that a
- * route dispatches, and the tools that a model calls. `access: [role:admin, …]` in a skill's metadata holds wherever the
- * skill is invoked on behalf of a message. Operators may do everything; programs have what their token names.
+ * The `rules` (asked each time) hold for what a message asks for: the skill of a route, and the tools of a model. `access` in
+ * metadata holds wherever a message leads to the skill. Operators may do everything, programs what their token names.
  */
 export function createAccessMiddleware(rules?: () => readonly AccessRule[]): Middleware {
   return defineMiddleware({

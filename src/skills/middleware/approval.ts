@@ -17,10 +17,8 @@ const options = z.strictObject({
 })
 
 /**
- * `approval: true`, or `{title, approvers, timeout, on-timeout}`: the skill runs only once someone allowed has approved
- * exactly these arguments, in this outermost invocation: a repeated attempt finds the decision that stands, the next
- * identical call does not. A dispatched invocation ends with `approval_pending`, and is dispatched again when the decision
- * falls. Others wait in place; who goes away takes the request along. `ask` tells people about it.
+ * The skill runs only once somebody has approved exactly these arguments in this outermost invocation. A dispatched one ends with
+ * `approval_pending`, and is dispatched again when the decision falls. Others wait in place, and take the request along when they go.
  */
 export function createApprovalMiddleware(
   ask: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},

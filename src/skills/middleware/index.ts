@@ -5,10 +5,7 @@ import { createApprovalMiddleware } from './approval.ts'
 import { allowedToolsMiddleware, timeoutMiddleware } from './limits.ts'
 import { sessionMiddleware } from './session.ts'
 
-/**
- * The middleware that ships, outermost first: access, approval, timeout, session, allowed-tools. Time that an
- * approval takes does not count against the timeout. `ask` tells people about a request for approval.
- */
+/** The middleware that ships, outermost first. `ask` tells people about a request for approval. */
 export function createMiddleware(
   options: {
     access?: () => readonly AccessRule[]

@@ -29,10 +29,7 @@ export const timeoutMiddleware = defineMiddleware({
 
 const spec = z.union([z.string(), z.array(z.string())])
 
-/**
- * `allowed-tools: state-* gateway-send`: the skill itself, or its model, may invoke only those. The
- * innermost layer, so that other middleware is exempt; what an allowed skill invokes in turn is its own affair.
- */
+/** The skill, or its model, may invoke only those; other middleware and what they invoke in turn are exempt. */
 export const allowedToolsMiddleware = defineMiddleware({
   name: 'allowed-tools',
   order: 900,

@@ -10,9 +10,8 @@ import { captureEntry } from '../session/sessions.ts'
 export type SkillSession = SessionId & { entries: SessionEntry[] }
 
 /**
- * `session: args.sessionId`, or `{key, capture, maxEntries, store, retention, name}`: remembers invocations
- * of the same key. An invocation that throws leaves nothing. Turns at the same time each see what was
- * there when they began, and all are kept.
+ * `session: args.sessionId`, or all settings: remembers invocations of the same key, but for those that throw. Turns at the
+ * same time each see what was there when they began, and all are kept.
  */
 export const sessionMiddleware = defineMiddleware({
   name: 'session',
@@ -39,9 +38,8 @@ export const sessionMiddleware = defineMiddleware({
 })
 
 /**
- * Only text that is not empty, numbers and booleans name a session. Arguments count that the skill's schema drops: `sessionId` is
- * given to every dispatched skill, whatever it declares. Conversations of two gateways may have the same name, so
- * the key of a conversation is told apart by its gateway.
+ * Arguments count that the skill’s schema drops: every dispatched skill is given `sessionId`. Two gateways may give the same
+ * name to conversations.
  */
 function sessionKey(ctx: SkillContext, path: string): string | undefined {
   const value = pathGet(ctx, path) ?? pathGet({ args: ctx.call.given }, path)

@@ -11,10 +11,7 @@ export type ModelOptions = {
   env: Record<string, string | undefined>
 }
 
-/**
- * Makes a model of `anthropic:MODEL`, `openai:MODEL`, `openai-compatible:MODEL` or `NAME:MODEL`. The
- * provider's package is loaded when it is first used. Throws `model_unusable` with what to set.
- */
+/** The model that `provider:MODEL` names; loads the package of the provider. Throws `model_unusable`. */
 export async function resolveModel(id: string, options: ModelOptions): Promise<LanguageModel> {
   const colon = id.indexOf(':')
   const provider = id.slice(0, colon)

@@ -47,9 +47,8 @@ export type ModelOutcome = {
 }
 
 /**
- * Runs a model with its tools until it answers with text. Transient errors of the provider are retried.
- * Throws `model_limit` (steps, tokens), `skill_timeout`, `model_failed` (retryable), `model_unusable`
- * (nothing to retry), or the error of a tool after which nothing more should happen.
+ * Runs a model with its tools until it answers with text; what fails for a moment is retried. Throws `model_limit`,
+ * `skill_timeout`, `model_failed` (retryable), `model_unusable`, or the error of a tool after which nothing more should happen.
  */
 export async function runModel(run: ModelRun): Promise<ModelOutcome> {
   const { skill, signal: parent } = run

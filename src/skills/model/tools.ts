@@ -7,10 +7,7 @@ import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill
 import { createNameMatcher, skillRunLater } from '../names.ts'
 import { toolSchema } from '../tool-schema.ts'
 
-/**
- * Skills that see or decide beyond the conversation of whoever asks. A model gets them only where `allowed-tools`
- * names them: neither `*` nor a missing `allowed-tools` does.
- */
+/** What reaches beyond the conversation. A model gets it only by name: not by `*`, nor without `allowed-tools`. */
 const OPERATOR = createNameMatcher(
   'message-* dead-letter-* subscription-* approval-* session-* schedule-* call-* refused gateway-receive gateway-ack delegation-take delegation-accept',
 )
@@ -19,9 +16,8 @@ const OPERATOR = createNameMatcher(
 export type Catalog = { names(): string[]; get(name: string): Skill | undefined }
 
 /**
- * The tools of a markdown skill's model: every other skill that `allowed-tools` names (without it all but those of operators),
- * the callbacks of this invocation, and a reader for the files that came with the skill, where there are any. Calling one is
- * `ctx.manager.invoke`, with the same permission check.
+ * Every other skill that `allowed-tools` names (without it all but those of operators), the callbacks of this invocation, and a
+ * reader for the files that came with the skill. Calling one is `ctx.manager.invoke`, with the same permission check.
  */
 export async function createTools(
   skill: { name: string; metadata: JsonObject; files: SkillFiles },

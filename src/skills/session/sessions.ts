@@ -58,9 +58,8 @@ function keyOf({ name, key }: SessionId): string {
 }
 
 /**
- * What one invocation leaves in its session. `$all` is arguments, result and the conversation with the
- * model; any other entry is a path, looked up in ctx (`args.message`, `locals.x`) or in its result
- * (`result.summary`). What is not there leaves nothing.
+ * What one invocation leaves in its session: arguments, result, the conversation with the model, or paths into ctx and into its
+ * result (`result.summary`). What is not there leaves nothing.
  */
 export function captureEntry(ctx: SkillContext, capture: readonly string[], at: number): SessionEntry {
   const entry: SessionEntry = { at }
@@ -80,10 +79,7 @@ export function captureEntry(ctx: SkillContext, capture: readonly string[], at: 
   return entry
 }
 
-/**
- * The arguments as JSON, of a dispatched skill with the message by its id: the journal keeps it already, and may give it back
- * with its fields in another order.
- */
+/** The arguments as JSON; the message by its id, for the journal may give back its fields in another order. */
 export function slimArgs({ args, message }: SkillContext): Json {
   if (!isJsonObject(args) || !message || pathGet(args, 'message.id') !== message.id) return safeJson(args)
   return safeJson({ ...args, message: { id: message.id } })
@@ -144,10 +140,7 @@ const ROUTING = ['message', 'route', 'sessionId', 'from']
 const LONGEST_TEXT = 16_000
 const LONGEST_HISTORY = 64_000
 
-/**
- * Session entries as text for a prompt, oldest first; empty where there are none. What does not fit is left out with a
- * mark: the end of a long text, and the oldest entries.
- */
+/** Entries as text for a prompt, oldest first, with a mark for what does not fit: ends of texts, the oldest. */
 export function renderHistory(entries: readonly SessionEntry[]): string {
   const kept: string[] = []
   let room = LONGEST_HISTORY

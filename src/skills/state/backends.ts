@@ -61,10 +61,7 @@ export function createBackend(entries: Entries, now: () => number): StateBackend
   }
 }
 
-/**
- * Keys and values of this process, in the Map that `ctx.globals.state` is; gone when it ends. Values are copied in and
- * out, as through a file.
- */
+/** Keys and values in the Map `ctx.globals.state`, copied in and out as through a file. */
 export function createMemoryBackend(now: () => number, entries: Map<string, StateEntry>): StateBackend {
   const listeners = new Set<() => void>()
   const memory: Entries = {

@@ -102,9 +102,8 @@ function ignoreUnreadable(error: unknown): undefined {
 }
 
 /**
- * A file name for any key: readable, different for different keys also where the file system ignores case,
- * never hidden, never outside of its folder. Small letters, digits, `-`, `_` and inner dots stay; everything else is
- * percent-encoded; a long name ends in a hash.
+ * Readable, different for different keys also where the file system ignores case, never hidden or outside of its folder. What is
+ * neither small letter, digit, `-`, `_` nor inner dot is percent-encoded; a long name ends in a hash.
  */
 export function fileNameOf(key: string): string {
   let name = ''
@@ -113,9 +112,6 @@ export function fileNameOf(key: string): string {
     const plain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
     name += plain ? char : `%${byte.toString(16).padStart(2, '0')}`
   }
-  const isWhole = key.isWellFormed()
-  if (isWhole && name.length <= LONGEST_NAME) return `${name}.json`
-  // UTF-8 has no lone surrogates: what differs only there would become the same.
-  const bytes = Buffer.from(key, isWhole ? 'utf8' : 'utf16le')
-  return `${name.slice(0, LONGEST_NAME - 65)}~${hash('sha256', bytes)}.json`
+  if (name.length <= LONGEST_NAME) return `${name}.json`
+  return `${name.slice(0, LONGEST_NAME - 65)}~${hash('sha256', key)}.json`
 }

@@ -11,9 +11,8 @@ const HASH = /\b[0-9a-f]{64}\b/g
 const NAMING = '{*.json,state/**/*.json,sessions/**/*.json}'
 
 /**
- * Makes the sweep that removes large things which nothing names any more. What was saved (or saved again) since a
- * day before the oldest retained message is kept, because a message may name it. Of the rest stays what is named by a
- * dead letter, by a value on the store, or by a file of the state: there a hash in any place counts.
+ * Removes artifacts that nothing names any more. What was saved since a day before the oldest retained message may be named by a
+ * message; of the rest stays what a dead letter, a value on the store or a file of the state names, in any place.
  */
 export function createArtifactSweep(deps: {
   artifacts: ArtifactStore

@@ -10,10 +10,7 @@ import type { Artifacts } from '../../core/transport.ts'
 import { disk, syncDir, temporaryName } from '../../lib/disk.ts'
 
 export type ArtifactStore = Artifacts & {
-  /**
-   * Removes from here what is not `named` and nobody saved (or saved again) since `before`, Unix ms; what stays is kept on the
-   * store for another while.
-   */
+  /** Removes what is not `named` and was not saved since `before` (Unix ms); renews the rest on the store. */
   sweep(before: number, named: ReadonlySet<string>): Promise<{ removed: number; bytes: number }>
 }
 
@@ -26,8 +23,8 @@ const PIECE = 1024 * 1024
 const RENEWED = 2 * 86_400_000
 
 /**
- * Large things beside the messages, as `<data dir>/artifacts/<first two digits>/<sha256>`. The same bytes are
- * kept once. Where daemons have data dirs of their own, they get them from each other through the store.
+ * Large things by their hash, as `<data dir>/artifacts/<first two digits>/<sha256>`. Daemons with data dirs of their own get them
+ * from each other through the store.
  */
 export function createArtifacts(dataDir: string, shared?: SharedArtifacts): ArtifactStore {
   const root = join(dataDir, 'artifacts')

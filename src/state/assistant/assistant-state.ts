@@ -21,10 +21,7 @@ const stateSchema = z.strictObject({
 /** The content of `state.json`. */
 export type AssistantState = z.infer<typeof stateSchema>
 
-/**
- * The document `state`, bootstrapped empty. Version 0 is a file of another program without `schema_version`; version 1 did
- * not know whose a note is.
- */
+/** The document `state`. Version 0 is of another program; version 1 did not know whose a note is. */
 export const assistantDocument: DocumentSpec<AssistantState> = {
   name: 'state',
   version: 2,
@@ -95,10 +92,7 @@ type Limit = { most: number; what: string; todo?: string }
 
 const INTO_A_FILE = 'Keep what is large in a file, and name it.'
 
-/**
- * How much the assistant's state holds. It is one document that is written whole, so each part of it has a bound.
- * Lengths are in characters.
- */
+/** The bounds of the assistant’s state, which is written whole. Lengths are in characters. */
 export const LIMITS = {
   notes: { most: 10_000, what: 'Notes', todo: 'Remove some with `forget`.' },
   /** Kept for all senders together of whom there is no proof: they cannot fill up the memory of others. */

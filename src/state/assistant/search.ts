@@ -18,10 +18,7 @@ export async function* recentLines(logs: Pick<Logs, 'newestMessages'>): AsyncGen
   }
 }
 
-/**
- * The best matches among notes and lines, newest first where they are equally good. Each word of the query has to be
- * there, as the beginning of a word; case and accents do not matter.
- */
+/** The best matches, newest first where they are equal. Words match by their beginning, without case and accents. */
 export async function searchTexts(
   query: string,
   from: { notes: readonly Note[]; lines: AsyncIterable<LogEntry>; isSeen(line: LogEntry): boolean },

@@ -52,10 +52,7 @@ export type Until = number | { revision: number }
 
 export type Telling = { found?: Snapshot | undefined; broken?: unknown }
 
-/**
- * The newest document that events tell of whole, up to a moment: behind what is `broken` only from the next event that has
- * all of it. Not found: its events begin later.
- */
+/** The newest document that events tell of whole, up to a moment, behind what is `broken` too. */
 export async function told(
   changes: () => AsyncIterable<Change | Error>,
   until: Until = Number.POSITIVE_INFINITY,

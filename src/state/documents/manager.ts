@@ -15,9 +15,8 @@ import { createSqliteValues } from './sqlite-values.ts'
 import { createStoreBackend } from './store-backend.ts'
 
 /**
- * Named documents with a schema, safe between processes; see `StateDocument` for each method. All throw
- * `document_not_found` for a name that was not declared, `state_corrupt`, `state_version`, `state_locked` and
- * `state_unwritable`.
+ * Named documents with a schema, safe between processes; see `StateDocument` for each method. All throw `document_not_found`,
+ * `state_corrupt`, `state_version`, `state_locked` and `state_unwritable`.
  */
 export type StateManager = {
   names(): string[]

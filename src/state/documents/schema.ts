@@ -8,10 +8,7 @@ export type Check<T extends JsonObject> = (
   document: JsonObject,
 ) => { ok: true; document: T } | { ok: false; details: string }
 
-/**
- * A check against a JSON Schema (2020-12, with `discriminator` and the formats). The schema is compiled with the first
- * document, for most commands and daemons never come to it; that throws for a schema that is none.
- */
+/** A check against a JSON Schema (2020-12), which is compiled with the first document; that throws for a bad one. */
 export function compileSchema<T extends JsonObject>(of: { readonly schema: JsonObject }): Check<T> {
   let validate: ValidateFunction<T> | undefined
   return (document) => {

@@ -87,10 +87,7 @@ export function versionOf(document: JsonObject): number {
   return typeof found === 'number' && Number.isInteger(found) ? found : 0
 }
 
-/**
- * Takes a document through every migration up to the current version, on a copy. Throws `state_version` for a newer
- * one, and where a step is missing.
- */
+/** The document in the current version, as a copy. Throws `state_version` for a newer one or a missing step. */
 export function migrationOf(spec: DocumentSpec, document: JsonObject, path: string): JsonObject {
   const found = versionOf(document)
   const refused = (what: string) =>
@@ -120,10 +117,7 @@ export function stampOf(time: number): string {
   return new Date(time).toISOString().replaceAll(/[-:.]/g, '')
 }
 
-/**
- * Where documents and their events live. `test/state/manager.test.ts` runs the manager over each. A
- * promise that resolves means durable; what fails changes nothing.
- */
+/** Where documents and their events live. What resolves is durable; what fails changes nothing. */
 export type DocumentBackend = {
   /** Where a document is, for messages to people. */
   locate(name: string): string

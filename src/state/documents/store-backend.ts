@@ -16,9 +16,8 @@ const LIMITS: EventLimits = { kept: 20_000, every: 1000 }
 type Head = { revision: number; document: JsonObject; changes: Change[]; before: number }
 
 /**
- * Documents as keys and values: on the message store, shared by all its daemons, or in a SQLite file. A commit is one
- * compare-and-set; before the next one its events move to a key of their own, so no event is ever without its
- * mutation or the reverse. `address` names the store for people.
+ * Documents as keys and values. A commit is one compare-and-set; before the next one its events move to a key of their own, so
+ * none is ever without its mutation or the reverse. `address` names the store for people.
  */
 export function createStoreBackend(options: {
   values: Values

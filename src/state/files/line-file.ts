@@ -3,10 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Disk, disk, isMissing, syncDir } from '../../lib/disk.ts'
 
-/**
- * Appends lines to a file, made where there is none, and syncs them. What a crash or a full disk cut off before them is
- * removed. Only for one writer at a time.
- */
+/** Appends lines durably, behind what a crash or a full disk cut off. Only for one writer at a time. */
 export async function appendLines(
   path: string,
   lines: readonly string[],

@@ -23,10 +23,7 @@ export type LogQuery = {
 /** How often (ms) a log that is followed is looked at. */
 const FOLLOW_EVERY = 200
 
-/**
- * Reads a log over its full files and the current one, oldest first, with one file and what is given in memory. Lines that
- * are no entry are passed over. `textOf`: what `grep` looks at. Throws for a bad pattern.
- */
+/** Reads a log oldest first, with one file in memory. `textOf`: what `grep` looks at. Throws for a bad pattern. */
 export async function* readLog(
   path: string,
   query: LogQuery,

@@ -13,8 +13,8 @@ export type PlannedTimes = {
 const MOST = 1000
 
 /**
- * Reads a schedule's cron expression or interval. Throws `usage` for one that cannot be read. In the night in which
- * clocks go forward a time that does not exist is due when it would have been over; in the other night each is due once.
+ * Throws `usage` for a cron expression or interval that cannot be read. In the night in which clocks go forward a time that does
+ * not exist is due when it would have been over; in the other night each is due once.
  */
 export function plannedTimes(
   schedule: Pick<Schedule, 'cron' | 'every' | 'timezone' | 'created'>,

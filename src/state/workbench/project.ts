@@ -10,9 +10,8 @@ import { agentStateDocument, taskBoardDocument } from './documents.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 /**
- * Opens the workbench of a project: `<dir>/agent_state.json` and `task_board.json`, under the project's own
- * `*.schema.json` and `migrations/<name>.v<n>-to-v<n+1>.mjs` where those are there (see `initWorkbench`).
- * Throws `state_corrupt` for a schema or a migration that cannot be used.
+ * Opens the workbench of a project, under its own schemas and migrations where `initWorkbench` made them. Throws `state_corrupt`
+ * for one that cannot be used.
  */
 export async function openWorkbench(dir: string): Promise<{ workbench: Workbench; manager: StateManager }> {
   const agentState = await asProject(dir, agentStateDocument)
@@ -93,9 +92,8 @@ export function workbenchDirOf(configFile: string): string {
 }
 
 /**
- * Writes a project's own workbench into `dir`: a schema and a first document each, a migration scaffold, and a
- * `.gitignore` for what is not for version control. What is there already stays. `openWorkbench` uses what it finds
- * there. Returns what was written.
+ * Writes schemas, first documents, a migration scaffold and a `.gitignore` into `dir`, where they are not there. Returns what was
+ * written.
  */
 export async function initWorkbench(dir: string): Promise<string[]> {
   disk.makeDir(join(dir, 'migrations'))

@@ -8,10 +8,7 @@ import type { AgentState, TaskBoard } from './documents.ts'
 /** The state that agents and people share in a repository. */
 export type Workbench = ReturnType<typeof createWorkbench>
 
-/**
- * Makes the workbench over its two documents; `WorkbenchService` says what each method does. Agents' writes throw
- * `state_human_touch` after a person's.
- */
+/** Makes the workbench over its two documents; `WorkbenchService` says what each method does. */
 export function createWorkbench(state: StateDocument<AgentState>, board: StateDocument<TaskBoard>) {
   const touch = (document: { last_human_touch: string | null }, actor: Actor) => {
     if (actor.kind === 'human') document.last_human_touch = new Date().toISOString()

@@ -1,28 +1,14 @@
 import type { TestContext } from 'node:test'
 
-const stacks = new WeakMap<TestContext, (() => unknown)[]>()
+const stacks = new WeakMap<TestContext, AsyncDisposableStack>()
 
 /**
  * Runs `work` after the test, the last registered first (`t.after` runs the first one first), so that a
- * folder goes after what is open in it. All of it runs, whatever fails; then the first failure is thrown.
+ * folder goes after what is open in it. All of it runs, whatever fails.
  */
 export function cleanup(t: TestContext, work: () => unknown): void {
-  const existing = stacks.get(t)
-  if (existing) {
-    existing.push(work)
-    return
-  }
-  const stack = [work]
+  const stack = stacks.get(t) ?? new AsyncDisposableStack()
+  if (!stacks.has(t)) t.after(() => stack.disposeAsync())
   stacks.set(t, stack)
-  t.after(async () => {
-    const failures: unknown[] = []
-    for (const next of stack.toReversed()) {
-      try {
-        await next()
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-    if (failures.length > 0) throw failures[0]
-  })
+  stack.defer(async () => void (await work()))
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import type { Message } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
 import { createRedisStore } from '../../../src/stores/redis/index.ts'
+import { toEvent } from '../../contract/store/kit.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
 import { cleanup } from './cleanup.ts'
 import { createFolder } from './folder.ts'
@@ -16,15 +16,6 @@ export type StoreKind = {
   place(t: TestContext): Promise<string>
   open(t: TestContext, place: string): Promise<Store>
 }
-
-const toEvent = ({ id, gateway, transport, receivedAt, text }: Message) => ({
-  id,
-  topic: 'gateway-message',
-  type: transport,
-  source: gateway,
-  data: { body: text },
-  timestamp: receivedAt,
-})
 
 const embedded: StoreKind = {
   kind: 'embedded',
