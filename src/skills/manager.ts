@@ -4,32 +4,22 @@ import type { Call, InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireAskFor } from '../core/identity.ts'
 import { isJsonObject, pathGet, toJson } from '../core/json.ts'
-import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
-import { type Middleware, type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
+import { type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
 import { createContext, createRootCall, type Shared } from './context.ts'
-import { type FoundSkill, watchSkills } from './discover.ts'
-import type { Catalog } from './model/tools.ts'
+import { watchSkills } from './discover.ts'
 import { createOnion, type Onion } from './onion.ts'
-import { createRegistry, type RegisteredSkill, type Registry } from './registry.ts'
+import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
 
 /** The one door to every skill, whoever asks. */
 export type SkillManager = Awaited<ReturnType<typeof createSkillManager>>
 
-export type SkillManagerOptions = {
-  /** Absolute paths; a name in several is taken from the first. */
-  folders: readonly string[]
+export type SkillManagerOptions = RegistryOptions & {
   services: Services
-  log: Log
-  middleware?: readonly Middleware[]
-  /** Skills that come from no folder. */
-  skills?: readonly Skill[]
-  /** Makes a skill of a `SKILL.md`: `createMarkdownLoader`. */
-  loadMarkdown(found: FoundSkill, catalog: Catalog): Promise<Skill>
   /** Called when an invocation that belongs to no message is over. */
   ended?(rootId: string): Promise<void>
   /** Shared by all invocations. */
@@ -43,17 +33,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
   const { folders, log } = options
   const shared: Shared = { services: options.services, globals: options.globals ?? {}, log }
   const live = new Set<AbortController>()
-  const registry: Registry = createRegistry({
-    folders,
-    middleware: options.middleware ?? [],
-    skills: options.skills ?? [],
-    loadMarkdown: (found) =>
-      options.loadMarkdown(found, {
-        names: () => registry.names(),
-        get: (name: string) => registry.get(name)?.onion.skill,
-      }),
-    log,
-  })
+  const registry = createRegistry(options)
   await registry.reload()
   const listeners = new Set<() => void>()
   const reload = async () => {
@@ -163,11 +143,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
     reload,
     /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */
     async watch(changed?: () => void) {
-      const reloadChanged = async () => {
-        await reload()
-        changed?.()
-      }
-      stopWatching = await watchSkills(folders, reloadChanged, log)
+      stopWatching = await watchSkills(folders, () => reload().then(changed), log)
     },
     /** Calls `listener` after each reload; the function it returns ends that. */
     onChange(listener: () => void): () => void {

@@ -6,6 +6,7 @@ import { nearest } from '../lib/nearest.ts'
 import { discoverMiddleware, discoverSkills, type FoundSkill } from './discover.ts'
 import { createFreshImporter } from './import-fresh.ts'
 import { loadCodeSkill, loadMiddleware } from './load-code.ts'
+import type { Catalog } from './model/tools.ts'
 import { createOnion, type Onion } from './onion.ts'
 import { loadPrefixSkills, PREFIX_FILE } from './prefix-skills.ts'
 
@@ -22,25 +23,28 @@ type SkillSource = {
 
 export type RegisteredSkill = { onion: Onion; source: SkillSource }
 
-type RegistryOptions = {
+export type RegistryOptions = {
+  /** Absolute paths; a name in several is taken from the first. */
   folders: readonly string[]
-  middleware: readonly Middleware[]
+  middleware?: readonly Middleware[]
   /** Skills that come from no folder. A folder's skill of the same name wins. */
-  skills: readonly Skill[]
-  /** Makes a skill of a `SKILL.md`. */
-  loadMarkdown(found: FoundSkill): Promise<Skill>
+  skills?: readonly Skill[]
+  /** Makes a skill of a `SKILL.md`: `createMarkdownLoader`. */
+  loadMarkdown(found: FoundSkill, catalog: Catalog): Promise<Skill>
   log: Log
 }
 
-export type Registry = ReturnType<typeof createRegistry>
-
 /** All skills of some folders by name; `reload` fills it. Loading one never fails the others. */
 export function createRegistry(options: RegistryOptions) {
-  const { folders, log } = options
+  const { folders, log, middleware: shipped = [], skills: builtIn = [] } = options
   const importer = createFreshImporter(folders)
+  const catalog: Catalog = {
+    names: () => [...skills.keys()].sort(),
+    get: (name) => skills.get(name)?.onion.skill,
+  }
   let skills: ReadonlyMap<string, RegisteredSkill> = new Map()
   let failures: readonly BrokenSkill[] = []
-  let middleware: readonly Middleware[] = options.middleware
+  let middleware = shipped
   /** The last good version of each file in `middleware/`. */
   const ownMiddleware = new Map<string, Middleware>()
 
@@ -72,7 +76,7 @@ export function createRegistry(options: RegistryOptions) {
   }
 
   const loadAllMiddleware = async (fail: Fail): Promise<Middleware[]> => {
-    const all = new Map(options.middleware.map((one) => [one.name, one]))
+    const all = new Map(shipped.map((one) => [one.name, one]))
     for (const found of await discoverMiddleware(folders)) {
       try {
         ownMiddleware.set(found.path, await loadMiddleware(found, importer))
@@ -89,13 +93,14 @@ export function createRegistry(options: RegistryOptions) {
   const findSources = async (fail: Fail): Promise<SkillSource[]> => {
     const inFolders = (await discoverSkills(folders)).map((found) => ({
       ...found,
-      load: () => (found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found)),
+      load: () =>
+        found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found, catalog),
     }))
     const prefixes = await Promise.all(folders.map((folder) => prefixSources(folder, fail)))
-    const builtIn = options.skills.map((skill): SkillSource => {
+    const others = builtIn.map((skill): SkillSource => {
       return { name: skill.name, kind: 'built-in', load: () => skill }
     })
-    const all: SkillSource[] = [...inFolders, ...prefixes.flat(), ...builtIn]
+    const all: SkillSource[] = [...inFolders, ...prefixes.flat(), ...others]
     return [...new Map(all.toReversed().map((source) => [source.name, source])).values()]
   }
 
@@ -126,7 +131,7 @@ export function createRegistry(options: RegistryOptions) {
 
   return {
     get: (name: string) => skills.get(name),
-    names: () => [...skills.keys()].sort(),
+    names: catalog.names,
     broken: (name: string) => failures.find((one) => one.name === name),
     errors: () => failures,
     middleware: () => middleware,

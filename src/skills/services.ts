@@ -1,7 +1,5 @@
 import { join } from 'node:path'
-import type { Approval } from '../core/services.ts'
-import type { Store } from '../core/store.ts'
-import { type ApprovalEvent, createApprovalService } from './approvals/approval-service.ts'
+import { type ApprovalDeps, createApprovalService } from './approvals/approval-service.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/sessions.ts'
 import { createMemoryBackend, createSharedBackend, type StateEntry } from './state/backends.ts'
@@ -13,17 +11,13 @@ const SWEEP_EVERY = 3_600_000
 /** The services that the skill runtime brings itself. */
 export type RuntimeServices = ReturnType<typeof createRuntimeServices>
 
-export type RuntimeServiceOptions = {
-  store: Pick<Store, 'kv' | 'onSignal'>
-  dataDir: string
-  now?: () => number
-  /** As `createApprovalService` needs it. Without it, dispatched invocations that need an approval stay parked. */
-  resume?: (approval: Approval) => Promise<void>
-  noted?: (event: ApprovalEvent, approval: Approval) => Promise<void>
-}
-
-/** Makes state, callbacks, approvals and sessions for one daemon, or for one command. Does no I/O yet. */
-export function createRuntimeServices(options: RuntimeServiceOptions) {
+/**
+ * Makes state, callbacks, approvals and sessions for one daemon, or for one command. Does no I/O yet. Without `resume`
+ * dispatched invocations that need an approval stay parked.
+ */
+export function createRuntimeServices(
+  options: Pick<ApprovalDeps, 'store'> & Partial<ApprovalDeps> & { dataDir: string },
+) {
   const { store, dataDir, now = Date.now, resume = async () => {}, noted = async () => {} } = options
   const globals = { sessions: new Map<string, StateEntry>(), state: new Map<string, StateEntry>() }
   const backendsOf = (folder: string, prefix: string, entries: Map<string, StateEntry>) => ({

@@ -23,16 +23,18 @@ const KEPT = 7 * 86_400_000
 /** What becomes of a request: asked, decided by somebody, or ended by its time. */
 export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
 
-/**
- * Requests for approval on the message store. `resume` dispatches the message of a parked invocation once more; it may be called
- * twice for one approval and must do it once. `noted` is told once of each step; it must not throw.
- */
-export function createApprovalService(deps: {
+export type ApprovalDeps = {
   store: Pick<Store, 'kv' | 'onSignal'>
   resume(approval: Approval): Promise<void>
   noted(event: ApprovalEvent, approval: Approval): Promise<void>
   now: () => number
-}) {
+}
+
+/**
+ * Requests for approval on the message store. `resume` dispatches the message of a parked invocation once more; it may be called
+ * twice for one approval and must do it once. `noted` is told once of each step; it must not throw.
+ */
+export function createApprovalService(deps: ApprovalDeps) {
   const { now } = deps
   const { kv, onSignal } = deps.store
 

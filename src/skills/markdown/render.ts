@@ -31,10 +31,7 @@ function renderSession({ locals }: SkillContext, fence: Fence): string {
 /** An argument that is not there leaves nothing. */
 function renderArg(ctx: SkillContext, path: string, fence: Fence): string {
   const value = pathGet(ctx.args, path)
-  if (value === undefined || value === null) {
-    ctx.log.debug({ arg: path }, 'the prompt names an argument that was not given')
-    return ''
-  }
+  if (value === undefined || value === null) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return isFromOutside(ctx) ? fence.wrap(text, `argument ${path}`) : text
