@@ -17,14 +17,18 @@ export type SlackApi = ReturnType<typeof createSlackApi>
  * handled.
  */
 export function createSlackApi({ token, apiUrl, log, now }: ApiOptions) {
-  const blockedUntil = new Map<string, number>()
+  /** Until when what Slack counts together is over its limit (Unix ms), and how many were told since to come later. */
+  const blocked = new Map<string, { until: number; waiting: number }>()
   let fault: string | undefined
 
   class LimitedClient extends WebClient {
     override async apiCall(method: string, options: Record<string, unknown> = {}): Promise<WebAPICallResult> {
-      const limit = method === 'chat.postMessage' ? `${method}/${options.channel}` : method
-      const left = (blockedUntil.get(limit) ?? 0) - now()
-      if (left > 0) throw new WebAPIRateLimitedError(Math.ceil(left / 1000))
+      const isPost = method === 'chat.postMessage'
+      const limit = isPost ? `${method}/${options.channel}` : method
+      const block = blocked.get(limit)
+      const left = Math.ceil(((block?.until ?? 0) - now()) / 1000)
+      // A channel takes one post a second, so those who wait come back one after another.
+      if (block && left > 0) throw new WebAPIRateLimitedError(left + (isPost ? ++block.waiting : 0))
       try {
         const answer = await super.apiCall(method, options)
         fault = undefined
@@ -32,7 +36,7 @@ export function createSlackApi({ token, apiUrl, log, now }: ApiOptions) {
       } catch (error) {
         fault = tokenFault(error) ?? fault
         const { kind, seconds } = slackFailure(error)
-        if (kind === 'rate-limited') blockedUntil.set(limit, now() + seconds * 1000)
+        if (kind === 'rate-limited') blocked.set(limit, { until: now() + seconds * 1000, waiting: 0 })
         throw error
       }
     }

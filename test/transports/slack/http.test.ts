@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { createServer } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { createEmulator, type Emulator } from 'emulate'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Transport } from '../../../src/core/transport.ts'
 import { slack } from '../../../transports/slack/index.ts'
 import { slackOptions } from '../../../transports/slack/options.ts'
+import { freePort } from '../../fixtures/dovecot.ts'
 import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 import { replyTo } from './harness.ts'
@@ -128,13 +128,4 @@ async function api(method: string, args: JsonObject): Promise<JsonObject> {
     body: JSON.stringify(args),
   })
   return Object(await response.json())
-}
-
-/** The emulator wants to be told its port. */
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise((resolve) => probe.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
 }

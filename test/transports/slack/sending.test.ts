@@ -154,4 +154,14 @@ describe("Slack's rate limits", () => {
       assert.equal(server.calls.slice(from).filter((call) => call.method === method).length, 1)
     })
   }
+
+  test('of a busy channel put each reply off for longer, so that they come back one after another', async () => {
+    const message = await deliverEvent(world, { text: 'x', channel: 'C0CROWD' })
+    server.fail('chat.postMessage', limited)
+    for (const seconds of [600, 601, 602, 603, 604, 605]) {
+      await assert.rejects(transport.send(replyTo(message, 'x', { key: `${seconds}` })), (error) => {
+        return error instanceof SendPostponed && Math.round(error.delay / 1000) === seconds
+      })
+    }
+  })
 })
