@@ -2,7 +2,7 @@ import { LogLevel, type WebAPICallResult, WebAPIRateLimitedError, WebClient } fr
 import { type Json, type JsonObject, toJson } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
 import { defined } from '../../src/lib/defined.ts'
-import { slackFailure, tokenFault } from './failure.ts'
+import { slackFailure } from './failure.ts'
 import { objectsAt, textAt } from './fields.ts'
 
 /** How long one call may take (ms). */
@@ -34,8 +34,8 @@ export function createSlackApi({ token, apiUrl, log, now }: ApiOptions) {
         fault = undefined
         return answer
       } catch (error) {
-        fault = tokenFault(error) ?? fault
-        const { kind, seconds } = slackFailure(error)
+        const { kind, seconds, isToken, reason } = slackFailure(error)
+        if (isToken) fault = reason
         if (kind === 'rate-limited') blocked.set(limit, { until: now() + seconds * 1000, waiting: 0 })
         throw error
       }

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Check, Health, TransportDeps } from '../../src/core/transport.ts'
 import { createSlackApi } from './api.ts'
-import { slackFailure, tokenFault } from './failure.ts'
+import { slackFailure } from './failure.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
@@ -39,9 +39,9 @@ export async function checkSlack(
       const advice = `missing ${missing}; add them under OAuth & Permissions and install the app again`
       add(`Slack scopes in ${name}`, ok, missing === '' ? 'all that Trivium uses' : advice)
     } catch (error) {
+      const { isToken, reason } = slackFailure(error)
       // Of a token that Slack does not accept any more the faults of the workspaces tell.
-      if (tokenFault(error) !== undefined) return
-      add(`Slack bot token of ${name}`, false, slackFailure(error).reason)
+      if (!isToken) add(`Slack bot token of ${name}`, false, reason)
     }
   }
 

@@ -18,6 +18,8 @@ export type SlackFailure = {
   code: string
   /** For how long Slack takes no more; 0 where it said nothing of that. */
   seconds: number
+  /** Slack does not accept the token any more: nothing works with it until somebody mends it. */
+  isToken: boolean
 }
 
 /** What codes mean that refuse nothing for good. */
@@ -37,6 +39,9 @@ const KINDS: Record<string, SlackFailure['kind']> = {
 /** The connection was never made, so nothing can have been sent. */
 const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
+/** https://docs.slack.dev/reference/methods/auth.test/#errors */
+const TOKEN_FAULT = /^(account_inactive|invalid_auth|not_authed|token_expired|token_revoked)$/
+
 const ADVICE: Record<string, string> = {
   invalid_auth: 'the token is not valid; copy it again from the settings of the app',
   account_inactive: 'the app was removed from the workspace; install it again',
@@ -51,7 +56,7 @@ const ADVICE: Record<string, string> = {
 
 /** Classifies what a call of the Web API threw. */
 export function slackFailure(error: unknown): SlackFailure {
-  const known = { kind: 'unknown' as const, reason: reasonOf(error), code: '', seconds: 0 }
+  const known = { kind: 'unknown' as const, reason: reasonOf(error), code: '', seconds: 0, isToken: false }
   if (error instanceof SendPostponed) return { ...known, kind: 'rate-limited', seconds: error.delay / 1000 }
   if (error instanceof WebAPIRateLimitedError) {
     const { retryAfter: seconds } = error
@@ -61,7 +66,8 @@ export function slackFailure(error: unknown): SlackFailure {
     const { error: code } = error.data
     const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
     const kind = KINDS[code]
-    if (kind === undefined) return { ...known, kind: 'rejected', reason, code }
+    if (kind === undefined)
+      return { ...known, kind: 'rejected', reason, code, isToken: TOKEN_FAULT.test(code) }
     return { ...known, kind, reason, seconds: kind === 'rate-limited' ? 30 : 0 }
   }
   if (error instanceof WebAPIHTTPError) {
@@ -76,15 +82,6 @@ export function slackFailure(error: unknown): SlackFailure {
     return { ...known, kind, reason: code || reasonOf(error.original) }
   }
   return known
-}
-
-/** https://docs.slack.dev/reference/methods/auth.test/#errors: nothing works with such a token until somebody mends it. */
-const TOKEN_FAULT = /^(account_inactive|invalid_auth|not_authed|token_expired|token_revoked)$/
-
-/** Why Slack does not accept the token any more; undefined where a call failed for another reason. */
-export function tokenFault(error: unknown): string | undefined {
-  const { code, reason } = slackFailure(error)
-  return TOKEN_FAULT.test(code) ? reason : undefined
 }
 
 /** A failed write as the outbox wants it: try again, give up, look first, or come again when it is time. */

@@ -6,7 +6,7 @@ import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { readHistory } from './api.ts'
-import { slackFailure, tokenFault } from './failure.ts'
+import { slackFailure } from './failure.ts'
 import { textAt } from './fields.ts'
 import { type Channel, createGapMemory, KEPT, lastActive, writtenIn } from './gap-memory.ts'
 import type { Taken } from './inbound/answers.ts'
@@ -188,9 +188,9 @@ export function createGapFill(
 
   /** In how many ms a channel that could not be read is tried again; undefined: never. */
   function retryAfter({ channel }: Channel, gap: Gap, error: unknown, failures: number): number | undefined {
-    const { kind, reason, seconds } = slackFailure(error)
+    const { kind, reason, seconds, isToken } = slackFailure(error)
     // A token that Slack does not accept may be mended.
-    if (kind === 'rejected' && tokenFault(error) === undefined) {
+    if (kind === 'rejected' && !isToken) {
       log.debug({ channel, reason }, 'a channel of Slack cannot be read')
       return undefined
     }

@@ -66,7 +66,6 @@ export type Draft = Target & {
   userName?: string | undefined
   /** The message's own timestamp, Slack's id of it in its channel; clicks and commands have none. */
   ts?: string | undefined
-  direct: boolean
   mention?: boolean
   /** Nobody else sees it, so it is a conversation of its own. */
   alone?: boolean

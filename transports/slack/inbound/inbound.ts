@@ -11,7 +11,7 @@ import type { Workspace, Workspaces } from '../workspaces.ts'
 import { conversationIn, type Delivery, type Draft, isExternal, patienceWith } from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { idsIn, mrkdwnToMarkdown } from './markdown.ts'
-import { readEvent } from './read-event.ts'
+import { isDirect, readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 
 /** How long a stop waits for what was taken (ms). */
@@ -124,7 +124,7 @@ export function createInbound(
         thread: placed.thread,
         mine: isMine || undefined,
         ts,
-        direct: draft.direct,
+        direct: isDirect(channel),
         mention: draft.mention ?? false,
         ...draft.content?.shown,
         ...draft.extra,

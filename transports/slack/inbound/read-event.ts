@@ -56,8 +56,8 @@ function readMessage(event: JsonObject, here: Here): Read {
  * another one: a mention may be added by an edit, of which Slack tells as `message_changed`, as `app_mention` (as of
  * every later edit), or as both. What is written directly is for the bot anyhow.
  */
-function keyOf({ team, channel, ts, mention, direct }: Draft): string {
-  return `${team}:${channel}:${ts}${mention && !direct ? ':mention' : ''}`
+function keyOf({ team, channel, ts, mention }: Draft): string {
+  return `${team}:${channel}:${ts}${mention && !isDirect(channel) ? ':mention' : ''}`
 }
 
 function readEdit(event: JsonObject, here: Here): Read {
@@ -67,7 +67,7 @@ function readEdit(event: JsonObject, here: Here): Read {
   if (typeof draft === 'string') return draft
   const extra = defined({ previousText: textAt(before, 'text') })
   // What is written directly was for the bot before, and has its answer.
-  if (draft.mention && !draft.direct && !mentions(before, here.workspace.botUser)) {
+  if (draft.mention && !isDirect(draft.channel) && !mentions(before, here.workspace.botUser)) {
     const kinds = ['app_mention', 'message', 'message_changed']
     return { ...draft, key: keyOf(draft), event: kinds, extra }
   }
@@ -96,7 +96,7 @@ function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot,
   const what = { reaction: textAt(event, 'reaction'), itemUser: textAt(event, 'item_user') }
   return {
     ...{ team, channel, thread: threadUnknown ? ts : undefined, threadUnknown },
-    ...{ key, user: by ?? team, ts: ts ?? textAt(event, 'ts'), direct: isDirect(channel) },
+    ...{ key, user: by ?? team, ts: ts ?? textAt(event, 'ts') },
     event: type,
     content: contentOf(event),
     extra: defined({ notice: true, ...what }),
@@ -122,7 +122,6 @@ function written(event: JsonObject, message: JsonObject, here: Here): Read {
     ...{ team: workspace.team, channel, thread: startsThread ? ts : root },
     ...{ key, user, userName: textAt(message, 'username'), ts },
     event: 'message',
-    direct: event.channel_type === 'im' || isDirect(channel),
     mention,
     inThread: isAnswer ? (isOurs ? 'mine' : 'unknown') : undefined,
     content: contentOf(message, workspace.botUser),

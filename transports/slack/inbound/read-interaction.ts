@@ -7,7 +7,7 @@ import type { SlackOptions } from '../options.ts'
 import { APPROVAL_ACTIONS } from '../outbound/extras.ts'
 import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
-import { isDirect, threadsIn } from './read-event.ts'
+import { threadsIn } from './read-event.ts'
 
 /** What one kind of interaction says of itself. */
 type Said = Pick<Draft, 'key' | 'extra' | 'content'>
@@ -20,7 +20,7 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
   if (!command || !user || !channel) return 'it names no command, user or channel'
   const triggerId = textAt(payload, 'trigger_id')
   return {
-    ...{ team, channel, user, direct: isDirect(channel) },
+    ...{ team, channel, user },
     key: `${team}:command:${triggerId ?? randomUUID()}`,
     event: 'slash_command',
     content: contentOf({ text: textAt(payload, 'text') ?? '' }),
@@ -43,7 +43,8 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   const alone = isEphemeral(payload)
   const place = placeOf(delivery, user, options)
   return {
-    ...{ ...place, user, direct: isDirect(place.channel) },
+    ...place,
+    user,
     event: String(type),
     alone,
     inModal: (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined,
