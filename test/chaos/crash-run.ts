@@ -133,6 +133,8 @@ async function runOn(stage: Stage, { random, duration, daemons = 1 }: CrashOptio
     ...modes.map((mode) => runGroupReader(reader, mode, groups[mode])),
     runGroupReader(reader, 'lease', groups.lease),
   ])
+  // What failed first is told; that these then find nobody is no news.
+  for (const rest of [clients, readers]) rest.catch(() => {})
 
   const crashes = await crashFor(stage, random.fork(), duration, daemons)
   // A busy machine may have sent few until now.

@@ -40,7 +40,7 @@ export type Given = Partial<Omit<LoadOptions, 'cwd' | 'transports'>>
 /** Writes the text as routes.yaml into a folder of its own, removed after the test. */
 export async function givenFile(t: TestContext, text: string | Uint8Array): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), 'trivium-config-'))
-  t.after(() => rm(cwd, { recursive: true, force: true }))
+  t.after(() => rm(cwd, { recursive: true, force: true, maxRetries: 5 }))
   await writeFile(join(cwd, 'routes.yaml'), text)
   return cwd
 }

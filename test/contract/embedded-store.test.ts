@@ -10,6 +10,6 @@ storeContract('embedded', async () => {
   return {
     shared: false,
     open: (options) => createEmbeddedStore({ dir, log: quiet, ...options }),
-    dispose: () => rm(dir, { recursive: true, force: true }),
+    dispose: () => rm(dir, { recursive: true, force: true, maxRetries: 5 }),
   }
 })

@@ -42,13 +42,12 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
 
   function claimOne(n: number, until: number): ClaimedJob {
     const token = `${n}.${counters.add('claims', 1)}`
-    const row = sql(`UPDATE job SET state = 2, until = ?, token = ? WHERE n = ? RETURNING
-      id, lane, grp, failures, lost, notify, not_before, message, message_id, data, errors, kept`).get(
-      until,
-      token,
-      n,
-    )
+    // RETURNING would make a table for one row, and cost more than both statements.
+    const row = sql(
+      'SELECT id, lane, grp, failures, lost, notify, message, message_id, data, errors, kept FROM job WHERE n = ?',
+    ).get(n)
     if (!row) throw new Error(`job ${n} vanished while it was claimed`)
+    sql('UPDATE job SET state = 2, until = ?, token = ? WHERE n = ?').run(until, token, n)
     const job: ClaimedJob = Object.assign(toJob(row), {
       token,
       failures: int(row.failures),
@@ -126,8 +125,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
 
   function note(row: Row, { notes }: Settled): void {
     const seq = maybeInt(row.message)
-    if (!notes || notes.length === 0 || seq === undefined) return
-    if (journal.find(text(row.message_id)) === seq) journal.addNotes(seq, notes)
+    if (notes && seq !== undefined) journal.addNotes(seq, text(row.message_id), notes)
   }
 
   function bury(queue: number, row: Row, outcome: Settled & { outcome: 'dead' }, now: number): void {

@@ -79,12 +79,13 @@ export function createJournal(parts: Parts) {
     return readSome(sql(AFTER).iterate(seq, max), toPlaced, ({ message }) => message.text)
   }
 
-  /** Inside a transaction only. The caller knows that the message is there. */
-  function addNotes(seq: number, notes: readonly Note[]): void {
+  /** Notes for the message of that position (and id), if it is there. Inside a transaction only. */
+  function addNotes(seq: number, id: string | null, notes: readonly Note[]): void {
     const insert = sql(`INSERT INTO note (seq, n, at, road, what, detail)
-      VALUES (?1, coalesce((SELECT max(n) + 1 FROM note WHERE seq = ?1), 0), ?2, ?3, ?4, ?5)`)
+      SELECT seq, coalesce((SELECT max(n) + 1 FROM note WHERE seq = ?1), 0), ?3, ?4, ?5, ?6
+      FROM journal WHERE seq = ?1 AND id = coalesce(?2, id)`)
     for (const { at, road, what, detail } of notes)
-      insert.run(seq, at, ROADS.indexOf(road), what, toJson(detail))
+      insert.run(seq, id, at, ROADS.indexOf(road), what, toJson(detail))
   }
 
   function list({ gateway, conversation, before, limit }: MessageFilter): Message[] {
@@ -114,8 +115,8 @@ export function createJournal(parts: Parts) {
     list: (filter) => parts.read(() => list(filter)),
     note: (id, notes) =>
       writer.write(() => {
-        const seq = find(id)
-        if (seq !== undefined) addNotes(seq, notes)
+        const seq = positionOf(id)
+        if (seq !== undefined) addNotes(seq, id, notes)
       }),
     history: (id) =>
       parts.read(() => {

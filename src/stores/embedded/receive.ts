@@ -34,7 +34,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
     const removed = remove.get(gateway, seq)
     counters.add('ready', -1)
     if (!message) throw new Error(`message ${seq} is ready but not in the journal`)
-    journal.addNotes(seq, [{ at: now, road: 'receive', ...takenNote(lease, by) }])
+    journal.addNotes(seq, message.id, [{ at: now, road: 'receive', ...takenNote(lease, by) }])
     const missed = filter.conversation === undefined ? untold(gateway, now) : {}
     if (lease === undefined) return { message, ...missed }
     const token = randomTail()
@@ -87,7 +87,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
       const row = onLease(receipt, `DELETE FROM leased WHERE ${HELD} RETURNING seq, gateway, conversation`)
       if (!row) return false
       if (what === 'released') giveBack(row)
-      journal.addNotes(int(row.seq), [{ at: parts.now(), road: 'receive', what }])
+      journal.addNotes(int(row.seq), null, [{ at: parts.now(), road: 'receive', what }])
       return true
     })
 

@@ -99,9 +99,8 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
 
   /** After a crash a row may be moved again. */
   function move(row: number): void {
-    const insert = sql(`INSERT OR REPLACE INTO key_index (hash, id)
-      SELECT hash, id FROM key_tail WHERE n = ? RETURNING hash`)
-    filter.add(blob(insert.get(row)?.hash))
+    sql('INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail WHERE n = ?').run(row)
+    filter.add(blob(sql('SELECT hash FROM key_tail WHERE n = ?').get(row)?.hash))
   }
 
   /** Drops the next bucket, which is in the index now. */

@@ -7,7 +7,7 @@ import { cleanup } from './cleanup.ts'
 /** A folder in the temp dir with these files, by relative path; removed after the test. */
 export async function createFolder(t: TestContext, files: Record<string, string> = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'trivium-skills-'))
-  cleanup(t, () => rm(folder, { recursive: true, force: true }))
+  cleanup(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   for (const [path, text] of Object.entries(files)) await writeIn(folder, path, text)
   return folder
 }

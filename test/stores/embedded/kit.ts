@@ -9,7 +9,7 @@ import { quiet, toEvent } from '../../contract/store/kit.ts'
 /** A directory that is removed after the test. */
 export async function tempDir(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'trivium-embedded-'))
-  t.after(() => rm(dir, { recursive: true, force: true }))
+  t.after(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
   return dir
 }
 

@@ -109,7 +109,7 @@ passdb {
 })
 after(async () => {
   await dovecot.close()
-  await rm(dir, { recursive: true, force: true })
+  await rm(dir, { recursive: true, force: true, maxRetries: 5 })
 })
 
 const optionsWith = (refreshToken: string) => {
