@@ -1,5 +1,10 @@
+import { z } from 'zod'
+import { MESSAGE_TOPIC } from '../core/event.ts'
 import { pathGet } from '../core/json.ts'
 import { compilePattern } from '../core/pattern.ts'
+
+/** `allowed-tools`, as people write it. */
+export const nameSpec = z.union([z.string(), z.array(z.string())])
 
 export type NameMatcher = ReturnType<typeof createNameMatcher>
 
@@ -17,6 +22,11 @@ export function createNameMatcher(spec: string | readonly string[]) {
     /** As `matches`, but a bare `*` names nothing. */
     names: (name: string) => patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
   }
+}
+
+/** The messages of all conversations are a topic; any other topic is the skills' own. */
+export function isForeignTraffic(name: string, args: unknown): boolean {
+  return name.startsWith('event-') && pathGet(args, 'topic') === MESSAGE_TOPIC
 }
 
 /** The skill that a call of `event-subscribe` or `schedule-create` has run later; who may not invoke it may not have it run. */

@@ -49,6 +49,11 @@ function compose(layers: MiddlewareLayer[], skill: Skill): (ctx: SkillContext) =
   )
 }
 
+/** Settings of which the one under `key` may stand alone. No union: its errors do not say which setting is wrong. */
+export function orJust<T extends z.ZodType>(key: string, settings: T) {
+  return z.preprocess((given) => (typeof given === 'string' ? { [key]: given } : given), settings)
+}
+
 /** Parses a middleware's settings; throws an Error that says in one line what is wrong. */
 export function parseSettings<T>(schema: z.ZodType<T>, settings: unknown): T {
   const parsed = schema.safeParse(settings)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
-import type { Call } from '../../src/core/call.ts'
 import { pathGet } from '../../src/core/json.ts'
 import type { SkillContext } from '../../src/core/skill.ts'
 import { skillOf, startManager } from './support/manager.ts'
@@ -83,39 +82,23 @@ describe('invoking a skill', () => {
 
 describe('a nested invocation', () => {
   test('inherits message, trace, root id, caller, nonlocals and send counter', async (t) => {
-    const calls: Call[] = []
-    const nonlocals: unknown[] = []
-    const inner = skillOf(
-      (ctx) => {
-        calls.push(ctx.call)
-        nonlocals.push(ctx.nonlocals)
-        assert.equal(ctx.message?.id, 'm1')
-      },
-      { name: 'inner' },
-    )
+    const seen: SkillContext[] = []
+    const inner = skillOf((ctx) => void seen.push(ctx), { name: 'inner' })
     const outer = skillOf((ctx) => {
-      calls.push(ctx.call)
-      nonlocals.push(ctx.nonlocals)
+      seen.push(ctx)
       ctx.call.sends.next()
       return ctx.manager.invoke('inner')
     })
     const manager = await startManager(t, { skills: [inner, outer] })
-    await manager.invoke(
-      'subject',
-      {},
-      {
-        message: messageOf({ id: 'm1' }),
-        caller: { kind: 'route', id: 'a' },
-        nonlocals: { request: { headers: { x: '1' } } },
-      },
-    )
-    const [first, second] = calls
-    assert.equal(second?.trace, 'a'.repeat(32))
-    assert.equal(second?.rootId, first?.rootId)
-    assert.deepEqual(second?.caller, { kind: 'route', id: 'a' })
-    assert.equal(second?.sends.count, 1)
-    assert.equal(second?.depth, 1)
-    assert.equal(nonlocals[0], nonlocals[1])
+    const caller = { kind: 'route' as const, id: 'a' }
+    const nonlocals = { request: { headers: { x: '1' } } }
+    await manager.invoke('subject', {}, { message: messageOf({ id: 'm1' }), caller, nonlocals })
+    const [first, second] = seen
+    assert.equal(second?.message?.id, 'm1')
+    assert.equal(second.nonlocals, first?.nonlocals)
+    const { trace, rootId, sends, depth } = second.call
+    assert.deepEqual([trace, rootId, sends.count, depth], ['a'.repeat(32), first?.call.rootId, 1, 1])
+    assert.deepEqual(second.call.caller, caller)
   })
 
   test('has locals of its own, shares globals, and throws what the nested skill threw, unwrapped', async (t) => {

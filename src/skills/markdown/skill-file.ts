@@ -5,12 +5,13 @@ import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
+import { nameSpec } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
 const frontMatter = z.looseObject({
   name: z.string().optional(),
   description: z.string({ error: 'a description is needed' }).min(1),
-  'allowed-tools': z.union([z.string(), z.array(z.string())]).optional(),
+  'allowed-tools': nameSpec.optional(),
   model: z.union([z.string(), jsonObjectSchema]).optional(),
   metadata: jsonObjectSchema.nullish(),
 })

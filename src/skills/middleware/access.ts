@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { compileMember, isOperator, requireAskFor } from '../../core/identity.ts'
-import { pathGet } from '../../core/json.ts'
 import { defineMiddleware, type Middleware } from '../../core/skill.ts'
-import { createNameMatcher, type NameMatcher } from '../names.ts'
+import { createNameMatcher, isForeignTraffic, type NameMatcher } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
 /** Who may invoke what. */
@@ -58,7 +56,7 @@ function checkToken(call: Call, name: string): void {
   const { caller, given } = call
   requireAskFor(caller, name)
   if (name.startsWith('schedule-')) throw refused(call, name, 'what runs later needs the control token')
-  const isEvent = name.startsWith('event-') && pathGet(given, 'topic') === MESSAGE_TOPIC
+  const isEvent = isForeignTraffic(name, given)
   if (caller.gateways && (isEvent || BEYOND_GATEWAYS.matches(name))) {
     const instead = isEvent ? '; gateway-receive gives the messages of some' : ''
     throw refused(call, name, `it reaches all gateways, and needs \`gateways: ["*"]\`${instead}`)

@@ -1,9 +1,8 @@
-import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { defineMiddleware } from '../../core/skill.ts'
 import { timerDuration } from '../../core/units.ts'
 import { runBounded } from '../bounded.ts'
-import { createNameMatcher, skillRunLater } from '../names.ts'
+import { createNameMatcher, nameSpec, skillRunLater } from '../names.ts'
 import { parseSettings } from '../onion.ts'
 
 /** `timeout: 30s` (or ms): aborts `ctx.signal` after that time and fails with `skill_timeout`. */
@@ -27,15 +26,13 @@ export const timeoutMiddleware = defineMiddleware({
   },
 })
 
-const spec = z.union([z.string(), z.array(z.string())])
-
 /** The skill, or its model, may invoke only those; other middleware and what they invoke in turn are exempt. */
 export const allowedToolsMiddleware = defineMiddleware({
   name: 'allowed-tools',
   order: 900,
   description: 'Lets the skill invoke only the skills it names',
   setup(settings, skill) {
-    const allowed = createNameMatcher(parseSettings(spec, settings))
+    const allowed = createNameMatcher(parseSettings(nameSpec, settings))
     return async (ctx, next) => {
       const unrestricted = ctx.manager
       ctx.manager = {

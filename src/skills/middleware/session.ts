@@ -3,7 +3,7 @@ import { pathGet } from '../../core/json.ts'
 import type { SessionEntry, SessionId } from '../../core/services.ts'
 import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
-import { parseSettings } from '../onion.ts'
+import { orJust, parseSettings } from '../onion.ts'
 import { captureEntry } from '../session/sessions.ts'
 
 /** What `ctx.locals.session` holds: the entries from before this invocation, oldest first. */
@@ -53,20 +53,17 @@ const captured = z
   .string()
   .regex(/^([^$]|\$(all|args|result|agent)$)/, 'use $all, $args, $result, $agent, or a path into ctx')
 
-const full = z.strictObject({
-  /** Dotted path into ctx to what names the session. */
-  key: z.string().min(1),
-  capture: z.array(captured).min(1).default(['$all']),
-  maxEntries: z.number().int().min(1).max(10_000).default(50),
-  store: z.enum(['memory', 'file', 'shared']).default('memory'),
-  /** A session is forgotten that long after its last entry. */
-  retention: duration.default(30 * 86_400_000),
-  /** Skills that give the same name share their sessions. Default: the skill's own name. */
-  name: z.string().min(1).optional(),
-})
-
-/** `session: args.sessionId`, or the full form; no union: its errors do not say which setting is wrong. */
-const sessionSettings = z.preprocess(
-  (settings) => (typeof settings === 'string' ? { key: settings } : settings),
-  full,
+const sessionSettings = orJust(
+  'key',
+  z.strictObject({
+    /** Dotted path into ctx to what names the session. */
+    key: z.string().min(1),
+    capture: z.array(captured).min(1).default(['$all']),
+    maxEntries: z.number().int().min(1).max(10_000).default(50),
+    store: z.enum(['memory', 'file', 'shared']).default('memory'),
+    /** A session is forgotten that long after its last entry. */
+    retention: duration.default(30 * 86_400_000),
+    /** Skills that give the same name share their sessions. Default: the skill's own name. */
+    name: z.string().min(1).optional(),
+  }),
 )

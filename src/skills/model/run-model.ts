@@ -5,6 +5,7 @@ import type { Log } from '../../core/log.ts'
 import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
+import { orJust } from '../onion.ts'
 
 const settings = z.strictObject({
   id: z.string().min(1).optional(),
@@ -18,10 +19,7 @@ const settings = z.strictObject({
 })
 
 /** `model: anthropic:<model>`, or `{id, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
-export const modelSettings = z.preprocess(
-  (given) => (typeof given === 'string' ? { id: given } : given),
-  settings,
-)
+export const modelSettings = orJust('id', settings)
 
 export type ModelRun = {
   skill: string

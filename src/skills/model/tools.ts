@@ -4,7 +4,7 @@ import type { JSONSchema7, ToolSet } from 'ai'
 import { TriviumError } from '../../core/errors.ts'
 import { type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
-import { createNameMatcher, skillRunLater } from '../names.ts'
+import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater } from '../names.ts'
 import { toolSchema } from '../tool-schema.ts'
 
 /** What reaches beyond the conversation. A model gets it only by name: not by `*`, nor without `allowed-tools`. */
@@ -25,7 +25,7 @@ export async function createTools(
   catalog: Catalog,
 ): Promise<ToolSet> {
   const { dynamicTool, jsonSchema } = await import('ai')
-  const allowed = createNameMatcher(allowedSpec(skill.metadata))
+  const allowed = createNameMatcher(nameSpec.parse(skill.metadata['allowed-tools'] ?? '*'))
   const isOffered = (tool: string) =>
     allowed.matches(tool) && (!OPERATOR.matches(tool) || allowed.names(tool))
   const tools: ToolSet = {}
@@ -68,17 +68,6 @@ export async function createTools(
 
 /** No skill has this name: theirs have no underscore. */
 const FILE_TOOL = 'read_skill_file'
-
-function allowedSpec(metadata: JsonObject): string | string[] {
-  const spec = metadata['allowed-tools']
-  if (Array.isArray(spec)) return spec.map(String)
-  return typeof spec === 'string' ? spec : '*'
-}
-
-/** The messages of all conversations are a topic; any other topic is the skills' own. */
-function isForeignTraffic(name: string, input: unknown): boolean {
-  return name.startsWith('event-') && pathGet(input, 'topic') === 'gateway-message'
-}
 
 /** The files beside a `SKILL.md`, which its prompt may refer to. */
 export type SkillFiles = Awaited<ReturnType<typeof findSkillFiles>>

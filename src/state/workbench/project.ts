@@ -24,11 +24,7 @@ export async function openWorkbench(dir: string): Promise<{ workbench: Workbench
 /** Opens the workbench for one piece of work, so that schemas and migrations that somebody changes count at once. */
 export async function atWorkbench<T>(dir: string, work: (workbench: Workbench) => Promise<T>): Promise<T> {
   const { workbench, manager } = await openWorkbench(dir)
-  try {
-    return await work(workbench)
-  } finally {
-    await manager.close()
-  }
+  return await work(workbench).finally(manager.close)
 }
 
 async function asProject<T extends JsonObject>(
