@@ -4,9 +4,6 @@ import { hint, nearest, quote } from '../lib/nearest.ts'
 import type { Environment } from './environment.ts'
 import type { Path, Problem, YamlFile } from './yaml-file.ts'
 
-/** Names of variables, and the keys of a section that they set. */
-export type Overlay = Readonly<Record<string, string>>
-
 /** One `${…}` in a text. `optional`: it has a default. `value`: what the environment says; empty is unset. */
 type Variable = { path: Path; name: string; optional: boolean; value: string | undefined }
 
@@ -111,7 +108,12 @@ export function createChecker(yaml: YamlFile, env: Environment) {
    * `reportMissing` and `parse` in one. `overlay` names the variables of the environment that win over keys of the
    * section; what is empty there is unset.
    */
-  function section<T>(schema: z.ZodType<T>, value: unknown, path: Path, overlay: Overlay = {}) {
+  function section<T>(
+    schema: z.ZodType<T>,
+    value: unknown,
+    path: Path,
+    overlay: Readonly<Record<string, string>> = {},
+  ) {
     reportMissing(path)
     const set = Object.entries(overlay).filter(([variable]) => env[variable])
     const over = Object.fromEntries(set.map(([variable, key]) => [key, env[variable]]))

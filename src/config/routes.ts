@@ -74,8 +74,6 @@ export function parseRoutes(raw: unknown, world: RouteWorld, checker: Checker): 
 /** Reports what a `match` asks of gateways and transports that none can fit. */
 export function checkGateways(match: RouteMatch, path: Path, world: RouteWorld, checker: Checker): void {
   const { gateways, transports } = world
-  const fits = (key: 'gateway' | 'transport', value: string) =>
-    !Array.isArray(match[key]) || match[key].some((each: string) => compilePattern(each).test(value))
   const names = { gateway: gateways.map(({ name }) => name), transport: transports }
   for (const key of ['gateway', 'transport'] as const) {
     for (const [at, wanted] of Array.isArray(match[key]) ? match[key].entries() : []) {
@@ -83,17 +81,12 @@ export function checkGateways(match: RouteMatch, path: Path, world: RouteWorld, 
       checker.report([...path, 'match', key, at], 'value', noSuch(key, wanted, names[key]))
     }
   }
-  if (match.gateway === undefined) return
-  const named = gateways.filter(({ name }) => fits('gateway', name))
+  const patterns = Array.isArray(match.gateway) ? match.gateway.map(compilePattern) : []
+  const named = gateways.filter(({ name }) => patterns.some((pattern) => pattern.test(name)))
   const [first] = named
-  const at = [...path, 'match', 'gateway']
-  if (!first) return
-  if (!named.some(({ transport }) => fits('transport', transport))) {
-    const message = `nothing can match: gateway ${quote(first.name)} is a ${first.transport}`
-    checker.report([...path, 'match', 'transport'], 'value', message)
-  } else if (named.every(({ enabled }) => !enabled)) {
-    checker.report(at, 'value', `gateway ${quote(first.name)} is not started: ${first.why}`, 'warning')
-  }
+  if (!first || named.some(({ enabled }) => enabled)) return
+  const message = `gateway ${quote(first.name)} is not started: ${first.why}`
+  checker.report([...path, 'match', 'gateway'], 'value', message, 'warning')
 }
 
 /**

@@ -19,12 +19,7 @@ export type Problem = {
 export type Path = readonly PropertyKey[]
 
 /** A YAML file as plain values, which can say where in it something is wrong. */
-export type YamlFile = {
-  value: unknown
-  /** A problem at the value of a path or at its key; at the nearest parent that is there otherwise. */
-  problem(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): Problem
-  lineOf(path: Path): number
-}
+export type YamlFile = NonNullable<Awaited<ReturnType<typeof readYaml>>['yaml']>
 
 /** Where what the parser says is no help. */
 const MESSAGES: Record<string, string> = {
@@ -33,7 +28,7 @@ const MESSAGES: Record<string, string> = {
 }
 
 /** Reads YAML 1.2 (with `<<` merges). What is wrong with the file are problems, all at once, not throws. */
-export async function readYaml(path: string, cwd: string): Promise<{ yaml?: YamlFile; problems: Problem[] }> {
+export async function readYaml(path: string, cwd: string) {
   const file = relative(cwd, path) || path
   let text: string
   try {
@@ -42,7 +37,7 @@ export async function readYaml(path: string, cwd: string): Promise<{ yaml?: Yaml
     const message = isMissing(error)
       ? 'there is no such file; `trivium init` writes one, TRIVIUM_CONFIG names another'
       : `cannot be read: ${reasonOf(error)}`
-    return { problems: [{ severity: 'error', file, message }] }
+    return { problems: [{ severity: 'error', file, message } satisfies Problem] }
   }
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, merge: true, prettyErrors: false, logLevel: 'error' })
@@ -62,13 +57,15 @@ export async function readYaml(path: string, cwd: string): Promise<{ yaml?: Yaml
       problems,
       yaml: {
         value: document.toJS(),
-        problem: (path, what, message, severity) => problemAt(offsetOf(path, what), message, severity),
-        lineOf: (path) => lineCounter.linePos(offsetOf(path, 'key')).line,
+        /** A problem at the value of a path or at its key; at the nearest parent that is there otherwise. */
+        problem: (path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']) =>
+          problemAt(offsetOf(path, what), message, severity),
+        lineOf: (path: Path) => lineCounter.linePos(offsetOf(path, 'key')).line,
       },
     }
   } catch (error) {
     // An alias without its anchor, a merge of what is no mapping, aliases that blow up.
-    return { problems: [{ severity: 'error', file, message: reasonOf(error) }] }
+    return { problems: [{ severity: 'error', file, message: reasonOf(error) } satisfies Problem] }
   }
 }
 

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { PublicHttp } from '../core/transport.ts'
-import { answerJson, discardBody, isLoopback } from '../lib/http.ts'
+import { answerJson, isLoopback } from '../lib/http.ts'
 import { type Address, listenOn } from './listen.ts'
 import { createBodyReader } from './read-body.ts'
 
@@ -178,7 +178,8 @@ function isWebSocket(request: IncomingMessage): boolean {
 /** Refuses a request of which the rest may still be on its way. A backlog shrinks soon, a store needs longer. */
 function answerError(response: ServerResponse, error: TriviumError) {
   if (response.headersSent) return void response.destroy()
-  if (!response.req.complete) discardBody(response.req)
+  // A sender in the middle of its body gets to read the answer; how long it may go on is limited.
+  if (!response.req.complete) response.req.resume()
   if (error.status === 426) response.setHeader('upgrade', 'websocket')
   if (error.retryable && !response.hasHeader('retry-after')) {
     response.setHeader('retry-after', error.code === 'overloaded' ? '1' : '5')

@@ -32,15 +32,3 @@ export function isLocalName(host: string | undefined): boolean {
   const name = host?.replace(/^(\[.*\]|[^:]*):\d*$/, '$1').replace(/^\[|\]$/g, '')
   return !name?.includes('.') || /\.localhost$/i.test(name) || isIP(name) !== 0
 }
-
-/** Enough that a sender in the middle of its body gets to read the answer. */
-const DISCARD_BYTES = 16 * 1024 * 1024
-
-/** Reads what is left of a refused request and throws it away; hangs up where that is too much. */
-export function discardBody(request: IncomingMessage): void {
-  let size = 0
-  request.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size > DISCARD_BYTES) request.destroy()
-  })
-}

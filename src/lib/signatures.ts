@@ -94,14 +94,11 @@ function compile(scheme: Scheme) {
 const BODY = '{body}'
 const HEADER = /\{header\.([\w-]+)\}/g
 
-/** A sender may sign with several keys while it rotates them; more than this is no rotation. */
-const MAX_SIGNATURES = 16
-
 /** What a delivery claims: its signatures, and when it was signed. */
 function claimIn(scheme: Scheme, headers: IncomingHttpHeaders) {
   const { header, prefix = '', list, encoding = 'hex', time = '' } = scheme
   const given = text(headers, header)
-  const fields = list === undefined ? [given] : given.split(list, MAX_SIGNATURES)
+  const fields = list === undefined ? [given] : given.split(list)
   const field = (start: string) => fields.find((each) => each.startsWith(start))?.slice(start.length) ?? ''
   const signatures = fields
     .filter((each) => each.startsWith(prefix))

@@ -27,8 +27,6 @@ type ConnectionOptions = Admitted & {
 
 /** Frames of one connection that may wait for the store at once; then its socket is not read. */
 const MAX_IN_FLIGHT = 256
-/** How long a peer may take to answer a close frame (ms). */
-const GOODBYE_TIME = 2_000
 
 /**
  * Serves one client's socket from its welcome to its end: takes frames, follows the replies, and bounds what waits in
@@ -39,7 +37,6 @@ export function serveConnection(given: ConnectionOptions) {
   const log = deps.log.child({ conversation })
   let inFlight = 0
   let isAlive = true
-  let goodbye: NodeJS.Timeout | undefined
 
   const { 'rate-limit': limit } = options
   const takeToken = createTokenBucket(limit, deps.now)
@@ -53,7 +50,7 @@ export function serveConnection(given: ConnectionOptions) {
     const written = new Promise<void>((resolve) => socket.send(JSON.stringify(frame), () => resolve()))
     if (!isFull()) return
     const tooSlow = setTimeout(() => {
-      if (goodbye) return
+      if (socket.readyState !== socket.OPEN) return
       log.info({ buffered: socket.bufferedAmount }, 'a reader is too slow; it can resume where it is')
       close(1013, 'too slow; reconnect and resume')
     }, options['stall-timeout'])
@@ -118,15 +115,10 @@ export function serveConnection(given: ConnectionOptions) {
     follower.stop()
     socket.resume()
     socket.close(code, reason)
-    // ws waits longer, and for ever where the peer ended its half before.
-    goodbye ??= setTimeout(() => socket.terminate(), GOODBYE_TIME)
   }
 
   socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
-  const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(() => {
-    clearTimeout(goodbye)
-    follower.stop()
-  })
+  const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(() => follower.stop())
   socket.on('pong', () => {
     isAlive = true
   })

@@ -11,6 +11,15 @@ import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection } from './connection.ts'
 import { conversationFor } from './conversation-id.ts'
 
+const SOCKETS = {
+  noServer: true,
+  clientTracking: false,
+  // Compression costs 300 KB a connection and lets a small frame become a huge one.
+  perMessageDeflate: false,
+  /** How long a peer may take to answer a close frame (ms). */
+  closeTimeout: 2_000,
+}
+
 /** Makes one WebSocket gateway. Its connections end with `close`; `stop` only ends what comes in. */
 export function createGateway(options: WebsocketOptions, deps: TransportDeps): Transport {
   const { gateway } = deps
@@ -18,13 +27,7 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
   const accepting = createInFlight()
   const door = checkDoor(deps.http, 'tokens', options.tokens && 'clients need a token')
   const connections = new Set<Connection>()
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    maxPayload: options['max-frame'],
-    // Compression costs 300 KB a connection and lets a small frame become a huge one.
-    perMessageDeflate: false,
-  })
+  const server = new WebSocketServer({ ...SOCKETS, maxPayload: options['max-frame'] })
   let unmount: (() => void) | undefined
   let heartbeat: NodeJS.Timeout | undefined
 
