@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import Stripe from 'stripe'
 import { openChat } from '../fixtures/chat.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
@@ -12,10 +12,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   demo: { transport: webhook, path: /demo }
-  asks: { transport: webhook, path: /asks, respond: result, verify: { scheme: bearer, secret: shared-by-all } }
   hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: hub-secret } }
-  pay: { transport: webhook, path: /pay, verify: { scheme: stripe, secret: pay-secret } }
-  open: { transport: websocket, path: /open }
   chat: { transport: websocket, path: /chat, tokens: { root: "root's long token" } }
 access:
   roles:
@@ -36,16 +33,6 @@ export default { description: 'writes', run: () => { writeFileSync('danger', '')
 const OBEYED = '\u001b]52;c;ZXZpbA==\u0007 \u001b[2J \u009b31m'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const CONTROL = /[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]|\u001b(?!\[[\d;]*m)/
-
-/** The status of an answer to headers that `fetch` would not send. */
-async function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
-  const sent = request(url, { headers, agent: false }).end()
-  const status = new Promise<number | undefined>((resolve, reject) => {
-    sent.on('error', reject).on('response', (response) => resolve(response.resume().statusCode))
-    sent.on('upgrade', ({ statusCode }, socket) => resolve(socket.destroy() && statusCode))
-  })
-  return await status
-}
 
 describe('a stranger', { timeout: 90_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
@@ -71,57 +58,13 @@ describe('a stranger', { timeout: 90_000 }, () => {
     assert.equal(await root('go'), 'done')
   })
 
-  test('repeats no captured delivery, whatever header is added', async () => {
-    const payload = JSON.stringify({ id: 'evt_1', object: 'event', type: 'charge.succeeded' })
-    const signed = Stripe.webhooks.generateTestHeaderString({ payload, secret: 'pay-secret' })
-    const headers = { 'stripe-signature': signed, 'content-type': 'application/json' }
-    assert.equal((await suite.daemon.post('/pay', payload, headers)).status, 202)
-    const added =
-      'idempotency-key webhook-id svix-id x-github-delivery x-gitea-delivery linear-delivery ce-id'
-    for (const name of added.split(' ')) {
-      assert.equal(
-        (await suite.daemon.post('/pay', payload, { ...headers, [name]: 'other' })).status,
-        200,
-        name,
-      )
-    }
-    assert.equal((await suite.daemon.post('/pay', payload.replace('evt_1', 'evt_2'), headers)).status, 401)
-  })
-
-  test('reads no reply to somebody else by guessing the key of a delivery', async () => {
-    const headers = { authorization: 'Bearer shared-by-all', 'idempotency-key': 'order-17' }
-    const first = await suite.daemon.post('/asks', 'my secret', headers)
-    assert.match(String(Object(first.body).reply), /my secret/)
-    const guessed = await suite.daemon.post('/asks', 'tell me', headers)
-    assert.deepEqual(guessed.body, { id: idOf(first), duplicate: true })
-    assert.deepEqual((await suite.daemon.post('/asks', 'my secret', headers)).body, {
-      ...Object(first.body),
-      duplicate: true,
-    })
-  })
-
-  test('reaches a daemon on loopback by no web page', async () => {
-    const { host, port } = new URL(suite.daemon.url)
-    for (const origin of ['https://evil.example', 'http://127.evil.example']) {
-      const evil = { origin, 'content-type': 'text/plain' }
-      assert.equal((await suite.daemon.post('/demo', 'hello', evil)).status, 403, origin)
-    }
-    const rebound = `evil.example:${port}`
-    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
-    const asked = async (from: string, origin: string) => {
-      const headers = { host: from, origin, 'sec-websocket-key': btoa('0123456789abcdef'), ...upgrade }
-      return statusOf(`${suite.daemon.url}/open`, headers)
-    }
-    assert.equal(await asked(rebound, `http://${rebound}`), 403)
-    assert.equal(await asked(host, 'https://evil.example'), 403)
-    assert.equal(await asked(host, `http://${host}`), 101)
-  })
-
   test('gets nothing of the control listener but what is said to be open', async () => {
     for (const path of ['/v1/status', '/v1/skills', '/v1/skills/echo', '/mcp']) {
       assert.equal((await fetch(suite.daemon.control + path)).status, 401, path)
     }
-    assert.equal(await statusOf(`${suite.daemon.control}/metrics`, { host: 'evil.example' }), 403)
+    const asked = request(`${suite.daemon.control}/metrics`, { headers: { host: 'evil.example' } }).end()
+    const [rebound] = await once(asked, 'response')
+    assert.equal(rebound.resume().statusCode, 403)
   })
 
   test('leaves no credential behind with a message', async () => {

@@ -27,8 +27,6 @@ function createBox() {
   }
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-
 describe('waitFor', () => {
   test('misses no wake-up that comes while it looks', async () => {
     const box = createBox()
@@ -39,18 +37,6 @@ describe('waitFor', () => {
       return before
     })
     assert.deepEqual([found, box.attempts], [7, 2])
-  })
-
-  test('looks again only when woken, and stops listening at the end', async () => {
-    const box = createBox()
-    const waiting = box.wait()
-    await turn()
-    box.put()
-    await turn()
-    assert.equal(box.attempts, 2)
-    box.put(3)
-    assert.equal(await waiting, 3)
-    assert.equal(box.listeners.size, 0)
   })
 
   test('returns nothing at the timeout, after one last look', async () => {

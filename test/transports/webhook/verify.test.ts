@@ -194,19 +194,26 @@ describe('verify: credentials', () => {
   })
 })
 
-describe('verify: options', () => {
-  test('an empty secret, an unknown key and a template that cannot work are refused', () => {
-    const bad = [
-      { scheme: 'github', secret: '' },
-      { scheme: 'github', secret: [] },
-      { scheme: 'github' },
-      { scheme: 'github', secret: 'x', tolerance: '5m' },
-      { scheme: 'hmac', secret: 'x', header: 'h', template: 'nothing' },
-      { scheme: 'hmac', secret: 'x', header: 'h', template: '{timestamp}{body}' },
-      { scheme: 'standard', secret: 'x' },
-      { scheme: 'standard-webhooks', secret: 'whsec_' },
-      { scheme: 'standard-webhooks', secret: [whsec, 'not base64!'] },
-    ]
-    for (const options of bad) assert.equal(verify.safeParse(options).success, false, JSON.stringify(options))
-  })
+test('verify: options that cannot work are refused, and what a provider needs is said', () => {
+  const bad: [options: object, why?: RegExp][] = [
+    [{ scheme: 'github', secret: '' }],
+    [{ scheme: 'github', secret: [] }],
+    [{ scheme: 'github' }],
+    [{ scheme: 'github', secret: 'x', tolerance: '5m' }],
+    [{ scheme: 'hmac', secret: 'x', header: 'h', template: 'nothing' }],
+    [{ scheme: 'hmac', secret: 'x', header: 'h', template: '{timestamp}{body}' }],
+    [{ scheme: 'standard', secret: 'x' }],
+    [{ scheme: 'standard-webhooks', secret: 'whsec_' }],
+    [{ scheme: 'standard-webhooks', secret: [whsec, 'not base64!'] }],
+    [{ scheme: 'microsoft-graph' }, /clientState/],
+    [{ scheme: 'meta', secret: 'x' }, /verify-token/],
+    [{ scheme: 'twilio', secret: 'x' }, /url: https:/],
+    [{ scheme: 'square', secret: 'x', url: 'https://example.com/hook?a=1' }, /without \?/],
+    [{ scheme: 'sendgrid', secret: 'SG.key' }, /public key/],
+    [{ scheme: 'discord', secret: 'abc' }, /public key/],
+    [{ scheme: 'mailgun' }, /signing key/],
+  ]
+  for (const [options, why = /./] of bad) {
+    assert.match(verify.safeParse(options).error?.message ?? '', why, JSON.stringify(options))
+  }
 })
