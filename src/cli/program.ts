@@ -3,7 +3,7 @@ import { toTriviumError } from '../core/errors.ts'
 import { defined } from '../lib/defined.ts'
 import type { AddCommand, CommandContext } from './command.ts'
 import { type Environs, ownVersion } from './environs.ts'
-import { createTerminal, paint, type Terminal, usageOutput } from './terminal.ts'
+import { createTerminal, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /**
  * Every command but those that are skills, in the order of the help; only what a command line names is loaded. A new
@@ -34,7 +34,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
 const COMPLETE = 'complete'
 
 /** Where a command line is typed, and where its output goes. */
-type World = Pick<Environs, 'env' | 'cwd'> & Pick<Terminal, 'out' | 'err'>
+type World = Pick<Environs, 'env' | 'cwd'> & Streams
 
 const THIS_PROCESS: World = {
   env: process.env,

@@ -3,22 +3,18 @@ import Table from 'cli-table3'
 import type { Json } from '../core/json.ts'
 import { escapeControls } from '../lib/escape-controls.ts'
 
-/** Where a command writes. `json`: the user asked for machine-readable output. */
-export type Terminal = {
-  json: boolean
-  isTerminal: boolean
-  out(text: string): void
-  err(text: string): void
-}
+/** Where text goes. */
+export type Streams = Record<'out' | 'err', (text: string) => void>
 
-/** What strangers wrote can not steer the terminal: control characters are escaped, here alone. */
-export function createTerminal(json: boolean, { out, err }: Pick<Terminal, 'out' | 'err'>): Terminal {
-  return {
-    json,
-    isTerminal: process.stdout.isTTY === true,
-    out: (text) => out(safe(text)),
-    err: (text) => err(safe(text)),
-  }
+export type Terminal = ReturnType<typeof createTerminal>
+
+/**
+ * Where a command writes. `json`: the user asked for machine-readable output. What strangers wrote can not steer the
+ * terminal: control characters are escaped, here alone.
+ */
+export function createTerminal(json: boolean, { out, err }: Streams) {
+  const isTerminal = process.stdout.isTTY === true
+  return { json, isTerminal, out: (text: string) => out(safe(text)), err: (text: string) => err(safe(text)) }
 }
 
 /** What `paint` made: the only control sequences that reach a terminal. */

@@ -39,7 +39,9 @@ export const addSkill: AddCommand = (program, context) => {
     .argument('<name>')
     .option('--markdown', 'a prompt for a model (SKILL.md) instead of code')
     .action(async (name: string, { markdown }: { markdown?: true }) => {
-      const [file, content] = markdown ? ['SKILL.md', MARKDOWN] : ['index.ts', helloSkill()]
+      const [file, content] = markdown
+        ? ['SKILL.md', MARKDOWN]
+        : ['index.ts', readFileSync(ownFile('project/skills/hello/index.ts'), 'utf8')]
       const path = await makeSkill(context.environs(), name, file, content.replaceAll('hello', name))
       show(context.terminal(), { path }, () => `Made ${path}. A daemon that runs has it already.`)
     })
@@ -70,11 +72,6 @@ async function makeSkill(environs: Environs, name: string, file: string, content
     throw usage(`${path} cannot be made: ${reasonOf(cause)}`, cause)
   }
   return path
-}
-
-/** A first skill in code: that of `trivium init`. */
-function helloSkill(): string {
-  return readFileSync(ownFile('project/skills/hello/index.ts'), 'utf8')
 }
 
 const MARKDOWN = `---
