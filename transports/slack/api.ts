@@ -44,7 +44,7 @@ export function createSlackApi({ token, apiUrl, log, now }: ApiOptions) {
 
   const silent = () => {}
   const debug = (...parts: unknown[]) => log.debug({}, parts.map(String).join(' '))
-  const client = new LimitedClient(token, {
+  const client: WebClient = new LimitedClient(token, {
     slackApiUrl: apiUrl,
     timeout: CALL_TIMEOUT,
     retryConfig: { retries: 0 },
