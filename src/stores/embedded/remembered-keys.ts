@@ -151,9 +151,6 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       const end = sql(SLICE).all(swept, SWEEP).at(-1)?.hash
       if (end === undefined) {
         swept = Buffer.alloc(0)
-        // The filter cannot forget, so it is made anew after each round.
-        filter.clear()
-        filledTo = Buffer.alloc(0)
         return 0
       }
       // The first six bytes of an id are its time.
@@ -167,7 +164,10 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   }
 }
 
-/** A set that may know more than was added: one bit for a hash, so that 3 in 100 strangers are known at a million. */
+/**
+ * A set that may know more than was added: one bit for a hash, so that 3 in 100 strangers are known at a million. It
+ * forgets nothing: what was swept is asked of the index in vain.
+ */
 function createFilter() {
   const bytes = new Uint8Array(FILTER)
   const at = (hash: Uint8Array) => ((hash[4] ?? 0) << 14) | ((hash[5] ?? 0) << 6) | ((hash[6] ?? 0) >> 2)
@@ -177,7 +177,6 @@ function createFilter() {
       bytes[at(hash)] = (bytes[at(hash)] ?? 0) | bit(hash)
     },
     mayHave: (hash: Uint8Array) => ((bytes[at(hash)] ?? 0) & bit(hash)) !== 0,
-    clear: () => bytes.fill(0),
   }
 }
 

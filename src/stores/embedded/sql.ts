@@ -40,20 +40,14 @@ export function blob(value: SQLOutputValue | undefined): Uint8Array {
   throw new TypeError(`a blob column holds ${typeof value}`)
 }
 
-/** An integer column that may be null; null is undefined. */
-export function maybeInt(value: SQLOutputValue | undefined): number | undefined {
-  return value === null || value === undefined ? undefined : int(value)
+function maybe<T>(read: (value: SQLOutputValue) => T) {
+  return (value: SQLOutputValue | undefined) =>
+    value === null || value === undefined ? undefined : read(value)
 }
-
-/** A text column that may be null; null is undefined. */
-export function maybeText(value: SQLOutputValue | undefined): string | undefined {
-  return value === null || value === undefined ? undefined : text(value)
-}
-
-/** What a column of JSON holds; null is undefined. */
-export function maybeJson(value: SQLOutputValue | undefined) {
-  return value === null || value === undefined ? undefined : JSON.parse(text(value))
-}
+/** An integer, a text, what a text has as JSON; null is undefined. */
+export const maybeInt = maybe(int)
+export const maybeText = maybe(text)
+export const maybeJson = maybe((value) => JSON.parse(text(value)))
 
 /** Reads rows until the texts of what they hold are large together, but one at least; `isCut` where rows were left. */
 export function readSome<Given, Item>(

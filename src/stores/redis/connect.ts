@@ -154,16 +154,12 @@ export function pauseBefore(attempt: number): number {
 
 function watch(client: Redis | Cluster, address: string, log: Log): void {
   let away = false
-  client.on('error', (error: unknown) => {
-    if (away) return
+  const lose = (reason: string) => {
+    if (!away) log.warn({ store: address, reason }, 'the store is away; reconnecting')
     away = true
-    log.warn({ store: address, reason: toStoreError(error, address).message }, 'the store is away')
-  })
-  client.on('close', () => {
-    if (away || client.status === 'end') return
-    away = true
-    log.warn({ store: address }, 'the connection to the store broke; reconnecting')
-  })
+  }
+  client.on('error', (error: unknown) => lose(toStoreError(error, address).message))
+  client.on('close', () => client.status !== 'end' && lose('the connection broke'))
   client.on('ready', () => {
     if (away) log.info({ store: address }, 'the store is back')
     away = false
