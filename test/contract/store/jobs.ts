@@ -126,18 +126,6 @@ export function jobsContract(factory: StoreFactory): void {
       advance(SECOND)
       assert.deepEqual(await claimIds(store, 'q'), ['a'])
     },
-    'outcomes of one call are answered in their order': async ({ store }) => {
-      await store.jobs.add('q', [job('a', 'l'), job('b', 'm')])
-      const { jobs } = await claimJobs(store, 'q')
-      const tokens = new Map(jobs.map(({ id, token }) => [id, token]))
-      const answers = await store.jobs.settle('q', [
-        { id: 'none', token: 'x', outcome: 'done' },
-        { id: 'b', token: tokens.get('b') ?? '', outcome: 'done' },
-        { id: 'a', token: 'forged', outcome: 'done' },
-        { id: 'a', token: tokens.get('a') ?? '', outcome: 'done' },
-      ])
-      assert.deepEqual(answers, [false, true, false, true])
-    },
     'notes of an outcome are in the history of its message': async ({ store, now }) => {
       const [messageId = ''] = await acceptAll(store, ['hi'])
       await store.jobs.add('q', [job('a', 'l', { messageId })])

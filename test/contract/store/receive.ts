@@ -16,16 +16,6 @@ export function receiveContract(factory: StoreFactory): void {
       )
       assert.deepEqual(more, [])
     },
-    'concurrent takers never get the same message': async ({ store }) => {
-      const ids = await acceptAll(
-        store,
-        Array.from({ length: 40 }, (_, index) => `m${index}`),
-      )
-      const taken = await Promise.all(Array.from({ length: 50 }, () => store.receive.take({})))
-      const got = taken.flatMap((each) => (each ? [each.message.id] : []))
-      assert.equal(got.length, 40)
-      assert.deepEqual([...got].sort(), ids)
-    },
     'it filters by gateway, by conversation and by both': async ({ store }) => {
       await store.journal.accept([
         saying('a1', { gateway: 'a', conversation: 'x' }),

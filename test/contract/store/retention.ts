@@ -79,15 +79,6 @@ export function retentionContract(factory: StoreFactory): void {
       advance(DAY)
       assert.equal(await store.receive.take({}), undefined)
     },
-    'only the newest messages stay within the count': async ({ store }) => {
-      await acceptAll(
-        store,
-        Array.from({ length: 20 }, (_, n) => `m${n}`),
-      )
-      await pumpAll(store)
-      await trimAll(store, { journal: { maxAge: DAY, maxCount: 5 } })
-      assert.deepEqual(await textsOf(store), ['m15', 'm16', 'm17', 'm18', 'm19'])
-    },
     'what the pump has not seen stays': async ({ store, advance }) => {
       await acceptAll(store, ['a', 'b', 'c'])
       const { cursor, messages } = await store.journal.unpumped(1)
@@ -299,13 +290,6 @@ export function retentionContract(factory: StoreFactory): void {
       assert.equal((await peek()).missed, 1)
       assert.equal(await store.topics.ack(MESSAGE_TOPIC, 'g', [makeId(0, 0, 1)]), 1)
       assert.equal((await peek()).missed, 0)
-    },
-    'a group made after trimming starts at what is retained and missed nothing': async ({ store }) => {
-      await publishAll(store, 't', ['a', 'b', 'c'])
-      await trimAll(store, { ...AGES, topics: { t: { maxCount: 1 } } })
-      await store.topics.subscribe('t', 'g', 'start')
-      const batch = await readGroup(store, 't', 'g', 'consume')
-      assert.deepEqual([dataOf(batch), batch.missed], [['c'], 0])
     },
     'a group goes that nobody read from for a week, or while its events are kept': async (bench) => {
       const { store, advance } = bench

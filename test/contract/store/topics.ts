@@ -145,21 +145,6 @@ export function topicsContract(factory: StoreFactory): void {
   })
 
   part(factory, 'groups', {
-    'several requests of one call are served in their order': async ({ store }) => {
-      await store.topics.subscribe('t', 'g', 'start')
-      await store.topics.subscribe('t', 'h', 'start')
-      await publishAll(store, 't', ['a', 'b'])
-      const batches = await store.topics.read('t', [
-        { group: 'g', max: 1, mode: 'consume' },
-        { group: 'h', max: 10, mode: 'peek' },
-        { group: 'g', max: 1, mode: 'consume' },
-        { group: 'g', max: 1, mode: 'consume' },
-      ])
-      assert.deepEqual(
-        batches.map((batch) => dataOf(batch ?? { events: [] })),
-        [['a'], ['a', 'b'], ['b'], []],
-      )
-    },
     'an id given twice in one call is consumed once': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')
       const [id = ''] = await publishAll(store, 't', ['a', 'b'])
