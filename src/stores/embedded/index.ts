@@ -37,33 +37,31 @@ const flush = promisify(fdatasync)
  * process has it open and `store_version` where a newer Trivium made it.
  */
 export async function createEmbeddedStore(options: EmbeddedOptions): Promise<Store> {
-  mkdirSync(options.dir, { recursive: true })
-  const unlock = lockDirectory(options.dir)
   try {
-    return await openStore(options, unlock)
+    return await openStore(options, join(options.dir, 'trivium.db'))
   } catch (error) {
-    unlock()
     throw toStoreError(join(options.dir, 'trivium.db'), error)
   }
 }
 
-async function openStore(
-  { dir, toEvent, log, now = Date.now }: EmbeddedOptions,
-  unlock: () => void,
-): Promise<Store> {
-  const address = join(dir, 'trivium.db')
-  const db = openDatabase(dir)
+async function openStore(options: EmbeddedOptions, address: string): Promise<Store> {
+  const { dir, toEvent, log, now = Date.now } = options
+  mkdirSync(dir, { recursive: true })
+  await using opened = new AsyncDisposableStack()
+  opened.defer(lockDirectory(dir))
+  const db = opened.adopt(openDatabase(dir), (db) => db.close())
   // Closing this handle drops no lock of SQLite: those are on the database and the `-shm` file
   // (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only what may be written.
-  const wal = openSync(`${address}-wal`, 'r+')
+  const wal = opened.adopt(openSync(`${address}-wal`, 'r+'), closeSync)
   // A log that was just made must be found again after a power failure. Windows cannot flush a folder.
   if (process.platform !== 'win32') await syncDir(dir)
   const writer = createWriter(db, address, () => flush(wal))
   const parts = createParts({ db, writer, now, toEvent, address, log })
   const journal = createJournal(parts)
   const kv = createKeyValues(parts)
-  const checkpointer = createCheckpointer(writer, address, log)
-  let closed = false
+  opened.defer(createCheckpointer(writer, address, log).close)
+  opened.defer(writer.close)
+  const store = opened.move()
   return {
     kind: 'embedded',
     address,
@@ -80,14 +78,6 @@ async function openStore(
     },
     stats: createStats(parts),
     trim: createTrim(parts),
-    close: async () => {
-      if (closed) return
-      closed = true
-      await writer.close()
-      await checkpointer.close()
-      closeSync(wal)
-      db.close()
-      unlock()
-    },
+    close: () => store.disposeAsync(),
   }
 }

@@ -16,8 +16,9 @@ const MESSAGE = `SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload
   FROM journal j CROSS JOIN gateway g ON g.id = j.gateway`
 const AT = `${MESSAGE} WHERE j.seq = ?`
 const AFTER = `${MESSAGE} WHERE j.seq > ? ORDER BY j.seq LIMIT ? + 0`
-const NEWEST = `${MESSAGE} WHERE j.seq < ? ORDER BY j.seq DESC LIMIT ? + 0`
 
+const NEWEST = 'SELECT seq FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT ? + 0'
+const OF_GATEWAY = 'SELECT seq FROM journal WHERE gateway = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0'
 /** A message that is its own conversation has no index entry: its position is in the id. */
 const OF_CONVERSATION = `SELECT seq FROM (SELECT seq, gateway FROM journal WHERE conversation = ?1
     UNION ALL SELECT seq, gateway FROM journal WHERE seq = ?2 AND id = ?1)
@@ -92,16 +93,12 @@ export function createJournal(parts: Parts) {
     const end = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0)
     const number = gateway === undefined ? 0 : gateways.find(gateway)
     if (number === undefined) return []
-    if (number === 0 && conversation === undefined) return sql(NEWEST).all(end, limit).map(toMessage)
-    const found =
-      conversation === undefined
-        ? sql('SELECT seq FROM journal WHERE gateway = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0').all(
-            number,
-            end,
-            limit,
-          )
-        : sql(OF_CONVERSATION).all(conversation, positionOf(conversation) ?? 0, end, number, limit)
-    return found.flatMap((row) => at(int(row.seq)) ?? [])
+    const found = () => {
+      if (conversation !== undefined)
+        return sql(OF_CONVERSATION).all(conversation, positionOf(conversation) ?? 0, end, number, limit)
+      return number === 0 ? sql(NEWEST).all(end, limit) : sql(OF_GATEWAY).all(number, end, limit)
+    }
+    return found().flatMap((row) => at(int(row.seq)) ?? [])
   }
 
   const journal: Journal = {
