@@ -146,20 +146,19 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       insert.run(lastRow, hash, Buffer.from(id.replaceAll('-', ''), 'hex'))
       if (put(hash, lastRow)) added.push(hash)
     },
-    /** Removes expired keys from one slice of the index. Inside a transaction only. Returns how many. */
-    sweep: (now: number): number => {
+    /** Removes expired keys from one slice of the index. Inside a transaction only. */
+    sweep: (now: number): void => {
       const end = sql(SLICE).all(swept, SWEEP).at(-1)?.hash
       if (end === undefined) {
         swept = Buffer.alloc(0)
-        return 0
+        return
       }
       // The first six bytes of an id are its time.
       const cutoff = Buffer.alloc(6)
       cutoff.writeUIntBE(Math.max(0, now - WEEK), 0, 6)
       const remove = sql('DELETE FROM key_index WHERE hash > ? AND hash <= ? AND substr(id, 1, 6) <= ?')
-      const { changes } = remove.run(swept, blob(end), cutoff)
+      remove.run(swept, blob(end), cutoff)
       swept = blob(end)
-      return Number(changes)
     },
   }
 }

@@ -65,14 +65,11 @@ describe('remembered keys', () => {
       await writer.write(() => keys.remember(hashOf(n), makeId(n % 2 === 0 ? 1_000 : 9_000, n)))
       assert.ok(Number(count(db, 'key_tail')) <= 8 * CAPACITY)
     }
-    const before = Number(count(db, 'key_index'))
-    assert.ok(before >= 900)
+    assert.ok(Number(count(db, 'key_index')) >= 900)
     const now = WEEK + 5_000
     assert.equal(keys.find(hashOf(0), now), undefined)
-    let swept = 0
-    for (let call = 0; call < 3; call++) swept += await writer.write(() => keys.sweep(now))
-    assert.ok(swept > 400)
-    assert.equal(Number(count(db, 'key_index')), before - swept)
+    for (let call = 0; call < 3; call++) await writer.write(() => keys.sweep(now))
+    assert.ok(Number(count(db, 'key_index')) < 600)
     for (let n = 1; n < 1_000; n += 2) assert.ok(keys.find(hashOf(n), now))
     db.close()
   })
