@@ -22,7 +22,7 @@ import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { modelSources } from './daemon/models.ts'
 import { checkStore, openStore } from './daemon/open-store.ts'
 import { createOperator } from './daemon/operator.ts'
-import { createRoads, createRoadWorkers } from './daemon/roads.ts'
+import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
 import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
 import { resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
@@ -33,6 +33,7 @@ import { createPush } from './gateway/push/push.ts'
 import { createRefusals } from './gateway/refusals.ts'
 import { createRouter } from './gateway/router.ts'
 import { pause } from './lib/pause.ts'
+import { createQueues } from './queues/queues.ts'
 import { builtInSkills } from './skills/built-in/index.ts'
 import { createSkillManager, type SkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
@@ -145,6 +146,15 @@ export async function createDaemon(options: DaemonOptions) {
     log,
     now,
   })
+  const queues = createQueues({
+    where: config.queues,
+    async connect(url) {
+      const { connectPatiently } = await import('./stores/redis/connect.ts')
+      return connectPatiently(url)
+    },
+    log,
+    now,
+  })
   const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],
     services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
@@ -188,9 +198,11 @@ export async function createDaemon(options: DaemonOptions) {
     gateways,
     roads,
     manager,
+    queues,
     access,
     transcript: createTranscript(logs, gateways.unanswerable, ({ by }) => {
-      return router.routes().find(({ name }) => by === `route ${name}`)?.skill
+      const route = router.routes().find(({ name }) => by === `route ${name}`)
+      return route && targetOf(route)
     }),
     metrics,
     log,
@@ -205,6 +217,7 @@ export async function createDaemon(options: DaemonOptions) {
     router.use([CLICK_ROUTE, ...next.routes])
     // Before the gateways: what comes in is for new subscriptions too.
     await push.use(next.subscriptions)
+    if (mode === 'serve') await queues.use([...new Set(next.routes.flatMap(({ queue }) => queue ?? []))])
     await gateways.apply(
       next.gateways.filter((gateway) => gateway.enabled && runsIn(mode, gateway.transport)),
     )
@@ -247,6 +260,7 @@ export async function createDaemon(options: DaemonOptions) {
     store,
     manager,
     gateways,
+    queues: queues.list,
     roads,
     // Our own route is worth a line only where it answers.
     explain: (message) =>
@@ -319,6 +333,7 @@ export async function createDaemon(options: DaemonOptions) {
         // Closing the gateways ends the requests and the connections that they hold.
         () => Promise.all([publicHttp.close(left()), gateways.close()]),
         () => manager.close(),
+        () => queues.close(),
         () => control.close(),
         () => housekeeping.stop(),
         async () => runtime.close(),
@@ -356,8 +371,9 @@ const LIVE = ['grace', 'drainDelay', 'retention', 'publicUrl']
 
 /** What changed of that which is built into the parts when they are made. */
 function needRestart(old: Config, next: Config): string[] {
-  const before: Record<string, unknown> = { ...old.daemon, skills: old.skills }
-  return Object.entries({ ...next.daemon, skills: next.skills }).flatMap(([name, value]) =>
+  const before: Record<string, unknown> = { ...old.daemon, skills: old.skills, queues: old.queues }
+  const after = { ...next.daemon, skills: next.skills, queues: next.queues }
+  return Object.entries(after).flatMap(([name, value]) =>
     LIVE.includes(name) || isDeepStrictEqual(before[name], value) ? [] : [name],
   )
 }

@@ -15,7 +15,7 @@ const LONGEST_FILE = 400
 const layers: { part: RegExp; may: RegExp[] }[] = [
   { part: /^src\/lib\//, may: [] },
   { part: /^src\/core\//, may: [] },
-  { part: /^src\/(config|gateway|skills|state|control)\//, may: [/^src\/core\//] },
+  { part: /^src\/(config|gateway|queues|skills|state|control)\//, may: [/^src\/core\//] },
   { part: /^src\/stores\/[^/]+\//, may: [/^src\/core\//, /^src\/stores\/shared\//] },
   { part: /^transports\/registry\.ts$/, may: [/^src\/core\//, /^transports\/[^/]+\/index\.ts$/] },
   { part: /^transports\/[^/]+\.ts$/, may: [/^src\/core\//] },

@@ -8,6 +8,7 @@ import {
   assistantSchema,
   daemonSchema,
   modelSchema,
+  queuesSchema,
   redisSchema,
   skillsSchema,
 } from './sections.ts'
@@ -27,6 +28,7 @@ export const sections = z.strictObject({
     .describe('The model that markdown skills run on: its name alone, or a mapping.'),
   skills: skillsSchema.optional().describe('Where skills are.'),
   redis: redisSchema.optional().describe('What an acknowledgement is worth on Redis.'),
+  queues: queuesSchema.optional().describe('Where the BullMQ queues of routes and gateways are.'),
 })
 
 /**
@@ -70,6 +72,9 @@ function toJson(schema: z.core.$ZodType): JsonObject {
       if (zodSchema === matchSchema && jsonSchema.additionalProperties !== undefined) {
         jsonSchema.patternProperties = { [OPEN_MATCH_KEY.source]: jsonSchema.additionalProperties }
         jsonSchema.additionalProperties = false
+      }
+      if (zodSchema === routeSchema) {
+        jsonSchema.oneOf = ['skill', 'queue'].map((key) => ({ required: [key] }))
       }
       // `${PORT}` is right wherever a number, a switch or one of several words is.
       const { type, description: _, default: __, ...own } = jsonSchema

@@ -7,7 +7,13 @@ import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
-import { checkAnswers, parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
+import {
+  checkAnswers,
+  type GatewayConfig,
+  parseGateways,
+  type RoutedSkill,
+  type TransportSchemas,
+} from './gateways.ts'
 import { sections } from './json-schema.ts'
 import { parseRoutes } from './routes.ts'
 import {
@@ -18,6 +24,7 @@ import {
   daemonSchema,
   type ModelConfig,
   modelSchema,
+  queuesSchema,
   redisSchema,
   skillsSchema,
 } from './sections.ts'
@@ -117,6 +124,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const { token: control } = daemon
   const tokens = parseTokens(given.tokens, { gateways: names, skills, control }, checker)
   const { folders } = section('skills', skillsSchema)
+  const queues = defined({ redis: daemon.redisUrl, ...section('queues', queuesSchema) })
+  checkQueues(queues, gateways, checker)
   return {
     /** The absolute path of the file. */
     file,
@@ -129,6 +138,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     access,
     assistant: section('assistant', assistantSchema),
     ...defined({ model }),
+    /** Where BullMQ queues are; `redis` is absent where none is used. */
+    queues,
     /** What programs may do on the control API. */
     tokens,
     /** How many the file itself has: skills bring routes, and the gateway of the command line is always there. */
@@ -137,6 +148,32 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     skills: { folders: folders.map((folder) => resolve(dirname(file), folder)) },
     /** Texts that must not appear in logs. */
     secrets: secretsOf(checker.secrets(), given, daemon),
+  }
+}
+
+/** Reports what names a queue where no Redis is known that could hold it. */
+function checkQueues(
+  where: { redis?: string; prefix: string },
+  gateways: readonly GatewayConfig[],
+  checker: Checker,
+): void {
+  const { routes } = Object(checker.value)
+  const places = [
+    ...(Array.isArray(routes) ? routes : []).map((raw, at) => ({ raw, path: ['routes', at, 'queue'] })),
+    ...gateways.map(({ name, options }) => ({ raw: options, path: ['gateways', name, 'queue'] })),
+  ]
+  for (const { raw, path } of places) {
+    if (!isJsonObject(raw) || typeof raw.queue !== 'string') continue
+    const own = { ...where, ...raw }
+    const url = own.redis && String(own.redis)
+    const isCluster = url?.includes(',') && !url.includes('-sentinel:')
+    if (!url) {
+      const todo = 'set `queues: { redis: redis://… }`, or REDIS_URL'
+      checker.report(path, 'value', `the embedded store has no Redis for queues; ${todo}`)
+    } else if (isCluster && !/\{.+\}/.test(String(own.prefix))) {
+      const todo = 'on a Redis Cluster BullMQ needs a `prefix` in braces, such as "{bull}"'
+      checker.report(path, 'value', todo)
+    }
   }
 }
 

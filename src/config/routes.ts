@@ -99,6 +99,7 @@ function checkSkill(
   skills: readonly RoutedSkill[],
   checker: Checker,
 ): void {
+  if (name === undefined) return
   const skill = skills.find((each) => each.name === name)
   if (!skill) {
     const names = skills.map((each) => each.name)

@@ -19,6 +19,12 @@ const address = z
     return z.NEVER
   })
 const count = z.int().min(1)
+const redisUrl = z
+  .string()
+  .regex(
+    /^rediss?(-sentinel)?:\/\/\S+$/,
+    'expected redis://…, rediss://…, redis-sentinel://… or rediss-sentinel://…',
+  )
 const names = z.array(z.string().min(1))
 const topic = z
   .string()
@@ -59,14 +65,7 @@ export const daemonSchema = z
       .exactOptional()
       .describe('How `listen` is reached from outside: links in mail begin with it.'),
     token: z.string().min(8).exactOptional().describe('The control token; without it the daemon makes one.'),
-    'redis-url': z
-      .string()
-      .regex(
-        /^rediss?(-sentinel)?:\/\/\S+$/,
-        'expected redis://…, rediss://…, redis-sentinel://… or rediss-sentinel://…',
-      )
-      .exactOptional()
-      .describe('Set: the Redis store. Else the embedded one.'),
+    'redis-url': redisUrl.exactOptional().describe('Set: the Redis store. Else the embedded one.'),
     'redis-prefix': z
       .string()
       .regex(/^[\w-]{1,40}$/, 'expected up to 40 letters, digits, _ and -')
@@ -84,6 +83,14 @@ export const daemonSchema = z
 /** The section `redis:`. */
 export const redisSchema = z.strictObject({
   replicas: z.int().min(0).default(0).describe('How many replicas must have what is acknowledged (WAIT).'),
+})
+
+/** The section `queues:`. */
+export const queuesSchema = z.strictObject({
+  redis: redisUrl
+    .exactOptional()
+    .describe('Where the BullMQ queues are; by default on the Redis of the store.'),
+  prefix: z.string().min(1).default('bull').describe('What BullMQ begins its keys with.'),
 })
 
 /** How the daemon itself runs. Paths are absolute, times in milliseconds. */

@@ -71,6 +71,8 @@ export const catalogue = {
   send_rejected: final(502, 'Gateway {gateway} refused to send for good: {reason}'),
   push_failed: passing(502, 'Subscription {name} could not push: {reason}'),
   subscription_not_found: final(404, 'There is no subscription {name} in routes.yaml.{hint}'),
+  job_failed: final(502, 'Queue {queue}: the job failed after {attempts} attempts: {reason}'),
+  job_timeout: passing(504, 'Queue {queue}: the job was not done within {timeout}; {what}.'),
   callback_not_found: final(404, 'There is no callback {ref}, or it has ended.'),
   callback_released: final(410, 'Callback {ref} was released before it answered.'),
   callback_timeout: passing(504, 'Callback {ref} did not answer within {timeout}.'),

@@ -72,6 +72,11 @@ export function isMatchKey(key: string): boolean {
 /** `mention`, `direct` and `verified` are booleans; every other key holds patterns of which one must fit. */
 export type RouteMatch = { readonly [key: string]: readonly string[] | boolean }
 
+/** The name of a BullMQ queue. */
+const queueName = z
+  .string()
+  .regex(/^[^:\s][^:]{0,99}$/, 'expected the name of a BullMQ queue: up to 100 characters, without :')
+
 const retrySchema = z
   .strictObject({
     attempts: z.int().min(1).max(1000).default(ROUTE_DEFAULTS.retry.attempts),
@@ -81,18 +86,22 @@ const retrySchema = z
   })
   .transform(({ 'max-delay': most, ...rest }) => ({ ...rest, maxDelay: Math.max(most, rest.delay) }))
 
-/** One route of routes.yaml, with its defaults filled in. Times in milliseconds. */
-export const routeSchema = z.strictObject({
+/** The keys that only a skill understands. */
+const OF_SKILLS = ['args', 'model', 'approval'] as const
+
+const routeKeys = z.strictObject({
   name: z.string().regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside'),
   /** All keys must match; a list means any of its values. Empty: every message matches. */
   match: matchSchema.transform((match): RouteMatch => match).default({}),
-  skill: z.string().min(1),
+  /** Who answers: a skill, or whoever works on the BullMQ queue of that name. */
+  skill: z.string().min(1).exactOptional(),
+  queue: queueName.exactOptional(),
   /** Fixed arguments, added to those that every dispatched skill gets. */
   args: jsonObjectSchema.exactOptional(),
   /** `attempts` counts the first one too. */
   retry: retrySchema.default(ROUTE_DEFAULTS.retry),
   timeout: timerDuration.refine((ms) => ms > 0, 'a timeout is longer than 0').default(ROUTE_DEFAULTS.timeout),
-  /** How many invocations of this route run at once in one process. */
+  /** How many invocations of this route run at once in one process, or jobs of it are waited for. */
   concurrency: z.int().min(1).max(10_000).default(ROUTE_DEFAULTS.concurrency),
   /** `auto`: what the skill returns is the reply. `none`: it is not sent. */
   reply: z.enum(['auto', 'none']).default(ROUTE_DEFAULTS.reply),
@@ -100,6 +109,21 @@ export const routeSchema = z.strictObject({
   model: z.string().min(1).exactOptional(),
   /** The invocation waits for somebody's consent. */
   approval: z.boolean().exactOptional(),
+})
+
+/** One route of routes.yaml, with its defaults filled in. Times in milliseconds. */
+export const routeSchema = routeKeys.superRefine((route, context) => {
+  const issue = (key: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [key], message, input: route })
+  const { skill, queue } = route
+  if (skill === undefined && queue === undefined) {
+    issue('skill', 'missing key "skill", or "queue": who answers')
+  }
+  if (queue === undefined) return
+  if (skill !== undefined) issue('queue', 'a route has one of "skill" and "queue", not both')
+  for (const key of OF_SKILLS) {
+    if (route[key] !== undefined) issue(key, `"${key}" is for skills; a queue gets the whole message`)
+  }
 })
 
 /** Who answers a message: the first route whose `match` fits wins. */

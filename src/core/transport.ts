@@ -38,6 +38,8 @@ export type Transport = {
   probe?(reply: Reply): Promise<Probed>
   /** Shows a reply while a model writes it: each piece, on the daemon that runs the skill. Must not throw. The whole follows. */
   stream?(piece: ReplyPiece): void
+  /** Shows how far a queue's job is that makes a reply. As with `stream`, best effort, never awaited; must not throw. */
+  progress?(step: ReplyPlace & { progress: Json }): void
   /** Stops taking messages in. After it resolves, `accept` is not called again; `send` still works until `close`. */
   stop(): Promise<void>
   /** Releases everything. */
@@ -82,12 +84,11 @@ export const replySchema = z.object({
 
 export type Reply = z.infer<typeof replySchema>
 
+/** Where a reply that is being made will go. */
+export type ReplyPlace = Pick<Reply, 'conversation' | 'target'> & { inReplyTo: string }
+
 /** A piece of a reply that is being written: `delta` is new, `text` all there is so far. */
-export type ReplyPiece = Pick<Reply, 'conversation' | 'target'> & {
-  inReplyTo: string
-  delta: string
-  text: string
-}
+export type ReplyPiece = ReplyPlace & { delta: string; text: string }
 
 /**
  * Thrown by `send` when nothing was sent because its turn under a rate limit has not come. It is called again after

@@ -27,6 +27,8 @@ export function createOperator(deps: {
   store: Store
   manager: SkillManager
   gateways: Gateways
+  /** The BullMQ queues that routes hand to, and whether they can be reached. */
+  queues(): object[]
   roads: Roads
   explain: Router['explain']
   config(): Config
@@ -84,6 +86,7 @@ export function createOperator(deps: {
         gateways: gateways.list(),
         subscriptions,
         disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
+        queues: deps.queues(),
         assistant,
         skills: manager.list(),
         registry: registryOf(manager),

@@ -5,11 +5,13 @@ import { type Call, requireGateway } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
+import type { Message } from '../core/message.ts'
+import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
-import type { Transport } from '../core/transport.ts'
+import type { ReplyPlace, Transport } from '../core/transport.ts'
 import { createAccept } from '../gateway/accept.ts'
-import { createDispatch, type Dispatch } from '../gateway/dispatch.ts'
+import { createDispatch, type Dispatch, type Target } from '../gateway/dispatch.ts'
 import { createEvents } from '../gateway/events.ts'
 import type { Gateways } from '../gateway/gateways.ts'
 import { createDeadLetters, createMessages } from '../gateway/messages.ts'
@@ -22,6 +24,7 @@ import { createSend } from '../gateway/send.ts'
 import { createReplyLog, isLogTarget } from '../gateway/submit.ts'
 import { createSubscriptionRunner } from '../gateway/subscriptions.ts'
 import { defined } from '../lib/defined.ts'
+import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { Access } from './access.ts'
 import type { Transcript } from './transcript.ts'
@@ -95,13 +98,14 @@ export function createRoadWorkers(deps: {
   gateways: Gateways
   roads: Roads
   manager: Pick<SkillManager, 'invoke'>
+  queues: Pick<Queues, 'run' | 'settled' | 'release'>
   access: Access
   transcript: Transcript
   metrics: Metrics
   log: Log
   now(): number
 }) {
-  const { store, concurrency, gateways, roads, manager, transcript, metrics, log, now } = deps
+  const { store, concurrency, gateways, roads, manager, queues, transcript, metrics, log, now } = deps
   const shared = { store, concurrency, log, now }
 
   const replies = createOutboxWorker({
@@ -124,19 +128,35 @@ export function createRoadWorkers(deps: {
       return manager.invoke(ref, event, { signal, rootId, caller })
     },
   })
+  const invokeSkill = (name: string): Target => {
+    return async (dispatched) =>
+      manager.invoke(name, skillArgs(dispatched), {
+        ...invokeOptions(dispatched),
+        ...streaming(gateways.get(dispatched.message.gateway), dispatched),
+        caller: deps.access.callerOf(dispatched.message),
+      })
+  }
+  const handToQueue = (name: string): Target => {
+    return (dispatched) => {
+      const { message, route } = dispatched
+      const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
+      const place = placeOf(message)
+      return queues.run(name, {
+        ...dispatched,
+        progress: (progress) => transport?.progress?.({ ...place, progress }),
+      })
+    }
+  }
   const dispatch = createDispatch({
     ...shared,
     router: deps.router,
     async invoke(dispatched) {
       const { message, route } = dispatched
-      const { skill } = route
+      const skill = targetOf(route)
+      const run = route.queue === undefined ? invokeSkill(skill) : handToQueue(route.queue)
       if (dispatched.isFirst) await transcript.received(message)
       try {
-        const result = await manager.invoke(skill, skillArgs(dispatched), {
-          ...invokeOptions(dispatched),
-          ...streaming(gateways.get(message.gateway), dispatched),
-          caller: deps.access.callerOf(message),
-        })
+        const result = await run(dispatched)
         await transcript.processed(message, { skill, ok: true, approval_required: false })
         return result
       } catch (error) {
@@ -144,6 +164,10 @@ export function createRoadWorkers(deps: {
         await transcript.processed(message, { skill, ok: false, error: reasonOf(error), approval_required })
         throw error
       }
+    },
+    settled({ queue }, messageId, outcome) {
+      if (queue !== undefined && (outcome === 'done' || outcome === 'dead'))
+        void queues.settled(queue, messageId, outcome)
     },
     unrouted: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),
@@ -161,10 +185,17 @@ export function createRoadWorkers(deps: {
     async drain(left: () => number) {
       await roads.accept.idle()
       const grace = left()
-      await Promise.all([dispatch.stop(grace), subscriptions.stop(grace)])
+      const stopping = [dispatch.stop(grace), subscriptions.stop(grace)]
+      queues.release()
+      await Promise.all(stopping)
       await replies.stop(left())
     },
   }
+}
+
+/** Who answers a route, for logs. */
+export function targetOf({ skill, queue }: Route): string {
+  return skill ?? `queue:${queue}`
 }
 
 /** The arguments of every dispatched skill; `sessionId` is the conversation. */
@@ -202,13 +233,17 @@ function streaming(
   { message, route }: Dispatch,
 ): Pick<InvokeOptions, 'onText'> {
   if (!transport?.stream || route.reply === 'none') return {}
-  const { id: inReplyTo, conversation, data } = message
-  const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
+  const place = placeOf(message)
   let text = ''
   return {
     onText(delta) {
       text += delta
-      transport.stream?.({ conversation, inReplyTo, delta, text, ...defined({ target }) })
+      transport.stream?.({ ...place, delta, text })
     },
   }
+}
+
+function placeOf({ id: inReplyTo, conversation, data }: Message): ReplyPlace {
+  const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
+  return { inReplyTo, conversation, ...defined({ target }) }
 }

@@ -1,5 +1,5 @@
 import { createSendCounter, type SendCounter } from '../core/call.ts'
-import { TriviumError, toTriviumError } from '../core/errors.ts'
+import { reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { type Json, pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
@@ -19,7 +19,7 @@ import {
 
 export const DISPATCH_QUEUE = 'dispatch'
 
-/** What the invocation of a route's skill brings along; `sends` numbers the replies of this attempt. */
+/** What the invocation of a route's skill, or the job of its queue, brings along; `sends` numbers the replies of this attempt. */
 export type Dispatch = {
   message: Message
   route: Route
@@ -30,18 +30,23 @@ export type Dispatch = {
   signal: AbortSignal
 }
 
+/** What answers the messages of a route: resolves with what the reply is made of. */
+export type Target = (dispatch: Dispatch) => Promise<unknown>
+
 /**
- * The dispatch road: the first matching route's skill, once per message in the sense of at-least-once, first
+ * The dispatch road: the first matching route's target, once per message in the sense of at-least-once, first
  * in first out within a conversation, parallel across conversations.
  */
 export function createDispatch(options: {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
-  /** Runs the skill of a route. Must end soon after `signal` aborts. */
-  invoke(dispatch: Dispatch): Promise<unknown>
+  /** Runs the target of a route, its skill or a job of its queue. Must end soon after `signal` aborts. */
+  invoke: Target
   /** Called for a message that no route takes. */
   unrouted?(message: Message): unknown
+  /** Called once it is stored how an attempt ended. */
+  settled?(route: Route, messageId: string, outcome: RunOutcome['outcome']): void
   /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
   ended?(message: Message): void
   outbox: Pick<Outbox, 'reply'>
@@ -55,10 +60,14 @@ export function createDispatch(options: {
 }): Pick<Worker, 'start' | 'stop' | 'wake'> {
   const { store, router, metrics, log, now } = options
 
-  const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const { message } = job
-    if (!message) throw new TriviumError('message_not_found', { id: job.messageId ?? job.id })
-    const route = router.routes().find((one) => one.name === job.group) ?? router.match(message)
+  const routeOf = (name: string) => router.routes().find((one) => one.name === name)
+
+  const run = async (claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
+    const { message } = claimed
+    if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
+    const route = routeOf(claimed.group) ?? router.match(message)
+    // A queue goes on while a daemon that waits for it dies: that is no attempt.
+    const job = route?.queue === undefined ? claimed : { ...claimed, lost: 0 }
     if (!route) {
       await options.unrouted?.(message)
       return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes: [note('unrouted')] }
@@ -80,7 +89,10 @@ export function createDispatch(options: {
         : { outcome: 'done', notes }
     } catch (thrown) {
       if (signal.aborted) throw thrown
-      if (thrown instanceof TriviumError && thrown.code === 'approval_pending') return parked(job, thrown)
+      const code = thrown instanceof TriviumError ? thrown.code : undefined
+      if (code === 'approval_pending') return parked(job, thrown)
+      // A daemon that stops need not wait for a queue, which goes on without it.
+      if (code === 'cancelled' && route.queue !== undefined) return { outcome: 'release' }
       return failed(job, dispatch, started, thrown)
     }
   }
@@ -94,9 +106,10 @@ export function createDispatch(options: {
   }
 
   /** The message is dispatched again once somebody has decided; see `resumeDispatch`. */
-  const parked = (job: ClaimedJob, pending: TriviumError): RunOutcome => {
-    log.info({ messageId: job.messageId, job: job.id }, pending.message)
-    return { outcome: 'done', notes: [note('waits for an approval', { message: pending.message })] }
+  const parked = (job: ClaimedJob, pending: unknown): RunOutcome => {
+    const message = reasonOf(pending)
+    log.info({ messageId: job.messageId, job: job.id }, message)
+    return { outcome: 'done', notes: [note('waits for an approval', { message })] }
   }
 
   const failed = (
@@ -112,7 +125,10 @@ export function createDispatch(options: {
     metrics.dispatched(name, outcome.outcome, (now() - started) / 1000)
     const detail = { route: name, attempt, error: outcome.error.message }
     if (outcome.outcome === 'retry') {
-      log.warn({ ...fields, delay: outcome.delay }, 'the skill failed; the message will be dispatched again')
+      log.warn(
+        { ...fields, delay: outcome.delay },
+        'the attempt failed; the message will be dispatched again',
+      )
       return { ...outcome, notes: [note('failed', { ...detail, delay: outcome.delay })] }
     }
     options.ended?.(message)
@@ -144,6 +160,10 @@ export function createDispatch(options: {
     limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
     refill: pump.add,
     run,
+    settled(job, outcome) {
+      const route = routeOf(job.group)
+      if (route && job.messageId) options.settled?.(route, job.messageId, outcome)
+    },
     log,
     now,
   })

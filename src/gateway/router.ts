@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
+import { defined } from '../lib/defined.ts'
 import { type CompiledRoute, compileMatch } from './route-match.ts'
 
 export type Router = ReturnType<typeof createRouter>
@@ -47,7 +48,8 @@ function explainRoutes(routes: readonly CompiledRoute[], message: Message) {
     const matched = keys.every((key) => key.matched)
     const chosen = matched && !answered
     answered ||= matched
-    return { route: route.name, skill: route.skill, matched, chosen, keys }
+    const { name, skill, queue } = route
+    return { route: name, ...defined({ skill, queue }), matched, chosen, keys }
   })
 }
 

@@ -81,6 +81,12 @@ export function createGateway(options: WebsocketOptions, deps: TransportDeps): T
           connection.show({ type: 'delta', text: delta, inReplyTo })
       }
     },
+    progress({ conversation, inReplyTo, progress }) {
+      for (const connection of connections) {
+        if (connection.conversation === conversation)
+          connection.show({ type: 'progress', progress, inReplyTo })
+      }
+    },
     stop: accepting.stop,
     async close() {
       unmount?.()

@@ -40,6 +40,7 @@ function humanStatus(status: Json): string {
     roadTable(objectsIn(at('roads'))),
     '',
     subscriptionLine(objectsIn(at('subscriptions'))),
+    ...queueLines(objectsIn(at('queues'))),
     groupLine(objectsIn(at('groups'))),
     assistantLine(at('assistant')),
     brokenLine(objectsIn(at('broken'))),
@@ -83,6 +84,12 @@ function roadTable(roads: JsonObject[]): string {
 function lostLine(lost: unknown): string | undefined {
   const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
   return counts.length === 0 ? undefined : `not taken; REMOVED UNTAKEN so far: ${counts.join(', ')}`
+}
+
+function queueLines(queues: JsonObject[]): string[] {
+  const failing = queues.filter(({ ok }) => !ok)
+  const lines = failing.map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`)
+  return lines.slice(0, ROOM)
 }
 
 function groupLine(groups: JsonObject[]): string | undefined {

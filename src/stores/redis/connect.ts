@@ -76,6 +76,25 @@ export async function connect(options: ConnectOptions) {
   return { client, address: target.address, serverOf, isFailingOver, subscriber, close }
 }
 
+/**
+ * Opens a connection for what is not the store: its commands wait until the server is there, and are sent again where it
+ * went away in the middle. `close` ends its duplicates too. Throws `config_invalid` for a URL that is none.
+ */
+export function connectPatiently(url: string) {
+  const { address, options, nodes } = parseUrl(url)
+  let isClosed = false
+  const retryStrategy = (attempt: number) => (isClosed ? null : pauseBefore(attempt))
+  const patient = { maxRetriesPerRequest: null, keepAlive: 10_000, connectTimeout: 5_000, ...options }
+  const client = nodes
+    ? new Cluster(nodes, { clusterRetryStrategy: retryStrategy, redisOptions: patient })
+    : new Redis({ ...patient, retryStrategy })
+  const close = () => {
+    isClosed = true
+    client.disconnect()
+  }
+  return { client, address, close }
+}
+
 const FORMS =
   'redis://, rediss://, a comma list of these (Cluster), or redis-sentinel:// or rediss-sentinel://[:password@]host:port,host:port/master[/db]'
 /** What may follow the `?`: the files of TLS as PEM, and the login of the Sentinels. */
