@@ -22,20 +22,17 @@ export type Delivery = {
 const EVENT = 2000
 /** A person waits, and may have a modal opened only for 3 s in all; Slack does not repeat a click or a command. */
 const PERSON = 1000
-/** https://docs.slack.dev/apis/events-api#retries: at once, after 1 and 5 min; what is older (ms) comes for the last time. */
+/** https://docs.slack.dev/apis/events-api#retries: at once, after 1 and 5 min. */
 const LAST_RETRY = 3
-const LAST_CHANCE = 180_000
 /** Nobody waits for what is read back from history, and it does not come again. */
 const READ_BACK = 120_000
 
 /** How long a payload may wait for what it needs of Slack (ms), and whether it comes again where it is refused then. */
-export function patienceWith({ kind, payload, retry }: Delivery, now: number) {
+export function patienceWith({ kind, payload, retry }: Delivery) {
   if (kind !== 'event') return { patience: PERSON, comesAgain: false }
   // Only what Slack delivers has an id.
   if (payload.event_id === undefined) return { patience: READ_BACK, comesAgain: false }
-  const event = objectAt(payload, 'event')
-  const age = now - Number(event.event_ts ?? event.ts) * 1000
-  return { patience: EVENT, comesAgain: retry < LAST_RETRY && age < LAST_CHANCE }
+  return { patience: EVENT, comesAgain: retry < LAST_RETRY }
 }
 
 /**

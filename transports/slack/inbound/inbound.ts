@@ -63,7 +63,7 @@ export function createInbound(
 
   async function accept(draft: Draft, delivery: Delivery): Promise<Accepted> {
     const conversation = conversationIn(draft)
-    const { patience } = patienceWith(delivery, deps.now())
+    const { patience } = patienceWith(delivery)
     const before = tails.get(conversation)
     const preparing = prepare(draft, delivery)
     const turn = before && inTime(before, AbortSignal.timeout(Math.min(HOLD, patience)))
@@ -84,7 +84,7 @@ export function createInbound(
     const { channel, ts, user, inThread } = draft
     const { workspace, payload } = delivery
     const { threads, directory } = workspace
-    const { patience, comesAgain } = patienceWith(delivery, deps.now())
+    const { patience, comesAgain } = patienceWith(delivery)
     const [{ names, areKnown }, fetched, found, isMine] = await Promise.all([
       namesFor(draft, workspace, patience),
       draft.files?.length ? files.fetch(draft.files, workspace, patience) : undefined,
