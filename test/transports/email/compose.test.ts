@@ -64,7 +64,6 @@ describe('a mail that is composed', () => {
       const read = await parseMail(Buffer.from(`${lines}\r\n\r\n`))
       assert.equal(read.to[0]?.address, 'anna@example.net')
       assert.ok(read.to[0]?.name.startsWith(piece.trim()), piece)
-      assert.ok(read.to[0]?.name.endsWith('…'))
       assert.ok(read.to[0]?.name.isWellFormed())
       assert.ok(read.subject?.startsWith(`Re: ${piece.trim()}`))
     }

@@ -8,15 +8,8 @@ import { type ReplyTarget, replyTargetSchema } from '../reply-target.ts'
 import { markOf, messageIdOf } from '../sent-log.ts'
 import { renderMarkdown } from './markdown.ts'
 
-/** A mail that is ready to be sent. */
-export type Outgoing = {
-  mark: string
-  messageId: string
-  to: string
-  /** The mail it answers; undefined for mail to an explicit address. */
-  target?: ReplyTarget
-  mail: SendMailOptions
-}
+/** A mail that is ready to be sent. `target`: what it answers; undefined for mail to an explicit address. */
+export type Outgoing = ReturnType<typeof compose>
 
 /**
  * Nobody's name or subject is longer. What has no spaces cannot be folded, and lines of over 998 characters are
@@ -38,20 +31,20 @@ const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
  * Turns a reply into a mail that every client puts into the thread (RFC 5322, section 3.6.4) and that no machine
  * answers (RFC 3834, section 3.1.7). Throws `send_rejected` where it has nobody to go to.
  */
-export function compose(reply: Reply, options: EmailOptions): Outgoing {
+export function compose(reply: Reply, options: EmailOptions) {
   const target = reply.to === undefined ? targetOf(reply) : undefined
   const to = reply.to ?? target?.to ?? ''
   if (!isAddress(to)) throw rejected(reply, `${JSON.stringify(to)} is not one mail address`)
   const mark = markOf(reply.gateway, reply.key)
   const messageId = messageIdOf(mark, options.address)
-  const name = shortened(target?.name ?? '', MAX_NAME)
+  const name = target?.name?.slice(0, MAX_NAME) ?? ''
   const references = target?.references.filter((id) => MESSAGE_ID.test(id)) ?? []
   const { html, text } = renderMarkdown(reply.text)
   return {
     mark,
     messageId,
     to,
-    ...defined({ target }),
+    target,
     mail: {
       messageId,
       from: options.name ? { name: options.name, address: options.address } : options.address,
@@ -80,7 +73,7 @@ export function compose(reply: Reply, options: EmailOptions): Outgoing {
       // A reply's text comes from a skill; it must not be able to attach the host's files.
       disableFileAccess: true,
       disableUrlAccess: true,
-    },
+    } satisfies SendMailOptions,
   }
 }
 
@@ -101,17 +94,11 @@ function targetOf(reply: Reply): ReplyTarget {
 
 function subjectOf(reply: Reply, target: ReplyTarget | undefined, text: string): string {
   const given = reply.subject?.replaceAll(/\s+/g, ' ').trim()
-  if (given) return shortened(given, MAX_SUBJECT)
+  if (given) return given.slice(0, MAX_SUBJECT)
   if (!target) return text.split('\n', 1)[0]?.slice(0, 78).trim() || '(no subject)'
-  const subject = shortened(target.subject, MAX_SUBJECT)
+  const subject = target.subject.slice(0, MAX_SUBJECT)
   const isReply = isReplySubject(subject) && !isForwardSubject(subject)
   return isReply ? subject : `Re: ${subject}`.trim()
-}
-
-/** Cut between characters. The ellipsis makes it an encoded word (RFC 2047), which can be folded anywhere. */
-function shortened(text: string, length: number): string {
-  if (text.length <= length) return text
-  return `${[...text.slice(0, 2 * length)].slice(0, length - 1).join('')}…`
 }
 
 function rejected(reply: Reply, reason: string): TriviumError {

@@ -57,6 +57,9 @@ const STYLES: Record<string, string> = {
   th: 'border:1px solid #d0d7de;padding:4px 10px;text-align:left',
   td: 'border:1px solid #d0d7de;padding:4px 10px',
 }
+/** In what was sanitized `<` begins a tag and nothing else. */
+const STYLED = new RegExp(`<(${Object.keys(STYLES).join('|')})\\b`, 'g')
+const withStyle = (tag: string, name: string) => `${tag} style="${STYLES[name]}"`
 
 /** Of longer texts, and of longer runs of spaces, the lexer can take minutes. */
 const MAX_MARKDOWN = 50_000
@@ -77,7 +80,10 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
   if (isTooMuch) return asItIs(markdown)
   try {
     const html = sanitized(marked.parse(markdown.replaceAll(TOO_MANY_SPACES, SPACES), { async: false }))
-    return { html: toDocument(html), text: toText(html).replaceAll(/ +$/gm, '') }
+    return {
+      html: toDocument(html.replaceAll(STYLED, withStyle)),
+      text: toText(html).replaceAll(/ +$/gm, ''),
+    }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     // The library nests calls as deep as quotes and lists are nested, and a mail can nest them as deep as it likes.
@@ -100,16 +106,7 @@ function sanitized(html: string): string {
       ...['strong', 'em', 'del', 'b', 'i', 'u', 's', 'sub', 'sup', 'a'],
       ...['table', 'thead', 'tbody', 'tr', 'th', 'td'],
     ],
-    allowedAttributes: { a: ['href', 'title'], ol: ['start'], '*': ['style'] },
+    allowedAttributes: { a: ['href', 'title'], ol: ['start'] },
     allowedSchemes: ['http', 'https', 'mailto', 'tel'],
-    parseStyleAttributes: false,
-    transformTags: { '*': (tagName, attribs) => ({ tagName, attribs: styled(tagName, attribs) }) },
   })
-}
-
-/** Our own style in place of whatever was there. */
-function styled(tagName: string, attribs: Record<string, string>): Record<string, string> {
-  const { style: _style, ...rest } = attribs
-  const style = STYLES[tagName]
-  return style ? { ...rest, style } : rest
 }

@@ -1,4 +1,3 @@
-import type { SendMailOptions } from 'nodemailer'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import {
   type Receipt,
@@ -12,7 +11,7 @@ import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { withoutTag } from '../inbound/to-message.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
-import type { SentLog, SentRecord } from '../sent-log.ts'
+import type { SentLog } from '../sent-log.ts'
 import { attachmentsOf, compose, type Outgoing } from './compose.ts'
 import { createBudget } from './limits.ts'
 import type { SentFolder } from './sent-folder.ts'
@@ -68,7 +67,16 @@ export function createSender(parts: {
     throw new TriviumError('send_rejected', { gateway, reason })
   }
 
-  const handing = async (mail: SendMailOptions, mark: string, record: Omit<SentRecord, 'state'>) => {
+  /** `at` stays the same over attempts: with the Message-ID it is what a mail is known by. */
+  const handOver = async (reply: Reply, outgoing: Outgoing, at: number): Promise<Receipt> => {
+    const { mark, messageId, to, target } = outgoing
+    const { key, conversation, inReplyTo } = reply
+    const record = defined({ key, at, to, conversation, inReplyTo, thread: target?.thread })
+    const copy = async () => ({
+      ...outgoing.mail,
+      date: new Date(at),
+      attachments: await attachmentsOf(reply, deps.artifacts),
+    })
     let isNoted = false
     // As late as can be, so that a crash leaves in doubt only what a server may have. Not later: what comes back, a copy
     // or a bounce, may be here before the answer is.
@@ -76,31 +84,14 @@ export function createSender(parts: {
       await sent.set(mark, { ...record, state: 'sending' })
       isNoted = true
     }
-    try {
-      const response = await smtp.send(mail, record.key, beforeEnd)
-      trouble = undefined
-      return response
-    } catch (error) {
+    const response = await smtp.send(await copy(), key, beforeEnd).catch(async (error) => {
       const code = error instanceof TriviumError ? error.code : ''
       // A server that refuses a mail for good is there.
       trouble = code === 'send_rejected' ? undefined : `mail cannot be sent: ${reasonOf(error)}`
       if (isNoted && code !== 'send_ambiguous') await sent.set(mark, { ...record, state: 'refused' })
       throw error
-    }
-  }
-
-  /** `at` stays the same over attempts: with the Message-ID it is what a mail is known by. */
-  const handOver = async (reply: Reply, outgoing: Outgoing, at: number): Promise<Receipt> => {
-    const { mark, messageId, to, target } = outgoing
-    const { key, conversation, inReplyTo } = reply
-    const record = defined({ key, at, to, conversation, inReplyTo, thread: target?.thread })
-    const date = new Date(at)
-    const copy = async () => ({
-      ...outgoing.mail,
-      date,
-      attachments: await attachmentsOf(reply, deps.artifacts),
     })
-    const response = await handing(await copy(), mark, record)
+    trouble = undefined
     await sent.set(mark, { ...record, state: 'sent', response })
     log.info({ messageId: inReplyTo, conversation, to, mailId: messageId }, 'mail was sent')
     try {
