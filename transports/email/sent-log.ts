@@ -54,15 +54,20 @@ export function createSentLog(kv: KeyValues, gateway: string) {
   const set = async (mark: string, record: SentRecord) => {
     await kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
   }
+  /** The send of which something came back: so it was sent, whatever was known of it before. */
+  const arrived = async (mark: string): Promise<SentRecord | undefined> => {
+    const record = await get(mark)
+    if (record && record.state !== 'sent') await set(mark, { ...record, state: 'sent' })
+    return record
+  }
   return {
     get,
     set,
-    /** The send whose Message-ID a mail has or names that came in: so it was sent, whatever was known of it before. */
+    arrived,
+    /** The send whose Message-ID a mail has or names that came in. */
     async of(messageId: string): Promise<SentRecord | undefined> {
       const [mark] = marksIn(messageId)
-      const record = mark === undefined ? undefined : await get(mark)
-      if (mark && record && record.state !== 'sent') await set(mark, { ...record, state: 'sent' })
-      return record
+      return mark === undefined ? undefined : arrived(mark)
     },
   }
 }

@@ -5,8 +5,11 @@ import { header, type Mail } from './parse.ts'
 
 const NAMING = /^(resent-)?(to|b?cc)$/
 /** Where servers write whom they delivered to, before and after aliases. */
-const TRACE = /^(x-)?(delivered-to|envelope-to)$|^x-(original-to|rcpt-to|forwarded-to|forwarded-for)$/
+const TRACE =
+  /^received$|^(x-)?(delivered-to|envelope-to)$|^x-(original-to|rcpt-to|forwarded-to|forwarded-for)$/
 const FORWARDING = ['x-forwarded-to', 'x-forwarded-for', 'auto-forwarded', 'x-ms-exchange-inbox-rules-loop']
+/** `Received: … for <hello@example.net>; …` (RFC 5321, section 4.4). */
+const FOR = /\sfor\s+([^\s@]{1,250}@\S{1,250})/i
 const MAX_VALUE = 20_000
 const ADDRESS = /[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/g
 
@@ -21,7 +24,7 @@ export function isAddressed(mail: Mail, own: OwnAddresses): boolean {
   const isOurs = (address: string) => domains.has(domainOf(address))
   const named = addresses(mail, NAMING)
   if (named.some(isOurs)) return true
-  const passed = new Set([...addresses(mail, TRACE), ...receivedFor(mail)])
+  const passed = new Set(addresses(mail, TRACE))
   if (named.length > 0) return named.some((each) => passed.has(each)) || wasForwarded(mail)
   const isSilent = !mail.headers.some(({ key, value }) => NAMING.test(key) && value.trim() !== '')
   return isSilent && [...passed].some(isOurs)
@@ -31,16 +34,9 @@ export function isAddressed(mail: Mail, own: OwnAddresses): boolean {
 function addresses(mail: Mail, names: RegExp): string[] {
   return mail.headers
     .filter(({ key }) => names.test(key))
-    .flatMap(({ value }) => decodeWords(value.slice(0, MAX_VALUE)).match(ADDRESS) ?? [])
+    .map(({ key, value }) => (key === 'received' ? (FOR.exec(value)?.[1] ?? '') : value))
+    .flatMap((value) => decodeWords(value.slice(0, MAX_VALUE)).match(ADDRESS) ?? [])
     .map((each) => each.toLowerCase())
-}
-
-/** `Received: … for <hello@example.net>; …` (RFC 5321, section 4.4). */
-function receivedFor(mail: Mail): string[] {
-  const taken = /\sfor\s+<?([^\s<>;]{1,250}@[^\s<>;]{1,250})/i
-  return mail.headers
-    .filter(({ key }) => key === 'received')
-    .map(({ value }) => taken.exec(value.slice(0, MAX_VALUE))?.[1]?.toLowerCase() ?? '')
 }
 
 /** Forwarders say so in a header of their own, or rewrite the return path (SRS; Gmail's `+caf_=`). */

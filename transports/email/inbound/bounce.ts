@@ -13,13 +13,10 @@ export function createBounces({ deps, sent }: { deps: TransportDeps; sent: SentL
     const bounce = readBounce(mail)
     if (!bounce) return undefined
     const { isReport, marks, action, ...detail } = bounce
-    const found = await Promise.all(marks.map(async (mark) => [mark, await sent.get(mark)] as const))
-    const records = found.flatMap(([mark, record]) => (record ? [[mark, record] as const] : []))
+    const records = (await Promise.all(marks.map(sent.arrived))).filter((each) => each !== undefined)
     if (records.length === 0 && !isReport) return undefined
     deps.refused('bounce', { from: mail.from[0]?.address, body: mail.text })
-    for (const [mark, record] of records) {
-      const { inReplyTo, conversation, key, to } = record
-      await sent.set(mark, { ...record, state: 'sent' })
+    for (const { inReplyTo, conversation, key, to } of records) {
       if (inReplyTo) deps.note(inReplyTo, `reply ${action}`, { ...detail, to })
       const fields = { ...detail, messageId: inReplyTo, conversation, key }
       if (action === 'failed') log.error(fields, `mail to ${to} came back`)

@@ -38,17 +38,10 @@ export type Ingested = {
   unreadable?: string
 }
 
-/** A mail that is ready to be accepted. */
+/** A mail that is ready to be accepted, but for its conversation. */
 type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
 
 type Waited = (uid: number) => number
-
-/** One that has its conversation. */
-type Placed = {
-  mail: Mail
-  message: NewMessage & { conversation: string }
-  remember(): Promise<void>
-}
 
 /** Nobody reads a mail and answers it within so many ms. */
 const QUICK = 30_000
@@ -123,12 +116,14 @@ export function createIngest(parts: {
   const isOwn = async ({ messageId: id = '' }: Mail) =>
     id.startsWith('<trivium-check.') || (await sent.of(id)) !== undefined
 
-  const place = async ({ mail, identity, target, draft }: Ready): Promise<Placed> => {
+  const place = async ({ mail, identity, target, draft }: Ready) => {
     const { conversation, thread, answers, remember } = await findConversation(mail, identity)
     const quick = answers !== undefined && deps.now() - answers < QUICK ? true : undefined
     const data = { ...draft.data, replyTarget: { ...target, thread, ...defined({ quick }) } }
     return { mail, message: { ...draft, conversation, data }, remember }
   }
+
+  type Placed = Awaited<ReturnType<typeof place>>
 
   const accept = async ({ mail, message, remember }: Placed): Promise<Ingested> => {
     const [{ id, duplicate }] = await Promise.all([deps.accept(message), remember()])

@@ -79,8 +79,7 @@ function cellsApart(text: string): string {
 /** Line ends as `\n`, no byte order mark and no NUL, which some stores cannot keep in text. */
 export function plain(text: string): string {
   return text
-    .replaceAll('\r\n', '\n')
-    .replaceAll('\r', '\n')
+    .replaceAll(/\r\n?/g, '\n')
     .replaceAll('\u0000', '')
     .replace(/^\ufeff/, '')
 }

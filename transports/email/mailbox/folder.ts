@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import type { SearchObject } from 'imapflow'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { pause } from '../../../src/lib/pause.ts'
@@ -29,15 +28,13 @@ type FolderParts = ReadingParts & {
 }
 
 /** What outlives a connection: failed fetches, and when mails that were set aside were tried last (Unix ms). */
-type FolderMemory = { uidValidity: string; failures: Failures; tried: Map<number, number> }
+type FolderMemory = { failures: Failures; tried: Map<number, number> }
 
 const DAY = 86_400_000
 /** A mail that was delivered late carries an earlier date than one read before it. */
 const OVERLAP = 2 * DAY
 /** So long a store knows the keys of messages. */
 const KNOWN = 7 * DAY
-/** Clocks differ, and the server's dates are whole seconds. */
-const SKEW = 300_000
 
 /**
  * Reads a folder until `signal` aborts: catches up, waits in IDLE, catches up again. The cursor passes a mail when it
@@ -58,16 +55,12 @@ export async function readFolder(
   const { uidNext, ...box } = await run(() => client.mailboxOpen(folder, { readOnly }))
   const uidValidity = String(box.uidValidity)
   const signal = AbortSignal.any([stopped, closed])
-  setMaxListeners(0, signal)
   let changed = false
   let wake = () => {}
   client.on('exists', () => {
     changed = true
     wake()
   })
-  if (memory.uidValidity !== uidValidity) {
-    Object.assign(memory, { uidValidity, failures: new Map(), tried: new Map() })
-  }
 
   const openCursor = async (): Promise<Cursor> => {
     const stored = await cursors.load()
@@ -79,7 +72,7 @@ export async function readFolder(
     const newest = stored?.newest ?? started
     // After that time keys are not known, but nothing is on its way any more either.
     const overlap = now() - newest > KNOWN - OVERLAP ? -1 : OVERLAP
-    const floor = stored ? Math.max(stored.floor - SKEW, newest - overlap) : started
+    const floor = stored ? Math.max(stored.floor, newest - overlap) : started
     const first = { uidValidity, uid: 0, until: uidNext, newest, floor, aside: [] }
     await cursors.save(first)
     return first

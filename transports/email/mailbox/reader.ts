@@ -8,15 +8,13 @@ import { type ReadingParts, readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
 import { type HeldLease, holdLease } from './lease.ts'
 
-export type ReaderTiming = {
-  /** How long a daemon that died keeps the mailbox from the others (ms). */
-  lease: number
-  /** First and longest pause before the next try after a lost connection (ms). */
-  retry: number
-  maxRetry: number
-}
+/**
+ * `lease`: how long a daemon that died keeps the mailbox from the others (ms). `retry`, `maxRetry`: first and longest pause
+ * before the next try after a lost connection (ms).
+ */
+export const READER_TIMING = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 
-export const READER_TIMING: ReaderTiming = { lease: 4000, retry: 1000, maxRetry: 60_000 }
+export type ReaderTiming = typeof READER_TIMING
 
 /** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
 type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string }
@@ -53,7 +51,7 @@ export function createReader(parts: ReadingParts & { connect: ConnectImap; timin
   /** Reads one folder, and again after each failure, until `signal` aborts. */
   const keepReading = async (folder: string, lease: HeldLease, signal: AbortSignal) => {
     let failures = 0
-    const memory = { uidValidity: '', failures: new Map(), tried: new Map() }
+    const memory = { failures: new Map(), tried: new Map() }
     const onProgress = (aside: readonly Aside[]) => {
       failures = 0
       states.set(folder, { progressAt: now(), read: true, aside })

@@ -56,19 +56,15 @@ function senderOf(path: string | undefined): LastHop {
   return sender === '' || /^[^@].*@[^@<>\s]+$/.test(sender) ? { sender } : { illegible: true }
 }
 
-type Hop = {
-  helo: string
-  /** The client's name as the server looked it up. */
-  name: string
-  by: string
-  protocol: string
-  addresses: string[]
-}
+type Hop = NonNullable<ReturnType<typeof readHop>>
 
 const CLAUSES = new Set(['from', 'by', 'via', 'with', 'id', 'for'])
 
-/** The parts of a Received header (RFC 5321, section 4.4). Undefined where it could be read in two ways. */
-function readHop(value: string): Hop | undefined {
+/**
+ * The parts of a Received header (RFC 5321, section 4.4); `name`: the client's, as the server looked it up. Undefined where
+ * it could be read in two ways.
+ */
+function readHop(value: string) {
   const [bare] = withoutComments(value.slice(0, 10_000))?.split(';') ?? []
   const words = bare?.trim().split(/\s+/) ?? []
   const clauses = new Map<string, string>()
