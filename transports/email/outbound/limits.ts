@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { KeyValues } from '../../../src/core/store.ts'
 import type { Rate } from '../../../src/core/units.ts'
+import { updateKv } from '../../../src/core/update-kv.ts'
 
 /** About as long as a dead letter is worth sending again. */
 const DEAD_LETTERS = 30 * 86_400_000
@@ -19,24 +20,19 @@ const takenSchema = z.array(z.tuple([z.number(), z.string(), z.boolean()])).catc
 export function createBudget(kv: KeyValues, gateway: string, rate: Rate | 'off', now: () => number) {
   const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
   const takeFrom = async (rate: Rate, budget: string, mark: string, quick: boolean): Promise<number> => {
-    const name = `email/${gateway}/budget/${digest(budget)}`
-    for (;;) {
-      const found = await kv.get(name)
-      const taken = takenSchema.parse(found?.value).filter(([at]) => at > now() - rate.per)
-      if (taken.some(([, each]) => each === mark)) return 0
-      const next = [...taken, [now(), mark, quick] as const]
+    let wait = 0
+    await updateKv(kv, `email/${gateway}/budget/${digest(budget)}`, (value) => {
+      const taken = takenSchema.parse(value).filter(([at]) => at > now() - rate.per)
+      wait = 0
+      if (taken.some(([, each]) => each === mark)) return undefined
+      const next: typeof taken = [...taken, [now(), mark, quick]]
       const half = Math.floor(rate.count / 2 ** next.filter(([, , isQuick]) => isQuick).length)
       const [oldest] = taken
       if (oldest && taken.length >= Math.min(rate.count, Math.max(FEW, half)))
-        return oldest[0] + rate.per - now()
-      const written = await kv.set(
-        name,
-        next.map((each) => [...each]),
-        { ttl: rate.per, ifVersion: found?.version ?? 0 },
-      )
-      // Undefined: another daemon wrote in between; look again.
-      if (written !== undefined) return 0
-    }
+        wait = oldest[0] + rate.per - now()
+      return wait > 0 ? undefined : { value: next, ttl: rate.per }
+    })
+    return wait
   }
   return async (names: readonly string[], key: string, quick: boolean): Promise<number> => {
     const mark = digest(key)

@@ -8,9 +8,6 @@ import type { ServerOptions } from '../options.ts'
 
 export type Smtp = ReturnType<typeof createSmtp>
 
-const CONNECT_TIMEOUT = 30_000
-const SOCKET_TIMEOUT = 120_000
-
 /** By Message-ID: what is to be done before the server gets the end of a mail. */
 type Endings = Map<string, () => Promise<void>>
 
@@ -88,9 +85,7 @@ function createPool(
     maxConnections: 3,
     // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.
     maxRequeues: 0,
-    connectionTimeout: CONNECT_TIMEOUT,
-    greetingTimeout: CONNECT_TIMEOUT,
-    socketTimeout: SOCKET_TIMEOUT,
+    connectionTimeout: 30_000,
   })
   if (tokens) {
     transporter.set('oauth2_provision_cb', (_user, renew, done) => {
