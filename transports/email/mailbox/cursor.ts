@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { isJsonObject } from '../../../src/core/json.ts'
 import type { KeyValues } from '../../../src/core/store.ts'
 
 const asideSchema = z.object({
@@ -22,6 +21,8 @@ const cursorSchema = z.object({
   aside: z.array(asideSchema).default([]),
 })
 
+const storedSchema = cursorSchema.extend({ token: z.number() })
+
 /** A mail that was passed and is tried again. */
 export type Aside = z.output<typeof asideSchema>
 
@@ -43,11 +44,11 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
   return {
     async load(): Promise<Cursor | undefined> {
       const found = await kv.get(key)
-      if (!found || !isJsonObject(found.value)) return undefined
-      const { token: holder, ...value } = found.value
-      if (Number(holder) > token) throw fenced()
+      if (!found) return undefined
+      const { token: holder, ...cursor } = storedSchema.parse(found.value)
+      if (holder > token) throw fenced()
       version = found.version
-      return cursorSchema.parse(value)
+      return cursor
     },
 
     async save(cursor: Cursor): Promise<void> {

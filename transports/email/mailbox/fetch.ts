@@ -1,6 +1,6 @@
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Incoming } from '../inbound/ingest.ts'
-import { type Mail, parseMail } from '../inbound/parse.ts'
+import { parseMail } from '../inbound/parse.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /**
@@ -108,12 +108,9 @@ async function fetchBatch(
     const raw = contents.get(listed.uid)
     if (!raw) return []
     const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
-    const parse = () => (isBig ? headersOf(raw, reason) : parseMail(raw))
+    // A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed.
+    const cut = isBig ? { text: '', parts: [], unreadable: reason } : {}
+    const parse = async () => ({ ...(await parseMail(raw)), ...cut })
     return [{ ...listed, folder, raw, parse }]
   })
-}
-
-/** A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed. */
-async function headersOf(head: Buffer, unreadable: string): Promise<Mail> {
-  return { ...(await parseMail(head)), text: '', parts: [], unreadable }
 }

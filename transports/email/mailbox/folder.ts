@@ -55,12 +55,8 @@ export async function readFolder(
   const { uidNext, ...box } = await run(() => client.mailboxOpen(folder, { readOnly }))
   const uidValidity = String(box.uidValidity)
   const signal = AbortSignal.any([stopped, closed])
-  let changed = false
-  let wake = () => {}
-  client.on('exists', () => {
-    changed = true
-    wake()
-  })
+  let news = new AbortController()
+  client.on('exists', () => news.abort())
 
   const openCursor = async (): Promise<Cursor> => {
     const stored = await cursors.load()
@@ -156,17 +152,16 @@ export async function readFolder(
 
   let cursor = await withUnfetchable(await openCursor())
   while (!signal.aborted) {
-    changed = false
+    news = new AbortController()
+    const woken = AbortSignal.any([signal, news.signal])
     cursor = await catchUp(cursor)
     parts.onProgress(cursor.aside)
-    if (changed || signal.aborted) continue
-    const nap = new AbortController()
-    wake = () => nap.abort()
+    if (woken.aborted) continue
     // IDLE ends by itself when the next command is sent. Where it fails, `closed` says so, or the sweep finds out.
     client.idle().catch((error) => log.debug({ folder, err: error }, 'IDLE ended'))
     const due = Math.min(...cursor.aside.map(dueAt)) - now()
-    await pause(Math.min(options.sweep, Math.max(0, due)), AbortSignal.any([signal, nap.signal]))
-    if (nap.signal.aborted || signal.aborted) continue
+    await pause(Math.min(options.sweep, Math.max(0, due)), woken)
+    if (woken.aborted) continue
     // Of a folder that was deleted and made anew the old one is still open, and silent; STATUS tells of that one too.
     const seen = await run(() => client.mailboxOpen(folder, { readOnly }))
     if (String(seen.uidValidity) !== uidValidity) throw new Error(`${folder} was made anew`)

@@ -26,7 +26,6 @@ export type ConnectImap = () => Promise<ImapConnection>
 const ANSWER_TIMEOUT = 60_000
 /** A connection that nobody uses may be silent for this long: a batch of mails waits for the DNS or the store. */
 const SILENCE = 600_000
-const CONNECT_TIMEOUT = 30_000
 
 /** Makes the function that connects and logs in. It does no I/O itself. */
 export function imapConnector(
@@ -62,8 +61,7 @@ async function open(
     logger: false,
     // The reader says itself when to IDLE, at once and not after a pause.
     disableAutoIdle: true,
-    connectionTimeout: CONNECT_TIMEOUT,
-    greetingTimeout: CONNECT_TIMEOUT,
+    connectionTimeout: 30_000,
     // While it owes an answer it is watched below.
     socketTimeout: SILENCE,
     clientInfo: { name: 'Trivium' },

@@ -38,14 +38,13 @@ export async function putAway(
     if (reason === undefined || after !== 'delete') done.push(uid)
     else log.warn({ folder, uid, reason }, 'a mail was not taken whole; it is not deleted')
   }
-  if (after === 'seen') await attempt(done, mark)
+  if (after === 'seen')
+    await attempt(done, (client, uids) =>
+      must(client.messageFlagsAdd(uids, ['\\Seen'], { uid: true }), 'flag'),
+    )
   else if (after === 'delete') await attempt(done, remove)
   else if (after !== 'keep') await attempt(done, mover(after.move))
   if (quarantine) await attempt(refused, mover(quarantine))
-}
-
-function mark(client: ImapFlow, uids: number[]): Promise<void> {
-  return must(client.messageFlagsAdd(uids, ['\\Seen'], { uid: true }), 'flag')
 }
 
 /**

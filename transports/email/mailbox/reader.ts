@@ -101,8 +101,7 @@ export function createReader(parts: ReadingParts & { connect: ConnectImap; timin
 
 /** The mails that were set aside, for people. */
 function asideIn(states: ReadonlyMap<string, FolderState>): string[] {
-  const why = ({ unfetchable }: Aside) =>
-    unfetchable ? 'cannot be fetched' : 'its sender cannot be told yet'
+  const why = (each: Aside) => (each.unfetchable ? 'cannot be fetched' : 'its sender cannot be told yet')
   const all = [...states].flatMap(([folder, { aside }]) =>
     aside.map((each) => `mail ${each.uid} of ${folder} (${why(each)})`),
   )
