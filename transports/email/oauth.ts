@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { pathGet } from '../../src/core/json.ts'
 import type { KeyValues, Leases } from '../../src/core/store.ts'
 import { pause } from '../../src/lib/pause.ts'
 import type { OAuth2Options } from './options.ts'
@@ -12,8 +13,6 @@ const tokens = z.object({
   expires_in: z.coerce.number().positive().default(3600),
   refresh_token: z.string().min(1).optional(),
 })
-
-const refusal = z.object({ error: z.string() })
 
 /** Renewed this long before it ends, so that a login never races the expiry. */
 const MARGIN = 60_000
@@ -107,8 +106,7 @@ async function renew(options: OAuth2Options, refreshToken: string, signal: Abort
   })
   const { ok, status } = response
   if (ok) return tokens.parse(await response.json())
-  const { data } = refusal.safeParse(await response.json().catch(() => undefined))
-  if (data?.error === 'invalid_grant') return undefined
+  if (pathGet(await response.json().catch(() => undefined), 'error') === 'invalid_grant') return undefined
   if (status < 500 && status !== 429) throw refused(options, String(status))
   // The provider's trouble, not the login's.
   throw new Error(`${hostOf(options)} cannot renew the OAuth2 token just now (${status}); it is tried again`)

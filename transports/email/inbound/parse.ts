@@ -88,7 +88,7 @@ function toMail(email: Email, raw: Uint8Array): Mail {
     headers: email.headers.map(({ key, value }) => ({ key, value })),
     references: messageIds(value('references')),
     // postal-mime keeps one sender only; that there are more is what matters here.
-    from: authors(value('from')),
+    from: mailboxes(addressParser((value('from') ?? '').slice(0, MAX_FROM), { flatten: true })),
     replyTo: mailboxes(email.replyTo),
     to: mailboxes(email.to),
     cc: mailboxes(email.cc),
@@ -109,7 +109,8 @@ function toPart(part: MimePart, index: number): Part {
   const { content } = part
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
   return {
-    name: partName(part.filename ?? '', index),
+    // A name is a label; a path in it is somebody's attempt.
+    name: oneLine(part.filename ?? '').replace(/^.*[\\/]/, '') || `part-${index + 1}`,
     type: part.mimeType,
     ...defined({ contentId: part.contentId?.replace(/^<|>$/g, '') }),
     inline: part.related === true || part.disposition === 'inline',
@@ -117,18 +118,9 @@ function toPart(part: MimePart, index: number): Part {
   }
 }
 
-/** The name of the part at `index`. A name is a label; a path in it is somebody's attempt. */
-function partName(name: string, index: number): string {
-  return oneLine(name).replace(/^.*[\\/]/, '') || `part-${index + 1}`
-}
-
 /** Control characters in names and subjects must not reach a log line or a header of ours. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
-}
-
-function authors(from: string | undefined): Mailbox[] {
-  return mailboxes(addressParser((from ?? '').slice(0, MAX_FROM), { flatten: true }))
 }
 
 function mailboxes(addresses: readonly Address[] = []): Mailbox[] {

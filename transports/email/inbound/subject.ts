@@ -1,3 +1,5 @@
+import type { Mail } from './parse.ts'
+
 /** What a mail is to those before it: it answers, it passes on, or it begins. */
 export type MailKind = 'reply' | 'forward' | 'first'
 
@@ -5,11 +7,7 @@ export type MailKind = 'reply' | 'forward' | 'first'
  * What a mail is, by its headers and its subject. A forward refers to the mail that it forwards, so its subject comes
  * first.
  */
-export function kindOfMail(mail: {
-  subject?: string
-  inReplyTo?: string
-  references: readonly string[]
-}): MailKind {
+export function kindOfMail(mail: Pick<Mail, 'subject' | 'inReplyTo' | 'references'>): MailKind {
   if (isForwardSubject(mail.subject)) return 'forward'
   const refers = mail.inReplyTo !== undefined || mail.references.length > 0
   return refers || (isReplySubject(mail.subject) && !ANY_WORD.test(mail.subject ?? '')) ? 'reply' : 'first'

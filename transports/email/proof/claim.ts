@@ -17,21 +17,7 @@ export type Identity = {
 export type Verdict = { identity: Identity; undecided?: boolean }
 
 /** A mail with one author, as everybody needs it who judges whether he wrote it. */
-export type Claim = {
-  mail: Mail
-  raw: Buffer
-  /** The author's address, and its domain. */
-  address: string
-  domain: string
-  /** By name (lower case), from the top down. */
-  headers: ReadonlyMap<string, Mail['headers']>
-  signatures: readonly Signature[]
-  /**
-   * Why the headers may be read in another way by whoever verified them than they are read here; undefined where all
-   * readers agree. What is proven of such a mail is proven of something else than what skills would see.
-   */
-  doubt: string | undefined
-}
+export type Claim = NonNullable<ReturnType<typeof readClaim>>
 
 /** A DKIM-Signature header. `isPartial`: it leaves the end of the body open (RFC 6376, section 8.2). */
 type Signature = { signer: string; covered: Covered; isPartial: boolean }
@@ -39,8 +25,13 @@ type Signature = { signer: string; covered: Covered; isPartial: boolean }
 /** The names (lower case) that a signature covers, as often as it covers them; the last headers of a name first. */
 export type Covered = readonly string[]
 
-/** Reads what a mail says of itself. Undefined where it has not exactly one author (RFC 7489, section 6.6.1). */
-export function readClaim(mail: Mail, raw: Buffer): Claim | undefined {
+/**
+ * Reads what a mail says of itself: its author's `address`, his `domain`, and the `headers` by name (lower case), from the
+ * top down. Undefined where it has not exactly one author (RFC 7489, section 6.6.1).
+ * `doubt`: why the headers may be read in another way by whoever verified them than they are read here. What is proven of
+ * such a mail is proven of something else than what skills would see.
+ */
+export function readClaim(mail: Mail, raw: Buffer) {
   const headers = Map.groupBy(mail.headers, ({ key }) => key)
   const [author] = mail.from
   if (!author || mail.from.length > 1 || (headers.get('from')?.length ?? 0) > 1) return undefined

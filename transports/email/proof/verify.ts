@@ -77,7 +77,8 @@ async function gather(claim: Claim, resolver: DNSResolver) {
 
 async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdict> {
   const { doubt, policy, sent } = evidence
-  const detail = detailOf(evidence)
+  const spf = sent && `spf=${sent.status.result}`
+  const detail = [policy?.info ?? 'dmarc=none', spf, doubt, evidence.open].filter(Boolean).join('; ')
   const proof = proofIn(evidence)
   const unsigned = proof ? unsignedIn(evidence) : undefined
   if (proof) return { identity: { result: 'pass', by: proof, detail, ...defined({ unsigned }) } }
@@ -172,9 +173,4 @@ async function publishesSpf(domain: string, resolver: DNSResolver): Promise<bool
     return []
   })
   return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join('')))
-}
-
-function detailOf({ policy, sent, doubt, open }: Evidence): string {
-  const spf = sent && `spf=${sent.status.result}`
-  return [policy?.info ?? 'dmarc=none', spf, doubt, open].filter(Boolean).join('; ')
 }
