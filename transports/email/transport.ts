@@ -23,9 +23,6 @@ export type EmailWorld = {
   imapTimeout?: number
 }
 
-/** How long one mail waits for the DNS (ms), if nothing else is said. */
-const PATIENCE = 300_000
-
 /** Wires one mailbox: reading by IMAP, replying by SMTP. Does no I/O before `start`. */
 export function createEmailTransport(
   options: EmailOptions,
@@ -33,25 +30,22 @@ export function createEmailTransport(
   world: EmailWorld = {},
 ): Transport {
   const { kv, gateway, now } = deps
-  const patience = world.patience ?? PATIENCE
+  const { resolver = createResolver(), patience = 300_000, timing = READER_TIMING } = world
   const tokensFor = ({ oauth2 }: ServerOptions) => oauth2 && createTokenSource(oauth2, deps, now)
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const connect = imapConnector(options.imap, tokensFor(options.imap), world.imapTimeout)
   const smtp = createSmtp({ gateway, server: options.smtp, tokens: tokensFor(options.smtp) })
   const sent = createSentLog(kv, gateway)
   const { authentication, trust } = options
-  const verify = createIdentityCheck({ authentication, trust, resolver: world.resolver ?? createResolver() })
+  const verify = createIdentityCheck({ authentication, trust, resolver })
   const findConversation = createConversations({ kv, gateway, sent, window: options['thread-window'] })
   const ingest = createIngest({ options, deps, own, verify, patience, findConversation, sent })
-  const timing = world.timing ?? READER_TIMING
   const reader = createReader({ options, deps, connect, ingest, patience, timing })
   const sentFolder = options.sent && createSentFolder(options.sent, connect)
   const sender = createSender({ options, deps, smtp, sent, sentFolder })
 
   return {
-    async start() {
-      reader.start()
-    },
+    start: async () => reader.start(),
     send: sender.send,
     probe: sender.probe,
     stop: () => reader.stop(),

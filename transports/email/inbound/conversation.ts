@@ -37,9 +37,7 @@ export function createConversations(options: {
   /** What was found and is not on the store yet: mails of one batch may answer each other. */
   const fresh = new Map<string, string>()
   const text = async (key: string) => {
-    const noted = fresh.get(key)
-    if (noted !== undefined) return noted
-    const value = (await kv.get(key))?.value
+    const value = fresh.get(key) ?? (await kv.get(key))?.value
     return typeof value === 'string' ? value : undefined
   }
 

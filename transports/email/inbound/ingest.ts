@@ -74,7 +74,8 @@ export function createIngest(parts: {
 
   const read = async (incoming: Incoming, waited: Waited): Promise<Ingested | Ready> => {
     const mail = await incoming.parse()
-    if (await isOwn(mail)) return { outcome: 'own' }
+    const { messageId: id = '' } = mail
+    if (id.startsWith('<trivium-check.') || (await sent.of(id))) return { outcome: 'own' }
     const bounce = await bounceOf(mail)
     if (bounce) return { outcome: bounce, ...defined({ unreadable: mail.unreadable }) }
 
@@ -112,9 +113,6 @@ export function createIngest(parts: {
     const facts = { gateway, key, incoming, identity, auto, own }
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
-
-  const isOwn = async ({ messageId: id = '' }: Mail) =>
-    id.startsWith('<trivium-check.') || (await sent.of(id)) !== undefined
 
   const place = async ({ mail, identity, target, draft }: Ready) => {
     const { conversation, thread, answers, remember } = await findConversation(mail, identity)

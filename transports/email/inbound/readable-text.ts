@@ -7,7 +7,6 @@ const MAX_HTML = 128 * 1024
 const CUT_NOTICE = '(What follows is without its form: there is too much of it to be taken out of the HTML.)'
 /** What the library puts where it stops, and between cells. For private use, so that no text has them. */
 const [STOPPED, CELL] = ['\ue0f0', '\ue0f1']
-const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
 /** Elements on lines of their own, which the library would write one after the other. */
 const BLOCKS =
   'body table caption tr dl dt dd option legend fieldset summary details center address figure figcaption hr'
@@ -34,7 +33,7 @@ const OPTIONS: HtmlToTextOptions = {
     { selector: 'img', format: 'skip' },
     { selector: 'title', format: 'skip' },
     { selector: 'a', options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
-    ...HEADINGS.map((selector) => ({ selector, options: { uppercase: false } })),
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
     ...BLOCKS.split(' ').map((selector) => ({
       selector,
       format: 'block',

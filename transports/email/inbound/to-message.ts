@@ -30,17 +30,15 @@ const MAX_HEADER = 2000
 const TRANSPORT_HEADER =
   /^(received|mime-version|authentication-results|(dkim|domainkey)-signature|(arc|content|x-google|x-ms-exchange|x-microsoft-antispam)-.*)$/
 
-/** A text, or its beginning and the file with all of it. */
-type Kept = { text: string; path?: string }
-
 /** Makes the message that is accepted, but for its conversation. Attachments and long texts are artifacts when it resolves. */
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
   const { folder, uid, size } = known.incoming
   const [sender] = mail.from
   const address = sender?.address ?? ''
-  const keep = async (text: string, name: string, limit = MAX_INLINE): Promise<Kept> => {
+  /** A text, or its beginning and the file with all of it. */
+  const keep = async (text: string, name: string, limit = MAX_INLINE) => {
     const bytes = Buffer.from(text)
-    if (bytes.length <= limit) return { text }
+    if (bytes.length <= limit) return { text, path: undefined }
     const type = name === 'html' ? 'text/html' : 'text/plain'
     const { path } = await artifacts.save(name, type, bytes, bytes.length)
     // Cut at a character, not within one.

@@ -31,6 +31,8 @@ export type Aside = z.output<typeof asideSchema>
  */
 export type Cursor = z.output<typeof cursorSchema>
 
+const FENCED = 'another daemon reads this mailbox now'
+
 export type CursorStore = ReturnType<typeof createCursorStore>
 
 /**
@@ -46,7 +48,7 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
       const found = await kv.get(key)
       if (!found) return undefined
       const { token: holder, ...cursor } = storedSchema.parse(found.value)
-      if (holder > token) throw fenced()
+      if (holder > token) throw new Error(FENCED)
       version = found.version
       return cursor
     },
@@ -54,12 +56,8 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
     async save(cursor: Cursor): Promise<void> {
       const aside = cursor.aside.map((each) => ({ ...each }))
       const written = await kv.set(key, { ...cursor, aside, token }, { ifVersion: version })
-      if (written === undefined) throw fenced()
+      if (written === undefined) throw new Error(FENCED)
       version = written
     },
   }
-}
-
-function fenced(): Error {
-  return new Error('another daemon reads this mailbox now')
 }

@@ -20,7 +20,6 @@ const ELEMENTS = new Set([
   ...'img del ins details summary font script style textarea option title iframe'.split(' '),
 ])
 
-const HEADINGS = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
 const TO_TEXT: HtmlToTextOptions = {
   wordwrap: false,
   formatters: {
@@ -34,7 +33,7 @@ const TO_TEXT: HtmlToTextOptions = {
     },
   },
   selectors: [
-    ...HEADINGS.map((selector) => ({
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({
       selector,
       options: { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 },
     })),
