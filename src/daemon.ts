@@ -265,6 +265,7 @@ export async function createDaemon(options: DaemonOptions) {
     // Our own route is worth a line only where it answers.
     explain: (message) =>
       router.explain(message).filter(({ route, matched }) => matched || route !== CLICK_ROUTE.name),
+    framesOf: (transport) => kinds.get(transport)?.frames,
     checkStore: () => checkStore(config.daemon, log),
     config: () => config,
     reload,

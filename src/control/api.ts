@@ -30,6 +30,8 @@ export type ControlDeps = {
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   skills(): Json
   version: string
+  /** What flows: frames and events, as AsyncAPI. */
+  asyncapi(): object
   /** What a skill takes and the layers around it. Throws `skill_not_found`. */
   describe(name: string): Json
   status(): Promise<Json>
@@ -128,6 +130,9 @@ export function createControlApi(deps: ControlDeps): Express {
   app.all('/mcp', async (request, response) => {
     const bearer = bearerIn(response)
     await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
+  })
+  serve('get /asyncapi.json', 'What WebSocket gateways say, and the events.', RAW, (_request, response) => {
+    response.json(deps.asyncapi())
   })
   offer('get /v1/skills', 'All skills, and what they take.', (_request, bearer) =>
     Object.values(Object(deps.skills())).filter((skill) => mayAskFor(bearer, String(pathGet(skill, 'name')))),

@@ -62,10 +62,17 @@ function answer(description: string, properties: JsonObject): JsonObject {
   return { description, content: { 'application/json': { schema } } }
 }
 
+/** How zod refers to types without a name that contain themselves, such as any JSON: client generators make no type of those. */
+const CIRCLE = /^(#\/\$defs\/)?__schema\d+$/
+
 /** A schema's references are relative to itself; inside a document they name the place where it stands. */
 function asComponent(name: string, schema: unknown): Json {
-  const { $schema: _dialect, ...rest } = Object(schema)
-  return JSON.parse(JSON.stringify(rest).replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${name}`))
+  const { $schema: _dialect, $defs, ...rest } = Object(schema)
+  const named = Object.keys(Object($defs)).some((key) => !CIRCLE.test(key))
+  const text = JSON.stringify(named ? { ...rest, $defs } : rest, (key, value) =>
+    CIRCLE.test(key === '$ref' ? value : key) ? undefined : value,
+  )
+  return JSON.parse(text.replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${name}`))
 }
 
 /** The description of the API as a page: one heading a call, one row an argument. Nothing is loaded from elsewhere. */

@@ -1,4 +1,4 @@
-import type { Json } from './json.ts'
+import { z } from 'zod'
 
 /** The topic on which every inbound message is visible as an event. It is a view of the journal. */
 export const MESSAGE_TOPIC = 'gateway-message'
@@ -10,20 +10,23 @@ export const REPLY_TOPICS = 'replies/'
 export const LOG_TOPIC = 'trivium/log'
 
 /** One event on a topic. */
-export type Event = {
-  /** UUIDv7. For `gateway-message` it is the id of the message. */
-  id: string
-  topic: string
-  /** For `gateway-message`: the transport. `gap` tells how many events a group missed: `data.missed`. */
-  type: string
-  /** For `gateway-message`: the gateway's name. Else who published it: a skill, a gateway, `token:NAME`, `cli`, `http`. */
-  source: string
-  data: Json
-  /** Unix time in milliseconds. */
-  timestamp: number
-  /** The invocation that emitted it, where there is one. */
-  rootContextId?: string
-}
+export const eventSchema = z.object({
+  id: z.string().describe('A UUIDv7. Of `gateway-message`: the id of the message.'),
+  topic: z.string(),
+  type: z
+    .string()
+    .describe('Of `gateway-message`: the transport. `gap` tells how many were missed: `data.missed`.'),
+  source: z
+    .string()
+    .describe(
+      'Of `gateway-message`: the gateway. Else who published it: a skill, a gateway, `token:NAME`, `cli`, `http`.',
+    ),
+  data: z.json(),
+  timestamp: z.number().describe('Unix time in milliseconds.'),
+  rootContextId: z.string().exactOptional().describe('The invocation that emitted it, where there is one.'),
+})
+
+export type Event = z.infer<typeof eventSchema>
 
 /** What `publish` takes; the store gives the id. With `key`, the same key within 7 days is published once. */
 export type NewEvent = Omit<Event, 'id' | 'topic' | 'timestamp'> & { timestamp?: number; key?: string }

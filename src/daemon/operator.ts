@@ -1,8 +1,9 @@
 import type { Config } from '../config/load-config.ts'
 import type { ControlDeps } from '../control/api.ts'
+import { asyncApi, type Socket } from '../control/asyncapi.ts'
 import { type LastReload, type Readings, roadsOf } from '../control/metrics.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { type Json, toJson } from '../core/json.ts'
+import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
 import type { SubscriptionInfo } from '../core/services.ts'
 import { skillJsonSchema } from '../core/skill.ts'
@@ -31,6 +32,8 @@ export function createOperator(deps: {
   queues(): object[]
   roads: Roads
   explain: Router['explain']
+  /** What gateways of a transport say over connections that stay. */
+  framesOf(transport: string): Socket['frames'] | undefined
   config(): Config
   /** What only this kind of store can check about itself. */
   checkStore(): Promise<Check[]>
@@ -65,6 +68,15 @@ export function createOperator(deps: {
     version: deps.version,
     readings,
     invoke: manager.invoke,
+    asyncapi() {
+      const { gateways, subscriptions } = deps.config()
+      const sockets = gateways.flatMap(({ name, transport, options }): Socket[] => {
+        const [frames, path] = [deps.framesOf(transport), pathGet(options, 'path')]
+        return frames && typeof path === 'string' ? [{ name, path, frames }] : []
+      })
+      const topics = subscriptions.map(({ topic }) => topic)
+      return asyncApi(deps.version, sockets, topics)
+    },
     artifacts: roads.services.artifacts,
     skills: () =>
       manager.list().map((info) => {

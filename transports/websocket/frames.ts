@@ -20,6 +20,19 @@ const clientFrame = z.object(
   },
   'a frame must be text with a JSON object such as {"type":"message","text":"hi"}',
 )
+const text = z.string()
+const id = { id: text.optional() }
+/** What the daemon says. */
+const serverFrame = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('welcome'), conversation: text, seq: z.int() }),
+  z.looseObject({ type: z.literal('ack'), ...id, messageId: text, duplicate: z.boolean().optional() }),
+  z.looseObject({ type: z.literal('message'), text, inReplyTo: text.optional(), seq: z.int() }),
+  z.looseObject({ type: z.literal('delta'), text, inReplyTo: text }),
+  z.looseObject({ type: z.literal('gap'), missed: z.int(), seq: z.int() }),
+  z.looseObject({ type: z.literal('error'), ...id, code: text, message: text, retryable: z.boolean() }),
+])
+/** For `/asyncapi.json`. */
+export const frames = { client: clientFrame, server: serverFrame }
 export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
 const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
 

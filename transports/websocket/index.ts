@@ -2,11 +2,13 @@ import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { type WebsocketOptions, websocketOptions } from './config.ts'
+import { frames } from './frames.ts'
 
 /** The WebSocket transport: a conversation over one connection after another, with nothing lost between. */
 export const websocket: TransportKind<WebsocketOptions> = {
   kind: 'websocket',
   options: websocketOptions,
+  frames,
   create: async (options, deps) => (await import('./gateway.ts')).createGateway(options, deps),
   eventData,
 }
