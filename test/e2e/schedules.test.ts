@@ -165,7 +165,7 @@ describe('a schedule', { timeout: 180_000, concurrency: 3 }, () => {
     const refused = (args: object, message: RegExp) =>
       assert.rejects(daemon.invoke('schedule-create', args), message)
     await refused({ skill: 'tickk', every: '1m' }, /skill_not_found: .*Did you mean tick\?/)
-    await refused({ skill: 'tick', every: 'often' }, /usage: .*"often"/)
+    await refused({ skill: 'tick', every: 'often' }, /skill_args_invalid: .*every: expected a duration/)
     await refused({ skill: 'tick', cron: 'every day' }, /usage: /)
     await refused({ skill: 'tick', cron: '0 9 * * *', timezone: 'Mars/Base' }, /usage: /)
     await refused({ skill: 'tick', every: '1m', misfire: 'sometimes' }, /usage: .*sometimes/)

@@ -2,10 +2,13 @@ import { z } from 'zod'
 import { workbenchUpdateSchema } from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { defineSkills } from '../../core/skill.ts'
-import { formatDuration, parseDuration } from '../../core/units.ts'
+import { parseDuration } from '../../core/units.ts'
 
 const name = z.string().min(1)
 const nothing = z.object({})
+const interval = name
+  .transform((text) => parseDuration(text) ?? 0)
+  .refine((ms) => ms >= 1000, 'expected a duration of at least 1s, such as 30s or 1h')
 const task = name.describe('The task, such as task-1')
 
 /** Schedules and the workbench. */
@@ -17,7 +20,7 @@ export const workSkills = defineSkills({
       skill: name.describe('The skill to run'),
       name: name.exactOptional().describe('A name for people; default: that of the skill'),
       cron: name.exactOptional().describe('When, as cron: "0 9 * * 1-5"'),
-      every: name.exactOptional().describe('Or how often: 30s, 15m, 1d'),
+      every: interval.exactOptional().describe('Or how often: 30s, 15m, 1d'),
       timezone: name.exactOptional().describe('Of the cron expression: Europe/Berlin; default UTC'),
       misfire: z
         .string()
@@ -25,8 +28,7 @@ export const workSkills = defineSkills({
         .describe('After a pause: skip what was missed, run once, or within: 5m'),
       args: z.record(z.string(), z.json()).default({}).describe('Arguments for the skill'),
     }),
-    run: ({ args: { every, ...rest }, services, call }) =>
-      services.schedules.create({ ...rest, ...(every !== undefined && { every: interval(every) }) }, call),
+    run: ({ args, services, call }) => services.schedules.create(args, call),
   },
   'schedule-list': {
     description: 'Lists your schedules with the next planned time of each (Unix ms).',
@@ -85,12 +87,3 @@ export const workSkills = defineSkills({
     run: ({ args, services, call }) => services.workbench.finish(args, call),
   },
 })
-
-const SHORTEST = 1_000
-
-function interval(text: string): number {
-  const ms = parseDuration(text)
-  if (ms !== undefined && ms >= SHORTEST) return ms
-  const details = `every is a duration of at least ${formatDuration(SHORTEST)}, such as 30s or 1h, not "${text}".`
-  throw new TriviumError('usage', { details })
-}

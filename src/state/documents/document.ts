@@ -124,6 +124,7 @@ export function createDocument<T extends JsonObject>(
         spec.guard?.(before, { name, actor, now: now() })
         const draft = copyOf(before)
         const made = mutate(draft)
+        if (actor.kind === 'human') spec.adopt?.(draft, now())
         const document = valid(draft)
         const patch = diff(before, document)
         job.updated = { document: draft, revision: revision + Math.sign(patch.length), made }

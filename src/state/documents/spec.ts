@@ -16,7 +16,7 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
   migrations?: Record<number, (document: JsonObject) => JsonObject>
   /** What a missing file is made of, if the schema takes it. Called for each bootstrap. */
   initial(): JsonObject
-  /** Called when a person changed the file beside the manager; may note that in the document. */
+  /** Called when a person changed the document, beside the manager too; may note that in it. */
   adopt?(document: T, at: number): void
   /** Called before each write with what is there; throws to refuse it. */
   guard?(document: T, write: { name: string; actor: Actor; now: number }): void

@@ -10,16 +10,8 @@ export type Workbench = ReturnType<typeof createWorkbench>
 
 /** Makes the workbench over its two documents; `WorkbenchService` says what each method does. */
 export function createWorkbench(state: StateDocument<AgentState>, board: StateDocument<TaskBoard>) {
-  const touch = (document: { last_human_touch: string | null }, actor: Actor) => {
-    if (actor.kind === 'human') document.last_human_touch = new Date().toISOString()
-  }
-  const onBoard = async <T>(actor: Actor, change: (draft: TaskBoard) => T): Promise<T> => {
-    const mutate = (draft: TaskBoard) => {
-      touch(draft, actor)
-      return change(draft)
-    }
-    return (await board.update(mutate, { actor })).made
-  }
+  const onBoard = async <T>(actor: Actor, change: (draft: TaskBoard) => T): Promise<T> =>
+    (await board.update(change, { actor })).made
 
   return {
     async get() {
@@ -33,7 +25,6 @@ export function createWorkbench(state: StateDocument<AgentState>, board: StateDo
           for (const key of ['touched_files', 'assumptions', 'risks'] as const) {
             draft[key] = [...new Set([...draft[key], ...(add[key] ?? [])])]
           }
-          touch(draft, actor)
         },
         { actor, expect },
       )
