@@ -218,9 +218,9 @@ export async function createDaemon(options: DaemonOptions) {
     // Before the gateways: what comes in is for new subscriptions too.
     await push.use(next.subscriptions)
     if (mode === 'serve') await queues.use([...new Set(next.routes.flatMap(({ queue }) => queue ?? []))])
-    await gateways.apply(
-      next.gateways.filter((gateway) => gateway.enabled && runsIn(mode, gateway.transport)),
-    )
+    // Without listeners only gateways that need none make sense: a command must not read somebody's mailbox.
+    const runsHere = (transport: string) => mode === 'serve' || transport === 'cli'
+    await gateways.apply(next.gateways.filter(({ enabled, transport }) => enabled && runsHere(transport)))
     workers.wake()
   }
   let lastReload: LastReload = { ok: true, at: startedAt, goodAt: startedAt }
@@ -377,9 +377,4 @@ function needRestart(old: Config, next: Config): string[] {
   return Object.entries(after).flatMap(([name, value]) =>
     LIVE.includes(name) || isDeepStrictEqual(before[name], value) ? [] : [name],
   )
-}
-
-/** Without listeners only gateways that need none make sense: a command must not read somebody's mailbox. */
-function runsIn(mode: DaemonOptions['mode'], transport: string): boolean {
-  return mode === 'serve' || transport === 'cli'
 }

@@ -205,10 +205,7 @@ function createBearerCheck({ token, tokens }: Pick<ControlDeps, 'token' | 'token
   }
 }
 
-/**
- * Browsers cannot be tricked into sending the token (no cookies), and a page on another origin cannot read answers:
- * there are no CORS headers.
- */
+/** Without cookies browsers cannot be tricked into sending the token, nor without CORS headers another origin read answers. */
 function requireToken(bearerOf: BearerOf): RequestHandler {
   return (request, response, next) => {
     const bearer = bearerOf(request)

@@ -121,10 +121,7 @@ export function createMetrics(build: { version: string }) {
   }
 
   return {
-    accept: {
-      accepted: (gateway: string) => accepted.inc({ gateway }),
-      duplicate: (gateway: string) => duplicates.inc({ gateway }),
-    },
+    accepted: (gateway: string, duplicate: boolean) => (duplicate ? duplicates : accepted).inc({ gateway }),
     refused: (gateway: string, reason: string) => refused.inc({ gateway, reason }),
     dispatch: {
       dispatched(route: string, outcome: string, took: number) {

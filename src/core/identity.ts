@@ -54,17 +54,14 @@ export function compileMember(
     return ({ roles = [] }) => roles.some((one) => pattern.test(one))
   }
   const wanted = partsOf(source)
-  if (wanted.gateway === '') throw unqualified(source, halves)
+  if (wanted.gateway === '') {
+    const meant = halves.map((half) => `${half}:${source}`).join(' or ')
+    throw new Error(`"${source}" names no gateway; write ${meant}`)
+  }
   const pattern = compilePattern(wanted.name)
   return ({ id = '' }) => {
     const { gateway, name, external } = partsOf(id)
     if (gateway === '' || external !== wanted.external) return false
     return (wanted.gateway === '*' || gateway === wanted.gateway) && pattern.test(name)
   }
-}
-
-function unqualified(source: string, halves: readonly string[]): Error {
-  return new Error(
-    `"${source}" names no gateway; write ${halves.map((half) => `${half}:${source}`).join(' or ')}`,
-  )
 }

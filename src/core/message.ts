@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Json, jsonObjectSchema, parseJson } from './json.ts'
+import { jsonObjectSchema, parseJson } from './json.ts'
 
 /** A file that came with a message. The bytes are an artifact; `path` is relative to the data dir. */
 export const attachmentSchema = z.object({
@@ -98,7 +98,9 @@ export function decodeMessage(head: MessageHead, payload: string): Message {
   const stored = JSON.parse(end < 0 ? payload : payload.slice(0, end)) as Stored
   if (end >= 0) stored.text = payload.slice(end + 1)
   if (stored.data.format === 'json' && stored.data.body === undefined) {
-    stored.data.body = bodyOf(stored.text)
+    const body = parseJson(stored.text)
+    // What is no JSON after all, whoever stored it, must not make its message unreadable.
+    stored.data.body = body === undefined ? stored.text : body
   }
   return completeMessage(head, stored)
 }
@@ -116,12 +118,6 @@ export function completeMessage({ id, gateway, receivedAt }: MessageHead, messag
     attachments: message.attachments ?? [],
     trace: message.trace ?? id.replaceAll('-', ''),
   }
-}
-
-/** A text that is no JSON after all, whoever stored it, must not make its message unreadable: it is its own body. */
-function bodyOf(text: string): Json {
-  const body = parseJson(text)
-  return body === undefined ? text : body
 }
 
 const idText = z.string().min(1).max(500).exactOptional()

@@ -148,10 +148,7 @@ export type PublicHttp = {
    * Returns the function that takes it away; throws `config_invalid` where the path is taken. What the handler throws, or
    * rejects with, is the answer, beside the headers that it has set, and is logged at a bounded rate.
    */
-  mount(
-    path: string,
-    handler: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
-  ): () => void
+  mount(path: string, handler: RequestHandler): () => void
   /**
    * Reads a body whole. Rejects with `body_too_large` over `limit` bytes, and with `overloaded` while the unfinished
    * bodies of all senders take up too much. Never settles where the sender breaks off.
@@ -160,11 +157,11 @@ export type PublicHttp = {
   /** Whether only this machine reaches it. Then no web page may use what lets in anybody. */
   isLocal: boolean
   /** What the handler throws, or rejects with, is the answer; then there is no upgrade. */
-  upgrade(
-    path: string,
-    handler: (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>,
-  ): () => void
+  upgrade(path: string, handler: UpgradeHandler): () => void
 }
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>
 
 /** Replies of each conversation, numbered from 1, on the store: any daemon appends, whoever has the connection reads. */
 export type ReplyLog = {

@@ -41,7 +41,8 @@ export function createApprovalButtons(deps: {
   const inConversation = async (approval: Approval, message: Message) => {
     const { id, title, by, skill, approvers } = approval
     const members = [...approvers, 'role:operator'].flatMap(access.expand)
-    const buttons = members.some((member) => /^\*+$/.test(member) || isAt(member, message.gateway))
+    const isHere = (member: string) => ['*', message.gateway].includes(partsOf(member).gateway)
+    const buttons = members.some((member) => /^\*+$/.test(member) || isHere(member))
     const args = briefArguments(approval)
     const data = { approval: { id, title, status: 'pending', by, skill, args, buttons } }
     await outbox.reply(message, { key: `approval:${id}`, text: askForApproval(approval), data })
@@ -75,10 +76,6 @@ export function createApprovalButtons(deps: {
 
 /** An address, and no glob. */
 const ADDRESS = /^[^\s*?[\]{}!]+@[^\s*?[\]{}!]+$/
-
-function isAt(member: string, gateway: string): boolean {
-  return ['*', gateway].includes(partsOf(member).gateway)
-}
 
 const clickSchema = z.object({ id: z.string(), decision: z.enum(['approve', 'deny']) })
 

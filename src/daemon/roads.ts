@@ -78,7 +78,7 @@ export function createRoads(deps: {
   return {
     accept: createAccept({
       journal,
-      metrics: metrics.accept,
+      accepted: metrics.accepted,
       refused: deps.refusals.add,
       maxPending: MAX_PENDING,
       maxBacklog: MAX_BACKLOG,

@@ -15,23 +15,19 @@ const MAX_HELD = 64 * 1024 * 1024
  */
 export function createAccept(options: {
   journal: Pick<Journal, 'accept'>
-  metrics: {
-    accepted(gateway: string): void
-    duplicate(gateway: string): void
-  }
+  accepted(gateway: string, duplicate: boolean): void
   refused(gateway: string, reason: string, what: Refused): void
   maxPending: number
   maxBacklog: number
 }) {
-  const { journal, metrics, maxPending, maxBacklog } = options
+  const { journal, maxPending, maxBacklog } = options
   const batcher = createBatcher<NewMessage, Accepted>({
     max: MAX_BATCH,
     async run(messages) {
       try {
         const answers = await journal.accept(messages)
-        messages.forEach(({ gateway }, index) => {
-          metrics[answers[index]?.duplicate ? 'duplicate' : 'accepted'](gateway)
-        })
+        for (const [index, { duplicate }] of answers.entries())
+          options.accepted(messages[index]?.gateway ?? '', duplicate)
         return answers
       } catch (error) {
         for (const message of messages) tell(message, toTriviumError(error))

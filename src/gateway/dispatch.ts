@@ -204,16 +204,16 @@ export function sendKey(messageId: string, route: string, ordinal: number): stri
   return `${messageId}:${route}:${ordinal}`
 }
 
-/** How the dispatch of a message ended, and how many replies it put into the outbox. */
-export type SettledDispatch = { outcome: 'done' | 'failed' | 'unrouted'; replies: number }
-
-/** As `waitForEnd`, for the dispatch of a message that was accepted with `data.respond: 'result'`. */
+/**
+ * As `waitForEnd`, for the dispatch of a message that was accepted with `data.respond: 'result'`: how it ended, and how many
+ * replies it put into the outbox.
+ */
 export async function waitUntilSettled(
   store: Pick<Store, 'jobs' | 'onSignal'>,
   messageId: string,
   timeout: number,
   signal?: AbortSignal,
-): Promise<SettledDispatch | undefined> {
+): Promise<{ outcome: 'done' | 'failed' | 'unrouted'; replies: number } | undefined> {
   const end = await waitForEnd(store, DISPATCH_QUEUE, messageId, timeout, signal)
   if (end?.state === 'dead') return { outcome: 'failed', replies: 0 }
   const unrouted = pathGet(end?.result, 'outcome') === 'unrouted'

@@ -3,7 +3,7 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { GatewayInfo } from '../core/services.ts'
-import type { Check, Health, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
+import type { Check, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
 
 /** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
 export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
@@ -69,7 +69,9 @@ export function createGateways(options: {
     list: (): GatewayInfo[] =>
       [...running.values()].map((entry) => {
         const { name, transport, open } = entry.spec
-        return { name, transport, open, ...healthOf(entry) }
+        const { failure } = entry
+        const health = failure === undefined ? entry.transport?.health() : undefined
+        return { name, transport, open, ...(health ?? { ok: false, detail: failure ?? 'not started' }) }
       }),
     /**
      * Makes the running gateways those of `specs`: stops what is gone or changed, starts what is new or changed,
@@ -104,12 +106,6 @@ export function createGateways(options: {
     },
     close: () => each((transport) => transport.close()),
   }
-}
-
-function healthOf({ transport, failure }: Running): Health {
-  return failure === undefined && transport
-    ? transport.health()
-    : { ok: false, detail: failure ?? 'not started' }
 }
 
 /** The event of a message on `gateway-message`: `data` is flat, and `messageId` leads to the whole message. */

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorBody, stoppingError, TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { PublicHttp } from '../core/transport.ts'
+import type { PublicHttp, RequestHandler, UpgradeHandler } from '../core/transport.ts'
 import { answerJson, isLoopback } from '../lib/http.ts'
 import { type Address, listenOn } from './listen.ts'
 import { createBodyReader } from './read-body.ts'
@@ -43,7 +43,7 @@ export type PublicHttpServer = PublicHttp & {
 }
 
 /** What is served at a path: requests, or WebSockets. */
-type Entry = { mount?: Parameters<PublicHttp['mount']>[1]; upgrade?: Parameters<PublicHttp['upgrade']>[1] }
+type Entry = { mount?: RequestHandler; upgrade?: UpgradeHandler }
 
 /** Makes the one listener that all gateways share: bare node:http, one map look-up by the exact path, without the query. */
 export function createPublicHttp(given: PublicHttpOptions): PublicHttpServer {

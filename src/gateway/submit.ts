@@ -1,21 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { REPLY_TOPICS } from '../core/event.ts'
-import { isJsonObject, type Json, type JsonObject, toJson } from '../core/json.ts'
+import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
 import type { Accepted, NewMessage, Submission } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
 import type { Reply, ReplyLog } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { waitUntilSettled } from './dispatch.ts'
-
-/** `outcome` is absent where nothing was waited for, or the time was up. */
-export type SubmitResult = {
-  id: string
-  duplicate: boolean
-  conversation: string
-  outcome?: 'done' | 'failed' | 'unrouted'
-  replies: Json[]
-}
 
 /** The reply target of such messages: the reply log, whatever the gateway's transport would do. */
 const LOG_TARGET = { log: true }
@@ -25,7 +16,10 @@ export function isLogTarget(reply: Reply): boolean {
   return reply.target?.log === LOG_TARGET.log
 }
 
-/** Accepts a message as if it had come in by the gateway, and collects the replies: they come back here. */
+/**
+ * Accepts a message as if it had come in by the gateway, and collects the replies: they come back here. `outcome` is absent
+ * where nothing was waited for, or the time was up.
+ */
 export async function submit(
   submitted: Submission,
   deps: {
@@ -36,7 +30,7 @@ export async function submit(
     store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
     signal: AbortSignal
   },
-): Promise<SubmitResult> {
+) {
   const { gateway, text, subject, key, wait } = submitted
   const { store, signal } = deps
   const wanted = submitted.conversation ?? `cli-${randomUUID()}`
@@ -56,7 +50,7 @@ export async function submit(
   // The replies to a repeated key are where those of its first message went.
   const first = duplicate ? await store.journal.get(id) : undefined
   const conversation = first?.conversation ?? wanted
-  const answer = { id, duplicate, conversation, replies: [] }
+  const answer = { id, duplicate, conversation, outcome: undefined, replies: [] }
   const deadline = Date.now() + wait
   const settled = wait > 0 ? await waitUntilSettled(store, id, wait, signal) : undefined
   if (!settled) return answer
