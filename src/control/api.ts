@@ -274,18 +274,13 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 
 const answerError: ErrorRequestHandler = (error, _request, response, next) => {
   if (response.headersSent) return next(error)
-  const refused = clientStatus(error)
-  const found =
-    refused === undefined
-      ? toTriviumError(error)
-      : new TriviumError('bad_request', { reason: reasonOf(error) }, { cause: error })
+  // Express' own errors (a body that is no JSON, or too large) carry a status below 500.
+  const refused = error instanceof TriviumError ? undefined : Number(Object(error).status ?? 500)
+  const isClients = refused !== undefined && refused < 500
+  const found = isClients
+    ? new TriviumError('bad_request', { reason: reasonOf(error) }, { cause: error })
+    : toTriviumError(error)
   if (found.status === 401) response.set('www-authenticate', 'Bearer realm="trivium"')
   if (found.retryable && found.status === 503) response.set('retry-after', '1')
-  response.status(refused ?? found.status).json(errorBody(found))
-}
-
-/** Express' own errors (a body that is no JSON, or too large) carry a status below 500. */
-function clientStatus(error: unknown): number | undefined {
-  if (error instanceof TriviumError || !(error instanceof Error) || !('status' in error)) return undefined
-  return typeof error.status === 'number' && error.status < 500 ? error.status : undefined
+  response.status(isClients ? refused : found.status).json(errorBody(found))
 }

@@ -16,9 +16,8 @@ const SECRET_FIELDS = [
 ]
 
 /**
- * Makes the logger: one JSON line an event, or readable lines on a terminal. Secrets are removed by field
- * name and, wherever they turn up in a line, by value: `secrets` is asked for each line, so that a reload
- * is covered at once.
+ * Makes the logger: one JSON line an event, or readable lines on a terminal. Secrets are removed by field name and, wherever
+ * they turn up, by value: `secrets` is asked for each line, as a reload may change them.
  */
 export function createLogger(options: {
   level: string

@@ -14,15 +14,11 @@ export async function knownSkills(folders: readonly string[]): Promise<RoutedSki
     folders,
     middleware: [],
     skills: builtInSkills,
-    loadMarkdown: nameOnly,
+    // The name is all that is asked of a markdown skill here, and a skill that cannot be loaded keeps its name.
+    loadMarkdown: () => Promise.reject(new Error('not loaded')),
     log: silent,
   })
   await registry.reload()
   const whole = registry.names().flatMap((name) => registry.get(name)?.onion.skill ?? [])
   return [...whole, ...registry.errors().map(({ name }) => ({ name }))]
-}
-
-/** The name is all that is asked of a markdown skill here, and a skill that cannot be loaded keeps its name. */
-function nameOnly(): Promise<never> {
-  return Promise.reject(new Error('not loaded'))
 }

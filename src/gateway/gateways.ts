@@ -74,9 +74,8 @@ export function createGateways(options: {
         return { name, transport, open, ...(health ?? { ok: false, detail: failure ?? 'not started' }) }
       }),
     /**
-     * Makes the running gateways those of `specs`: stops what is gone or changed, starts what is new or changed,
-     * leaves the rest alone. A gateway that cannot start is reported and retried at the next call; the others run.
-     * One call at a time.
+     * Makes the running gateways those of `specs`: stops what is gone or changed, and starts what is new or changed. One that
+     * cannot start is reported, and tried again at the next call; the others run. One call at a time.
      */
     async apply(specs: readonly GatewaySpec[]) {
       const wanted = new Map(specs.map((spec) => [spec.name, spec]))
