@@ -180,6 +180,7 @@ export async function createDaemon(options: DaemonOptions) {
     accept: roads.accept.accept,
     http: publicHttp,
     replies: roads.replies(gateway),
+    jobs: queues.take,
     artifacts,
     kv: store.kv,
     leases: store.leases,

@@ -1,4 +1,5 @@
 import type { TransportKind } from '../src/core/transport.ts'
+import { bullmq } from './bullmq/index.ts'
 import { cli } from './cli/index.ts'
 import { email } from './email/index.ts'
 import { slack } from './slack/index.ts'
@@ -7,6 +8,7 @@ import { websocket } from './websocket/index.ts'
 
 /** Every kind of transport. A new one is a folder here and a line in this map. */
 export const transports: Record<string, TransportKind> = {
+  bullmq,
   cli,
   email,
   slack,

@@ -72,6 +72,10 @@ export const catalogue = {
   push_failed: passing(502, 'Subscription {name} could not push: {reason}'),
   subscription_not_found: final(404, 'There is no subscription {name} in routes.yaml.{hint}'),
   job_failed: final(502, 'Queue {queue}: the job failed after {attempts} attempts: {reason}'),
+  no_reply: final(
+    504,
+    'There was no reply to message {id}: {why}. What became of it: `trivium message show {id}`.',
+  ),
   job_timeout: passing(504, 'Queue {queue}: the job was not done within {timeout}; {what}.'),
   callback_not_found: final(404, 'There is no callback {ref}, or it has ended.'),
   callback_released: final(410, 'Callback {ref} was released before it answered.'),

@@ -36,7 +36,7 @@ export const messageSchema = z.object({
   id: z.string().default('00000000-0000-7000-8000-000000000000'),
   /** The gateway's name in routes.yaml. */
   gateway: z.string(),
-  /** The kind of transport: `webhook`, `websocket`, `cli`, `email`, `slack`. */
+  /** The kind of transport: `webhook`, `websocket`, `cli`, `email`, `slack`, `bullmq`. */
   transport: z.string(),
   /** What belongs together: a thread, a connection, a mail thread. A message alone is its own conversation. */
   conversation: z.string().default(''),

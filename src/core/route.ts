@@ -73,7 +73,7 @@ export function isMatchKey(key: string): boolean {
 export type RouteMatch = { readonly [key: string]: readonly string[] | boolean }
 
 /** The name of a BullMQ queue. */
-const queueName = z
+export const queueName = z
   .string()
   .regex(/^[^:\s][^:]{0,99}$/, 'expected the name of a BullMQ queue: up to 100 characters, without :')
 

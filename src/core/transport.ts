@@ -133,11 +133,25 @@ export type TransportDeps = {
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
   log: Log
   now(): number
+  /**
+   * Takes jobs of a queue. What `handle` resolves with is the value of the job; a retryable TriviumError puts it back
+   * without counting an attempt, anything else fails it for good.
+   */
+  jobs(source: JobSource, handle: (job: TakenJob) => Promise<Json>): Promise<JobTaker>
   /** Writes into the history of a message what became of its reply later: a bounce, an edit. Never throws. */
   note(messageId: string, what: string, detail: JsonObject): void
   /** Counts what was refused, by reason (`trivium_refused_total`), and lists it for `refused`. `accept` tells its own. */
   refused(reason: string, what?: Refused): void
 }
+
+/** A BullMQ queue that others add to; without `redis` it is where `queues:` says, with that prefix. */
+export type JobSource = { queue: string; redis?: string; prefix?: string; concurrency: number }
+
+/** `id` is the same for the same job, and for no other. `signal` aborts when the gateway stops. */
+export type TakenJob = { id: string; name: string; data: unknown; signal: AbortSignal }
+
+/** `stop` gives back what it cannot end at once. */
+export type JobTaker = { trouble(): string | undefined; stop(): Promise<void> }
 
 /** What is known of something that was refused: where it came from, why in words, and what was sent. */
 export type Refused = { from?: string | undefined; why?: string; body?: string | Buffer | undefined }

@@ -1,7 +1,9 @@
 import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import type { JobSource } from '../core/transport.ts'
 import { inTime } from '../lib/pause.ts'
 import { createHandOver, type Handed, type HandOver } from './hand-over.ts'
+import type { HandleJob } from './intake.ts'
 import { createQueueServer, type QueueConnection, type QueueServer } from './server.ts'
 
 export type Queues = ReturnType<typeof createQueues>
@@ -76,6 +78,14 @@ export function createQueues(deps: {
         .get(name)
         ?.settled(id, outcome)
         .catch((err) => log.debug({ queue: name, messageId: id, err }, 'a job was not put away'))
+    },
+    /** See `TransportDeps.jobs`. */
+    async take(
+      { redis = where.redis ?? '', prefix = where.prefix, ...source }: JobSource,
+      handle: HandleJob,
+    ) {
+      const { takeJobs } = await import('./intake.ts')
+      return takeJobs({ ...source, prefix, server: await serverOf(redis), handle })
     },
     list: () => [...ready.values()].map(({ name, trouble }) => ({ name, ok: !trouble(), detail: trouble() })),
     async close() {

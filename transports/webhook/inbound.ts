@@ -10,12 +10,12 @@ import { formatDuration } from '../../src/core/units.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
+import { awaitReply } from '../kept-reply.ts'
 import { refuseForeign } from '../open-door.ts'
 import { type Answer, json, type Taken } from './answers.ts'
 import type { WebhookOptions } from './config.ts'
 import { decodeBody } from './decode-body.ts'
 import { createNormalizer } from './normalize.ts'
-import { awaitReply } from './outbound.ts'
 import { createVerifier, presetOf } from './verifier.ts'
 
 /**

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
+import { sendToRequest } from '../kept-reply.ts'
 import { checkDoor } from '../open-door.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { createInbound } from './inbound.ts'
-import { sendToRequest } from './outbound.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
 export const webhook: TransportKind<WebhookOptions> = {

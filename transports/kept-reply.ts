@@ -1,19 +1,19 @@
-import { TriviumError } from '../../src/core/errors.ts'
-import { type Json, pathGet } from '../../src/core/json.ts'
-import type { Receipt, Reply, TransportDeps } from '../../src/core/transport.ts'
-import { pause } from '../../src/lib/pause.ts'
-import { waitFor } from '../../src/lib/wait-for.ts'
+import { TriviumError } from '../src/core/errors.ts'
+import { type Json, pathGet } from '../src/core/json.ts'
+import type { Receipt, Reply, TransportDeps } from '../src/core/transport.ts'
+import { pause } from '../src/lib/pause.ts'
+import { waitFor } from '../src/lib/wait-for.ts'
 
 /** After its skill is done, a reply may still be on its way through the outbox for this long (ms). */
 const OUTBOX_GRACE = 2_000
 
 /**
- * Keeps a reply under the message that it answers and its body, for whoever holds the request: somebody else who guesses
+ * Keeps a reply under the message that it answers and its body, for whoever holds the request, or the job: somebody else who guesses
  * the key of a delivery is told that it is a duplicate, and not what was answered.
  */
 export async function sendToRequest({ gateway, replies }: TransportDeps, reply: Reply): Promise<Receipt> {
   if (reply.to === undefined) return replies.append(placeOf(reply.inReplyTo ?? '', reply.target), reply)
-  const reason = 'a webhook answers the request that came in; it cannot send to another target'
+  const reason = 'it answers what came in, and cannot send to another target'
   throw new TriviumError('send_rejected', { gateway, reason })
 }
 
