@@ -213,27 +213,42 @@ describe('a push subscription', () => {
 
   test('leaves a receiver alone that keeps failing: one event is tried, the others wait in the group', async (t) => {
     const store = await openStore(t)
-    let open = 0
-    let most = 0
-    const { got, url, wait } = await receiver(t, (response) => {
-      most = Math.max(most, ++open)
-      setImmediate(() => response.writeHead(got.length < 9 ? 503 : 200).end(() => open--))
+    let isWell = false
+    let held: ServerResponse | undefined
+    const { got, url } = await receiver(t, (response, _, count) => {
+      if (isWell) response.end()
+      else if (count <= tried) response.writeHead(503).end()
+      else held = response
     })
-    const { service, show } = await pushing(t, store, [
-      subscription(url, { concurrency: 1, retry: { attempts: 99, delay: 5, 'max-delay': 5 } }),
+    let tried = Number.POSITIVE_INFINITY
+    const retry = { attempts: 99, delay: 5, 'max-delay': 5 }
+    const { show } = await pushing(t, store, [subscription(url, { concurrency: 4, retry })])
+    const emitOne = (n: number) => emit(store, { n, conversation: `c${n}` })
+    for (let n = 0; n < 6; n++) await emitOne(n)
+    await until(async () => (await show()).state === 'failing', 'an open circuit')
+    tried = got.length
+    assert.ok(tried <= 8, `${tried} attempts`)
+    await until(() => held, 'the one that is tried')
+    for (let n = 6; n < 30; n++) await emitOne(n)
+    await until(async () => (await show()).waiting === 30, 'all of them waiting')
+    assert.equal(got.length, tried + 1)
+    isWell = true
+    held?.end()
+    await until(() => new Set(got.slice(tried).map(({ n }) => n)).size === 30, 'all events')
+  })
+
+  test('waits no longer than its timeout, and tells of a host that is not there', async (t) => {
+    const store = await openStore(t)
+    const deaf = await receiver(t, () => {})
+    const { show } = await pushing(t, store, [
+      subscription(deaf.url, { timeout: 20 }),
+      subscription('http://nobody.invalid/', { name: 'nobody' }),
     ])
-    for (let n = 0; n < 30; n++) await emit(store, { n, conversation: `c${n}` })
-    const failing = await until(async () => {
-      const told = await show()
-      return told.state === 'failing' && told
-    }, 'an open circuit')
-    assert.equal(failing.ok, false)
-    const tried = got.length
-    assert.ok(tried <= 6, `${tried} attempts`)
-    for (let again = tried; again < 10; again += 5) await service.resume({ name: 'crm' })
-    await until(() => new Set(got.slice(-30).map(({ n }) => n)).size === 30, 'all events', 20_000)
-    assert.equal(most, 1)
-    await wait(30)
+    await emit(store, { n: 1 })
+    const told = (name: string) =>
+      until(async () => (await show(name)).attempts[0]?.reason, 'a failed attempt')
+    assert.equal(await told('crm'), 'no answer within 20 ms')
+    assert.match(await told('nobody'), /nobody\.invalid/)
   })
 
   test('pauses, resumes, and replays from a time with the old ids', async (t) => {
@@ -289,6 +304,16 @@ describe('a push subscription', () => {
 
 for (const { kind, place, open } of storeKinds().filter((each) => each.kind === 'redis')) {
   describe(`push subscriptions of two daemons on ${kind}`, () => {
+    test('are taken over from a daemon that died', async (t) => {
+      const store = await open(t, await place(t))
+      await store.leases.acquire('push/crm', 'the dead one', 300)
+      const { ns, url, wait } = await receiver(t)
+      await pushing(t, store, [subscription(url)], 'b')
+      await counted(store, 2)
+      await wait(2)
+      assert.deepEqual(ns(), [1, 2])
+    })
+
     test('post each event once, and one takes over from the other', async (t) => {
       const at = await place(t)
       const [first, second] = [await open(t, at), await open(t, at)]

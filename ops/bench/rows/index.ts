@@ -4,6 +4,7 @@ import { backlog } from './backlog.ts'
 import { dispatch } from './dispatch.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
+import { push } from './push.ts'
 import { ready } from './ready.ts'
 import { storeSize } from './store-size.ts'
 
@@ -12,6 +13,7 @@ export const rows: readonly Row[] = [
   accept,
   acceptAndDispatch,
   dispatch,
+  push,
   latency,
   storeSize,
   memory,

@@ -36,7 +36,8 @@ export function createCircuit(
     },
     /** `retryAt`: when the receiver wants to hear again (Unix ms). */
     failed(retryAt: number): void {
-      const failures = state.failures + 1
+      // Those that were under way when it opened say nothing new.
+      const failures = state.failures + (isFailing(state) && now() < state.openUntil ? 0 : 1)
       const rest = failures < TOLERATED ? 0 : now() + backoff(failures - TOLERATED + 1, REST)
       state = { failures, openUntil: Math.max(state.openUntil, retryAt, rest) }
       hasProbe = false

@@ -1,5 +1,5 @@
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
-import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import type { PushSubscription } from '../../core/push.ts'
 import type { NewJob, Store } from '../../core/store.ts'
 import { compileMatch, type Matched } from '../route-match.ts'
@@ -50,7 +50,7 @@ export function createFeed(
         .filter((_, at) => wanted[at])
         .map((event): NewJob => {
           const id = replay ? `${queue}/${event.id}.${replay.number}` : `${queue}/${event.id}`
-          return { id, lane: laneOf(event), group: name, data: toJson({ event }) }
+          return { id, lane: laneOf(event), group: name, data: { event } }
         })
       if (jobs.length > 0) await store.jobs.add(queue, jobs)
       const ids = events.map(({ id }) => id)

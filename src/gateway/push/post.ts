@@ -21,6 +21,7 @@ const SHOWN = 300
 export function createPoster(subscription: PushSubscription, now: () => number) {
   const { allowPrivate, concurrency, timeout, secret, format } = subscription
   const url = new URL(subscription.url)
+  const keys = secret.map((one) => Buffer.from(one.slice('whsec_'.length), 'base64'))
   const pool = new Pool(url.origin, {
     connections: concurrency,
     allowH2: false,
@@ -39,7 +40,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
         ...subscription.headers,
         'user-agent': 'Trivium',
         ...headers,
-        ...signed(event.id, body, secret, now()),
+        ...signed(event.id, body, keys, now()),
       },
       body,
       signal,
@@ -56,11 +57,18 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   return {
     /** Sends one event. Never rejects; takes `timeout` ms at most, less where `signal` aborts. */
     async post(event: Event, signal: AbortSignal): Promise<Answer> {
-      const late = AbortSignal.timeout(timeout)
+      // `AbortSignal.timeout` and `any` cost more than the rest of the request.
+      const cut = new AbortController()
+      const end = () => cut.abort(new Error(`no answer within ${timeout} ms`))
+      const timer = setTimeout(end, timeout)
+      signal.addEventListener('abort', end)
       try {
-        return await post(event, AbortSignal.any([signal, late]))
+        return await post(event, cut.signal)
       } catch (error) {
-        return { reason: late.aborted ? `no answer within ${timeout} ms` : reasonOf(error) || String(error) }
+        return { reason: reasonOf(error) || String(error) }
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', end)
       }
     },
     close: () => pool.destroy(),

@@ -40,12 +40,11 @@ export function conversationOf({ data }: Event): string | undefined {
  * The headers of Standard Webhooks 1.0. The id stays the same however often it is sent, so that receivers know what they have.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-export function signed(id: string, body: string, secrets: readonly string[], now: number): Parcel['headers'] {
+export function signed(id: string, body: string, keys: readonly Buffer[], now: number): Parcel['headers'] {
   const time = Math.floor(now / 1000)
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-    return `v1,${createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64')}`
-  })
+  const signatures = keys.map(
+    (key) => `v1,${createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64')}`,
+  )
   return { 'webhook-id': id, 'webhook-timestamp': String(time), 'webhook-signature': signatures.join(' ') }
 }
 

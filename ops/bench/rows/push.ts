@@ -1,0 +1,69 @@
+import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
+import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { CORE, startPeer } from '../lib/peer.ts'
+import { skillSource } from '../lib/skills.ts'
+import { ratio, spread } from '../lib/statistics.ts'
+
+const BARE = 'bare undici'
+const TEXT = 'x'.repeat(1_000)
+/** What a push of the skill below carries. */
+const BODY = JSON.stringify({
+  id: '0'.repeat(36),
+  topic: 'bench',
+  type: 'event',
+  source: 'bench',
+  data: { conversation: '7', text: TEXT },
+})
+const EMITTER = skillSource(`async run({ args, manager }) {
+    for (let n = 0; n < args.count; n += 500) {
+      await Promise.all(Array.from({ length: 500 }, (_, at) =>
+        manager.invoke('event-emit', { topic: 'bench', data: { conversation: String(at % 64), text: '${TEXT}' } })))
+    }
+  }`)
+
+/** How fast a backlog of events of 64 conversations is pushed, signed and durably noted, 64 at once on both sides. */
+export const push: Row = {
+  name: 'push',
+  title: 'event to signed POST, against bare undici POSTs of the same bytes',
+  async run(bench) {
+    const count = Math.max(1, Math.round(bench.seconds * 4)) * 500
+    const receiver = await startPeer('push-ends', CORE.load)
+    const sender = await startPeer('push-ends', CORE.server)
+    bench.defer(receiver.end)
+    bench.defer(sender.end)
+    const { port } = await receiver.call('listen')
+    const bare = async () => {
+      const received = receiver.call('receive', { count })
+      await sender.call('send', { count, port, body: BODY })
+      return received
+    }
+    const contenders: Contender[] = [{ name: BARE, measure: bare }]
+    for (const store of bench.stores) {
+      const redis = await bench.redis(store)
+      const routes = `subscriptions:
+  - { name: bench, topic: bench, url: 'http://127.0.0.1:${port}/', allow-private: true, concurrency: 64, secret: whsec_${'A'.repeat(32)} }
+`
+      const dir = createSite({ routes, skills: { bench: EMITTER } })
+      bench.defer(() => removeSite(dir))
+      const daemon = await startDaemon(dir, redis)
+      bench.defer(daemon.stop)
+      const measure = async () => {
+        await daemon.invoke('subscription-pause', { name: 'bench' })
+        await daemon.invoke('bench', { count })
+        const received = receiver.call('receive', { count })
+        await daemon.invoke('subscription-resume', { name: 'bench' })
+        return received
+      }
+      contenders.push({ name: store, measure })
+    }
+    const rounds = await interleave(bench, contenders)
+    return bench.stores.flatMap((store): Line[] => {
+      const line = { row: 'push', store }
+      const value = ratio(rounds(store), rounds(BARE), 'rate')
+      return [
+        { ...line, figure: `rate / ${BARE}`, unit: 'x', value, reach: { least: 0.6 } },
+        { ...line, figure: 'rate', unit: 'events/s', value: spread(rounds(store), 'rate') },
+      ]
+    })
+  },
+}
