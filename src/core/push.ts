@@ -59,7 +59,7 @@ function faultOf(url: URL, allowPrivate: boolean): string | undefined {
   if (allowPrivate) return undefined
   if (url.protocol === 'http:')
     return 'expected https://…; http is for private receivers, with `allow-private: true`'
-  return isPrivateHost(url)
+  return url.hostname === 'localhost' || isPrivateHost(url)
     ? 'it is a private address; set `allow-private: true` if that is meant'
     : undefined
 }
@@ -67,5 +67,5 @@ function faultOf(url: URL, allowPrivate: boolean): string | undefined {
 /** Whether a URL names a private address itself: what a name resolves to is seen when it is connected to. */
 export function isPrivateHost({ hostname }: URL): boolean {
   const address = hostname.replace(/^\[|\]$/g, '')
-  return /(^|\.)localhost$/.test(address) || (isIP(address) !== 0 && isPrivateAddress(address))
+  return isIP(address) !== 0 && isPrivateAddress(address)
 }

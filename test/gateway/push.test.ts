@@ -307,11 +307,13 @@ for (const { kind, place, open } of storeKinds().filter((each) => each.kind === 
     test('are taken over from a daemon that died', async (t) => {
       const store = await open(t, await place(t))
       await store.leases.acquire('push/crm', 'the dead one', 300)
+      const began = Date.now()
       const { ns, url, wait } = await receiver(t)
       await pushing(t, store, [subscription(url)], 'b')
       await counted(store, 2)
       await wait(2)
       assert.deepEqual(ns(), [1, 2])
+      assert.ok(Date.now() - began >= 300, 'not before its lease has run out')
     })
 
     test('post each event once, and one takes over from the other', async (t) => {

@@ -13,7 +13,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
   command
     .command('list', { isDefault: true })
     .description('newest first')
-    .option('--queue <name>', 'dispatch, outbox or subscriptions')
+    .option('--queue <name>', 'dispatch, outbox, subscriptions or push/NAME')
     .option('--limit <n>', 'how many', wholeNumber('--limit'), 50)
     .action((args: { queue?: string; limit: number }) =>
       ask(context, (daemon) => daemon.invoke('dead-letter-list', args), listed),
@@ -29,7 +29,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
       .description(`${description}: those that are named, or with --all those that the filters leave`)
       .argument('[id...]')
       .option('--all', 'every one that the filters leave')
-      .option('--queue <name>', 'only of dispatch, outbox or subscriptions')
+      .option('--queue <name>', 'only of dispatch, outbox, subscriptions or push/NAME')
       .option('--route <name>', 'only of this route; in the outbox, of this gateway')
       .option('--error <text>', 'only those whose last error has this text')
       .action((ids: string[], { all, ...filter }: Filter & { all?: true }) => {

@@ -76,9 +76,7 @@ export async function startSending(subscription: PushSubscription, records: Reco
       { event: event.id, err: error },
       'an event was not pushed',
     )
-    return outcome.outcome === 'dead'
-      ? outcome
-      : { ...outcome, delay: Math.max(outcome.delay, retryAt - now()) }
+    return outcome
   }
 
   /** Standard Webhooks: who answers 410 wants nothing more. */
