@@ -261,7 +261,7 @@ export async function createDaemon(options: DaemonOptions) {
     store,
     manager,
     gateways,
-    queues: queues.list,
+    queues,
     roads,
     // Our own route is worth a line only where it answers.
     explain: (message) =>

@@ -19,6 +19,7 @@ import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import { isShallow } from '../lib/shallow.ts'
 import { BYTES, type DescribedCall, docsPage, MESSAGE, OPEN, openApi, RAW, taking } from './openapi.ts'
+import { createQueuesPage, QUEUES_PATH } from './queues-page.ts'
 import { proofOf } from './token.ts'
 
 /** What the control API offers to those who hold the token. */
@@ -42,6 +43,8 @@ export type ControlDeps = {
   explain(messageId: string): Promise<Json>
   reload(): Promise<Json>
   artifacts: ArtifactService
+  /** Bull Board, to be mounted at `path`; undefined where no route has a queue. */
+  board(path: string): Promise<RequestHandler | undefined>
   /** The store answers and both listeners listen; the reason where not. */
   ready(): Promise<{ ok: boolean; detail: Json }>
   metrics(): Promise<{ type: string; body: string }>
@@ -105,6 +108,8 @@ export function createControlApi(deps: ControlDeps): Express {
     response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
   })
 
+  const isOperator = (request: Request) => bearerOf(request) === OPERATOR
+  app.use(QUEUES_PATH, createQueuesPage({ token: deps.token, isOperator, board: deps.board }))
   app.use(requireToken(bearerOf))
   const keep = async (request: Request, bearer: Bearer) => {
     requireAskFor(bearer, 'gateway-send')

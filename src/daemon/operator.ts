@@ -13,6 +13,7 @@ import type { Gateways } from '../gateway/gateways.ts'
 import { noGateway } from '../gateway/receive.ts'
 import type { Router } from '../gateway/router.ts'
 import { submit } from '../gateway/submit.ts'
+import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { Roads } from './roads.ts'
 
@@ -29,7 +30,7 @@ export function createOperator(deps: {
   manager: SkillManager
   gateways: Gateways
   /** The BullMQ queues that routes hand to, and whether they can be reached. */
-  queues(): object[]
+  queues: Pick<Queues, 'list' | 'board'>
   roads: Roads
   explain: Router['explain']
   /** What gateways of a transport say over connections that stay. */
@@ -78,6 +79,7 @@ export function createOperator(deps: {
       return asyncApi(deps.version, sockets, topics)
     },
     artifacts: roads.services.artifacts,
+    board: deps.queues.board,
     skills: () =>
       manager.list().map((info) => {
         const skill = manager.get(info.name)
@@ -98,7 +100,7 @@ export function createOperator(deps: {
         gateways: gateways.list(),
         subscriptions,
         disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
-        queues: deps.queues(),
+        queues: deps.queues.list(),
         assistant,
         skills: manager.list(),
         registry: registryOf(manager),

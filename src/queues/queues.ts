@@ -2,6 +2,7 @@ import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { JobSource } from '../core/transport.ts'
 import { inTime } from '../lib/pause.ts'
+import type { createBoard } from './board.ts'
 import { createHandOver, type Handed, type HandOver } from './hand-over.ts'
 import type { HandleJob } from './intake.ts'
 import { createQueueServer, type QueueConnection, type QueueServer } from './server.ts'
@@ -29,6 +30,7 @@ export function createQueues(deps: {
   /** Those that are open, for whoever cannot wait. */
   const ready = new Map<string, HandOver>()
   const leaving = new AbortController()
+  let board: { names: string; router: ReturnType<typeof createBoard> } | undefined
 
   const serverOf = (url: string) => {
     const server = servers.get(url) ?? deps.connect(url).then((made) => createQueueServer(made, log))
@@ -86,6 +88,22 @@ export function createQueues(deps: {
     ) {
       const { takeJobs } = await import('./intake.ts')
       return takeJobs({ ...source, prefix, server: await serverOf(redis), handle })
+    },
+    /** Bull Board for the queues that routes hand to, mounted at `path`; undefined where there are none. */
+    async board(path: string) {
+      if (ready.size === 0) return undefined
+      const names = [...ready.keys()].join('\n')
+      if (board?.names !== names) {
+        const { createBoard } = await import('./board.ts')
+        board = {
+          names,
+          router: createBoard(
+            [...ready.values()].map(({ queue }) => queue),
+            path,
+          ),
+        }
+      }
+      return board.router
     },
     list: () => [...ready.values()].map(({ name, trouble }) => ({ name, ok: !trouble(), detail: trouble() })),
     async close() {

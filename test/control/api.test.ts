@@ -21,6 +21,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const deps: ControlDeps = {
     token: TOKEN,
     tokens: () => [],
+    board: async () => undefined,
     asyncapi: () => ({}),
     version: '1.2.3',
     async invoke(name, args, by) {

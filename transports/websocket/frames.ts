@@ -28,6 +28,7 @@ const serverFrame = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('ack'), ...id, messageId: text, duplicate: z.boolean().optional() }),
   z.looseObject({ type: z.literal('message'), text, inReplyTo: text.optional(), seq: z.int() }),
   z.looseObject({ type: z.literal('delta'), text, inReplyTo: text }),
+  z.looseObject({ type: z.literal('progress'), progress: z.json(), inReplyTo: text }),
   z.looseObject({ type: z.literal('gap'), missed: z.int(), seq: z.int() }),
   z.looseObject({ type: z.literal('error'), ...id, code: text, message: text, retryable: z.boolean() }),
 ])

@@ -26,6 +26,12 @@ byId('sign-in').addEventListener('submit', (event) => {
   refresh()
 })
 byId('sign-out').addEventListener('click', () => signIn(''))
+// Bull Board's pages send no token: a cookie for them alone stands in for it.
+byId('queues').addEventListener('click', async () => {
+  const headers = { authorization: `Bearer ${token}` }
+  const { ok } = await fetch('/queues/login', { method: 'POST', headers })
+  if (ok) location.assign('/queues/')
+})
 refresh()
 
 async function refresh() {
@@ -40,6 +46,7 @@ async function refresh() {
     ])
     const { version, store, startedAt, pid } = status
     turnTo('console', `${version} · ${store.kind} store · up ${age(startedAt)} · pid ${pid}`)
+    byId('queues').hidden = !status.queues?.length
     for (const [id, [title, make]] of Object.entries(SECTIONS)) {
       const content = make({ ...status, messages, dead, approvals })
       byId(id).replaceChildren(element('h2', {}, title), content)
