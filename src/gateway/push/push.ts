@@ -8,7 +8,7 @@ import { didYouMean } from '../../lib/nearest.ts'
 import { isFailing } from './circuit.ts'
 import { queueOf } from './feed.ts'
 import { type Control, createRecords, type Report } from './records.ts'
-import { type SendingDeps, startSending } from './sending.ts'
+import type { SendingDeps } from './sending.ts'
 
 /** One daemon serves a subscription; another does when this one has not renewed its lease for so long (ms). */
 const LEASE = 5_000
@@ -124,6 +124,8 @@ function serve(subscription: PushSubscription, deps: PushDeps) {
   const loop = createLoop({
     async step() {
       if (await store.leases.acquire(lease, owner, LEASE)) {
+        // Most commands and daemons push nothing, and the HTTP client takes a while to load.
+        const { startSending } = await import('./sending.ts')
         stopSending ??= await startSending(subscription, records, deps)
       } else {
         await stopSending?.(0)
