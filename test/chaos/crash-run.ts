@@ -42,7 +42,6 @@ export type CrashOptions = {
   /** How long clients send and things crash, in ms. */
   duration: number
   daemons?: number
-  appendfsync?: 'always' | 'everysec'
 }
 
 const LEAST = 20
@@ -83,8 +82,8 @@ export default {
 
 /** Lets clients send and readers read while processes die, and waits until every road is drained. */
 export async function runCrashes(options: CrashOptions): Promise<CrashRun> {
-  const { store, daemons = 1, appendfsync = 'everysec' } = options
-  const stage = await createStage({ store, routes: ROUTES, skills: { record: RECORD }, daemons, appendfsync })
+  const { store, daemons = 1 } = options
+  const stage = await createStage({ store, routes: ROUTES, skills: { record: RECORD }, daemons })
   stage.site.write('attempts/.keep', '')
   stage.site.write('dispatched', '')
   try {

@@ -10,11 +10,11 @@ const seed = seedOf(Date.now() % 1_000_000)
 const duration = Number(process.env.CHAOS_MINUTES ?? 2) * MINUTE
 console.log(`seed ${seed}: CHAOS_SEED=${seed} npm run test:chaos`)
 
-const runs: Record<string, Pick<CrashOptions, 'store' | 'daemons' | 'appendfsync'>> = {
+const runs: Record<string, Pick<CrashOptions, 'store' | 'daemons'>> = {
   'on the embedded store': { store: 'embedded' },
-  'on Redis that syncs every second': { store: 'redis' },
-  'on Redis that syncs always, with two daemons': { store: 'redis', daemons: 2, appendfsync: 'always' },
-  'on Redis that syncs every second, with three daemons': { store: 'redis', daemons: 3 },
+  'on Redis': { store: 'redis' },
+  'on Redis, with two daemons': { store: 'redis', daemons: 2 },
+  'on Redis, with three daemons': { store: 'redis', daemons: 3 },
 }
 
 for (const [where, options] of Object.entries(runs)) {

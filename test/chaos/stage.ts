@@ -37,10 +37,8 @@ export async function createStage(options: {
   /** Daemons that share the store; more than one only on Redis. */
   daemons?: number
   env?: Record<string, string>
-  appendfsync?: 'always' | 'everysec'
 }): Promise<Stage> {
-  const { appendfsync = 'everysec' } = options
-  const redis = options.store === 'redis' ? await startRedisServer({ appendfsync }) : undefined
+  const redis = options.store === 'redis' ? await startRedisServer() : undefined
   const site = createSite({
     routes: options.routes,
     skills: options.skills,

@@ -16,7 +16,7 @@ describe('a Redis that crashed in the middle of a write, and crashes once more',
   for (const stays of [true, false]) {
     const daemon = stays ? 'a daemon that stayed' : 'one that was started after it'
     test(`keeps what was accepted in between, for ${daemon}`, async () => {
-      const server = await startRedisServer({ appendfsync: 'always' })
+      const server = await startRedisServer()
       const stores = [await openStore(server.url)]
       const current = async () => {
         if (!stays) stores.push(await openStore(server.url))
