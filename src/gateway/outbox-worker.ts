@@ -37,6 +37,8 @@ const RETRY = { attempts: 32, first: 1000, longest: 3_600_000 }
 /** A gateway that is disabled or gone now may be back after a reload; until then its replies wait, for a day. */
 const GATEWAY_AWAY = 30_000
 const LONGEST_WAIT = 86_400_000
+/** Receipts of sends that are kept here. */
+const SENT = 10_000
 const CUT_OFF = 'an attempt was interrupted before the answer came'
 
 /** A reply as it lies in the outbox; `queuedAt` in Unix ms. */
@@ -44,19 +46,28 @@ const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() }
 
 /**
  * Hands what lies in the outbox to the transports, and looks before it repeats a send whose outcome is unknown. A store
- * that was away may have lost its last writes and give out again what was sent: what was queued before is looked for.
+ * that was away may have lost its last writes and give out again what was sent: what went out from here is not sent again,
+ * and what was queued before is looked for, as another daemon may have sent it.
  */
 export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
   const { log, now } = options
+  const sentHere = new Map<string, Receipt>()
+
+  const remember = (id: string, receipt: Receipt) => {
+    const [oldest] = sentHere.keys()
+    if (sentHere.size >= SENT && oldest !== undefined) sentHere.delete(oldest)
+    sentHere.set(id, receipt)
+  }
 
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { queuedAt, ...reply } = queuedSchema.parse(job.data)
     const transport = options.sender(reply)
     if (!transport) return waitForGateway(job, reply, queuedAt ?? now())
-    let receipt: Receipt | undefined
+    // What a transport without a probe sends lies in the store itself, and is lost with its note.
+    const known = transport.probe && sentHere.get(job.id)
+    let receipt = known
     try {
-      // What a transport without a probe sends lies in the store itself, and is lost with its note.
-      if (transport.probe && (isUncertain(job) || (queuedAt ?? 0) < options.store.awayAt())) {
+      if (!known && transport.probe && (isUncertain(job) || (queuedAt ?? 0) < options.store.awayAt())) {
         const found = await transport.probe(reply)
         if (found.sent === true) receipt = found.receipt
         else if (found.sent === 'unknown' && isUncertain(job)) {
@@ -78,7 +89,8 @@ export function createOutboxWorker(options: OutboxWorkerOptions): Worker {
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
-    await options.sent(reply, 'sent')
+    if (transport.probe) remember(job.id, receipt)
+    if (!known) await options.sent(reply, 'sent')
     return {
       outcome: 'done',
       result: toJson({ receipt }),

@@ -139,6 +139,7 @@ describe('the outbox', () => {
   test('sends nothing again that went out before Redis died and lost its last writes, but what lay there', async (t) => {
     const found = { sent: true, receipt: { id: 'found' } } as const
     const cases = {
+      'the one that sent': { probe: async () => ({ sent: 'unknown' }) as const },
       another: { probe: async () => found },
       'one whose replies lie in the store': {},
     }
