@@ -1,4 +1,5 @@
-import { Queue, Worker } from 'bullmq'
+import { randomUUID } from 'node:crypto'
+import { Queue, QueueEvents, Worker } from 'bullmq'
 import { z } from 'zod'
 import { githubBody } from '../lib/github-webhook.ts'
 import { redisOptions } from '../lib/redis-options.ts'
@@ -9,7 +10,48 @@ const schema = z.object({ count: z.number() })
 const body = JSON.parse(githubBody())
 let round = 0
 
+const named = schema.extend({ queue: z.string() })
+
 servePeer({
+  /** Works off so many jobs that come in; the first tenth warms up and does not count. */
+  async work(params) {
+    const { count, queue } = named.parse(params)
+    const finished = Promise.withResolvers<number>()
+    const first = Math.floor(count / 10)
+    let done = 0
+    let began = 0
+    const worker = new Worker(queue, async () => 'done', { connection: redisOptions(), concurrency: 64 })
+    worker.on('completed', () => {
+      done++
+      if (done === first) began = performance.now()
+      if (done === count) finished.resolve(performance.now())
+    })
+    const ended = await finished.promise
+    await worker.close()
+    return { rate: (count - first) / ((ended - began) / 1000) }
+  },
+  /** Adds so many jobs and waits for what each returns, 64 at once, as who hands over messages does. */
+  async add(params) {
+    const { count, queue: name } = named.parse(params)
+    const queue = new Queue(name, { connection: redisOptions() })
+    const events = new QueueEvents(name, { connection: redisOptions(), lastEventId: '0-0' })
+    const waiting = new Map<string, () => void>()
+    events.on('completed', ({ jobId }) => waiting.get(jobId)?.())
+    await events.waitUntilReady()
+    let added = 0
+    const one = async () => {
+      while (added++ < count) {
+        const jobId = randomUUID()
+        const done = new Promise<void>((resolve) => waiting.set(jobId, resolve))
+        await queue.add('push', body, { jobId, removeOnComplete: true })
+        await done
+        waiting.delete(jobId)
+      }
+    }
+    await Promise.all(Array.from({ length: 64 }, one))
+    await Promise.all([queue.close(), events.close()])
+    return {}
+  },
   /** Adds the jobs, then works them off; the first tenth warms up and does not count. */
   async drain(params) {
     const { count } = schema.parse(params)

@@ -5,6 +5,7 @@ import { dispatch } from './dispatch.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { push } from './push.ts'
+import { queue } from './queue.ts'
 import { ready } from './ready.ts'
 import { storeSize } from './store-size.ts'
 
@@ -13,6 +14,7 @@ export const rows: readonly Row[] = [
   accept,
   acceptAndDispatch,
   dispatch,
+  queue,
   push,
   latency,
   storeSize,

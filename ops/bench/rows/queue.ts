@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import { interleave, type Line, type Row } from '../lib/bench.ts'
+import { createSite, removeSite, startDaemon } from '../lib/daemon.ts'
+import { CORE, startPeer } from '../lib/peer.ts'
+import { ratio, spread } from '../lib/statistics.ts'
+
+const BARE = 'bare BullMQ add + worker'
+const ROUTES = 'routes: [{ name: all, queue: bench, timeout: 20d, concurrency: 64 }]\n'
+
+/** How fast a backlog goes to a BullMQ worker and its results come back, against as many jobs that are just added there. */
+export const queue: Row = {
+  name: 'queue',
+  title: 'message to BullMQ job to reply, against a bare BullMQ add and worker',
+  async run(bench) {
+    const count = Math.round(bench.seconds * 1_500)
+    const [store] = bench.stores.filter((one) => one !== 'embedded')
+    if (store === undefined) return []
+    const redis = (await bench.redis(store)) ?? ''
+    const env = { env: { REDIS_URL: redis } }
+    const [worker, adder] = [
+      await startPeer('bullmq-worker', CORE.load, env),
+      await startPeer('bullmq-worker', CORE.server, env),
+    ]
+    bench.defer(worker.end)
+    bench.defer(adder.end)
+    const dir = createSite({ routes: ROUTES, skills: {} })
+    bench.defer(() => removeSite(dir))
+    const mine = {
+      name: store,
+      async measure() {
+        const client = await startPeer('store-client', CORE.server)
+        await client.call('open', { dir: join(dir, '.trivium'), redis })
+        await client.call('fill', { count })
+        await client.end()
+        const worked = worker.call('work', { count, queue: 'bench' })
+        const daemon = await startDaemon(dir, redis)
+        const figures = await worked
+        await daemon.stop()
+        return figures
+      },
+    }
+    const bare = {
+      name: BARE,
+      async measure() {
+        const worked = worker.call('work', { count, queue: 'bare' })
+        await adder.call('add', { count, queue: 'bare' })
+        return worked
+      },
+    }
+    const rounds = await interleave(bench, [mine, bare])
+    const value = ratio(rounds(store), rounds(BARE), 'rate')
+    return ['rate', `rate / ${BARE}`].map((figure): Line => {
+      const line = { row: 'queue', store, figure }
+      if (figure === 'rate') return { ...line, unit: 'msg/s', value: spread(rounds(store), 'rate') }
+      return { ...line, unit: 'x', value, reach: { least: 0.6 } }
+    })
+  },
+}
