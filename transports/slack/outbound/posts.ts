@@ -54,7 +54,7 @@ export async function postAll(sending: Sending, place: Place): Promise<void> {
 
 /** Undefined: there is no post to take over. From one on that somebody deleted, they are posted anew, to stay in order. */
 async function changePost(
-  { workspace, sent: { takesOver } }: Sending,
+  { workspace, sent: { takesOver }, save }: Sending,
   part: number,
   shown: Post,
   channel: string,
@@ -67,6 +67,7 @@ async function changePost(
   } catch (error) {
     if (!GONE.test(slackFailure(error).code)) throw error
     takesOver.posts.length = part
+    await save()
     return undefined
   }
 }
