@@ -137,8 +137,8 @@ export function createGapFill(
   /** What was written in a channel and its threads since the gap began, as events, in order. */
   async function readBack(channel: Channel, gap: Gap, { api, botUser }: Workspace): Promise<JsonObject[]> {
     gap.isBegun = true
-    const { channel: id, all } = channel
-    const from = Math.max(gap.since - OVERLAP, (gap.opened - reach) / 1000)
+    const { channel: id, all, first } = channel
+    const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
     const active = Object.keys(channel.active).filter((root) => Number(channel.active[root]) > from - ACTIVE)
     // The history goes back to the threads that may have gone on: it tells which of them did.
     const near = active.map(Number).filter((root) => root > from - ACTIVE)
@@ -198,9 +198,10 @@ export function createGapFill(
       log.error({ channel }, 'what was missed in Slack is too long ago to be read')
       return undefined
     }
+    if (kind === 'rate-limited') return Math.max(1000, seconds * 1000)
     if (!gap.failing) log.warn({ channel, reason }, 'what was missed in Slack could not be read yet')
     gap.failing = reason
-    return Math.max(seconds * 1000, backoff(failures, BACKOFF))
+    return backoff(failures, BACKOFF)
   }
 
   async function pace(): Promise<void> {

@@ -12,6 +12,8 @@ const channelSchema = z.object({
   channel: z.string(),
   /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
   all: z.boolean(),
+  /** Nothing before it was ever our business. */
+  first: z.number().default(0),
   /** Roots of threads, and when each was last written in. */
   active: z.record(z.string(), z.number()).default({}),
 })
@@ -51,6 +53,7 @@ export function createGapMemory(
     const { active } = known
     for (const [root, at] of Object.entries(more.active)) active[root] = Math.max(active[root] ?? 0, at)
     known.all ||= more.all
+    known.first = Math.min(known.first, more.first)
     putLast(channels, key, known, MAX_CHANNELS)
     return known
   }
@@ -92,7 +95,7 @@ export function createGapMemory(
   return {
     /** Remembers that a message was written. */
     note({ ts, thread, ...where }: Written): Channel {
-      const channel = learn({ ...where, active: { [thread]: ts } })
+      const channel = learn({ ...where, first: ts, active: { [thread]: ts } })
       saveSoon(channel)
       return channel
     },

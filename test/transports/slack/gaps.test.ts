@@ -33,6 +33,7 @@ const deliver = (message: Posted, more: object = {}) =>
 describe('what was written while no socket was open', () => {
   test('is taken in order after the next connection, in channels and in threads, and once', async () => {
     const { server } = await open()
+    written('none of our business, as we were not there yet')
     const first = written('first')
     await deliver(first)
     server.sockets.cut()
@@ -83,10 +84,10 @@ describe('what was written while no socket was open', () => {
     await until(() => texts().includes('later answer'), 'what was missed again')
   })
 
-  for (const [why, ...answers] of [
-    ['Slack is away', ...UNAVAILABLE.slice(0, 2)],
-    ['Slack limits us', { status: 429, headers: { 'retry-after': '1' } }],
-    ['its token was revoked', { body: { ok: false, error: 'token_revoked' } }],
+  for (const [why, warnings, ...answers] of [
+    ['Slack is away', 1, ...UNAVAILABLE.slice(0, 2)],
+    ['Slack limits us', 0, { status: 429, headers: { 'retry-after': '1' } }],
+    ['its token was revoked', 1, { body: { ok: false, error: 'token_revoked' } }],
   ] as const) {
     test(`is read when it can be, where first ${why}, though others are heard meanwhile, and health says so`, async () => {
       const { server, fixture } = await open()
@@ -100,7 +101,7 @@ describe('what was written while no socket was open', () => {
       assert.deepEqual(texts(), ['first', 'live', 'missed'])
       await until(() => !/catching up/.test(health()), 'health that is quiet again')
       const warned = fixture.logs.filter(({ message }) => /could not be read/.test(message))
-      assert.equal(warned.length, 1)
+      assert.equal(warned.length, warnings)
     })
   }
 
