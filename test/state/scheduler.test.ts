@@ -151,4 +151,19 @@ describe('daylight saving', () => {
     const due = planned.due(Date.UTC(2020, 0, 1), Date.UTC(2026, 0, 1, 0, 0, 30))
     assert.deepEqual(due, { newest: Date.UTC(2026, 0, 1), count: 1000 })
   })
+
+  test('what one run costs is not what a thousand cost', () => {
+    const planned = plannedTimes({
+      cron: '30 2 * * *',
+      timezone: 'Europe/Berlin',
+      created: '2020-01-01T00:00:00Z',
+    })
+    const timed = (from: number, times: number) => {
+      const begun = performance.now()
+      for (let time = 0; time < times; time++) planned.due(from, Date.UTC(2026, 0, 2))
+      return performance.now() - begun
+    }
+    timed(Date.UTC(2026, 0, 1), 5)
+    assert.ok(timed(Date.UTC(2026, 0, 1), 10) < timed(Date.UTC(2020, 0, 1), 1))
+  })
 })

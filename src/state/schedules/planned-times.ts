@@ -50,10 +50,14 @@ function fromCron(expression: string, timezone: string): PlannedTimes {
   return {
     next: (time) => cron.nextRun(new Date(time))?.getTime(),
     due(after, time) {
-      const newest = cron.previousRuns(1, new Date(time + 1))[0]?.getTime() ?? after
-      if (newest <= after) return undefined
-      const runs = cron.nextRuns(MOST, new Date(after))
-      return { newest, count: runs.filter((run) => run.getTime() <= newest).length }
+      let newest = after
+      for (let count = 0; count < MOST; count += 1) {
+        const next = cron.nextRun(new Date(newest))?.getTime()
+        if (next === undefined || next > time) return count > 0 ? { newest, count } : undefined
+        newest = next
+      }
+      // Far behind: the newest is found from the other end.
+      return { newest: cron.previousRuns(1, new Date(time + 1))[0]?.getTime() ?? newest, count: MOST }
     },
   }
 }

@@ -112,6 +112,22 @@ export function topicsContract(factory: StoreFactory): void {
       assert.deepEqual(dataOf(some ?? { events: [] }), ['a'])
       assert.deepEqual(await store.topics.read('void', requests), [undefined, undefined])
     },
+    'a group reads past what it acknowledged early, beside one that reads more at once': async ({
+      store,
+    }) => {
+      await store.topics.subscribe('t', 'many', 'start')
+      await store.topics.subscribe('t', 'few', 'start')
+      const names = Array.from({ length: 20 }, (_, index) => `e${index}`)
+      const ids = await publishAll(store, 't', names)
+      await store.topics.ack('t', 'few', ids.slice(1, 14))
+      const [, few] = await store.topics.read('t', [
+        { group: 'many', max: 16, mode: 'consume' },
+        { group: 'few', max: 5, mode: 'consume' },
+      ])
+      assert.deepEqual(dataOf(few ?? { events: [] }), ['e0', 'e14', 'e15', 'e16', 'e17'])
+      assert.equal(few?.missed, 0)
+      assert.deepEqual(dataOf(await readGroup(store, 't', 'few', 'consume')), ['e18', 'e19'])
+    },
     'after unsubscribe the group is gone with what it held': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')
       await publishAll(store, 't', ['a'])

@@ -87,7 +87,7 @@ local function read_fresh(start, max, mode, keys, positions)
   local before = #positions
   while not is_full(positions, max) and stop <= last do
     local list = window(stop, count)
-    stop = #list < count and last + 1 or position_of(list[count][1]) + 1
+    stop = #list < count and last + 1 or position_of(list[#list][1]) + 1
     for _, entry in ipairs(list) do
       local position = position_of(entry[1])
       if is_full(positions, max) then
