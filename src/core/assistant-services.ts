@@ -126,66 +126,6 @@ export type AssistantService = {
   delegations(args: { status?: Delegation['status']; worker?: string }, call: Call): Promise<Delegation[]>
 }
 
-export type ScheduleService = {
-  /**
-   * Its runs have the rights of who made it. `misfire`: `skip`, `once` or `within: 5m`. Throws `usage`, `skill_not_found`,
-   * `limit_reached`, and `forbidden` for a message whose sender is not verified.
-   */
-  create(
-    args: Pick<Schedule, 'skill' | 'args'> &
-      Partial<Pick<Schedule, 'name' | 'cron' | 'every' | 'timezone'>> & { misfire: string },
-    call: Call,
-  ): Promise<Schedule>
-  /** One's own, and of everybody for operators. `next`: the next planned time, Unix ms. */
-  list(call: Call): Promise<(Schedule & { next?: number })[]>
-  /** Ends one of those that `list` shows. */
-  delete(args: { id: string }, call: Call): Promise<{ ok: boolean; existed: boolean }>
-}
-
-export type NewWorkbenchTask =
-  | { kind: 'build'; title: string; acceptance: string[] }
-  | { kind: 'review'; title: string; target: string; reviewer?: string }
-
-const lists = { touched_files: true, assumptions: true, risks: true } as const
-export const workbenchUpdateSchema = z.strictObject({
-  set: workbenchStateSchema
-    .partial()
-    .default({})
-    .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
-  add: workbenchStateSchema
-    .pick(lists)
-    .partial()
-    .default({})
-    .describe('What to append to the lists, where it is not in them'),
-  expect: z.int().min(0).exactOptional().describe('Only if the state still has this revision'),
-})
-export type WorkbenchUpdate = z.input<typeof workbenchUpdateSchema>
-
-/** The workbench of the project. Writes throw `state_human_touch` (retryable) within 5 s of a person's edit. */
-export type WorkbenchService = {
-  /** Both documents, each with its revision. */
-  get(): Promise<{ dir: string; state: object; board: object }>
-  /** `set` replaces fields, `add` appends to lists what is not in them; with `expect` only at that revision. */
-  update(args: WorkbenchUpdate, call: Call): Promise<{ revision: number; document: WorkbenchState }>
-  addTask(args: NewWorkbenchTask, call: Call): Promise<WorkbenchTask>
-  /** The oldest open task without `id`; null where none is open. Throws `not_found`, `forbidden` where another has it. */
-  claim(args: { id?: string; owner?: string }, call: Call): Promise<WorkbenchTask | null>
-  /** Ends a task of its owner. The same again changes nothing. Throws `not_found`, `forbidden`. */
-  finish(args: { id: string; owner?: string; result?: string }, call: Call): Promise<WorkbenchTask>
-}
-
-/** Calls with effects outside, each made once: what `ctx.once` works on. */
-export type CallService = {
-  /** See `SkillContext.once`; `key` is the whole key here. */
-  once(key: string, run: () => Promise<Json> | Json): Promise<Json>
-  /** Started, and not known to have ended; one that runs right now is among them. */
-  unfinished(): Promise<CallInfo[]>
-  /** What a person found out: `result` where it happened. Throws `not_found`. */
-  settle(args: { key: string; happened: boolean; result: Json }): Promise<{ ok: boolean }>
-}
-
-export type CallInfo = { key: string; time: string; by: string; state: string; error?: string }
-
 /** Where something was asked for: the gateway of the message that it began with, else `cli`, `http`, `mcp`, `code`. */
 export function channelOf({ message, caller }: Call): string {
   return message?.gateway ?? caller.kind

@@ -1,90 +1,48 @@
 import type { Readable } from 'node:stream'
-import { z } from 'zod'
-import type {
-  AssistantService,
-  CallService,
-  ScheduleService,
-  WorkbenchService,
-} from './assistant-services.ts'
+import { type ZodType, z } from 'zod'
+import type { AssistantService } from './assistant-services.ts'
 import type { Call } from './call.ts'
-import type { Event } from './event.ts'
 import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
-import type { DeadLetter, KeyValues, MessageFilter, Note, ReceiveFilter, Taken } from './store.ts'
-import type { Health, Refused, Reply } from './transport.ts'
+import type * as operate from './operations/operate.ts'
+import type * as roads from './operations/roads.ts'
+import type * as work from './operations/work.ts'
+import type { KeyValues } from './store.ts'
+import type { Health, Refused } from './transport.ts'
+
+/**
+ * Skills that are a method of a part each: `args` is what they take, and checks it. By their names without the prefix that
+ * they have in common.
+ */
+export type Operations = Record<string, { description: string; args: ZodType }>
+
+/** The part that does these operations. What a method returns is the result of the skill, as JSON. */
+export type ServiceOf<O extends Operations> = {
+  [K in keyof O]: (args: z.infer<O[K]['args']>, call: Call) => Promise<unknown>
+}
 
 /** `ctx.services`: what the shipped skills work on. A skill calls its method with arguments that its schema has validated. */
 export type Services = {
-  events: EventService
-  receive: ReceiveService
-  send: SendService
-  messages: MessageService
-  deadLetters: DeadLetterService
-  subscriptions: SubscriptionService
-  gateways: GatewayService
+  events: ServiceOf<typeof roads.events>
+  gateways: ServiceOf<typeof roads.gateways & typeof roads.refusals>
+  messages: ServiceOf<typeof roads.messages>
+  deadLetters: ServiceOf<typeof operate.deadLetters>
+  subscriptions: ServiceOf<typeof operate.subscriptions>
   state: Record<StateStoreName, StateBackend>
   callbacks: CallbackService
   approvals: ApprovalService
   sessions: SessionService
   assistant: AssistantService
-  schedules: ScheduleService
-  workbench: WorkbenchService
+  schedules: ServiceOf<typeof work.schedules>
+  workbench: ServiceOf<typeof work.workbench & typeof work.tasks>
   calls: CallService
   artifacts: ArtifactService
 }
 
-export type EventService = {
-  /** Publishes one event. Throws `topic_reserved` for `gateway-message`. */
-  emit(args: { topic: string; type?: string; data: Json }, call: Call): Promise<{ id: string }>
-  /** Makes the consumer group `queue`, or one of `call.rootId`. Idempotent. With `ref` that skill is invoked for each event. */
-  subscribe(
-    args: { topic: string; queue?: string; replay: boolean; ref?: string },
-    call: Call,
-  ): Promise<{ topic: string; queue: string; created: boolean }>
-  unsubscribe(args: { topic: string; queue?: string; ref?: string }, call: Call): Promise<{ ok: boolean }>
-  /**
-   * Events at once, or those that come within `timeout` ms, or `[]`. Without `queue` it reads the caller's own group, and
-   * without one of those waits for what comes next.
-   */
-  wait(
-    args: { topic: string; queue?: string; timeout: number; ack: boolean; max: number; lease?: number },
-    call: Call,
-  ): Promise<Event[]>
-  /** Consumes events, or with `nack` gives them back, visible again after `delay` ms. */
-  ack(
-    args: { topic: string; queue: string; ids: string[]; nack: boolean; delay: number },
-    call: Call,
-  ): Promise<{ count: number }>
-}
-
-export type ReceiveService = {
-  /** The oldest message within `timeout` ms, else null. A call inside a conversation means that, unless it names another. */
-  receive(
-    args: ReceiveFilter & { timeout: number; lease?: number },
-    call: Call,
-  ): Promise<ReceivedMessage | null>
-  ack(args: { receipt: string }, call: Call): Promise<{ ok: boolean }>
-}
-
-/** A taken message. `receipt`: it was taken with a lease. */
-export type ReceivedMessage = Message & Omit<Taken, 'message'>
-
-export type SendService = {
-  /**
-   * Puts a reply into the outbox, and waits `wait` ms for the transport's receipt. It answers the message of the call, or
-   * that of `messageId` or `receipt`. A `key` is sent once for the message; without one it is `message:route:ordinal`.
-   * `data` is for the transport: blocks in Slack. Throws `no_reply_target`, `target_not_allowed`, `message_not_found`,
-   * `receipt_expired`, `forbidden`, `send_rejected` where `data` asks for what only Trivium itself sends.
-   */
-  send(
-    args: Pick<Reply, 'text' | 'subject' | 'attachments' | 'data'> &
-      Partial<Pick<Reply, 'gateway' | 'to' | 'key'>> & {
-        messageId?: string
-        receipt?: string
-        wait?: number
-      },
-    call: Call,
-  ): Promise<{ key: string; sent: boolean; duplicate: boolean; receipt?: Json }>
+/** Calls with effects outside, each made once: what `ctx.once` works on. */
+export type CallService = ServiceOf<typeof operate.calls> & {
+  /** See `SkillContext.once`; `key` is the whole key here. */
+  once(key: string, run: () => Promise<Json> | Json): Promise<Json>
 }
 
 /** Who asks for a file, and in which conversation. */
@@ -105,48 +63,6 @@ export type ArtifactService = {
 
 export type FileData = string | Uint8Array | Readable
 
-export type MessageService = {
-  /** `history` begins with how it was accepted; `receive` and `events`: how it stands there. Throws `message_not_found`. */
-  show(
-    args: { id: string },
-    call: Call,
-  ): Promise<{ message: Message; history: HistoryLine[]; receive: ReceiveStanding; events: GroupStanding[] }>
-  /** Newest first. */
-  list(args: MessageFilter, call: Call): Promise<Message[]>
-}
-
-/** `waiting`: it may be taken. Of a lease `until` (Unix ms) tells how long it holds. */
-export type ReceiveStanding = { state: string; by?: string; until?: number }
-
-/**
- * `read`: the group is past the message, which it is too where it subscribed later. `open`: how many events it was given and
- * has not acknowledged, of which this may be one.
- */
-export type GroupStanding = { group: string; state: 'waiting' | 'read'; open: number }
-
-export type HistoryLine = Note | (Omit<Note, 'road'> & { road: 'accept' })
-
-export type DeadLetterService = {
-  list(args: { queue?: string; group?: string; limit: number }, call: Call): Promise<DeadLetter[]>
-  /** Throws `dead_letter_not_found`, as the next two. */
-  show(args: { id: string }, call: Call): Promise<DeadLetter>
-  retry(args: { id: string }, call: Call): Promise<{ ok: boolean }>
-  drop(args: { id: string }, call: Call): Promise<{ ok: boolean }>
-}
-
-/** Push subscriptions. All but `list` throw `subscription_not_found`. */
-export type SubscriptionService = {
-  list(): Promise<SubscriptionInfo[]>
-  /** With its last attempts, newest first: what was answered, in how many ms, or why not. */
-  show(args: { name: string }): Promise<SubscriptionInfo | null>
-  /** Nothing is sent until `resume`; what comes keeps its place. */
-  pause(args: { name: string }, call: Call): Promise<{ ok: boolean }>
-  /** Goes on, also where the receiver was gone (410) or is left alone because it failed. */
-  resume(args: { name: string }): Promise<{ ok: boolean }>
-  /** Sends again what is retained from `since` (Unix ms) on, each with the id that it had. */
-  replay(args: { name: string; since: number }): Promise<{ ok: boolean }>
-}
-
 /** `waiting`: events that are still to be sent; `dead`: dead letters in the queue `push/NAME`. */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   ok: boolean
@@ -155,12 +71,6 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   waiting: number
   dead: number
   attempts?: object[]
-}
-
-export type GatewayService = {
-  list(call: Call): Promise<GatewayInfo[]>
-  /** The newest refusals of one gateway or of all, newest first: those that this daemon remembers. */
-  refused(args: { gateway?: string }, call: Call): Promise<{ daemon: string; refusals: Refusal[] }>
 }
 
 /** `at` in Unix ms; `body` is the head of what was sent, without secrets. */
@@ -207,21 +117,7 @@ export type StateBackend = KeyValues & {
   close(): void
 }
 
-export type CallbackService = {
-  /**
-   * Makes a ref `{label}-{8 hex}`, which ends after `ttl` ms; its callers wait `timeout` ms for an answer. The models of
-   * `rootId` see it as a tool.
-   */
-  create(args: { label: string; timeout: number; ttl: number }, rootId?: string): Promise<{ ref: string }>
-  /** The oldest pending invocation; null after `timeout` ms. Throws `callback_not_found`, `callback_released`. */
-  wait(
-    args: { ref: string; timeout: number },
-    signal: AbortSignal,
-  ): Promise<{ id: string; args: Json } | null>
-  /** Answers one invocation with a result or an error. `ok: false`: the caller no longer waits. */
-  respond(args: { ref: string; id: string; result?: Json; error?: string }): Promise<{ ok: boolean }>
-  /** Ends a ref; those who wait for an answer get `callback_released`. */
-  release(args: { ref: string }): Promise<{ ok: boolean }>
+export type CallbackService = ServiceOf<typeof operate.callbacks> & {
   /** The live refs that belong to an outermost invocation, sorted. */
   list(rootId: string): Promise<string[]>
   /** Throws `callback_not_found`, `callback_released`, `callback_timeout`; `callback_failed`: the answer is an error. */
@@ -231,14 +127,10 @@ export type CallbackService = {
 export type ApprovalService = {
   /** Asks for a decision, once for the same `key`, and returns what stands; `timeout` (ms) ends it. */
   request(args: ApprovalRequest): Promise<Approval>
-  /** Decides once. Throws `approval_not_found`, `approval_decided`, `forbidden`. */
-  decide(
-    args: { id: string; approve: boolean; reason?: string },
-    call: Pick<Call, 'caller'>,
-  ): Promise<Approval>
+  decide(args: z.infer<typeof operate.approvals.decide.args>, call: Pick<Call, 'caller'>): Promise<Approval>
   get(id: string): Promise<Approval | undefined>
-  /** Oldest first; with `id` that one. */
-  list(args: { id?: string; status?: ApprovalStatus; limit: number }): Promise<Approval[]>
+  /** Oldest first. */
+  list(args: z.infer<typeof operate.approvals.list.args>): Promise<Approval[]>
   /** Resolves when it is no longer pending, or undefined after `timeout` ms. */
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
 }

@@ -1,4 +1,4 @@
-import type { Schedule, WorkbenchService } from '../core/assistant-services.ts'
+import type { Schedule } from '../core/assistant-services.ts'
 import type { Call } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Services } from '../core/services.ts'
@@ -8,12 +8,10 @@ import type { ArtifactStore } from '../state/artifacts/artifacts.ts'
 import { createAssistant } from '../state/assistant/assistant.ts'
 import { assistantDocument } from '../state/assistant/assistant-state.ts'
 import type { Scope } from '../state/assistant/viewer.ts'
-import type { Actor } from '../state/documents/spec.ts'
 import { createCallLedger } from '../state/ledger.ts'
 import type { Logs } from '../state/logs/logs.ts'
 import { createSchedules } from '../state/schedules/schedules.ts'
-import { atWorkbench } from '../state/workbench/project.ts'
-import type { Workbench } from '../state/workbench/workbench.ts'
+import { workbenchAt } from '../state/workbench/project.ts'
 import { repeat } from './housekeeping.ts'
 import { createScheduleRuns, type RunDeps } from './schedule-runs.ts'
 import { createStateDocuments, keepStateCopy } from './state-documents.ts'
@@ -40,7 +38,8 @@ export function createDurableParts(
     permit(skill: string, call: Call): Promise<void>
   },
 ) {
-  const { store, dataDir, logs, owner, log, now } = deps
+  const { store, dataDir, workbenchDir, logs, owner, log, now } = deps
+  const workbench = workbenchAt(workbenchDir)
   const documents = createStateDocuments({ dataDir, store, log, now })
   const state = documents.document(assistantDocument)
   const assistant = createAssistant({ state, logs, scope: deps.scope, now })
@@ -59,7 +58,7 @@ export function createDurableParts(
     services: {
       assistant,
       schedules,
-      workbench: createWorkbenchService(deps.workbenchDir),
+      workbench: { ...workbench, get: async () => ({ dir: workbenchDir, ...(await workbench.get()) }) },
       calls: ledger,
     } satisfies Partial<Services>,
     /** Counts for `trivium status`; where the state cannot be read, why. */
@@ -102,22 +101,4 @@ export function createDurableParts(
       await documents.close()
     },
   }
-}
-
-/** The workbench of a project as skills see it: they write as agents. */
-function createWorkbenchService(dir: string): WorkbenchService {
-  const using = <T>(work: (workbench: Workbench) => Promise<T>): Promise<T> => atWorkbench(dir, work)
-
-  return {
-    get: () => using(async (workbench) => ({ dir, ...(await workbench.get()) })),
-    update: (args, call) => using((workbench) => workbench.update(args, agentOf(call))),
-    addTask: (args, call) => using((workbench) => workbench.addTask(args, agentOf(call))),
-    claim: (args, call) => using((workbench) => workbench.claim(args, agentOf(call))),
-    finish: (args, call) => using((workbench) => workbench.finish(args, agentOf(call))),
-  }
-}
-
-/** Who asked, by name where one is known. */
-function agentOf({ caller, message }: Call): Actor {
-  return { kind: 'agent', name: caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind }
 }

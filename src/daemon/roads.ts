@@ -58,13 +58,13 @@ export function createRoads(deps: {
   const events = createEvents(store, now, deps.permit)
   const services = {
     events,
-    receive: createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
-    send: createSend({ outbox, store, gateway: gateways.spec, files: deps.files, newKey: randomUUID }),
     messages: createMessages(store, now),
     artifacts: deps.files,
     deadLetters: createDeadLetters(store),
     gateways: {
-      list: async ({ caller }) =>
+      ...createReceive({ store, taken: metrics.taken, known: deps.gatewayNames }),
+      ...createSend({ outbox, store, gateway: gateways.spec, files: deps.files, newKey: randomUUID }),
+      list: async (_, { caller }) =>
         gateways.list().filter(({ name }) => caller.gateways?.includes(name) ?? true),
       async refused({ gateway: name }, { caller }) {
         const known = deps.gatewayNames()

@@ -2,18 +2,12 @@ import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, LOG_TOPIC, MESSAGE_TOPIC, REPLY_TOPICS } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
-import type { EventService } from '../core/services.ts'
+import type { Services } from '../core/services.ts'
 import type { GroupBatch, GroupRead, Store } from '../core/store.ts'
 import { type Batcher, createBatcher } from '../lib/batch.ts'
 import { defined } from '../lib/defined.ts'
 import { waitFor } from '../lib/wait-for.ts'
 import { createSubscriptions, withGap } from './subscriptions.ts'
-
-/** The events road, with the clean-up that only the daemon calls. */
-export type Events = EventService & {
-  /** Ends the groups of an outermost invocation that is over. Never rejects: what stays behind expires with disuse. */
-  releaseOwn(rootId: string): Promise<void>
-}
 
 /** Groups of one topic that are read in one store call at most. */
 const MAX_READS = 256
@@ -26,7 +20,7 @@ export function createEvents(
   store: Pick<Store, 'topics' | 'kv' | 'onSignal'>,
   now: () => number,
   permit: (skill: string, call: Call) => Promise<void>,
-): Events {
+) {
   const subscriptions = createSubscriptions(store, now)
   const { topics } = store
   const readers = new Map<string, Batcher<GroupRead, GroupBatch | undefined>>()
@@ -112,12 +106,13 @@ export function createEvents(
       }
       return { count }
     },
-    async releaseOwn(rootId) {
+    /** Ends the groups of an outermost invocation that is over. Never rejects: what stays behind expires with disuse. */
+    async releaseOwn(rootId: string) {
       const known = own.get(rootId) ?? []
       own.delete(rootId)
       await Promise.allSettled([...known].map((topic) => topics.unsubscribe(topic, ownGroup(rootId))))
     },
-  }
+  } satisfies Services['events'] & Record<'releaseOwn', unknown>
 }
 
 /** Who publishes: the skill that asked for it, else the gateway of the message, the token, or the way in. */
@@ -126,7 +121,7 @@ function emitterOf({ by, message, caller: { kind, id = kind, skills } }: Call): 
   return by ?? message?.gateway ?? (isNamed ? id : kind)
 }
 
-type WaitArgs = Parameters<EventService['wait']>[0]
+type WaitArgs = Parameters<Services['events']['wait']>[0]
 
 /** How the groups begin that a named queue must not look like. */
 const OWN = '~'

@@ -3,13 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { LARGE_READ, type Message } from '../core/message.ts'
 import { positionOf, timeOf } from '../core/message-id.ts'
-import type {
-  DeadLetterService,
-  GroupStanding,
-  HistoryLine,
-  MessageService,
-  ReceiveStanding,
-} from '../core/services.ts'
+import type { Services } from '../core/services.ts'
 import type { MessageFilter, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 
@@ -17,9 +11,9 @@ import { defined } from '../lib/defined.ts'
 const PAGE = 20
 
 /** Looking at messages and their history on the three roads. */
-export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: () => number): MessageService {
+export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: () => number) {
   /** As cheap as a look at the groups: what a group has read is told by how many it still has to read. */
-  const groupsPast = async (id: string): Promise<GroupStanding[]> => {
+  const groupsPast = async (id: string) => {
     const end = await store.topics.end(MESSAGE_TOPIC)
     const behind = end - (positionOf(id) ?? 0)
     return (await store.topics.groups(MESSAGE_TOPIC)).map(({ group, lag, pending }) => ({
@@ -45,7 +39,7 @@ export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: ()
       const [notes, events] = await Promise.all([store.journal.history(id), groupsPast(id)])
       const { gateway, transport, key, from } = message
       const detail = defined({ gateway, transport, from: from.address ?? from.id, key })
-      const accepted: HistoryLine = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
+      const accepted = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
       return { message, history: [accepted, ...notes], receive: receiveStanding(notes, now()), events }
     },
     async list(args, { caller }) {
@@ -63,11 +57,14 @@ export function createMessages(store: Pick<Store, 'journal' | 'topics'>, now: ()
       }
       return found
     },
-  }
+  } satisfies Services['messages']
 }
 
 /** Its last note on that road tells. */
-function receiveStanding(notes: readonly Note[], now: number): ReceiveStanding {
+function receiveStanding(
+  notes: readonly Note[],
+  now: number,
+): { state: string; by?: string; until?: number } {
   const last = notes.findLast(({ road }) => road === 'receive')
   const { by, lease } = Object(last?.detail)
   if (last?.what === 'taken') return { state: 'taken', ...defined({ by }) }
@@ -77,7 +74,7 @@ function receiveStanding(notes: readonly Note[], now: number): ReceiveStanding {
 }
 
 /** Operating on dead letters of every queue. */
-export function createDeadLetters(store: Pick<Store, 'jobs'>): DeadLetterService {
+export function createDeadLetters(store: Pick<Store, 'jobs'>) {
   const { deadLetters } = store.jobs
   const orThrow = <Found>(id: string, found: Found | undefined): Found => {
     if (!found) throw new TriviumError('dead_letter_not_found', { id })
@@ -88,5 +85,5 @@ export function createDeadLetters(store: Pick<Store, 'jobs'>): DeadLetterService
     show: async ({ id }) => orThrow(id, await deadLetters.get(id)),
     retry: async ({ id }) => ({ ok: orThrow(id, await deadLetters.retry(id)) }),
     drop: async ({ id }) => ({ ok: orThrow(id, await deadLetters.drop(id)) }),
-  }
+  } satisfies Services['deadLetters']
 }

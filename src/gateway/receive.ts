@@ -1,6 +1,6 @@
 import { type Call, requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
-import type { ReceiveService } from '../core/services.ts'
+import type { Services } from '../core/services.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
@@ -15,7 +15,7 @@ export function createReceive(options: {
   taken(gateway: string): void
   /** The gateways of the configuration, also those that are off. */
   known(): readonly string[]
-}): ReceiveService {
+}) {
   const { store } = options
 
   const attempt = async (filters: readonly ReceiveFilter[], lease: number | undefined, by: string) => {
@@ -52,7 +52,7 @@ export function createReceive(options: {
     async ack({ receipt }) {
       return { ok: await store.receive.ack(receipt) }
     },
-  }
+  } satisfies Pick<Services['gateways'], 'receive' | 'ack'>
 }
 
 /** Says that no gateway has that name, and which one was meant. */

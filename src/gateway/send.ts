@@ -2,13 +2,13 @@ import { type Call, requireGateway, whoCalls } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
-import type { ArtifactService, SendService } from '../core/services.ts'
+import type { ArtifactService, Services } from '../core/services.ts'
 import type { JobEnd, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { sendKey } from './dispatch.ts'
 import { type Outbox, refuseApproval } from './outbox.ts'
 
-type SendArgs = Parameters<SendService['send']>[0]
+type SendArgs = Parameters<Services['gateways']['send']>[0]
 
 /** Either the message that is answered, or an explicit target. */
 type Target = { gateway: string; message?: Message; to?: string }
@@ -20,7 +20,7 @@ export function createSend(options: {
   gateway(name: string): { open: boolean } | undefined
   files: Pick<ArtifactService, 'requireAll'>
   newKey(): string
-}): SendService {
+}) {
   const { outbox, store } = options
   const isOpen = (gateway: string) => options.gateway(gateway)?.open ?? false
 
@@ -50,7 +50,7 @@ export function createSend(options: {
         throw error
       }
     },
-  }
+  } satisfies Pick<Services['gateways'], 'send'>
 
   /** Throws before anything counts as sent. */
   async function targetOf(args: SendArgs, call: Call): Promise<Target> {

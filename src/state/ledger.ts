@@ -1,6 +1,6 @@
-import type { CallService } from '../core/assistant-services.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
+import type { CallService } from '../core/services.ts'
 import type { KeyValues } from '../core/store.ts'
 import { updateKv } from '../core/update-kv.ts'
 
@@ -11,10 +11,7 @@ export type CallRecord = { key: string; time: string; by: string } & (
   | { state: 'unknown' | 'failed'; error: string }
 )
 
-export type CallLedger = CallService & {
-  /** Takes over what was noted (newest first), where the store knows of no call: it is new, or was lost. */
-  restore(noted: AsyncIterable<Json>): Promise<void>
-}
+export type CallLedger = ReturnType<typeof createCallLedger>
 
 const PREFIX = 'call:'
 /** How long (ms) the outcome of a call is remembered. */
@@ -29,7 +26,7 @@ export function createCallLedger(deps: {
   by: string
   note(record: CallRecord): Promise<void>
   now: () => number
-}): CallLedger {
+}) {
   const { kv, by, note, now } = deps
   const running = new Map<string, Promise<Json>>()
   const entry = (key: string) => ({ key, time: new Date(now()).toISOString(), by })
@@ -77,7 +74,7 @@ export function createCallLedger(deps: {
       running.set(key, started)
       return started
     },
-    async unfinished() {
+    async list() {
       const keys = await kv.list(PREFIX, Number.MAX_SAFE_INTEGER)
       const calls = (await Promise.all(keys.map(kv.get))).map((found) => found?.value ?? null)
       return calls
@@ -94,7 +91,8 @@ export function createCallLedger(deps: {
       if (!isOpen(found)) throw new TriviumError('not_found', { path: `call ${key}` })
       return { ok: true }
     },
-    async restore(noted) {
+    /** Takes over what was noted (newest first), where the store knows of no call: it is new, or was lost. */
+    async restore(noted: AsyncIterable<Json>) {
       if ((await kv.list(PREFIX, 1)).length > 0) return
       const newest = new Set<string>()
       for await (const record of noted) {
@@ -105,7 +103,7 @@ export function createCallLedger(deps: {
           await kv.set(PREFIX + record.key, record, { ...kept(record), ifVersion: 0 })
       }
     },
-  }
+  } satisfies CallService & Record<'restore', unknown>
 }
 
 /** Nobody knows whether it happened, or it runs right now. */

@@ -43,7 +43,7 @@ describe('Idempotency keys on every non-idempotent tool call', () => {
     const ledger = open()
     await ledger.settle({ key: 'a', happened: true, result: 'it arrived' })
     await ledger.settle({ key: 'b', happened: false, result: null })
-    assert.deepEqual(await ledger.unfinished(), [])
+    assert.deepEqual(await ledger.list(), [])
     assert.equal(await ledger.once('a', () => 'again'), 'it arrived')
     assert.equal(await ledger.once('b', () => 'again'), 'again')
     await assert.rejects(ledger.settle({ key: 'a', happened: false, result: null }), { code: 'not_found' })

@@ -118,7 +118,7 @@ describe('schedules', () => {
     const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]
     const { id } = await one.create(hourly, ada)
     await one.create(hourly, cli)
-    const seen = async (call: Call) => (await one.list(call)).length
+    const seen = async (call: Call) => (await one.list({}, call)).length
     assert.deepEqual([await seen(ada), await seen(bob), await seen(cli)], [1, 0, 2])
     assert.deepEqual(await one.delete({ id }, bob), { ok: true, existed: false })
     assert.deepEqual(await one.delete({ id }, ada), { ok: true, existed: true })

@@ -12,9 +12,9 @@ import { temporaryDir } from './kit.ts'
 const agent: Actor = { kind: 'agent', name: 'builder' }
 
 async function make(t: TestContext, dir = temporaryDir(t)) {
-  const { workbench, manager } = await openWorkbench(dir)
+  const { manager, ...documents } = await openWorkbench(dir)
   t.after(() => manager.close())
-  return { workbench, manager }
+  return { workbench: createWorkbench((work) => work(documents)), manager }
 }
 
 describe('Exercise 3: migration from v1 to v2', () => {
@@ -46,8 +46,8 @@ describe('Exercise 4: the storage backend moves to SQLite and the API stays', ()
     t.after(() => manager.close())
     const state = manager.document(agentStateDocument)
     const board = manager.document(taskBoardDocument)
-    const workbench = createWorkbench(state, board)
-    await workbench.addTask({ kind: 'build', title: 'One', acceptance: ['a'] }, agent)
+    const workbench = createWorkbench((work) => work({ state, board }))
+    await workbench.add({ kind: 'build', title: 'One', acceptance: ['a'] }, agent)
     assert.equal((await workbench.claim({ owner: 'a' }, agent))?.id, 'task-1')
   })
 })

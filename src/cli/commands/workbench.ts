@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { readEnvironment } from '../../config/environment.ts'
 import { configPath } from '../../config/load-config.ts'
-import type { NewWorkbenchTask, WorkbenchTask, WorkbenchUpdate } from '../../core/assistant-services.ts'
+import type { WorkbenchTask } from '../../core/assistant-services.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Actor } from '../../state/documents/spec.ts'
-import { atWorkbench, workbenchDirOf } from '../../state/workbench/project.ts'
+import { workbenchAt, workbenchDirOf } from '../../state/workbench/project.ts'
 import type { Workbench } from '../../state/workbench/workbench.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import type { Environs } from '../environs.ts'
@@ -37,7 +37,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     const actor: Actor =
       agent === undefined ? { kind: 'human', name: userInfo().username } : { kind: 'agent', name: agent }
     const folder = await workbenchDir(context.environs(), dir)
-    const made = await atWorkbench(folder, (workbench) => work(workbench, actor))
+    const made = await work(workbenchAt(folder), actor)
     show(context.terminal(), made, () => human(made))
   }
 
@@ -68,7 +68,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     .option('--review <target>', 'to review something: what to look at')
     .option('--reviewer <name>', 'who should review it')
     .action((words: string[], options: AddOptions) =>
-      at((workbench, actor) => workbench.addTask(taskOf(words.join(' '), options), actor), taskLine),
+      at((workbench, actor) => workbench.add(taskOf(words.join(' '), options), actor), taskLine),
     )
   command
     .command('claim')
@@ -96,7 +96,7 @@ export const addWorkbench: AddCommand = (program, context) => {
   }
 }
 
-function changesOf(options: UpdateOptions): WorkbenchUpdate {
+function changesOf(options: UpdateOptions) {
   const { activeTask, nextAction, touched, assumption, risk, expect } = options
   const active_task_id = activeTask === 'none' ? null : activeTask
   return {
@@ -106,10 +106,11 @@ function changesOf(options: UpdateOptions): WorkbenchUpdate {
   }
 }
 
-function taskOf(title: string, { acceptance, review, reviewer }: AddOptions): NewWorkbenchTask {
-  if (review !== undefined) return { kind: 'review', title, target: review, ...defined({ reviewer }) }
-  if (acceptance) return { kind: 'build', title, acceptance }
-  throw usage('Say how to see that it is done (--acceptance "…"), or what to look at (--review <target>).')
+function taskOf(title: string, { acceptance = [], review, reviewer }: AddOptions) {
+  if (review === undefined && acceptance.length === 0)
+    throw usage('Say how to see that it is done (--acceptance "…"), or what to look at (--review <target>).')
+  const kind = review === undefined ? ('build' as const) : ('review' as const)
+  return { kind, title, acceptance, ...defined({ target: review, reviewer }) }
 }
 
 /** The workbench for people: the state, then the tasks that are not done. */

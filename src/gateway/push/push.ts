@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TriviumError } from '../../core/errors.ts'
 import type { PushSubscription } from '../../core/push.ts'
-import type { SubscriptionInfo, SubscriptionService } from '../../core/services.ts'
+import type { Services, SubscriptionInfo } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
@@ -69,7 +69,7 @@ export function createPush(deps: PushDeps) {
     return { ...found, records: createRecords(store.kv, name) }
   }
 
-  const service: SubscriptionService = {
+  const service = {
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     async show({ name }) {
       find(name)
@@ -91,7 +91,7 @@ export function createPush(deps: PushDeps) {
       await store.topics.subscribe(topic, name, 'start')
       return { ok: true }
     },
-  }
+  } satisfies Services['subscriptions']
 
   return {
     service,

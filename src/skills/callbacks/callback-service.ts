@@ -14,7 +14,7 @@ import { abortError } from '../bounded.ts'
 const callbackRecord = z.object({
   timeout: z.number(),
   expiresAt: z.number(),
-  rootId: z.string().exactOptional(),
+  rootId: z.string(),
   released: z.boolean(),
 })
 
@@ -41,10 +41,7 @@ const TOMBSTONE = 3_600_000
 const LEFTOVER = 60_000
 
 /** Callbacks on the message store: whoever holds a ref invokes it, whoever waits on it answers, in any process. */
-export function createCallbackService(deps: {
-  store: Pick<Store, 'kv' | 'onSignal'>
-  now: () => number
-}): CallbackService {
+export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSignal'>; now: () => number }) {
   const { store, now } = deps
   const { kv, onSignal } = store
   let count = 0
@@ -78,19 +75,18 @@ export function createCallbackService(deps: {
   }
 
   return {
-    async create({ label, timeout, ttl }, rootId) {
+    async create({ label, timeout, ttl }, { rootId }) {
       for (;;) {
         const ref = `${label}-${randomBytes(4).toString('hex')}`
-        const owner = rootId === undefined ? {} : { rootId }
-        const record = { timeout, expiresAt: now() + ttl, released: false, ...owner }
+        const record = { timeout, expiresAt: now() + ttl, released: false, rootId }
         const made = await kv.set(callbackKey(ref), record, { ttl, ifVersion: 0 })
         if (made === undefined) continue
-        if (rootId !== undefined) await kv.set(rootKey(rootId, ref), ref, { ttl })
+        await kv.set(rootKey(rootId, ref), ref, { ttl })
         return { ref }
       }
     },
 
-    async wait({ ref, timeout }, signal) {
+    async wait({ ref, timeout }, { signal }) {
       const taken = await waitFor({
         attempt: async () => {
           const { expiresAt, timeout: patience } = await find(ref)
@@ -124,8 +120,7 @@ export function createCallbackService(deps: {
       const record = callbackRecord.safeParse(entry?.value)
       if (!record.success || record.data.released) return { ok: false }
       await kv.set(callbackKey(ref), { ...record.data, released: true }, { ttl: TOMBSTONE })
-      const { rootId } = record.data
-      if (rootId !== undefined) await kv.delete(rootKey(rootId, ref))
+      await kv.delete(rootKey(record.data.rootId, ref))
       return { ok: true }
     },
 
@@ -166,7 +161,7 @@ export function createCallbackService(deps: {
         await kv.delete(key)
       }
     },
-  }
+  } satisfies CallbackService
 }
 
 function isOpen(status: InvocationRecord['status']): boolean {

@@ -1,7 +1,8 @@
-import { channelOf, type Schedule, type ScheduleService } from '../../core/assistant-services.ts'
+import { channelOf, type Schedule } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import type { Services } from '../../core/services.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { parseDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
@@ -45,7 +46,7 @@ export function createSchedules(deps: {
     return ({ by, channel }: Schedule) => sees(by?.id ?? channel)
   }
 
-  const service: ScheduleService = {
+  const service = {
     async create({ name, misfire, timezone = 'UTC', args, ...rest }, call) {
       await deps.permit(rest.skill, call)
       const schedule = {
@@ -69,7 +70,7 @@ export function createSchedules(deps: {
       await record({ event: 'schedule_created', ...about(made) })
       return made
     },
-    async list(call) {
+    async list(_, call) {
       const { document } = await state.load()
       return document.schedules.filter(isSeen(call)).map((schedule) => {
         const next = plannedTimes(schedule).next(now())
@@ -88,7 +89,7 @@ export function createSchedules(deps: {
       }
       return { ok: true, existed: gone !== undefined }
     },
-  }
+  } satisfies Services['schedules']
 
   return {
     ...service,

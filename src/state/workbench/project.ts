@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
 import { disk, writeWhole } from '../../lib/disk.ts'
-import { createStateManager, type StateManager } from '../documents/manager.ts'
+import { createStateManager } from '../documents/manager.ts'
 import { type DocumentSpec, formatDocument, readDocument } from '../documents/spec.ts'
 import { agentStateDocument, taskBoardDocument } from './documents.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -13,18 +13,19 @@ import { createWorkbench, type Workbench } from './workbench.ts'
  * Opens the workbench of a project, under its own schemas and migrations where `initWorkbench` made them. Throws `state_corrupt`
  * for one that cannot be used.
  */
-export async function openWorkbench(dir: string): Promise<{ workbench: Workbench; manager: StateManager }> {
+export async function openWorkbench(dir: string) {
   const agentState = await asProject(dir, agentStateDocument)
   const taskBoard = await asProject(dir, taskBoardDocument)
   const manager = createStateManager({ dir, documents: [agentState, taskBoard] })
-  const workbench = createWorkbench(manager.document(agentState), manager.document(taskBoard))
-  return { workbench, manager }
+  return { manager, state: manager.document(agentState), board: manager.document(taskBoard) }
 }
 
-/** Opens the workbench for one piece of work, so that schemas and migrations that somebody changes count at once. */
-export async function atWorkbench<T>(dir: string, work: (workbench: Workbench) => Promise<T>): Promise<T> {
-  const { workbench, manager } = await openWorkbench(dir)
-  return await work(workbench).finally(manager.close)
+/** The workbench of a project, opened for each piece of work, so that schemas and migrations that somebody changes count at once. */
+export function workbenchAt(dir: string): Workbench {
+  return createWorkbench(async (work) => {
+    const { manager, ...documents } = await openWorkbench(dir)
+    return await work(documents).finally(manager.close)
+  })
 }
 
 async function asProject<T extends JsonObject>(

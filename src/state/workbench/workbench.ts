@@ -1,5 +1,9 @@
-import type { NewWorkbenchTask, WorkbenchTask, WorkbenchUpdate } from '../../core/assistant-services.ts'
+import type { z } from 'zod'
+import type { WorkbenchTask } from '../../core/assistant-services.ts'
+import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import type { tasks, workbench } from '../../core/operations/work.ts'
+import type { Services } from '../../core/services.ts'
 import { defined } from '../../lib/defined.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { Actor } from '../documents/spec.ts'
@@ -8,37 +12,46 @@ import type { AgentState, TaskBoard } from './documents.ts'
 /** The state that agents and people share in a repository. */
 export type Workbench = ReturnType<typeof createWorkbench>
 
-/** Makes the workbench over its two documents; `WorkbenchService` says what each method does. */
-export function createWorkbench(state: StateDocument<AgentState>, board: StateDocument<TaskBoard>) {
-  const onBoard = async <T>(actor: Actor, change: (draft: TaskBoard) => T): Promise<T> =>
-    (await board.update(change, { actor })).made
+type Documents = { state: StateDocument<AgentState>; board: StateDocument<TaskBoard> }
+
+/** Skills write as agents. */
+type By = Actor | Call
+
+/** Makes the workbench over its two documents, which `using` opens for each piece of work. */
+export function createWorkbench(using: <T>(work: (documents: Documents) => Promise<T>) => Promise<T>) {
+  const onBoard = <T>(by: By, change: (draft: TaskBoard, actor: Actor) => T): Promise<T> => {
+    const actor = actorOf(by)
+    return using(async ({ board }) => (await board.update((draft) => change(draft, actor), { actor })).made)
+  }
 
   return {
-    async get() {
-      const [agent, tasks] = await Promise.all([state.load(), board.load()])
-      return { state: agent, board: tasks }
-    },
-    async update({ set = {}, add = {}, expect }: WorkbenchUpdate, actor: Actor) {
-      const { document, revision } = await state.update(
-        (draft) => {
-          Object.assign(draft, set)
-          for (const key of ['touched_files', 'assumptions', 'risks'] as const) {
-            draft[key] = [...new Set([...draft[key], ...(add[key] ?? [])])]
-          }
-        },
-        { actor, expect },
-      )
-      return { document, revision }
-    },
-    addTask: (args: NewWorkbenchTask, actor: Actor) =>
-      onBoard(actor, (draft) => {
-        const task: WorkbenchTask = { id: `task-${draft.next_id}`, status: 'open', ...args }
+    get: () =>
+      using(async ({ state, board }) => {
+        const [agent, tasks] = await Promise.all([state.load(), board.load()])
+        return { state: agent, board: tasks }
+      }),
+    update: ({ set = {}, add = {}, expect }: z.input<typeof workbench.update.args>, by: By) =>
+      using(async ({ state }) => {
+        const { document, revision } = await state.update(
+          (draft) => {
+            Object.assign(draft, set)
+            for (const key of ['touched_files', 'assumptions', 'risks'] as const) {
+              draft[key] = [...new Set([...draft[key], ...(add[key] ?? [])])]
+            }
+          },
+          { actor: actorOf(by), expect },
+        )
+        return { document, revision }
+      }),
+    add: (args, by: By) =>
+      onBoard(by, (draft) => {
+        const task: WorkbenchTask = { id: `task-${draft.next_id}`, status: 'open', ...contentOf(args) }
         draft.next_id += 1
         draft.tasks.push(task)
         return task
       }),
-    claim: ({ id, owner: who }: { id?: string; owner?: string }, actor: Actor) =>
-      onBoard(actor, (draft) => {
+    claim: ({ id, owner: who }, by: By) =>
+      onBoard(by, (draft, actor) => {
         const owner = who ?? actor.name
         const task =
           id === undefined ? draft.tasks.find(({ status }) => status === 'open') : taskOf(draft, id)
@@ -47,14 +60,27 @@ export function createWorkbench(state: StateDocument<AgentState>, board: StateDo
         if (task.status === 'open') Object.assign(task, { status: 'claimed', owner })
         return task
       }),
-    finish: ({ id, owner, result }: { id: string; owner?: string; result?: string }, actor: Actor) =>
-      onBoard(actor, (draft) => {
+    finish: ({ id, owner, result }, by: By) =>
+      onBoard(by, (draft, actor) => {
         const task = taskOf(draft, id)
         if (task.status === 'open' || task.owner !== (owner ?? actor.name)) throw notYours(task)
         if (task.status === 'claimed') Object.assign(task, { status: 'done' }, defined({ result }))
         return task
       }),
-  }
+  } satisfies Services['workbench']
+}
+
+/** Who asked, by name where one is known. */
+function actorOf(by: By): Actor {
+  if (!('caller' in by)) return by
+  const { caller, message } = by
+  return { kind: 'agent', name: caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind }
+}
+
+function contentOf({ kind, title, acceptance, target, ...review }: z.infer<typeof tasks.add.args>) {
+  if (kind === 'build') return { kind, title, acceptance }
+  if (target === undefined) throw new TriviumError('usage', { details: 'A review needs a target.' })
+  return { kind, title, target, ...review }
 }
 
 function taskOf(board: TaskBoard, id: string): WorkbenchTask {

@@ -1,23 +1,23 @@
 import { z } from 'zod'
-import { attachmentSchema } from '../../core/message.ts'
-import { defineSkills } from '../../core/skill.ts'
+import { attachmentSchema } from '../message.ts'
 
 const name = z.string().min(1)
 const ms = z.int().min(1)
 const timeout = z.int().min(0).default(60_000).describe('How long to wait, in ms')
 
-/** Events, the receive queue, the outbox and the journal of messages as skills. */
-export const roadsSkills = defineSkills({
-  'event-emit': {
+/** The events road: `event-…`. */
+export const events = {
+  /** Throws `topic_reserved` for `gateway-message`. */
+  emit: {
     description: 'Publishes an event on a topic and returns its id.',
     args: z.strictObject({
       topic: name.describe('The topic; any name but gateway-message'),
       type: z.string().exactOptional().describe('What kind of event it is'),
       data: z.json().default(null).describe('What the event carries, as JSON'),
     }),
-    run: ({ args, services, call }) => services.events.emit(args, call),
   },
-  'event-subscribe': {
+  /** Without `queue` the group is one of `call.rootId`. Idempotent. */
+  subscribe: {
     description:
       'Buffers the events of a topic for a consumer group, from now or from the start of what is kept.',
     args: z.strictObject({
@@ -28,9 +28,17 @@ export const roadsSkills = defineSkills({
       replay: z.boolean().default(false).describe('Start with the oldest event that is kept'),
       ref: name.exactOptional().describe('A skill to invoke for each event'),
     }),
-    run: ({ args, services, call }) => services.events.subscribe(args, call),
   },
-  'event-wait': {
+  unsubscribe: {
+    description: 'Ends a subscription, and drops what its consumer group has not read.',
+    args: z.strictObject({
+      topic: name.describe('The topic'),
+      queue: name.exactOptional().describe('The consumer group; without it that of this invocation'),
+      ref: name.exactOptional().describe('The skill that was invoked for each event'),
+    }),
+  },
+  /** Without `queue` it reads the caller's own group, and without one of those waits for what comes next. */
+  wait: {
     description:
       'Returns the events of a topic: at once where there are any, else as soon as one comes; [] at the timeout.',
     args: z.strictObject({
@@ -43,9 +51,8 @@ export const roadsSkills = defineSkills({
       max: z.int().min(1).max(10_000).default(100).describe('The most events to return'),
       lease: ms.exactOptional().describe('Hide what is returned from the group for that many ms'),
     }),
-    run: ({ args, services, call }) => services.events.wait(args, call),
   },
-  'event-ack': {
+  ack: {
     description: 'Consumes events that were only looked at or leased, or gives them back.',
     args: z.strictObject({
       topic: name.describe('The topic'),
@@ -54,28 +61,13 @@ export const roadsSkills = defineSkills({
       nack: z.boolean().default(false).describe('Give them back instead of consuming them'),
       delay: z.int().min(0).default(0).describe('With nack: visible again after that many ms'),
     }),
-    run: ({ args, services, call }) => services.events.ack(args, call),
   },
-  'event-unsubscribe': {
-    description: 'Ends a subscription, and drops what its consumer group has not read.',
-    args: z.strictObject({
-      topic: name.describe('The topic'),
-      queue: name.exactOptional().describe('The consumer group; without it that of this invocation'),
-      ref: name.exactOptional().describe('The skill that was invoked for each event'),
-    }),
-    run: ({ args, services, call }) => services.events.unsubscribe(args, call),
-  },
-  'gateway-list': {
-    description: 'Lists the gateways that run, and whether each is well.',
-    args: z.strictObject({}),
-    run: ({ services, call }) => services.gateways.list(call),
-  },
-  refused: {
-    description: 'Lists what gateways refused last: when, from where, why, and how it began.',
-    args: z.strictObject({ gateway: name.exactOptional().describe('Only refusals of this gateway') }),
-    run: ({ args, services, call }) => services.gateways.refused(args, call),
-  },
-  'gateway-receive': {
+}
+
+/** The receive road, the outbox, and the gateways themselves: `gateway-…`. */
+export const gateways = {
+  /** A call inside a conversation means that, unless it names another. */
+  receive: {
     description: 'Takes the oldest inbound message, so that nobody else gets it; null at the timeout.',
     args: z.strictObject({
       gateway: name.exactOptional().describe('Only messages of this gateway'),
@@ -83,14 +75,17 @@ export const roadsSkills = defineSkills({
       timeout,
       lease: ms.exactOptional().describe('It comes back unless gateway-ack is called within that many ms'),
     }),
-    run: ({ args, services, call }) => services.receive.receive(args, call),
   },
-  'gateway-ack': {
+  ack: {
     description: 'Consumes a message that gateway-receive returned with a lease.',
     args: z.strictObject({ receipt: name.describe('The receipt of the message') }),
-    run: ({ args, services, call }) => services.receive.ack(args, call),
   },
-  'gateway-send': {
+  /**
+   * It answers the message of the call, or that of `messageId` or `receipt`. Without `key` it is `message:route:ordinal`. Throws
+   * `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`, `send_rejected` where `data` asks
+   * for what only Trivium itself sends.
+   */
+  send: {
     description:
       'Replies into the current conversation, or from anywhere to the message that messageId or receipt names, or sends to another target where the gateway allows that.',
     args: z
@@ -116,9 +111,24 @@ export const roadsSkills = defineSkills({
           [messageId, receipt, to].filter(Boolean).length <= 1,
         'give one of messageId, receipt, or gateway with to: each says where it goes',
       ),
-    run: ({ args, services, call }) => services.send.send(args, call),
   },
-  'message-list': {
+  list: {
+    description: 'Lists the gateways that run, and whether each is well.',
+    args: z.strictObject({}),
+  },
+}
+
+/** `refused`: those that this daemon remembers. */
+export const refusals = {
+  refused: {
+    description: 'Lists what gateways refused last: when, from where, why, and how it began.',
+    args: z.strictObject({ gateway: name.exactOptional().describe('Only refusals of this gateway') }),
+  },
+}
+
+/** The journal: `message-…`. */
+export const messages = {
+  list: {
     description: 'Lists messages, newest first.',
     args: z.strictObject({
       gateway: name.exactOptional().describe('Only messages of this gateway'),
@@ -126,11 +136,10 @@ export const roadsSkills = defineSkills({
       before: name.exactOptional().describe('Only messages older than the one with this id'),
       limit: z.int().min(1).max(1000).default(20).describe('The most messages to list'),
     }),
-    run: ({ args, services, call }) => services.messages.list(args, call),
   },
-  'message-show': {
+  /** Throws `message_not_found`. */
+  show: {
     description: 'Shows a whole message and what happened to it on each road.',
     args: z.strictObject({ id: name.describe('The id of the message') }),
-    run: ({ args, services, call }) => services.messages.show(args, call),
   },
-})
+}
