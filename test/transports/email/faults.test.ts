@@ -67,13 +67,17 @@ describe('reading a mailbox while things break', () => {
 
   test('while the store is away mail waits, and is taken in order when it is back', async () => {
     const address = 'no-store@example.com'
-    const daemon = await world.daemon({ address })
+    const daemon = await world.daemon({ address, 'allowed-senders': ['*@example.net'] })
     daemon.store.fail()
-    for (const text of ['patience', 'virtue']) await world.deliver(mail({ text }), address)
-    await until(() => daemon.store.calls > 0, 'the first try')
+    await world.deliver(mail({ text: 'patience' }), address)
+    await world.deliver(mail({ from: 'mallory@example.org' }), address)
+    await world.deliver(mail({ text: 'virtue' }), address)
+    await until(() => daemon.store.calls > 9, 'several tries')
     daemon.store.recover()
     await daemon.message(1)
     assert.deepEqual(daemon.texts(), ['patience', 'virtue'])
+    await until(() => daemon.refused.length > 0, 'the one that was refused')
+    assert.deepEqual(daemon.refused, ['sender'])
   })
 
   test('a refused login turns health red, says why, and never puts the password into the log', async () => {

@@ -5,26 +5,28 @@ import { header, type Mail } from './parse.ts'
 
 /**
  * Tells bounces. `bounce`: of a send of ours, to which it is tied in the log, the history and the metrics. `foreign`: of
- * something that others sent from this mailbox. Undefined: it is a message.
+ * something that others sent from this mailbox; `tell` does the tying. Undefined: it is a message.
  */
 export function createBounces({ deps, sent }: { deps: TransportDeps; sent: SentLog }) {
   const { log } = deps
-  return async (mail: Mail): Promise<'bounce' | 'foreign' | undefined> => {
+  return async (mail: Mail) => {
     const bounce = readBounce(mail)
     if (!bounce) return undefined
     const { isReport, marks, action, ...detail } = bounce
     const records = (await Promise.all(marks.map(sent.arrived))).filter((each) => each !== undefined)
     if (records.length === 0 && !isReport) return undefined
-    deps.refused('bounce', { from: mail.from[0]?.address, body: mail.text })
-    for (const { inReplyTo, conversation, key, to } of records) {
-      if (inReplyTo) deps.note(inReplyTo, `reply ${action}`, { ...detail, to })
-      const fields = { ...detail, messageId: inReplyTo, conversation, key }
-      if (action === 'failed') log.error(fields, `mail to ${to} came back`)
-      else log.info(fields, `mail to ${to} is reported as ${action}`)
+    const isOurs = records.length > 0
+    const tell = () => {
+      deps.refused('bounce', { from: mail.from[0]?.address, body: mail.text })
+      if (!isOurs) log.info({ ...detail }, 'a bounce of mail that this gateway did not send was left alone')
+      for (const { inReplyTo, conversation, key, to } of records) {
+        if (inReplyTo) deps.note(inReplyTo, `reply ${action}`, { ...detail, to })
+        const fields = { ...detail, messageId: inReplyTo, conversation, key }
+        if (action === 'failed') log.error(fields, `mail to ${to} came back`)
+        else log.info(fields, `mail to ${to} is reported as ${action}`)
+      }
     }
-    if (records.length > 0) return 'bounce'
-    log.info({ ...detail }, 'a bounce of mail that this gateway did not send was left alone')
-    return 'foreign'
+    return { outcome: isOurs ? ('bounce' as const) : ('foreign' as const), tell }
   }
 }
 

@@ -36,6 +36,8 @@ export type Incoming = {
 export type Ingested = {
   outcome: 'accepted' | 'refused' | 'own' | 'bounce' | 'foreign' | 'undecided'
   unreadable?: string
+  /** Counts and logs it: once, though the whole batch may be offered again. */
+  tell?: () => void
 }
 
 /** A mail that is ready to be accepted, but for its conversation. */
@@ -77,14 +79,16 @@ export function createIngest(parts: {
     const { messageId: id = '' } = mail
     if (id.startsWith('<trivium-check.') || (await sent.of(id))) return { outcome: 'own' }
     const bounce = await bounceOf(mail)
-    if (bounce) return { outcome: bounce, ...defined({ unreadable: mail.unreadable }) }
+    if (bounce) return { ...bounce, ...defined({ unreadable: mail.unreadable }) }
 
     const refuse = (reason: string, identity?: Identity): Ingested => {
       const from = mail.from[0]?.address ?? ''
       const why = identity?.detail ?? 'allowed-senders does not name it'
-      deps.refused(reason, { from, why, body: `${mail.subject ?? ''}\n${mail.text}` })
-      log.warn({ from, reason, mailId: mail.messageId, ...(identity && { identity }) }, 'a mail was refused')
-      return { outcome: 'refused' }
+      const tell = () => {
+        deps.refused(reason, { from, why, body: `${mail.subject ?? ''}\n${mail.text}` })
+        log.warn({ from, reason, mailId: mail.messageId, ...defined({ identity }) }, 'a mail was refused')
+      }
+      return { outcome: 'refused', tell }
     }
     if (!isAllowed(mail.from[0]?.address ?? '')) return refuse('sender')
     const { identity, undecided } = await verify(mail, incoming.raw)
@@ -129,14 +133,16 @@ export function createIngest(parts: {
     return { outcome: 'accepted', ...defined({ unreadable: mail.unreadable }) }
   }
 
-  const orRefused = async <T>({ folder, uid }: Incoming, work: Promise<T>) => {
+  const orRefused = async <T>({ folder, uid }: Incoming, work: Promise<T>): Promise<T | Ingested> => {
     try {
       return await work
     } catch (error) {
       if (!(error instanceof TriviumError) || error.retryable) throw error
-      deps.refused(error.code, { why: `${folder} ${uid}: ${error.message}` })
-      log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
-      return { outcome: 'refused' as const }
+      const tell = () => {
+        deps.refused(error.code, { why: `${folder} ${uid}: ${error.message}` })
+        log.error({ folder, uid, err: error }, 'a mail cannot be accepted; it stays in its folder')
+      }
+      return { outcome: 'refused', tell }
     }
   }
 
@@ -157,6 +163,7 @@ export function createIngest(parts: {
       if (attempt?.status === 'fulfilled') results.push(attempt.value)
       else if ('message' in each) results.push(await orRefused(mail, accept(each)))
     }
+    for (const { tell } of results) tell?.()
     return results
   }
 }
