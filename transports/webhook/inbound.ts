@@ -12,7 +12,7 @@ import { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { awaitReply } from '../kept-reply.ts'
 import { refuseForeign } from '../open-door.ts'
-import { type Answer, json, type Taken } from './answers.ts'
+import type { Answer, Taken } from './answers.ts'
 import type { WebhookOptions } from './config.ts'
 import { decodeBody } from './decode-body.ts'
 import { createNormalizer } from './normalize.ts'
@@ -110,7 +110,7 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       if (reply !== undefined) taken.reply = reply
     }
     const status = duplicate || taken.reply !== undefined ? 200 : 202
-    answer(response, preset?.answer?.(taken, body) ?? { ...json(taken), status })
+    answer(response, preset?.answer?.(taken, body) ?? { status, text: JSON.stringify(taken) })
   }
 
   async function withFile(message: NewMessage, bytes: Buffer, type = 'application/octet-stream') {

@@ -76,6 +76,7 @@ function usefulHeaders(headers: IncomingHttpHeaders, carrier: string): JsonObjec
 }
 
 function usefulQuery(request: IncomingMessage): JsonObject | undefined {
+  if (!request.url?.includes('?')) return undefined
   const pairs = [...queryOf(request)].filter(([name]) => !SECRET.test(name.toLowerCase()))
   return pairs.length > 0 ? Object.fromEntries(pairs) : undefined
 }
