@@ -43,8 +43,6 @@ export type Ingested = {
 /** A mail that is ready to be accepted, but for its conversation. */
 type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
 
-type Waited = (uid: number) => number
-
 /** Nobody reads a mail and answers it within so many ms. */
 const QUICK = 30_000
 
@@ -74,7 +72,7 @@ export function createIngest(parts: {
   const bounceOf = createBounces({ deps, sent })
   const keyOf = createMailKeys(deps)
 
-  const read = async (incoming: Incoming, waited: Waited): Promise<Ingested | Ready> => {
+  const read = async (incoming: Incoming, waited: (uid: number) => number): Promise<Ingested | Ready> => {
     const mail = await incoming.parse()
     const { messageId: id = '' } = mail
     if (id.startsWith('<trivium-check.') || (await sent.of(id))) return { outcome: 'own' }
@@ -146,7 +144,7 @@ export function createIngest(parts: {
     }
   }
 
-  return async (batch: readonly Incoming[], waited: Waited): Promise<Ingested[]> => {
+  return async (batch: readonly Incoming[], waited: (uid: number) => number): Promise<Ingested[]> => {
     const reading = batch.map(async (mail) => [mail, await orRefused(mail, read(mail, waited))] as const)
     // All of them have ended when this does, so that nothing is written after a stop.
     await Promise.allSettled(reading)

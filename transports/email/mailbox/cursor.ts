@@ -54,8 +54,7 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
     },
 
     async save(cursor: Cursor): Promise<void> {
-      const aside = cursor.aside.map((each) => ({ ...each }))
-      const written = await kv.set(key, { ...cursor, aside, token }, { ifVersion: version })
+      const written = await kv.set(key, { ...cursor, token }, { ifVersion: version })
       if (written === undefined) throw new Error(FENCED)
       version = written
     },
