@@ -1,25 +1,15 @@
 import type { Readable } from 'node:stream'
-import { type ZodType, z } from 'zod'
+import { z } from 'zod'
 import type { AssistantService } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
 import type * as operate from './operations/operate.ts'
+import type { ServiceOf } from './operations/operation.ts'
 import type * as roads from './operations/roads.ts'
 import type * as work from './operations/work.ts'
 import type { KeyValues } from './store.ts'
 import type { Health, Refused } from './transport.ts'
-
-/**
- * Skills that are a method of a part each: `args` is what they take, and checks it. By their names without the prefix that
- * they have in common.
- */
-export type Operations = Record<string, { description: string; args: ZodType }>
-
-/** The part that does these operations. What a method returns is the result of the skill, as JSON. */
-export type ServiceOf<O extends Operations> = {
-  [K in keyof O]: (args: z.infer<O[K]['args']>, call: Call) => Promise<unknown>
-}
 
 /** `ctx.services`: what the shipped skills work on. A skill calls its method with arguments that its schema has validated. */
 export type Services = {
