@@ -9,7 +9,7 @@ import type { ServiceOf } from './operations/operation.ts'
 import type * as roads from './operations/roads.ts'
 import type * as work from './operations/work.ts'
 import type { KeyValues } from './store.ts'
-import type { Health, Refused } from './transport.ts'
+import type { Refused } from './transport.ts'
 
 /** `ctx.services`: what the shipped skills work on. A skill calls its method with arguments that its schema has validated. */
 export type Services = {
@@ -65,8 +65,6 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
 
 /** `at` in Unix ms; `body` is the head of what was sent, without secrets. */
 export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
-
-export type GatewayInfo = Health & { name: string; transport: string; open: boolean }
 
 /** One invocation that a session remembers; which parts is a matter of `capture`. `at` is Unix ms. */
 export const sessionEntrySchema = z.object({

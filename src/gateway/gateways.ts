@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
-import type { GatewayInfo } from '../core/services.ts'
-import type { Check, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
+import type { Check, Health, Transport, TransportDeps, TransportKind } from '../core/transport.ts'
 
 /** A gateway that is to run: its name, its kind, and the options that the kind's schema has checked. */
 export type GatewaySpec = { name: string; transport: string; options: unknown; open: boolean }
@@ -66,11 +65,11 @@ export function createGateways(options: {
     names: () => [...running.keys()],
     /** Why no reply can reach whoever sent a message; undefined where one can. */
     unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
-    list: (): GatewayInfo[] =>
+    list: () =>
       [...running.values()].map((entry) => {
         const { name, transport, open } = entry.spec
         const { failure } = entry
-        const health = failure === undefined ? entry.transport?.health() : undefined
+        const health: Health | undefined = failure === undefined ? entry.transport?.health() : undefined
         return { name, transport, open, ...(health ?? { ok: false, detail: failure ?? 'not started' }) }
       }),
     /**
