@@ -87,7 +87,8 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
     )
     if (!row) return false
     const now = parts.now()
-    note(row, outcome)
+    const seq = maybeInt(row.message)
+    if (outcome.notes && seq !== undefined) journal.addNotes(seq, text(row.message_id), outcome.notes)
     if (outcome.outcome === 'release' || outcome.outcome === 'retry') giveBack(row, outcome, now)
     else end(queue, row, outcome, now)
     signals.raise(`jobs:${name}`)
@@ -121,11 +122,6 @@ export function createClaims(parts: Parts, journal: JournalTable): Pick<Jobs, 'c
       insert.run(queue, outcome.id, now, toJson(outcome.result))
     }
     if (notify) signals.raise(`job:${outcome.id}`)
-  }
-
-  function note(row: Row, { notes }: Settled): void {
-    const seq = maybeInt(row.message)
-    if (notes && seq !== undefined) journal.addNotes(seq, text(row.message_id), notes)
   }
 
   function bury(queue: number, row: Row, outcome: Settled & { outcome: 'dead' }, now: number): void {
