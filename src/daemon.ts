@@ -20,7 +20,7 @@ import { createControlServer } from './daemon/control-server.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { modelSources } from './daemon/models.ts'
-import { checkStore, openStore } from './daemon/open-store.ts'
+import { checkRedisServers, openStore } from './daemon/open-store.ts'
 import { createOperator } from './daemon/operator.ts'
 import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
 import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
@@ -215,10 +215,10 @@ export async function createDaemon(options: DaemonOptions) {
     if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
     config = next
     access.use(next)
+    await queues.use(next.routes.flatMap(({ queue }) => queue ?? []))
     router.use([CLICK_ROUTE, ...next.routes])
     // Before the gateways: what comes in is for new subscriptions too.
     await push.use(next.subscriptions)
-    if (mode === 'serve') await queues.use([...new Set(next.routes.flatMap(({ queue }) => queue ?? []))])
     // Without listeners only gateways that need none make sense: a command must not read somebody's mailbox.
     const runsHere = (transport: string) => mode === 'serve' || transport === 'cli'
     await gateways.apply(next.gateways.filter(({ enabled, transport }) => enabled && runsHere(transport)))
@@ -267,7 +267,7 @@ export async function createDaemon(options: DaemonOptions) {
     explain: (message) =>
       router.explain(message).filter(({ route, matched }) => matched || route !== CLICK_ROUTE.name),
     framesOf: (transport) => kinds.get(transport)?.frames,
-    checkStore: () => checkStore(config.daemon, log),
+    checkStore: () => checkRedisServers(config, log),
     config: () => config,
     reload,
     lastReload: () => lastReload,

@@ -1,3 +1,4 @@
+import type { Config } from '../config/load-config.ts'
 import type { DaemonConfig } from '../config/sections.ts'
 import type { Event } from '../core/event.ts'
 import type { Log } from '../core/log.ts'
@@ -21,12 +22,15 @@ export async function openStore(options: {
   return createEmbeddedStore({ dir: daemon.dataDir, toEvent, log })
 }
 
-/** What only this kind of store can check about itself, for `trivium doctor`. */
-export async function checkStore(
-  daemon: Pick<DaemonConfig, 'redisUrl' | 'redis'>,
-  log: Log,
-): Promise<Check[]> {
-  if (daemon.redisUrl === undefined) return []
+/** What the server of the store, and that of the queues where it is another, say of themselves, for `trivium doctor`. */
+export async function checkRedisServers({ daemon, queues }: Config, log: Log): Promise<Check[]> {
+  const { redisUrl } = daemon
+  if (queues.redis === undefined) return []
   const { checkRedis } = await import('../stores/redis/check.ts')
-  return checkRedis({ url: daemon.redisUrl, ...daemon.redis, log })
+  const ofStore = redisUrl === undefined ? [] : await checkRedis({ url: redisUrl, ...daemon.redis, log })
+  if (queues.redis === redisUrl) return ofStore
+  const found = await checkRedis({ url: queues.redis, log })
+  // A job that it forgets is added again.
+  const ofQueues = found.filter(({ name }) => !/persistence|appendfsync/.test(name))
+  return [...ofStore, ...ofQueues.map((check) => ({ ...check, name: `queues: ${check.name}` }))]
 }

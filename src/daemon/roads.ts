@@ -3,13 +3,13 @@ import type { Metrics } from '../control/metrics.ts'
 import type { InvokeOptions } from '../core/call.ts'
 import { type Call, requireGateway } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, type Json } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ArtifactService, Services } from '../core/services.ts'
 import type { Store } from '../core/store.ts'
-import type { ReplyPlace, Transport } from '../core/transport.ts'
+import type { ReplyPlace } from '../core/transport.ts'
 import { createAccept } from '../gateway/accept.ts'
 import { createDispatch, type Dispatch, type Target } from '../gateway/dispatch.ts'
 import { createEvents } from '../gateway/events.ts'
@@ -98,7 +98,7 @@ export function createRoadWorkers(deps: {
   gateways: Gateways
   roads: Roads
   manager: Pick<SkillManager, 'invoke'>
-  queues: Pick<Queues, 'run' | 'settled' | 'release'>
+  queues: Pick<Queues, 'run' | 'release'>
   access: Access
   transcript: Transcript
   metrics: Metrics
@@ -128,24 +128,25 @@ export function createRoadWorkers(deps: {
       return manager.invoke(ref, event, { signal, rootId, caller })
     },
   })
-  const invokeSkill = (name: string): Target => {
-    return async (dispatched) =>
-      manager.invoke(name, skillArgs(dispatched), {
-        ...invokeOptions(dispatched),
-        ...streaming(gateways.get(dispatched.message.gateway), dispatched),
-        caller: deps.access.callerOf(dispatched.message),
-      })
-  }
-  const handToQueue = (name: string): Target => {
-    return (dispatched) => {
-      const { message, route } = dispatched
-      const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
-      const place = placeOf(message)
-      return queues.run(name, {
-        ...dispatched,
-        progress: (progress) => transport?.progress?.({ ...place, progress }),
-      })
+  const run: Target = async (dispatched) => {
+    const { message, route } = dispatched
+    const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
+    const place = placeOf(message)
+    if (route.queue !== undefined) {
+      const progress = (progress: Json) => transport?.progress?.({ ...place, progress })
+      return queues.run(route.queue, { ...dispatched, progress })
     }
+    let text = ''
+    /** Lets the conversation see a model's answer grow, where the transport can show it. */
+    const onText = (delta: string) => {
+      text += delta
+      transport?.stream?.({ ...place, delta, text })
+    }
+    return manager.invoke(targetOf(route), skillArgs(dispatched), {
+      ...invokeOptions(dispatched),
+      ...(transport?.stream && { onText }),
+      caller: deps.access.callerOf(message),
+    })
   }
   const dispatch = createDispatch({
     ...shared,
@@ -153,7 +154,6 @@ export function createRoadWorkers(deps: {
     async invoke(dispatched) {
       const { message, route } = dispatched
       const skill = targetOf(route)
-      const run = route.queue === undefined ? invokeSkill(skill) : handToQueue(route.queue)
       if (dispatched.isFirst) await transcript.received(message)
       try {
         const result = await run(dispatched)
@@ -164,10 +164,6 @@ export function createRoadWorkers(deps: {
         await transcript.processed(message, { skill, ok: false, error: reasonOf(error), approval_required })
         throw error
       }
-    },
-    settled({ queue }, messageId, outcome) {
-      if (queue !== undefined && (outcome === 'done' || outcome === 'dead'))
-        void queues.settled(queue, messageId, outcome)
     },
     unrouted: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),
@@ -224,22 +220,6 @@ function invokeOptions({ message, route, sends, signal }: Dispatch): InvokeOptio
     sends,
     ...defined({ model: route.model, approval: route.approval }),
     ...(isJsonObject(headers) ? { nonlocals: { request: { headers } } } : {}),
-  }
-}
-
-/** Lets the conversation see a model's answer grow, where the transport can show it. */
-function streaming(
-  transport: Transport | undefined,
-  { message, route }: Dispatch,
-): Pick<InvokeOptions, 'onText'> {
-  if (!transport?.stream || route.reply === 'none') return {}
-  const place = placeOf(message)
-  let text = ''
-  return {
-    onText(delta) {
-      text += delta
-      transport.stream?.({ ...place, delta, text })
-    },
   }
 }
 

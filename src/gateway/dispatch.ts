@@ -45,8 +45,6 @@ export function createDispatch(options: {
   invoke: Target
   /** Called for a message that no route takes. */
   unrouted?(message: Message): unknown
-  /** Called once it is stored how an attempt ended. */
-  settled?(route: Route, messageId: string, outcome: RunOutcome['outcome']): void
   /** Called when a message needs no more attempts, so that what its invocations left behind can go. */
   ended?(message: Message): void
   outbox: Pick<Outbox, 'reply'>
@@ -60,12 +58,10 @@ export function createDispatch(options: {
 }): Pick<Worker, 'start' | 'stop' | 'wake'> {
   const { store, router, metrics, log, now } = options
 
-  const routeOf = (name: string) => router.routes().find((one) => one.name === name)
-
   const run = async (claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { message } = claimed
     if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
-    const route = routeOf(claimed.group) ?? router.match(message)
+    const route = router.routes().find((one) => one.name === claimed.group) ?? router.match(message)
     // A queue goes on while a daemon that waits for it dies: that is no attempt.
     const job = route?.queue === undefined ? claimed : { ...claimed, lost: 0 }
     if (!route) {
@@ -160,10 +156,6 @@ export function createDispatch(options: {
     limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
     refill: pump.add,
     run,
-    settled(job, outcome) {
-      const route = routeOf(job.group)
-      if (route && job.messageId) options.settled?.(route, job.messageId, outcome)
-    },
     log,
     now,
   })

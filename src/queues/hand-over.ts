@@ -17,23 +17,17 @@ export type Handed = {
 }
 
 /** What is known of a job that is waited for. `look`: that is not enough, the queue must be asked. */
-type Waiting = {
-  wake(): void
-  progress: Handed['progress']
-  /** The time that it has begins again. */
-  restart(): void
-  look: boolean
-  removed: boolean
-  done?: { result: unknown }
-}
+type Known = { since: number; look: boolean; removed: boolean; done?: { result: unknown } }
 
 /** Events are hints; so often (ms) the queue is asked all the same. */
 const LOOK_AGAIN = 15_000
 /** The pause after the server refused something (ms). */
 const REFUSED_PAUSE = 2_000
-/** How long (s) BullMQ keeps what ended and was not removed: failed jobs, and results that nobody took. */
-const KEPT = 7 * 86_400
-/** Stands in the log of a failed job that became a dead letter: when that is retried, the job runs again. */
+/** An answer that took longer (ms) came from a server that had been away, and so had the workers. */
+const AWAY = 1_000
+/** Seconds. Of the jobs that are done as many as a daemon that died could have waited for, and a glance at the board is worth. */
+const [KEPT, KEPT_DONE] = [7 * 86_400, 1_000]
+/** Stands in the log of a failed job that becomes a dead letter: when that is retried, the job runs again. */
 const RECORDED = 'Trivium made a dead letter of it'
 
 export type HandOver = ReturnType<typeof createHandOver>
@@ -46,44 +40,25 @@ export function createHandOver(deps: {
   now(): number
 }) {
   const { queue, events, server, now } = deps
-  const waitings = new Map<string, Waiting>()
+  const waiting = new Map<string, { known: Known; wake(): void; progress: Handed['progress'] }>()
 
-  const tell = (id: string, change: (waiting: Waiting) => void) => {
-    const waiting = waitings.get(id)
-    if (!waiting) return
-    change(waiting)
-    waiting.wake()
+  const tell = (id: string, news: Partial<Known>) => {
+    const one = waiting.get(id)
+    if (!one) return
+    Object.assign(one.known, news)
+    one.wake()
   }
-  const look = ({ jobId }: { jobId: string }) =>
-    tell(jobId, (waiting) => {
-      waiting.look = true
-    })
-  events.on('completed', ({ jobId, returnvalue }) =>
-    tell(jobId, (waiting) => {
-      waiting.done = { result: returnvalue }
-    }),
-  )
-  events.on('failed', look)
+  events.on('completed', ({ jobId, returnvalue }) => tell(jobId, { done: { result: returnvalue } }))
+  events.on('failed', ({ jobId }) => tell(jobId, { look: true }))
   // It was there before: a daemon that ended had added it, or it comes back from the dead letters.
-  events.on('duplicated', look)
-  events.on('removed', ({ jobId }) =>
-    tell(jobId, (waiting) => {
-      waiting.look = waiting.removed = true
-    }),
-  )
-  events.on('waiting', ({ jobId }) => waitings.get(jobId)?.restart())
-  events.on('progress', ({ jobId, data }) => waitings.get(jobId)?.progress(toJson(data)))
-  const off = server.onBack(() => {
-    for (const id of waitings.keys()) {
-      tell(id, (waiting) => {
-        waiting.look = true
-        waiting.restart()
-      })
-    }
-  })
+  events.on('duplicated', ({ jobId }) => tell(jobId, { look: true }))
+  events.on('removed', ({ jobId }) => tell(jobId, { look: true, removed: true }))
+  events.on('waiting', ({ jobId }) => tell(jobId, { since: now() }))
+  events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
 
   return {
-    name: queue.name,
+    queue,
+    trouble: server.trouble,
     /**
      * Resolves with what the job returned. Adds it where it is not there; waits for ever while the server is away. Throws
      * `job_failed` for good, `job_timeout`, or the reason of `signal`.
@@ -91,44 +66,48 @@ export function createHandOver(deps: {
     async run({ message, route, signal, progress }: Handed): Promise<unknown> {
       const { id } = message
       const { retry, timeout } = route
-      let added = false
-      let deadline = Number.POSITIVE_INFINITY
-      let lookAt = deadline
-      const restart = () => {
-        if (added) deadline = now() + timeout
-      }
-      const waiting: Waiting = { wake() {}, progress, restart, look: false, removed: false }
+      const known: Known = { since: now(), look: false, removed: false }
+      let lookAt: number | undefined
+      const due = () => Math.min(lookAt ?? 0, known.since + timeout)
 
       const add = async () => {
         await queue.add(route.name, message, {
           jobId: id,
           attempts: retry.attempts,
           backoff: { type: retry.backoff, delay: retry.delay },
-          removeOnComplete: { age: KEPT },
+          removeOnComplete: { age: KEPT, count: KEPT_DONE },
           removeOnFail: { age: KEPT },
         })
-        added = true
-        waiting.removed = false
+        known.removed = false
+        known.since = now()
         lookAt = now() + LOOK_AGAIN
-        restart()
       }
 
       const ask = async () => {
-        waiting.look = false
-        lookAt = now() + LOOK_AGAIN
+        known.look = false
+        const asked = now()
         const state = await queue.getJobState(id)
-        if (state === 'delayed') restart()
+        lookAt = now() + LOOK_AGAIN
+        if (state === 'delayed' || now() - asked > AWAY) known.since = now()
         if (state === 'unknown') {
-          if (waiting.removed) throw failure(queue.name, { failedReason: 'somebody removed it' })
+          if (known.removed) throw failure(queue.name, { failedReason: 'somebody removed it' })
           // A server that lost its last writes has lost the job.
-          await add()
+          return add()
         }
         if (state !== 'completed' && state !== 'failed') return
         const job = await queue.getJob(id)
         if (!job) return
-        if (state === 'completed') waiting.done = { result: job.returnvalue }
-        else if (!(await wasRecorded(id))) throw failure(queue.name, job)
-        else await job.remove().then(add)
+        if (state === 'completed') {
+          known.done = { result: job.returnvalue }
+          return
+        }
+        const { logs } = await queue.getJobLogs(id)
+        if (!logs.includes(RECORDED)) {
+          await job.log(RECORDED)
+          throw failure(queue.name, job)
+        }
+        await job.remove()
+        await add()
       }
 
       const giveUp = async () => {
@@ -138,54 +117,36 @@ export function createHandOver(deps: {
       }
 
       const step = async () => {
-        if (!added) await add()
-        if (!waiting.done && (waiting.look || now() >= Math.min(lookAt, deadline))) await ask()
-        if (!waiting.done && now() >= deadline) await giveUp()
+        if (lookAt === undefined) await add()
+        if (!known.done && (known.look || now() >= due())) await ask()
+        if (!known.done && now() >= known.since + timeout) await giveUp()
         server.worked()
       }
 
-      await waitFor<true>({
+      const done = await waitFor<{ result: unknown }>({
         async attempt() {
           try {
             await inTime(step(), signal)
           } catch (error) {
             if (error instanceof TriviumError) throw error
             server.failed(error)
-            waiting.look = true
+            known.look = true
             return { retryAt: now() + REFUSED_PAUSE }
           }
-          return waiting.done ? { value: true } : { retryAt: Math.min(lookAt, deadline) }
+          return known.done ? { value: known.done } : { retryAt: due() }
         },
         watch(wake) {
-          waiting.wake = wake
-          waitings.set(id, waiting)
+          waiting.set(id, { known, wake, progress })
           return () => {
-            if (waitings.get(id) === waiting) waitings.delete(id)
+            if (waiting.get(id)?.known === known) waiting.delete(id)
           }
         },
         signal,
       })
-      if (!waiting.done) throw signal.reason
-      return waiting.done.result
+      if (!done) throw signal.reason
+      return done.result
     },
-    /** What became of a message is stored: BullMQ need not keep a result any more. */
-    async settled(id: string, outcome: 'done' | 'dead'): Promise<void> {
-      const state = outcome === 'done' ? 'completed' : await queue.getJobState(id)
-      if (state === 'completed') await queue.remove(id)
-      if (state === 'failed') await queue.addJobLog(id, RECORDED)
-    },
-    /** For Bull Board. */
-    queue,
-    trouble: server.trouble,
-    async close() {
-      off()
-      await Promise.all([queue.close(), events.close()])
-    },
-  }
-
-  async function wasRecorded(id: string): Promise<boolean> {
-    const { logs } = await queue.getJobLogs(id)
-    return logs.includes(RECORDED)
+    close: () => Promise.all([queue.close(), events.close()]),
   }
 }
 

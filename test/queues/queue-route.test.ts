@@ -14,7 +14,7 @@ queues: { redis: "${url}" }
 gateways:
   chat: { transport: websocket, path: /ws }
 routes:
-  - { name: slow, match: { text: "wait late*" }, queue: invoices, timeout: 300ms, retry: { attempts: 1 } }
+  - { name: slow, match: { text: "wait late*" }, queue: invoices, timeout: 300ms, retry: { attempts: 20, delay: 10ms, backoff: fixed } }
   - { name: nobody, match: { text: nobody }, queue: unattended, timeout: 300ms, retry: { attempts: 2, delay: 10ms } }
   - { name: invoices, queue: invoices, timeout: 60s, retry: { attempts: 2, delay: 10ms } }
 `
@@ -38,6 +38,13 @@ test('the worker of docs/queues.md answers as it stands there', { timeout: 60_00
   await site.start()
   const { out } = await site.run(['message', 'cli', 'invoice 7'])
   assert.match(out, /Booked: invoice 7/)
+})
+
+test('a URL of queues that is none is said to be theirs', { timeout: 60_000 }, async (t) => {
+  const site = createSite({ routes: ROUTES('redis://127.0.0.1:1/0?password=x') })
+  t.after(() => site.remove())
+  const { err } = await site.run(['start'])
+  assert.match(err, /the `redis` of queues is redis:/)
 })
 
 describe('a route to a BullMQ queue', { timeout: 180_000 }, () => {
@@ -90,7 +97,7 @@ describe('a route to a BullMQ queue', { timeout: 180_000 }, () => {
     assert.deepEqual([whole.text, whole.data], ['booked', { total: 3 }])
   })
 
-  test('gives the job the id of the message and the message as its data, and leaves nothing behind', async (t) => {
+  test('gives the job the id of the message and the message as its data', async (t) => {
     const queue = queueOf(t)
     const asked = await say(t, 'hello')
     const job = await until(() => queue.getJob(asked.id), 'the job')
@@ -99,7 +106,6 @@ describe('a route to a BullMQ queue', { timeout: 180_000 }, () => {
     assert.equal(job.opts.attempts, 2)
     await worker(t)
     assert.equal((await reply(asked)).text, 'did hello')
-    await until(async () => !(await queue.getJob(asked.id)), 'a queue without the job')
   })
 
   test('leaves retries to BullMQ, and keeps its reason and its stack in the dead letter', async (t) => {
@@ -119,7 +125,6 @@ describe('a route to a BullMQ queue', { timeout: 180_000 }, () => {
     const { id } = await say(t, 'never')
     await deadLetter(id)
     assert.equal(begun(working, id), 1)
-    await until(async () => (await queueOf(t).getJobLogs(id)).count > 0, 'the note on the failed job')
     assert.equal((await site.run(['dead-letters', 'retry', id])).code, 0)
     await until(() => begun(working, id) === 2, 'the second run')
     await deadLetter(id)
@@ -151,7 +156,7 @@ describe('a route to a BullMQ queue', { timeout: 180_000 }, () => {
     const working = await worker(t)
     const asked = await say(t, 'wait late')
     const { errors } = await deadLetter(asked.id)
-    assert.match(errors[0].message, /a worker still has it/)
+    assert.match(errors.at(-1).message, /a worker still has it/)
     const queue = queueOf(t)
     await until(async () => {
       working.go()
@@ -210,7 +215,6 @@ describe('a route to a BullMQ queue', { timeout: 180_000 }, () => {
       const chat = await daemon.chat(`/ws?conversation=${conversation}&after=0`)
       t.after(chat.close)
       assert.equal((await reply({ chat })).text, 'did wait for the daemon')
-      await until(async () => !(await queue.getJob(asked.id)), 'a queue without the job')
       assert.equal(begun(working, asked.id), 1)
       assert.equal(chat.all('message').length, 1)
     })
@@ -220,6 +224,7 @@ describe('a route to a BullMQ queue', { timeout: 180_000 }, () => {
     const working = await worker(t)
     const asked = await say(t, 'wait for Redis')
     await until(() => begun(working, asked.id) === 1, 'the job')
+    assert.match((await site.run(['doctor'])).out, /queues: Redis: eviction/)
     await redis.kill()
     const waiting = await say(t, 'later')
     await until(async () => {

@@ -81,7 +81,7 @@ export async function connect(options: ConnectOptions) {
  * went away in the middle. `close` ends its duplicates too. Throws `config_invalid` for a URL that is none.
  */
 export function connectPatiently(url: string) {
-  const { address, options, nodes } = parseUrl(url)
+  const { address, options, nodes } = parseUrl(url, 'the `redis` of queues')
   let isClosed = false
   const retryStrategy = (attempt: number) => (isClosed ? null : pauseBefore(attempt))
   const patient = { maxRetriesPerRequest: null, keepAlive: 10_000, connectTimeout: 5_000, ...options }
@@ -103,14 +103,14 @@ const LOGIN = ['sentinel-username', 'sentinel-password'] as const
 
 /**
  * What of a URL goes to ioredis, with `nodes` where it is a cluster, and its address without user and password.
- * Throws `config_invalid` where it has none of the forms that `ConnectOptions` names.
+ * Throws `config_invalid` where it has none of the forms that `ConnectOptions` names; `where` says what to mend.
  */
-export function parseUrl(url: string) {
+export function parseUrl(url: string, where = 'REDIS_URL') {
   const [, scheme = ''] = /^(rediss?-sentinel:\/\/)/.exec(url) ?? []
   const isSentinel = scheme !== ''
   const urls = url.split(',').map((part, index) => {
     const text = index > 0 ? `${scheme}${part.trim()}` : part.trim()
-    if (!/^rediss?(-sentinel)?:\/\//.test(text) || !URL.canParse(text)) throw badUrl(url)
+    if (!/^rediss?(-sentinel)?:\/\//.test(text) || !URL.canParse(text)) throw badUrl(url, where)
     return new URL(text)
   })
   const nodes = urls.map(({ hostname, port }) => ({
@@ -120,16 +120,16 @@ export function parseUrl(url: string) {
   const [{ username, password, protocol } = new URL(url)] = urls
   const path = urls.at(-1)?.pathname.split('/').slice(1) ?? []
   const name = isSentinel ? path.shift() : undefined
-  if (isSentinel && !name) throw badUrl(url)
+  if (isSentinel && !name) throw badUrl(url, where)
   const isCluster = nodes.length > 1 && !isSentinel
   const db = Number(path[0])
   const query = new Map(urls.flatMap(({ searchParams }) => [...searchParams]))
   for (const name of query.keys())
-    if (![...FILES, ...LOGIN].some((known) => known === name)) throw badUrl(url)
+    if (![...FILES, ...LOGIN].some((known) => known === name)) throw badUrl(url, where)
   const [sentinelUsername, sentinelPassword] = LOGIN.map((name) => query.get(name))
   const host = nodes[0]?.host ?? ''
   // An address is no name that TLS could ask for; which server a Sentinel will name is not known yet.
-  const tls = { ...filesOf(query), ...(!isSentinel && !isIP(host) && { servername: host }) }
+  const tls = { ...filesOf(query, where), ...(!isSentinel && !isIP(host) && { servername: host }) }
   const options = {
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
@@ -144,7 +144,7 @@ export function parseUrl(url: string) {
   return { address: urls.join(','), options, nodes: isCluster ? nodes : undefined }
 }
 
-function filesOf(query: Map<string, string>) {
+function filesOf(query: Map<string, string>, where: string) {
   const files = FILES.flatMap((name) => {
     const path = query.get(name)
     if (path === undefined) return []
@@ -153,7 +153,7 @@ function filesOf(query: Map<string, string>) {
     } catch (error) {
       throw new TriviumError(
         'config_invalid',
-        { details: `REDIS_URL: ${name}: ${reasonOf(error)}` },
+        { details: `${where}: ${name}: ${reasonOf(error)}` },
         { cause: error },
       )
     }
@@ -161,9 +161,9 @@ function filesOf(query: Map<string, string>) {
   return Object.fromEntries(files)
 }
 
-function badUrl(text: string): TriviumError {
+function badUrl(text: string, where: string): TriviumError {
   const shown = text.replace(/^(\w[\w-]*:)?.*@/, '$1…@').replace(/\?.*/, '?…')
-  return new TriviumError('config_invalid', { details: `REDIS_URL is ${FORMS}; this is not: "${shown}"` })
+  return new TriviumError('config_invalid', { details: `${where} is ${FORMS}; this is not: "${shown}"` })
 }
 
 /** The pause before the next attempt to connect, in ms; for ever. */
