@@ -14,7 +14,7 @@ queues: { redis: "${url}" }
 gateways:
   chat: { transport: websocket, path: /ws }
 routes:
-  - { name: slow, match: { text: "wait late*" }, queue: invoices, timeout: 300ms, retry: { attempts: 20, delay: 10ms, backoff: fixed } }
+  - { name: slow, match: { text: "wait late*" }, queue: invoices, timeout: 300ms, retry: { attempts: 5, delay: 10ms } }
   - { name: nobody, match: { text: nobody }, queue: unattended, timeout: 300ms, retry: { attempts: 2, delay: 10ms } }
   - { name: invoices, queue: invoices, timeout: 60s, retry: { attempts: 2, delay: 10ms } }
 `
