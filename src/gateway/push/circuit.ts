@@ -21,26 +21,22 @@ export function createCircuit(
   before: CircuitState = { failures: 0, openUntil: 0 },
 ) {
   let state = before
-  let hasProbe = false
+  const isOpen = () => now() < state.openUntil
   return {
     state: () => state,
+    isOpen,
+    isClosed: () => !isOpen() && !isFailing(state),
     /** How many may be under way now. */
-    room: () => (now() < state.openUntil ? 0 : isFailing(state) ? 1 : most),
-    /** How many more events are worth taking from the group: half-open, one to try. */
-    appetite: (batch: number) => (now() < state.openUntil ? 0 : isFailing(state) ? Number(!hasProbe) : batch),
-    fed(): void {
-      hasProbe = true
-    },
+    room: () => (isOpen() ? 0 : isFailing(state) ? 1 : most),
     succeeded(): void {
       state = { failures: 0, openUntil: 0 }
     },
     /** `retryAt`: when the receiver wants to hear again (Unix ms). */
     failed(retryAt: number): void {
       // Those that were under way when it opened say nothing new.
-      const failures = state.failures + (isFailing(state) && now() < state.openUntil ? 0 : 1)
+      const failures = state.failures + (isFailing(state) && isOpen() ? 0 : 1)
       const rest = failures < TOLERATED ? 0 : now() + backoff(failures - TOLERATED + 1, REST)
       state = { failures, openUntil: Math.max(state.openUntil, retryAt, rest) }
-      hasProbe = false
     },
   }
 }

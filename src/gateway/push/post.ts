@@ -1,6 +1,8 @@
+import { createSecretKey } from 'node:crypto'
 import { lookup } from 'node:dns'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { LookupFunction } from 'node:net'
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import { isPrivateHost, type PushSubscription } from '../../core/push.ts'
@@ -11,8 +13,10 @@ import { packed, signed } from './wire.ts'
 /** What came of one POST: `reason` where it failed, the head of what was answered, and from when (Unix ms) it may come again. */
 export type Answer = { status?: number; reason?: string; answer?: string; retryAt?: number }
 
+/** What is read of an answer (bytes), and shown of it (characters). */
 const MAX_ANSWER = 65_536
 const SHOWN = 300
+const OURS = /^(content-type|user-agent|(webhook|ce)-.*)$/i
 
 /**
  * Sends the events of one subscription over connections of its own, which are kept. Each connection is made to an address
@@ -21,7 +25,12 @@ const SHOWN = 300
 export function createPoster(subscription: PushSubscription, now: () => number) {
   const { allowPrivate, concurrency, timeout, secret, format } = subscription
   const url = new URL(subscription.url)
-  const keys = secret.map((one) => Buffer.from(one.slice('whsec_'.length), 'base64'))
+  const path = url.pathname + url.search
+  // Node looks up no name that is an address.
+  const refused = !allowPrivate && isPrivateHost(url) ? refusal(url.hostname) : undefined
+  const theirs = Object.entries(subscription.headers).filter(([name]) => !OURS.test(name))
+  const fixed = ['user-agent', 'Trivium', ...theirs.flat()]
+  const keys = secret.map((one) => createSecretKey(one.slice('whsec_'.length), 'base64'))
   const pool = new Pool(url.origin, {
     connections: concurrency,
     allowH2: false,
@@ -29,48 +38,54 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
     connect: { timeout, ...(allowPrivate ? {} : { lookup: publicOnly }) },
   })
 
-  const post = async (event: Event, signal: AbortSignal): Promise<Answer> => {
-    // Node looks up no name that is an address.
-    if (!allowPrivate && isPrivateHost(url)) return { reason: refusal(url.hostname) }
-    const { headers, body } = packed(event, format)
-    const response = await pool.request({
-      path: url.pathname + url.search,
-      method: 'POST',
-      headers: {
-        ...subscription.headers,
-        'user-agent': 'Trivium',
-        ...headers,
-        ...signed(event.id, body, keys, now()),
-      },
-      body,
-      signal,
-    })
-    const { statusCode: status } = response
-    // How it ends is no matter: the status has been said.
-    const text = await response.body.text().catch(() => '')
-    const answer = headOf(text, SHOWN)
+  const answered = (status: number, { location, ...others }: IncomingHttpHeaders, body: Buffer[]): Answer => {
+    const answer = headOf(Buffer.concat(body).toString(), SHOWN)
     if (status >= 200 && status < 300) return { status, answer }
-    const reason = status < 400 ? movedTo(status, response.headers.location) : `it answered ${status}`
-    return { status, answer, reason, ...retryAtOf(response.headers['retry-after'], now()) }
+    const reason = status < 400 ? movedTo(status, location) : `it answered ${status}`
+    return { status, answer, reason, ...retryAtOf(others['retry-after'], now()) }
   }
 
   return {
-    /** Sends one event. Never rejects; takes `timeout` ms at most, less where `signal` aborts. */
-    async post(event: Event, signal: AbortSignal): Promise<Answer> {
-      // `AbortSignal.timeout` and `any` cost more than the rest of the request.
-      const cut = new AbortController()
-      const end = () => cut.abort(new Error(`no answer within ${timeout} ms`))
-      const timer = setTimeout(end, timeout)
-      signal.addEventListener('abort', end)
-      try {
-        return await post(event, cut.signal)
-      } catch (error) {
-        return { reason: reasonOf(error) || String(error) }
-      } finally {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', end)
-      }
+    /** Sends one event. Never rejects; takes `timeout` ms at most, less where the poster is closed. */
+    post(event: Event): Promise<Answer> {
+      if (refused) return Promise.resolve({ reason: refused })
+      const { headers, body } = packed(event, format)
+      const all = [...fixed, ...headers, ...signed(event.id, body, keys, now())]
+      return new Promise((resolve) => {
+        const chunks: Buffer[] = []
+        let request: Dispatcher.DispatchController | undefined
+        let head: { status: number; headers: IncomingHttpHeaders } | undefined
+        let late: Error | undefined
+        const end = (error?: Error) => {
+          clearTimeout(timer)
+          // How the answer ends is no matter: the status has been said.
+          if (head) resolve(answered(head.status, head.headers, chunks))
+          else resolve({ reason: reasonOf(error) || String(error) })
+        }
+        // `AbortSignal.timeout` costs more than the rest of the request.
+        const timer = setTimeout(() => {
+          late = new Error(`no answer within ${timeout} ms`)
+          request?.abort(late)
+          end(late)
+        }, timeout)
+        pool.dispatch(
+          { path, method: 'POST', headers: all, body },
+          {
+            onRequestStart(controller) {
+              request = controller
+              if (late) controller.abort(late)
+            },
+            onResponseStart(_, status, headers) {
+              head = { status, headers }
+            },
+            onResponseData: (_, chunk) => void chunks.push(chunk),
+            onResponseEnd: () => end(),
+            onResponseError: (_, error) => end(error),
+          },
+        )
+      })
     },
+    isClosed: () => pool.destroyed,
     close: () => pool.destroy(),
   }
 }

@@ -45,10 +45,11 @@ export function createPush(deps: PushDeps) {
         const records = createRecords(store.kv, name)
         const [control, report] = await Promise.all([records.control(), records.report()])
         const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
-        const { lag = 0 } = groups.find((group) => group.topic === topic && group.group === name) ?? {}
+        const group = groups.find((each) => each.topic === topic && each.group === name)
         // What stands behind a `?` may be a key.
         const [address = ''] = url.split('?')
-        const waiting = lag + (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
+        const held = (group?.lag ?? 0) + (group?.pending ?? 0)
+        const waiting = held + (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
         const { attempts } = report
         return {
           name,
@@ -89,6 +90,8 @@ export function createPush(deps: PushDeps) {
       await records.change((control) => ({ ...control, replay: { since, number: now() } }))
       await store.topics.unsubscribe(topic, name)
       await store.topics.subscribe(topic, name, 'start')
+      // To be heard once more: whoever looked before found nothing.
+      await records.change((control) => control)
       return { ok: true }
     },
   } satisfies Services['subscriptions']

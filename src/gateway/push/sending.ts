@@ -2,132 +2,301 @@ import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
+import { missedIn } from '../../core/message-id.ts'
 import type { PushSubscription } from '../../core/push.ts'
-import type { ClaimedJob, Store } from '../../core/store.ts'
+import type { ClaimedJob, NewJob, Store } from '../../core/store.ts'
+import { createLoop } from '../../lib/loop.ts'
 import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../worker.ts'
 import { createCircuit } from './circuit.ts'
 import { createFeed, queueOf } from './feed.ts'
+import { createLanes, type Lane, laneOf } from './lanes.ts'
 import { createPoster } from './post.ts'
 import type { Records } from './records.ts'
 
 export type SendingDeps = {
-  store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal'>
+  store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>
   /** Counts an attempt. */
   pushed(subscription: string, outcome: 'sent' | 'retry' | 'dead'): void
   log: Log
   now(): number
 }
 
-const jobSchema = z.object({ event: z.custom<Event>((value) => typeof Object(value).id === 'string') })
-const BATCH = 256
+const jobSchema = z.object({
+  event: z.custom<Event>((value) => typeof Object(value).id === 'string'),
+  /** Why it was not pushed at once. */
+  failure: z.string().exactOptional(),
+})
+/** Events from one read, and below how many in memory more are read. */
+const READ = { most: 500, below: 250 }
+/** Acknowledged together: so many, or what there is after so many ms. */
+const ACK = { most: 64, after: 10 }
 /** Attempts that are shown, and how often (ms) they are written at most. */
 const SHOWN = 50
 const REPORT_EVERY = 500
-/** Ms. A group that nobody reads from is removed after days. */
+/** Ms. */
+const STORE_PAUSE = 500
 const LOOK_AGAIN = 3_600_000
 
 /**
- * POSTs the events of one subscription, in order within a conversation, each until it is answered with 2xx or its attempts
- * are used up. Takes no more events from the group than the receiver may be sent.
+ * POSTs the events of one subscription, in order within a conversation: at first straight from the group, where they are
+ * acknowledged once they are answered with 2xx. One that fails becomes a job, which is tried until its attempts are used up,
+ * and what comes behind it in its conversation becomes jobs behind it. While the receiver is left alone all stay in the group.
  */
 export async function startSending(subscription: PushSubscription, records: Records, deps: SendingDeps) {
   const { name, topic, concurrency, retry } = subscription
   const { store, now } = deps
+  const queue = queueOf(name)
   const log = deps.log.child({ subscription: name })
   const feed = createFeed(subscription, store, now)
   const poster = createPoster(subscription, now)
+  const noJobs = async () => {
+    const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
+    return !jobs || jobs.waiting + jobs.running === 0
+  }
+  const lanes = createLanes(await noJobs())
   let control = await records.control()
-  let { attempts, ...before } = await records.report()
+  const { attempts, ...before } = await records.report()
   let circuit = createCircuit(concurrency, now, before)
+  /** Events that need nothing more but to be acknowledged. */
+  const done: string[] = []
+  const underWay = { events: 0, jobs: 0 }
+  /** The group may have more than was read. */
+  let hasMore = true
+  /** Half-open, and no job is there to be tried. */
+  let mayProbe = false
+  let isStopping = false
+  let ended = () => {}
   let reporting: NodeJS.Timeout | undefined
+  let acking: NodeJS.Timeout | undefined
   let probing: NodeJS.Timeout | undefined
   const failed = (err: unknown) => log.warn({ err }, 'the store does not answer; trying again')
 
-  const report = () => {
+  const wake = () => {
+    worker.wake()
+    loop.wake()
+  }
+  const report = async () => {
     clearTimeout(reporting)
     reporting = undefined
-    return records.tell({ attempts, ...circuit.state() }).catch(failed)
+    await records.tell({ attempts, ...circuit.state() })
+    if (!lanes.knowsAll() && (await noJobs())) lanes.learnedAll()
   }
   const probeLater = () => {
     clearTimeout(probing)
-    probing = setTimeout(() => worker.wake(), Math.max(0, circuit.state().openUntil - now()))
+    probing = setTimeout(wake, Math.max(0, circuit.state().openUntil - now()))
   }
 
-  const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
-    const { event } = jobSchema.parse(job.data)
+  /** `stays`: that it failed says nothing of the event, which keeps its place. */
+  const attempt = async (event: Event, number: number) => {
     const at = now()
-    const { retryAt = 0, ...said } = await poster.post(event, signal)
-    if (signal.aborted) return { outcome: 'release' }
-    const attempt = { at, event: event.id, attempt: attemptOf(job), ms: now() - at, ...said }
-    attempts = [attempt, ...attempts].slice(0, SHOWN)
-    reporting ??= setTimeout(() => void report(), REPORT_EVERY)
-    if (said.reason === undefined) {
+    const { retryAt = 0, ...said } = await poster.post(event)
+    const { reason, status } = said
+    if (isStopping && poster.isClosed()) return { reason, stays: true }
+    attempts.unshift({ at, event: event.id, attempt: number, ms: now() - at, ...said })
+    if (attempts.length > SHOWN) attempts.pop()
+    reporting ??= setTimeout(() => void report().catch(failed), REPORT_EVERY)
+    const wasClosed = circuit.isClosed()
+    if (reason === undefined) {
       circuit.succeeded()
+      if (!wasClosed) wake()
       deps.pushed(name, 'sent')
-      return { outcome: 'done' }
+      return { reason, stays: false }
     }
+    const stays = status === 410 || circuit.isOpen()
     circuit.failed(retryAt)
     probeLater()
-    if (said.status === 410) return disable()
-    const error = new TriviumError('push_failed', { name, reason: said.reason })
-    const outcome = failedAttempt(job, error, retry, now())
-    deps.pushed(name, outcome.outcome)
-    log[outcome.outcome === 'dead' ? 'error' : 'warn'](
-      { event: event.id, err: error },
-      'an event was not pushed',
-    )
-    return outcome
+    if (status === 410) await disable()
+    return { reason, stays }
   }
 
   /** Standard Webhooks: who answers 410 wants nothing more. */
-  const disable = async (): Promise<RunOutcome> => {
+  const disable = async () => {
     log.error(
       {},
       'the receiver is gone (410): nothing is pushed to it until somebody resumes the subscription',
     )
     const stopped = { why: 'gone', by: 'the receiver' } as const
     control = { ...control, stopped }
-    await records.change((known) => ({ ...known, stopped }))
-    return { outcome: 'release' }
+    await records.change((known) => ({ ...known, stopped })).catch(failed)
+  }
+
+  const send = async (lane: Lane, event: Event) => {
+    underWay.events++
+    const { reason, stays } = await attempt(event, 1)
+    underWay.events--
+    if (reason === undefined) done.push(event.id)
+    lanes.ended(lane, reason === undefined || (stays || isStopping ? false : reason))
+    if (underWay.events === 0) ended()
+    sendMore()
+    if (reason !== undefined || done.length >= ACK.most) loop.wake()
+    else acking ??= setTimeout(loop.wake, ACK.after)
+  }
+
+  const sendMore = () => {
+    if (isStopping || control.stopped || !(circuit.isClosed() || mayProbe)) return
+    while (underWay.events + underWay.jobs < circuit.room()) {
+      const lane = lanes.next()
+      const [event] = lane?.events ?? []
+      if (!lane || !event) return
+      mayProbe = false
+      void send(lane, event)
+    }
   }
 
   const readControl = async () => {
     const next = await records.control()
+    const isReplay = next.replay?.number !== control.replay?.number
     if (next.resumedAt > control.resumedAt) circuit = createCircuit(concurrency, now)
+    if (isReplay) lanes.clear()
     control = next
-    return control
+    return isReplay
+  }
+
+  /** Reads ahead; what nobody wants is done. */
+  const read = async () => {
+    hasMore = false
+    const events = await feed.peek(READ.most)
+    // Looked at after the events: a replay is written before its group begins anew, a pause before what it holds back.
+    hasMore = await readControl()
+    if (hasMore) return
+    const known = new Set([...done, ...lanes.events().map(({ id }) => id)])
+    const fresh = events.filter(({ id }) => !known.has(id))
+    hasMore = fresh.length > 0
+    const [first] = fresh
+    // What tells of missed events has another id once others are acknowledged.
+    if (first && missedIn(first.id) > 0) return addJobs([jobOf(first)], [first.id])
+    const isNew = ({ timestamp }: Event) => timestamp >= (control.replay?.since ?? 0)
+    const wanted = await Promise.all(fresh.map(async (event) => isNew(event) && (await feed.wants(event))))
+    fresh.forEach((event, at) => {
+      if (wanted[at]) lanes.add(event)
+      else done.push(event.id)
+    })
+  }
+
+  const jobOf = (event: Event, failure?: string): NewJob => {
+    const { replay } = control
+    const id = replay ? `${queue}/${event.id}.${replay.number}` : `${queue}/${event.id}`
+    const data = failure === undefined ? { event } : { event, failure }
+    return { id, lane: laneOf(event), group: name, data }
+  }
+  const addJobs = async (jobs: NewJob[], ids: string[]) => {
+    for (const { lane, id } of jobs) lanes.hasJob(lane, id)
+    await store.jobs.add(queue, jobs)
+    await feed.ack(ids)
+  }
+  /** What failed becomes a job, and what is behind it while the receiver is not left alone. */
+  const makeJobs = async () => {
+    const isClosed = circuit.isClosed()
+    const behind = lanes.behindJobs(isClosed).map((lane) => {
+      const events = isClosed ? [...lane.events] : lane.events.slice(0, 1)
+      return {
+        lane,
+        events,
+        jobs: events.map((event, at) => jobOf(event, at === 0 ? lane.failure : undefined)),
+      }
+    })
+    if (behind.length === 0) return
+    const ids = behind.flatMap(({ events }) => events.map(({ id }) => id))
+    await addJobs(
+      behind.flatMap(({ jobs }) => jobs),
+      ids,
+    )
+    for (const { lane, events } of behind) lanes.becameJobs(lane, events.length)
+  }
+
+  const ack = async () => {
+    clearTimeout(acking)
+    acking = undefined
+    const ids = [...done]
+    if (ids.length > 0) await feed.ack(ids)
+    done.splice(0, ids.length)
+  }
+
+  const loop = createLoop({
+    async step() {
+      await ack()
+      await makeJobs()
+      const mayRead = !control.stopped && (circuit.isClosed() || (mayProbe && circuit.room() > 0))
+      const isRead = mayRead && hasMore && lanes.events().length < READ.below
+      if (isRead) await read()
+      sendMore()
+      return isRead ? 'again' : undefined
+    },
+    failed,
+    pause: STORE_PAUSE,
+  })
+
+  const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
+    const { event, failure } = jobSchema.parse(job.data)
+    if (failure !== undefined && attemptOf(job) === 1) return failedJob(job, failure)
+    underWay.jobs++
+    const { reason, stays } = await attempt(event, attemptOf(job))
+    underWay.jobs--
+    sendMore()
+    if (reason === undefined) return { outcome: 'done' }
+    return stays || signal.aborted ? { outcome: 'release' } : failedJob(job, reason)
+  }
+  const failedJob = (job: ClaimedJob, reason: string): RunOutcome => {
+    const error = new TriviumError('push_failed', { name, reason })
+    const outcome = failedAttempt(job, error, retry, now())
+    deps.pushed(name, outcome.outcome)
+    log[outcome.outcome === 'dead' ? 'error' : 'warn']({ job: job.id, err: error }, 'an event was not pushed')
+    return outcome
   }
 
   const worker = createWorker({
-    queue: queueOf(name),
+    queue,
     store,
     concurrency,
-    limits: () => new Map([[name, control.stopped ? 0 : circuit.room()]]),
+    /** One place at least, so that a backlog in the group does not keep jobs from being tried. */
+    limits() {
+      const left = circuit.room() - underWay.events
+      return new Map([[name, control.stopped ? 0 : circuit.isClosed() ? Math.max(1, left) : left]])
+    },
     retry,
     async refill() {
-      const appetite = control.stopped ? 0 : circuit.appetite(BATCH)
-      const jobs = appetite > 0 ? await feed.take(appetite, readControl) : undefined
-      if (jobs) circuit.fed()
-      return jobs !== undefined
+      mayProbe = circuit.room() > 0 && !circuit.isClosed()
+      if (mayProbe) loop.wake()
+      return false
     },
     run,
+    settled({ lane, id }, outcome) {
+      if (outcome === 'done' || outcome === 'dead') lanes.jobEnded(lane, id)
+      loop.wake()
+    },
     log,
     now,
   })
+  const look = () => {
+    hasMore = true
+    loop.wake()
+  }
   const offs = [
-    store.onSignal(`topic:${topic}`, worker.wake),
-    store.onSignal(`kv:${records.key}`, () => void readControl().then(worker.wake, failed)),
+    store.onSignal(`topic:${topic}`, look),
+    store.onSignal(`kv:${records.key}`, () => {
+      void readControl().then(() => {
+        look()
+        worker.wake()
+      }, failed)
+    }),
   ]
-  const looking = setInterval(() => void feed.peek(1).catch(failed), LOOK_AGAIN)
+  const looking = setInterval(() => void feed.keep().then(look, failed), LOOK_AGAIN)
+  loop.start()
   worker.start()
   probeLater()
 
   /** What is under way gets `grace` ms. */
   return async (grace: number): Promise<void> => {
+    isStopping = true
     for (const off of offs) off()
     clearInterval(looking)
-    await worker.stop(grace)
-    clearTimeout(probing)
-    await Promise.all([report(), poster.close()])
+    const cut = setTimeout(poster.close, grace)
+    const drained = new Promise<void>((resolve) => {
+      ended = resolve
+      if (underWay.events === 0) resolve()
+    })
+    await Promise.all([loop.stop(), worker.stop(grace), drained])
+    for (const timer of [cut, probing, acking]) clearTimeout(timer)
+    await Promise.all([ack().catch(failed), report().catch(failed), poster.close()])
   }
 }

@@ -1,10 +1,10 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import type { Event } from '../../core/event.ts'
 import { pathGet } from '../../core/json.ts'
 import type { PushSubscription } from '../../core/push.ts'
 
-/** What is POSTed of an event. */
-export type Parcel = { headers: Record<string, string>; body: string }
+/** What is POSTed of an event. The headers are names and values in turn. */
+export type Parcel = { headers: string[]; body: string }
 
 /** Writes an event in a format. The words of CloudEvents 1.0 are its own: `subject` is its conversation. */
 export function packed(event: Event, format: PushSubscription['format']): Parcel {
@@ -22,12 +22,14 @@ export function packed(event: Event, format: PushSubscription['format']): Parcel
   }
   if (format === 'cloudevents') {
     const whole = { ...attributes, datacontenttype: 'application/json', data }
-    return { ...json(whole), headers: { 'content-type': 'application/cloudevents+json; charset=utf-8' } }
+    return json(whole, 'application/cloudevents+json; charset=utf-8')
   }
   const { headers, body } = json(data)
-  for (const [name, value] of Object.entries(attributes))
-    headers[`ce-${name}`] = value.replaceAll(UNFIT, encode)
-  return { headers, body }
+  const named = Object.entries(attributes).map(([name, value]) => [
+    `ce-${name}`,
+    value.replaceAll(UNFIT, encode),
+  ])
+  return { headers: [...headers, ...named.flat()], body }
 }
 
 /** The conversation that an event is of, within which its order is kept. */
@@ -40,12 +42,12 @@ export function conversationOf({ data }: Event): string | undefined {
  * The headers of Standard Webhooks 1.0. The id stays the same however often it is sent, so that receivers know what they have.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
-export function signed(id: string, body: string, keys: readonly Buffer[], now: number): Parcel['headers'] {
+export function signed(id: string, body: string, keys: readonly KeyObject[], now: number): Parcel['headers'] {
   const time = Math.floor(now / 1000)
   const signatures = keys.map(
     (key) => `v1,${createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64')}`,
   )
-  return { 'webhook-id': id, 'webhook-timestamp': String(time), 'webhook-signature': signatures.join(' ') }
+  return ['webhook-id', id, 'webhook-timestamp', String(time), 'webhook-signature', signatures.join(' ')]
 }
 
 /** What the HTTP binding of CloudEvents 1.0 wants encoded in a header (3.1.3.2). */
@@ -58,6 +60,6 @@ function encode(character: string): string {
   )
 }
 
-function json(value: unknown): Parcel {
-  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+function json(value: unknown, type = 'application/json'): Parcel {
+  return { headers: ['content-type', type], body: JSON.stringify(value) }
 }
