@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { CloudEvent, HTTP } from 'cloudevents'
 import { Webhook } from 'standardwebhooks'
+import { TriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
 import { type PushSubscription, pushSchema } from '../../src/core/push.ts'
 import type { Store } from '../../src/core/store.ts'
@@ -80,6 +81,9 @@ const counted = async (store: Store, count: number, from = 1) => {
   for (let n = from; n < from + count; n++) await emit(store, { n, conversation: 'c' })
 }
 
+const numbers = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, at) => first + at)
+
 describe('a push subscription', () => {
   test('posts each event once, in order, signed, with the event’s own id', async (t) => {
     const store = await openStore(t)
@@ -87,10 +91,7 @@ describe('a push subscription', () => {
     await pushing(t, store, [subscription(url)])
     await counted(store, 20)
     await wait(20)
-    assert.deepEqual(
-      ns(),
-      Array.from({ length: 20 }, (_, at) => at + 1),
-    )
+    assert.deepEqual(ns(), numbers(1, 20))
     const [first] = got
     assert.ok(first)
     const event = JSON.parse(first.body)
@@ -137,22 +138,58 @@ describe('a push subscription', () => {
     assert.deepEqual([messages.got.length, orders.ns()], [1, [2, 2]])
   })
 
-  test('tries again under the same id, and keeps the order behind it', async (t) => {
+  test('tries again under the same id in the midst of a conversation, and keeps the order behind it', async (t) => {
     const store = await openStore(t)
-    const { got, ns, url, wait } = await receiver(t, (response, _, count) =>
-      response.writeHead(count < 3 ? 500 : 204).end(),
+    const { got, ns, url, wait } = await receiver(t, (response, { n }, count) =>
+      response.writeHead(n === 3 && count < 5 ? 500 : 204).end(),
     )
+    await store.topics.subscribe('orders', 'crm', 'now')
+    await counted(store, 40)
     const { show } = await pushing(t, store, [subscription(url)])
-    await counted(store, 2)
-    await wait(4)
-    assert.deepEqual(ns(), [1, 1, 1, 2])
-    assert.equal(new Set(got.slice(0, 3).map(({ id }) => id)).size, 1)
+    await wait(42)
+    await counted(store, 10, 41)
+    await wait(52)
+    assert.deepEqual(ns(), [1, 2, 3, 3, ...numbers(3, 50)])
+    assert.equal(new Set(got.slice(2, 5).map(({ id }) => id)).size, 1)
     const shown = await until(async () => {
       const told = await show()
-      return told.attempts.length === 4 && told
+      return told.waiting === 0 && told.attempts[0]?.event === got.at(-1)?.id && told
     }, 'the attempts')
-    assert.partialDeepStrictEqual(shown, { ok: true, state: 'active', waiting: 0, dead: 0 })
-    assert.partialDeepStrictEqual(shown.attempts[3], { attempt: 1, status: 500, reason: 'it answered 500' })
+    assert.partialDeepStrictEqual(shown, { ok: true, state: 'active', dead: 0 })
+    const failed = shown.attempts.filter(({ status }: { status: number }) => status === 500)
+    assert.partialDeepStrictEqual(failed, [{ attempt: 2 }, { attempt: 1, reason: 'it answered 500' }])
+  })
+
+  test('posts again under the same ids what was posted and not acknowledged when its daemon died', async (t) => {
+    const store = await openStore(t)
+    const { got, ns, url, wait } = await receiver(t)
+    const ack = () => Promise.reject(new TriviumError('store_unavailable', { store: 'it', reason: 'away' }))
+    const first = await pushing(t, { ...store, topics: { ...store.topics, ack } }, [subscription(url)])
+    await counted(store, 2)
+    await wait(2)
+    await first.stop(0)
+    await pushing(t, store, [subscription(url)], 'b')
+    await counted(store, 1, 3)
+    await wait(5)
+    assert.deepEqual(ns(), [1, 2, 1, 2, 3])
+    assert.deepEqual([got[0]?.id, got[1]?.id], [got[2]?.id, got[3]?.id])
+  })
+
+  test('keeps the order behind what another daemon has left to be tried again', async (t) => {
+    const store = await openStore(t)
+    const { ns, url, wait } = await receiver(t, (response, _, count) =>
+      response.writeHead(count === 1 ? 500 : 200).end(),
+    )
+    const served = [subscription(url, { retry: { attempts: 4, delay: 400, 'max-delay': 400 } })]
+    const first = await pushing(t, store, served)
+    await counted(store, 1)
+    await until(() => first.outcomes.includes('retry'), 'a failure')
+    await first.stop(1000)
+    await pushing(t, store, served, 'b')
+    await counted(store, 2, 2)
+    await emit(store, { n: 9, conversation: 'other' })
+    await wait(5)
+    assert.deepEqual(ns(), [1, 9, 1, 2, 3])
   })
 
   test('buries an event whose attempts are used up, goes on, and sends it when it is taken up again', async (t) => {
@@ -232,6 +269,8 @@ describe('a push subscription', () => {
     for (let n = 6; n < 30; n++) await emitOne(n)
     await until(async () => (await show()).waiting === 30, 'all of them waiting')
     assert.equal(got.length, tried + 1)
+    const [jobs] = (await store.stats()).jobs
+    assert.ok(jobs && jobs.waiting + jobs.running <= 5, 'only what opened the circuit left the group')
     isWell = true
     held?.end()
     await until(() => new Set(got.slice(tried).map(({ n }) => n)).size === 30, 'all events')
@@ -327,10 +366,7 @@ for (const { kind, place, open } of storeKinds().filter((each) => each.kind === 
       await a.stop(1000)
       await counted(second, 50, 51)
       await wait(100)
-      assert.deepEqual(
-        ns(),
-        Array.from({ length: 100 }, (_, n) => n + 1),
-      )
+      assert.deepEqual(ns(), numbers(1, 100))
       assert.equal(new Set(got.map(({ id }) => id)).size, 100)
     })
   })
