@@ -26,10 +26,10 @@ const jobSchema = z.object({
   /** Why it was not pushed at once. */
   failure: z.string().exactOptional(),
 })
-/** Events from one read, and below how many in memory more are read. */
-const READ = { most: 500, below: 250 }
+/** Events from one read, and below how many that wait in memory more are read. */
+const READ = { most: 500, below: 128 }
 /** Acknowledged together: so many, or what there is after so many ms. */
-const ACK = { most: 64, after: 10 }
+const ACK = { most: 128, after: 20 }
 /** Attempts that are shown, and how often (ms) they are written at most. */
 const SHOWN = 50
 const REPORT_EVERY = 500
@@ -217,7 +217,7 @@ export async function startSending(subscription: PushSubscription, records: Reco
       await ack()
       await makeJobs()
       const mayRead = !control.stopped && (circuit.isClosed() || (mayProbe && circuit.room() > 0))
-      const isRead = mayRead && hasMore && lanes.events().length < READ.below
+      const isRead = mayRead && hasMore && lanes.events().length < READ.below + concurrency
       if (isRead) await read()
       sendMore()
       return isRead ? 'again' : undefined
@@ -229,6 +229,8 @@ export async function startSending(subscription: PushSubscription, records: Reco
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { event, failure } = jobSchema.parse(job.data)
     if (failure !== undefined && attemptOf(job) === 1) return failedJob(job, failure)
+    // Both were taken to be the one that is tried.
+    if (!circuit.isClosed() && underWay.events > 0) return { outcome: 'release' }
     underWay.jobs++
     const { reason, stays } = await attempt(event, attemptOf(job))
     underWay.jobs--
