@@ -146,7 +146,7 @@ describe('a push subscription', () => {
     await store.topics.subscribe('orders', 'crm', 'now')
     await counted(store, 40)
     const { show } = await pushing(t, store, [subscription(url)])
-    await wait(42)
+    await wait(3)
     await counted(store, 10, 41)
     await wait(52)
     assert.deepEqual(ns(), [1, 2, 3, 3, ...numbers(3, 50)])
