@@ -37,6 +37,8 @@ export type WorkerOptions = {
   /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
   lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
+  /** Called once an outcome is stored; not where the claim was lost meanwhile. */
+  settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
   /** What becomes of a throw of `run`; without an end, one broken job would hold its lane for ever. */
   retry?: Retry
   /** Called when there is room for a job here and none to claim; tells whether there may be one now. */
@@ -124,7 +126,8 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     occupy(job.group, -1)
     loop.wake()
-    await settle({ ...outcome, id: job.id, token: job.token })
+    const isStored = await settle({ ...outcome, id: job.id, token: job.token })
+    if (isStored) options.settled?.(job, outcome.outcome)
   }
 
   const failed = (job: ClaimedJob, thrown: unknown): RunOutcome => {
@@ -139,14 +142,15 @@ export function createWorker(options: WorkerOptions): Worker {
   const settle = async (settled: Settled) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        if (!(await settler.add(settled))) {
+        const isOurs = await settler.add(settled)
+        if (!isOurs)
           log.warn({ queue, job: settled.id }, 'the claim had run out; the job is with another worker')
-        }
-        return
+        return isOurs
       } catch (error) {
         const fields = { queue, job: settled.id, err: error }
         if (hurried || !(error instanceof TriviumError && error.retryable)) {
-          return log.error(fields, 'the outcome could not be stored; the job will run again')
+          log.error(fields, 'the outcome could not be stored; the job will run again')
+          return false
         }
         if (attempt === 1) log.warn(fields, 'the outcome could not be stored yet; trying again')
         await pause(STORE_PAUSE)
