@@ -45,8 +45,8 @@ describe('a bullmq gateway', { timeout: 120_000 }, () => {
   /** Adds a job as a program does, and gives it with the wait for its value. */
   const add = async (name: string, data: unknown, options: JobsOptions = {}) => {
     const queue = new Queue(name, { connection: connection() })
-    // From the beginning: its first read may come after a quick job is over.
-    const events = new QueueEvents(name, { connection: connection(), lastEventId: '0-0' })
+    // From now: its first read may come after a quick job is over.
+    const events = new QueueEvents(name, { connection: connection(), lastEventId: `${Date.now()}-0` })
     open.push(queue, events)
     await events.waitUntilReady()
     const job = await queue.add('order', data, options)
