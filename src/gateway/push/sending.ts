@@ -62,8 +62,6 @@ export async function startSending(subscription: PushSubscription, records: Reco
   const underWay = { events: 0, jobs: 0 }
   /** The group may have more than was read. */
   let hasMore = true
-  /** Half-open, and no job is there to be tried. */
-  let mayProbe = false
   let isStopping = false
   let ended = () => {}
   let reporting: NodeJS.Timeout | undefined
@@ -133,38 +131,36 @@ export async function startSending(subscription: PushSubscription, records: Reco
   }
 
   const sendMore = () => {
-    if (isStopping || control.stopped || !(circuit.isClosed() || mayProbe)) return
+    if (isStopping || control.stopped) return
     while (underWay.events + underWay.jobs < circuit.room()) {
       const lane = lanes.next()
       const [event] = lane?.events ?? []
       if (!lane || !event) return
-      mayProbe = false
       void send(lane, event)
     }
   }
 
   const readControl = async () => {
     const next = await records.control()
-    const isReplay = next.replay?.number !== control.replay?.number
     if (next.resumedAt > control.resumedAt) circuit = createCircuit(concurrency, now)
-    if (isReplay) lanes.clear()
+    if (next.replay?.number !== control.replay?.number) lanes.clear()
     control = next
-    return isReplay
   }
 
   /** Reads ahead; what nobody wants is done. */
   const read = async () => {
     hasMore = false
+    const before = control.replay?.number
     const events = await feed.peek(READ.most)
     // Looked at after the events: a replay is written before its group begins anew, a pause before what it holds back.
-    hasMore = await readControl()
-    if (hasMore) return
+    await readControl()
     const known = new Set([...done, ...lanes.events().map(({ id }) => id)])
     const fresh = events.filter(({ id }) => !known.has(id))
-    hasMore = fresh.length > 0
+    if (fresh.length > 0) hasMore = true
+    if (control.replay?.number !== before) return
     const [first] = fresh
     // What tells of missed events has another id once others are acknowledged.
-    if (first && missedIn(first.id) > 0) return addJobs([jobOf(first)], [first.id])
+    if (first && missedIn(first.id) > 0) return addJobs([first], [jobOf(first)])
     const isNew = ({ timestamp }: Event) => timestamp >= (control.replay?.since ?? 0)
     const wanted = await Promise.all(fresh.map(async (event) => isNew(event) && (await feed.wants(event))))
     fresh.forEach((event, at) => {
@@ -179,27 +175,24 @@ export async function startSending(subscription: PushSubscription, records: Reco
     const data = failure === undefined ? { event } : { event, failure }
     return { id, lane: laneOf(event), group: name, data }
   }
-  const addJobs = async (jobs: NewJob[], ids: string[]) => {
+  const addJobs = async (events: Event[], jobs: NewJob[]) => {
     for (const { lane, id } of jobs) lanes.hasJob(lane, id)
     await store.jobs.add(queue, jobs)
-    await feed.ack(ids)
+    for (const { id } of events) done.push(id)
   }
   /** What failed becomes a job, and what is behind it while the receiver is not left alone. */
   const makeJobs = async () => {
     const isClosed = circuit.isClosed()
     const behind = lanes.behindJobs(isClosed).map((lane) => {
       const events = isClosed ? [...lane.events] : lane.events.slice(0, 1)
-      return {
-        lane,
-        events,
-        jobs: events.map((event, at) => jobOf(event, at === 0 ? lane.failure : undefined)),
-      }
+      const jobs = events.map((event, at) => jobOf(event, at === 0 ? lane.failure : undefined))
+      return { lane, events, jobs }
     })
     if (behind.length === 0) return
-    const ids = behind.flatMap(({ events }) => events.map(({ id }) => id))
+    const jobs = behind.flatMap((each) => each.jobs)
     await addJobs(
-      behind.flatMap(({ jobs }) => jobs),
-      ids,
+      behind.flatMap(({ events }) => events),
+      jobs,
     )
     for (const { lane, events } of behind) lanes.becameJobs(lane, events.length)
   }
@@ -214,15 +207,18 @@ export async function startSending(subscription: PushSubscription, records: Reco
 
   const loop = createLoop({
     async step() {
-      await ack()
       await makeJobs()
-      const mayRead = !control.stopped && (circuit.isClosed() || (mayProbe && circuit.room() > 0))
+      await ack()
+      const mayRead = !control.stopped && !circuit.isOpen()
       const isRead = mayRead && hasMore && lanes.events().length < READ.below + concurrency
       if (isRead) await read()
       sendMore()
       return isRead ? 'again' : undefined
     },
-    failed,
+    failed(error) {
+      hasMore = true
+      failed(error)
+    },
     pause: STORE_PAUSE,
   })
 
@@ -256,11 +252,6 @@ export async function startSending(subscription: PushSubscription, records: Reco
       return new Map([[name, control.stopped ? 0 : circuit.isClosed() ? Math.max(1, left) : left]])
     },
     retry,
-    async refill() {
-      mayProbe = circuit.room() > 0 && !circuit.isClosed()
-      if (mayProbe) loop.wake()
-      return false
-    },
     run,
     settled({ lane, id }, outcome) {
       if (outcome === 'done' || outcome === 'dead') lanes.jobEnded(lane, id)
