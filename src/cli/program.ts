@@ -24,6 +24,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   refused: async () => (await import('./commands/dead-letters.ts')).addRefused,
   state: async () => (await import('./commands/state.ts')).addState,
   workbench: async () => (await import('./commands/workbench.ts')).addWorkbench,
+  backup: async () => (await import('./commands/backup.ts')).addBackup,
+  restore: async () => (await import('./commands/backup.ts')).addRestore,
+  compact: async () => (await import('./commands/backup.ts')).addCompact,
   skill: async () => (await import('./commands/skill.ts')).addSkill,
   mcp: async () => (await import('./commands/daemon.ts')).addMcp,
   // The last: it completes those that were added before it.

@@ -14,7 +14,16 @@ export type Terminal = ReturnType<typeof createTerminal>
  */
 export function createTerminal(json: boolean, { out, err }: Streams) {
   const isTerminal = process.stdout.isTTY === true
-  return { json, isTerminal, out: (text: string) => out(safe(text)), err: (text: string) => err(safe(text)) }
+  return {
+    json,
+    isTerminal,
+    out: (text: string) => out(safe(text)),
+    err: (text: string) => err(safe(text)),
+    /** Shows how far something is, in place of the line before; only people at a terminal want it. */
+    progress(text: string) {
+      if (!json && process.stderr.isTTY) err(`\r\x1b[K${safe(text)}`)
+    },
+  }
 }
 
 /** What `paint` made: the only control sequences that reach a terminal. */
@@ -110,6 +119,11 @@ export function age(at: unknown, now = Date.now()): string {
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`
   return `${Math.round(seconds / 86_400)} d`
+}
+
+/** `0.4 MB`, `1200.0 MB`. */
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
 /** One line of at most `width` characters. */

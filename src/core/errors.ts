@@ -26,6 +26,8 @@ export const catalogue = {
     500,
     'The store ({store}) holds something that Trivium did not write: {reason}. Choose another prefix, or clean it.',
   ),
+  backup_refused: misuse(409, '{what} is refused: {reason}.'),
+  backup_unreadable: misuse(422, '{path} is no whole backup: {reason}. Nothing was changed.'),
   overloaded: passing(503, '{what} is at its limit of {limit}. Try again in {seconds} s.'),
   rate_limited: passing(429, 'Gateway {gateway} takes at most {rate}. Try again later.'),
   body_too_large: final(413, 'The body is over the limit of {limit} bytes of gateway {gateway} (max-body).'),

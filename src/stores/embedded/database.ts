@@ -23,6 +23,8 @@ export function openDatabase(dir: string): DatabaseSync {
       const schema = readFileSync(new URL(`./schema-${version}.sql`, import.meta.url), 'utf8')
       db.exec(`BEGIN IMMEDIATE; ${schema}; PRAGMA user_version = ${version}; COMMIT`)
     }
+    // The first read makes the log of a file that had none: a copy by VACUUM INTO.
+    db.exec('SELECT 1 FROM sqlite_schema')
     return db
   } catch (error) {
     db.close()

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
+import { compactDatabase, copyDatabase } from '../../../src/stores/embedded/copy.ts'
 import {
   acceptAll,
   claimIds,
@@ -88,6 +89,45 @@ describe('opening the embedded store', () => {
       assert.equal((await store.topics.groups()).length, 1, 'one of an older Trivium is brought up to date')
       assert.equal((await store.stats()).journal.messages, 1)
     })
+  })
+
+  test('a copy shows one moment and goes on though another connection writes at each step', async (t) => {
+    const [dir, to] = [await tempDir(t), await tempDir(t)]
+    await withStore(dir, async (store) => {
+      await acceptAll(
+        store,
+        Array.from({ length: 2_000 }, () => 'x'.repeat(4_000)),
+      )
+      using db = new DatabaseSync(join(dir, 'trivium.db'))
+      db.exec('CREATE TABLE later (n)')
+      const parts: number[] = []
+      await copyDatabase(dir, join(to, 'trivium.db'), (part) => {
+        parts.push(part)
+        if (parts.length < 50) db.exec('INSERT INTO later VALUES (1)')
+      })
+      assert.ok(parts.length > 3 && parts.length < 50, `${parts.length} steps`)
+      using copy = new DatabaseSync(join(to, 'trivium.db'))
+      assert.equal(copy.prepare('SELECT count(*) AS n FROM later').get()?.n, 0)
+    })
+  })
+
+  test('a copy made by VACUUM INTO opens, and compacting gives back what trimming left free', async (t) => {
+    const [dir, copied] = [await tempDir(t), await tempDir(t)]
+    const size = () => statSync(join(dir, 'trivium.db')).size
+    await withStore(dir, async (store) => {
+      await acceptAll(
+        store,
+        Array.from({ length: 2_000 }, () => 'x'.repeat(1_000)),
+      )
+      await store.journal.pumped(0, (await store.journal.list({ limit: 1 }))[0]?.id ?? '', [])
+      while ((await store.trim({ journal: { maxAge: DAY, maxCount: 1 } })).removed > 0);
+    })
+    const { before, after } = compactDatabase(dir)
+    assert.ok(before > 1_000_000 && after < before / 4 && after === size(), `${before} to ${after}`)
+    using db = new DatabaseSync(join(dir, 'trivium.db'))
+    db.exec(`VACUUM INTO '${join(copied, 'trivium.db')}'`)
+    for (const each of [dir, copied])
+      await withStore(each, async (store) => assert.equal((await store.stats()).journal.messages, 1))
   })
 
   test('a file that is no database is an error, and does not keep the lock', async (t) => {

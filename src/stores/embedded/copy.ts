@@ -1,0 +1,59 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { TriviumError } from '../../core/errors.ts'
+import { openDatabase } from './database.ts'
+import { lockDirectory } from './lock.ts'
+import { toStoreError } from './writer.ts'
+
+/** The files of the store in a data directory: none may be copied as it is. */
+export const STORE_FILES = ['trivium.db', 'trivium.db-wal', 'trivium.db-shm']
+
+/**
+ * Copies the database of a data directory to a new file, as it is at one moment, also while a daemon writes, which waits for
+ * nothing. `progress` gets the part that is done, 0 to 1.
+ */
+export async function copyDatabase(dir: string, to: string, progress: (part: number) => void): Promise<void> {
+  const path = join(dir, 'trivium.db')
+  // Opening it would make one.
+  if (!statSync(path, { throwIfNoEntry: false })) {
+    const reason = 'there is none; is TRIVIUM_DATA_DIR the one of your daemon?'
+    throw new TriviumError('backup_refused', { what: `A copy of ${path}`, reason })
+  }
+  try {
+    using db = new DatabaseSync(path, { timeout: 5_000 })
+    // SQLite's backup begins anew whenever another connection writes, unless the reader stays in one transaction.
+    db.exec('BEGIN; SELECT 1 FROM sqlite_schema')
+    await backup(db, to, {
+      progress: ({ totalPages, remainingPages }) => progress(1 - remainingPages / totalPages),
+    })
+  } catch (error) {
+    throw toStoreError(path, error)
+  }
+}
+
+/**
+ * Writes the database of a data directory anew without the pages that trimming left free, and returns its size in bytes.
+ * Throws `store_locked` while a daemon has it: each write would have to wait for the end.
+ */
+export function compactDatabase(dir: string): { before: number; after: number } {
+  const path = join(dir, 'trivium.db')
+  const size = () => statSync(path).size
+  const unlock = lockDirectory(dir)
+  try {
+    const db = openDatabase(dir)
+    try {
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      const before = size()
+      // What is sorted anew may be larger than memory.
+      db.exec('PRAGMA temp_store = FILE; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+      return { before, after: size() }
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    throw toStoreError(path, error)
+  } finally {
+    unlock()
+  }
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { openSite, type Site } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const SITE = {
+  routes: `
+gateways:
+  demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+routes:
+  - { name: bad, match: { text: "bad" }, skill: fail, retry: { attempts: 1 } }
+  - { name: rest, skill: echo }
+`,
+  skills: { fail: `export default { description: 'fails', run() { throw new Error('I fail') } }` },
+}
+/** Its file has a name that is too long for the plain header of a tar. */
+const LONG = 'A key'.repeat(50)
+const SENDERS = 8
+const BEFORE = 1_500
+
+/** What the data dir of a site holds, each file with its text, without locks. */
+function contentOf(site: Site): [string, string][] {
+  const found = globSync('.trivium/**', { cwd: site.dir })
+    .filter((path) => !/lock/.test(path))
+    .sort()
+  return found
+    .filter((path) => statSync(join(site.dir, path)).isFile())
+    .map((path) => [path, readFileSync(join(site.dir, path), 'latin1')])
+}
+
+async function code(site: Site, args: string[], env?: Record<string, string>): Promise<string> {
+  const { err } = await site.run([...args, '--json'], env)
+  return JSON.parse(err).error.code
+}
+
+describe('trivium backup and restore', { timeout: 120_000 }, async () => {
+  const site = openSite(SITE)
+  const archive = join(site.dir, 'backup.tgz')
+  const daemon = await site.start()
+  await site.run(['message', 'cli', 'remember the milk'])
+  await site.run(['message', 'cli', 'bad'])
+  await daemon.invoke('state-set', { key: LONG, value: 1 })
+  const topic = { topic: 'gateway-message', queue: 'audit' }
+  await daemon.invoke('event-subscribe', { ...topic, replay: true })
+  const read = async (from: typeof daemon) =>
+    JSON.stringify(await from.invoke('event-wait', { ...topic, timeout: 9 }))
+  const [first, second] = [await read(daemon), await read(daemon)]
+  const upload = { method: 'POST', headers: { authorization: `Bearer ${daemon.token}` }, body: 'a file' }
+  const kept = Object(await (await fetch(`${daemon.control}/v1/artifacts?name=x`, upload)).json()).result
+  // A folder may lie on another disk.
+  mkdirSync(join(site.dir, 'disk'))
+  writeFileSync(join(site.dir, 'disk', '.far.json'), '{}')
+  symlinkSync(join(site.dir, 'disk'), join(site.dir, '.trivium', 'linked'))
+
+  const acknowledged: string[] = []
+  let isOver = false
+  const send = async () => {
+    while (!isOver) {
+      const { status, body } = await daemon.post(
+        '/hooks/demo',
+        JSON.stringify({ n: acknowledged.length, pad: 'x'.repeat(500) }),
+      )
+      assert.equal(status, 202)
+      acknowledged.push(Object(body).id)
+    }
+  }
+  const sending = Promise.all(Array.from({ length: SENDERS }, send))
+  await until(() => acknowledged.length >= BEFORE, 'messages before the backup', 60_000)
+  const before = [...acknowledged]
+  const umask = process.umask(0)
+  const made = await site.run(['backup', archive, '--json'])
+  process.umask(umask)
+  const during = acknowledged.length - before.length
+  isOver = true
+  await sending
+
+  test('a backup is made while messages come in, and is its owner’s alone', () => {
+    assert.equal(made.code, 0, made.err)
+    assert.equal(JSON.parse(made.out).bytes, statSync(archive).size)
+    assert.equal(statSync(archive).mode & 0o777, 0o600)
+    assert.ok(during > 0, 'messages came in meanwhile')
+    assert.deepEqual(globSync('{.trivium/,}*.tmp*', { cwd: site.dir }), [])
+  })
+
+  test('elsewhere everything acknowledged before it is there once: messages, dead letters, places, documents, files', async () => {
+    const there = openSite(SITE)
+    const { code, err, out } = await there.run(['restore', archive, '--json'])
+    assert.equal(code, 0, err)
+    assert.equal(JSON.parse(out).files, JSON.parse(made.out).files)
+    const next = await there.start()
+    assert.notEqual(next.token, daemon.token)
+    const ids: string[] = []
+    for (let page: string[] = ['']; page.length > 0; ids.push(...page)) {
+      const args = { gateway: 'demo', limit: 1000, ...(ids.length > 0 && { before: ids.at(-1) }) }
+      page = Array.from(Object(await next.invoke('message-list', args)), (message) => Object(message).id)
+    }
+    const counts = new Map<string, number>()
+    for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
+    assert.deepEqual(
+      before.filter((id) => counts.get(id) !== 1),
+      [],
+    )
+    assert.match((await there.run(['message', 'cli', 'recall milk'])).out, /the milk/)
+    assert.equal(Object(await next.invoke('dead-letter-list')).length, 1)
+    assert.match(JSON.stringify(await next.invoke('state-get', { key: LONG })), /1/)
+    const third = await read(next)
+    assert.ok(third.includes('"n":0') && third !== first && third !== second, third)
+    assert.equal(readFileSync(join(there.dir, '.trivium', kept.path), 'utf8'), 'a file')
+    assert.ok(statSync(join(there.dir, '.trivium', 'linked', '.far.json')).isFile())
+    assert.equal(await next.end(), 0)
+  })
+
+  test('what is cut off, changed or newer is refused before anything is touched', async () => {
+    const there = openSite(SITE)
+    await there.run(['message', 'cli', 'remember the bread'])
+    const old = contentOf(there)
+    const whole = readFileSync(archive)
+    const changed = Buffer.from(whole)
+    changed.writeUInt8(changed.readUInt8(whole.length >> 1) ^ 1, whole.length >> 1)
+    const bad = join(there.dir, 'bad.tgz')
+    for (const content of [
+      whole.subarray(0, whole.length >> 1),
+      whole.subarray(0, -9),
+      changed,
+      Buffer.from('no archive'),
+    ]) {
+      writeFileSync(bad, content)
+      assert.equal(await code(there, ['restore', bad, '--force']), 'backup_unreadable')
+      assert.deepEqual(contentOf(there), old)
+    }
+    const newer = openSite(SITE)
+    await newer.run(['message', 'cli', 'hello'])
+    using db = new DatabaseSync(join(newer.dir, '.trivium', 'trivium.db'))
+    db.exec('PRAGMA user_version = 99')
+    assert.equal((await newer.run(['backup', bad])).code, 0)
+    assert.equal(await code(there, ['restore', bad, '--force']), 'store_version')
+    assert.deepEqual(contentOf(there), old)
+  })
+
+  test('a data dir that is not empty is kept, and with --force put aside', async () => {
+    const there = openSite(SITE)
+    await there.run(['message', 'cli', 'remember the bread'])
+    assert.equal(await code(there, ['restore', archive]), 'backup_refused')
+    assert.match((await there.run(['message', 'cli', 'recall bread'])).out, /the bread/)
+    const { aside } = JSON.parse((await there.run(['restore', archive, '--force', '--json'])).out)
+    assert.match(readFileSync(join(aside, 'state.json'), 'utf8'), /the bread/)
+    assert.match((await there.run(['message', 'cli', 'recall milk'])).out, /the milk/)
+  })
+
+  test('a daemon that runs, a store in Redis and a place that cannot be written are named', async () => {
+    assert.equal(await code(site, ['restore', archive, '--force']), 'store_locked')
+    assert.equal(await code(site, ['compact']), 'store_locked')
+    for (const args of [['backup', archive], ['restore', archive], ['compact']])
+      assert.equal(await code(site, args, { REDIS_URL: 'redis://127.0.0.1:1' }), 'backup_refused')
+    assert.equal(await code(site, ['backup', join(site.dir, 'none', 'x')]), 'state_unwritable')
+    assert.equal(await code(openSite(SITE), ['backup', archive]), 'backup_refused')
+    assert.equal(await daemon.end(), 0)
+  })
+})
