@@ -136,9 +136,6 @@ export function createControlApi(deps: ControlDeps): Express {
     const bearer = bearerIn(response)
     await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
   })
-  serve('get /asyncapi.json', 'What WebSocket gateways say, and the events.', RAW, (_request, response) => {
-    response.json(deps.asyncapi())
-  })
   offer('get /v1/skills', 'All skills, and what they take.', (_request, bearer) =>
     Object.values(Object(deps.skills())).filter((skill) => mayAskFor(bearer, String(pathGet(skill, 'name')))),
   )
@@ -151,6 +148,9 @@ export function createControlApi(deps: ControlDeps): Express {
     deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request, bearer))
   offer('post /v1/skills/{name}', 'Invokes a skill by name, or a callback by its ref.', invoke, taking({}))
   app.use(requireControlToken)
+  serve('get /asyncapi.json', 'What WebSocket gateways say, and the events.', RAW, (_request, response) => {
+    response.json(deps.asyncapi())
+  })
   offer('get /v1/status', 'What runs, and how far behind each road is.', deps.status)
   offer('get /v1/doctor', 'What could be wrong with the store and the gateways.', deps.doctor)
   offer('post /v1/reload', 'Reads configuration and skills again.', deps.reload)

@@ -81,6 +81,7 @@ describe('tokens of programs', { timeout: 90_000 }, async () => {
     assert.match(refusal(await ask(WORKER, '/v1/skills/echo')), /`skills`/)
     assert.match(refusal(await ask(WORKER, '/v1/status')), /control token/)
     assert.match(refusal(await ask(ALL, '/v1/reload', {})), /control token/)
+    assert.match(refusal(await ask(ALL, '/asyncapi.json')), /control token/)
     assert.match(refusal(await call('dead-letter-list', {})), /gateways: \["\*"\]/)
     assert.match(
       refusal(await call('event-wait', { topic: 'gateway-message', timeout: 0 })),
