@@ -84,7 +84,9 @@ export function createQueues(deps: {
       // BullMQ waits for servers that are away.
       const closing = Promise.allSettled([...open.values()].map((each) => each.close()))
       await inTime(closing, AbortSignal.timeout(CLOSE_TIMEOUT))
-      for (const server of await Promise.all(servers.values())) server.close()
+      for (const made of await Promise.allSettled(servers.values())) {
+        if (made.status === 'fulfilled') made.value.close()
+      }
     },
   }
 }
