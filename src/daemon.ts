@@ -147,7 +147,7 @@ export async function createDaemon(options: DaemonOptions) {
     now,
   })
   const queues = createQueues({
-    where: config.queues,
+    where: () => config.queues,
     async connect(url) {
       const { connectPatiently } = await import('./stores/redis/connect.ts')
       return connectPatiently(url)

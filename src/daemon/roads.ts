@@ -98,7 +98,7 @@ export function createRoadWorkers(deps: {
   gateways: Gateways
   roads: Roads
   manager: Pick<SkillManager, 'invoke'>
-  queues: Pick<Queues, 'run' | 'release'>
+  queues: Pick<Queues, 'run'>
   access: Access
   transcript: Transcript
   metrics: Metrics
@@ -181,9 +181,7 @@ export function createRoadWorkers(deps: {
     async drain(left: () => number) {
       await roads.accept.idle()
       const grace = left()
-      const stopping = [dispatch.stop(grace), subscriptions.stop(grace)]
-      queues.release()
-      await Promise.all(stopping)
+      await Promise.all([dispatch.stop(grace), subscriptions.stop(grace)])
       await replies.stop(left())
     },
   }

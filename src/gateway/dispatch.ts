@@ -1,5 +1,5 @@
 import { createSendCounter, type SendCounter } from '../core/call.ts'
-import { reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
+import { TriviumError, toTriviumError } from '../core/errors.ts'
 import { type Json, pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
@@ -58,10 +58,12 @@ export function createDispatch(options: {
 }): Pick<Worker, 'start' | 'stop' | 'wake'> {
   const { store, router, metrics, log, now } = options
 
+  const routeOf = ({ group }: ClaimedJob) => router.routes().find(({ name }) => name === group)
+
   const run = async (claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { message } = claimed
     if (!message) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
-    const route = router.routes().find((one) => one.name === claimed.group) ?? router.match(message)
+    const route = routeOf(claimed) ?? router.match(message)
     // A queue goes on while a daemon that waits for it dies: that is no attempt.
     const job = route?.queue === undefined ? claimed : { ...claimed, lost: 0 }
     if (!route) {
@@ -85,10 +87,7 @@ export function createDispatch(options: {
         : { outcome: 'done', notes }
     } catch (thrown) {
       if (signal.aborted) throw thrown
-      const code = thrown instanceof TriviumError ? thrown.code : undefined
-      if (code === 'approval_pending') return parked(job, thrown)
-      // A daemon that stops need not wait for a queue, which goes on without it.
-      if (code === 'cancelled' && route.queue !== undefined) return { outcome: 'release' }
+      if (thrown instanceof TriviumError && thrown.code === 'approval_pending') return parked(job, thrown)
       return failed(job, dispatch, started, thrown)
     }
   }
@@ -102,8 +101,7 @@ export function createDispatch(options: {
   }
 
   /** The message is dispatched again once somebody has decided; see `resumeDispatch`. */
-  const parked = (job: ClaimedJob, pending: unknown): RunOutcome => {
-    const message = reasonOf(pending)
+  const parked = (job: ClaimedJob, { message }: TriviumError): RunOutcome => {
     log.info({ messageId: job.messageId, job: job.id }, message)
     return { outcome: 'done', notes: [note('waits for an approval', { message })] }
   }
@@ -156,6 +154,7 @@ export function createDispatch(options: {
     limits: () => new Map(router.routes().map((route) => [route.name, route.concurrency])),
     refill: pump.add,
     run,
+    goesOn: (job) => routeOf(job)?.queue !== undefined,
     log,
     now,
   })

@@ -37,6 +37,8 @@ export type WorkerOptions = {
   /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
   lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
+  /** Whether the work on a job goes on elsewhere: a stop gives it back at once. */
+  goesOn?(job: ClaimedJob): boolean
   /** Called once an outcome is stored; not where the claim was lost meanwhile. */
   settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
   /** What becomes of a throw of `run`; without an end, one broken job would hold its lane for ever. */
@@ -182,10 +184,14 @@ export function createWorker(options: WorkerOptions): Worker {
       off()
       await loop.stop()
       const ended = Promise.all([...running.values()].map((one) => one.ended))
+      const abort = (those: Running[]) => {
+        const reason = new TriviumError('cancelled', { what: 'The work', reason: 'the daemon is stopping' })
+        for (const one of those) one.abort.abort(reason)
+      }
+      abort([...running.values()].filter(({ job }) => options.goesOn?.(job)))
       const timer = setTimeout(() => {
         hurried = true
-        const reason = new TriviumError('cancelled', { what: 'The work', reason: 'the daemon is stopping' })
-        for (const one of running.values()) one.abort.abort(reason)
+        abort([...running.values()])
       }, grace)
       await ended
       clearTimeout(timer)

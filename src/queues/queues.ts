@@ -1,4 +1,3 @@
-import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { JobSource } from '../core/transport.ts'
 import { inTime } from '../lib/pause.ts'
@@ -19,7 +18,7 @@ const CLOSE_TIMEOUT = 1_000
  */
 export function createQueues(deps: {
   /** Where queues are that name no Redis of their own; `redis` is there wherever a route has a queue. */
-  where: { redis?: string; prefix: string }
+  where(): { redis?: string; prefix: string }
   connect(url: string): Promise<QueueConnection>
   log: Log
   now(): number
@@ -27,7 +26,6 @@ export function createQueues(deps: {
   const { where, log, now } = deps
   const servers = new Map<string, Promise<QueueServer>>()
   const open = new Map<string, HandOver>()
-  const leaving = new AbortController()
   let board: Promise<ReturnType<typeof createBoard>> | undefined
 
   const serverOf = (url = '') => {
@@ -38,8 +36,9 @@ export function createQueues(deps: {
 
   const begin = async (name: string): Promise<HandOver> => {
     const { Queue, QueueEvents } = await import('bullmq')
-    const server = await serverOf(where.redis)
-    const options = { connection: server.client, prefix: where.prefix }
+    const { redis, prefix } = where()
+    const server = await serverOf(redis)
+    const options = { connection: server.client, prefix }
     const queue = new Queue(name, options)
     const events = new QueueEvents(name, { ...options, lastEventId: `${now() - CLOCK_SKEW}-0` })
     queue.on('error', server.failed)
@@ -55,22 +54,17 @@ export function createQueues(deps: {
         board = undefined
       }
     },
-    /** See `HandOver.run`, for a queue that is in use. Throws `cancelled` after `release`. */
+    /** See `HandOver.run`, for a queue that is in use. */
     async run(name: string, handed: Handed) {
-      const signal = AbortSignal.any([handed.signal, leaving.signal])
       const queue = open.get(name)
       if (!queue) throw new Error(`queue ${name} is not in use`)
-      return queue.run({ ...handed, signal })
-    },
-    /** Waits for no job any more: they go on without this daemon. */
-    release() {
-      const what = { what: 'The wait for a job', reason: 'the daemon is stopping' }
-      leaving.abort(new TriviumError('cancelled', what))
+      return queue.run(handed)
     },
     /** See `TransportDeps.jobs`. */
-    async take({ redis = where.redis, prefix = where.prefix, ...source }: JobSource, handle: HandleJob) {
+    async take(source: JobSource, handle: HandleJob) {
       const { takeJobs } = await import('./intake.ts')
-      return takeJobs({ ...source, prefix, server: await serverOf(redis), handle })
+      const { redis, ...options } = { ...where(), ...source }
+      return takeJobs({ ...options, server: await serverOf(redis), handle })
     },
     /** Bull Board for the queues that routes hand to, mounted at `path`; undefined where there are none. */
     async board(path: string) {

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSite } from '../fixtures/daemon.ts'
+import { openSite } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 test('shows the queues at /queues to operators, and to nobody else', { timeout: 60_000 }, async (t) => {
   const redis = await startRedisServer()
   t.after(redis.stop)
-  const site = createSite({
+  const site = openSite({
     routes: `
 queues: { redis: "${redis.url}" }
 tokens: [{ name: program, token: a-token-of-a-program, skills: ["*"], gateways: ["*"] }]
 routes: [{ name: rest, queue: invoices }]
 `,
   })
-  t.after(() => site.remove())
   const { control, token } = await site.start()
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(control + path, { method, headers: { connection: 'close', ...headers }, redirect: 'manual' })
@@ -53,9 +52,8 @@ routes: [{ name: rest, queue: invoices }]
   assert.equal((await get('/v1/status', cookie)).status, 401)
 })
 
-test('there is nothing at /queues where no route has a queue', { timeout: 60_000 }, async (t) => {
-  const site = createSite({ routes: 'routes: [{ name: rest, skill: echo }]' })
-  t.after(() => site.remove())
+test('there is nothing at /queues where no route has a queue', { timeout: 60_000 }, async () => {
+  const site = openSite({ routes: 'routes: [{ name: rest, skill: echo }]' })
   const { control, token } = await site.start()
   const headers = { authorization: `Bearer ${token}`, connection: 'close' }
   assert.equal((await fetch(`${control}/queues/`, { headers })).status, 404)

@@ -84,18 +84,13 @@ describe('a bullmq gateway', { timeout: 120_000 }, () => {
     assert.notEqual(Object(await other.value()).id, one.id)
   })
 
-  for (const [what, data] of [
-    ['a list', [1]],
-    ['a text that is none', { text: 7 }],
-    ['a reserved name', { text: 'x', data: { replyTarget: {} } }],
-  ] as const) {
-    test(`fails a job for good whose data is ${what}`, async () => {
+  test('fails a job for good whose data is no message', async () => {
+    for (const data of [[1], null, { text: 7 }, { text: 'x', data: { replyTarget: {} } }]) {
       const { job, queue, value } = await add('incoming', data, { attempts: 5 })
       await assert.rejects(value(), /is no message such as \{"text":"hi"/)
-      const failed = await queue.getJob(job.id ?? '')
-      assert.equal(failed?.attemptsMade, 1)
-    })
-  }
+      assert.equal((await queue.getJob(job.id ?? ''))?.attemptsMade, 1)
+    }
+  })
 
   test('gives the reply as the value of the job with `respond: result`', async () => {
     assert.equal(await (await add('asked', { text: 'hello' })).value(), 'You said: hello')
@@ -107,18 +102,13 @@ describe('a bullmq gateway', { timeout: 120_000 }, () => {
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const { job, value } = await add('asked', { text: `slow ${signal}` })
       await until(async () => (await job.getState()) === 'active', 'the job to be taken')
-      await until(
-        async () =>
-          JSON.stringify(await daemon.invoke('message-list', { gateway: 'asked', limit: 9 })).includes(
-            signal,
-          ),
-        'the message',
-      )
+      const messages = async () =>
+        JSON.stringify(await daemon.invoke('message-list', { gateway: 'asked', limit: 100 }))
+      await until(async () => (await messages()).includes(signal), 'the message')
       await daemon.end(signal)
       daemon = await site.start()
       assert.equal(await value(), `slow ${signal}`)
-      const all = JSON.stringify(await daemon.invoke('message-list', { gateway: 'asked', limit: 100 }))
-      assert.equal(all.split(`"slow ${signal}"`).length, 2)
+      assert.equal((await messages()).split(`"slow ${signal}"`).length, 2)
     }
   })
 })
