@@ -37,7 +37,7 @@ export type WorkerOptions = {
   /** Milliseconds after which a claim of a dead process may be claimed again; renewed at a third of it. */
   lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
-  /** Whether the work on a job goes on elsewhere: a stop gives it back at once. */
+  /** Whether the work on a job goes on elsewhere: it takes no place but of its group, and a stop gives it back at once. */
   goesOn?(job: ClaimedJob): boolean
   /** Called once an outcome is stored; not where the claim was lost meanwhile. */
   settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
@@ -67,6 +67,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const perGroup = new Map<string, number>()
   /** Jobs whose work is under way; those in `running` beyond it only wait until their outcome is stored. */
   let active = 0
+  /** Those of which the work goes on elsewhere. */
+  let elsewhere = 0
   let isIdle = false
   /** The grace of a drain is over. */
   let hurried = false
@@ -86,10 +88,12 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   /** Storing outcomes overlaps with the next jobs, but only so far: a slow store must not pile them up. */
-  const freePlaces = () => Math.min(options.concurrency - active, 2 * options.concurrency - running.size)
+  const freePlaces = () =>
+    options.concurrency - Math.max(active, running.size - elsewhere - options.concurrency)
 
-  const occupy = (group: string, change: 1 | -1) => {
-    active += change
+  const occupy = (group: string, isElsewhere: boolean, change: 1 | -1) => {
+    if (isElsewhere) elsewhere += change
+    else active += change
     perGroup.set(group, (perGroup.get(group) ?? 0) + change)
   }
 
@@ -111,7 +115,6 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const begin = (job: ClaimedJob) => {
     const abort = new AbortController()
-    occupy(job.group, 1)
     const ended = perform(job, abort).finally(() => {
       running.delete(job.token)
       loop.wake()
@@ -120,13 +123,16 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   const perform = async (job: ClaimedJob, abort: AbortController) => {
+    // As it is now: routes change meanwhile.
+    const isElsewhere = options.goesOn?.(job) ?? false
+    occupy(job.group, isElsewhere, 1)
     let outcome: RunOutcome
     try {
       outcome = await options.run(job, abort.signal)
     } catch (error) {
       outcome = abort.signal.aborted ? { outcome: 'release' } : failed(job, error)
     }
-    occupy(job.group, -1)
+    occupy(job.group, isElsewhere, -1)
     loop.wake()
     const isStored = await settle({ ...outcome, id: job.id, token: job.token })
     if (isStored) options.settled?.(job, outcome.outcome)

@@ -68,6 +68,15 @@ describe('a worker', () => {
     runs.release('s3')
   })
 
+  test('gives no place to a job of which the work goes on elsewhere', async (t) => {
+    const store = await openStore(t)
+    const runs = heldRuns()
+    await store.jobs.add('q', [job('a', { group: 'away' }), job('b', { group: 'away' }), job('here')])
+    work(t, store, { run: runs.run, concurrency: 1, goesOn: ({ group }) => group === 'away' })
+    await until(() => runs.under().length === 3, 'all of them')
+    runs.release('a', 'b', 'here')
+  })
+
   test('asks for more whenever nothing is left to claim, and at no other time', async (t) => {
     const store = await openStore(t)
     const runs = heldRuns()
