@@ -175,11 +175,18 @@ function isWebSocket(request: IncomingMessage): boolean {
   return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket'
 }
 
+/** How long (ms) a refused sender may go on. */
+const LINGER = 5_000
+
 /** Refuses a request of which the rest may still be on its way. A backlog shrinks soon, a store needs longer. */
 function answerError(response: ServerResponse, error: TriviumError) {
   if (response.headersSent) return void response.destroy()
-  // A sender in the middle of its body gets to read the answer; how long it may go on is limited.
-  if (!response.req.complete) response.req.resume()
+  const { req: request } = response
+  if (!request.complete) {
+    // A sender in the middle of its body gets to read the answer, and may not go on for ever.
+    request.resume()
+    response.once('finish', () => setTimeout(() => request.complete || request.destroy(), LINGER).unref())
+  }
   if (error.status === 426) response.setHeader('upgrade', 'websocket')
   if (error.retryable && !response.hasHeader('retry-after')) {
     response.setHeader('retry-after', error.code === 'overloaded' ? '1' : '5')

@@ -99,6 +99,17 @@ describe('the public listener', () => {
     assert.equal((await fetch(`${url}/echo`, { method: 'POST', body: 'hi' })).status, 200)
   })
 
+  test('hangs up on a refused sender whose body does not end', async () => {
+    const { port } = await start()
+    const { socket, received, ended } = await raw(port)
+    socket.write('POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    const sending = setInterval(() => socket.write('3\r\nabc\r\n'), 20)
+    // What is written meanwhile may be answered with a reset.
+    await ended.catch(() => {})
+    clearInterval(sending)
+    assert.match(received(), /^HTTP\/1.1 404 /)
+  })
+
   test('answers 500 where a handler throws, and lives', async () => {
     const { http, url } = await start()
     http.mount('/broken', () => {
