@@ -276,6 +276,17 @@ describe('a push subscription', () => {
     await until(() => new Set(got.slice(tried).map(({ n }) => n)).size === 30, 'all events')
   })
 
+  test('tries at once where a subscription was changed that was left alone', async (t) => {
+    const store = await openStore(t)
+    const away = await receiver(t, (response) => response.writeHead(503, { 'retry-after': '3600' }).end())
+    const mended = await receiver(t)
+    const { use, show } = await pushing(t, store, [subscription(away.url)])
+    await emit(store, { n: 1 })
+    await until(async () => (await show()).attempts[0], 'a failed attempt')
+    await use([subscription(mended.url)])
+    await mended.wait(1)
+  })
+
   test('waits no longer than its timeout, and tells of a host that is not there', async (t) => {
     const store = await openStore(t)
     const deaf = await receiver(t, () => {})

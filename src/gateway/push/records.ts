@@ -14,6 +14,8 @@ const reportSchema = z.object({
   attempts: z.array(z.looseObject({ reason: z.string().exactOptional() })).default([]),
   failures: z.number().default(0),
   openUntil: z.number().default(0),
+  /** Stands for the subscription as it was then. */
+  mark: z.string().exactOptional(),
 })
 
 /** What is wanted of a subscription: by an operator, or by a receiver that is gone. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
@@ -55,8 +56,10 @@ export async function startSending(subscription: PushSubscription, records: Reco
   }
   const lanes = createLanes(await noJobs())
   let control = await records.control()
-  const { attempts, ...before } = await records.report()
-  let circuit = createCircuit(concurrency, now, before)
+  const { attempts, mark: markBefore, ...before } = await records.report()
+  const mark = hash('sha256', JSON.stringify(subscription))
+  // Whoever changes a subscription, such as its `url`, wants to see it tried.
+  let circuit = createCircuit(concurrency, now, mark === markBefore ? before : undefined)
   /** Events that need nothing more but to be acknowledged. */
   const done: string[] = []
   const underWay = { events: 0, jobs: 0 }
@@ -76,7 +79,7 @@ export async function startSending(subscription: PushSubscription, records: Reco
   const report = async () => {
     clearTimeout(reporting)
     reporting = undefined
-    await records.tell({ attempts, ...circuit.state() })
+    await records.tell({ attempts, mark, ...circuit.state() })
     if (!lanes.knowsAll() && (await noJobs())) lanes.learnedAll()
   }
   const probeLater = () => {
