@@ -180,7 +180,7 @@ describe('a push subscription', () => {
     const { ns, url, wait } = await receiver(t, (response, _, count) =>
       response.writeHead(count === 1 ? 500 : 200).end(),
     )
-    const served = [subscription(url, { retry: { attempts: 4, delay: 400, 'max-delay': 400 } })]
+    const served = [subscription(url, { retry: { attempts: 4, delay: 2_000, 'max-delay': 2_000 } })]
     const first = await pushing(t, store, served)
     await counted(store, 1)
     await until(() => first.outcomes.includes('retry'), 'a failure')
@@ -328,6 +328,7 @@ describe('a push subscription', () => {
       `localhost:${port}`,
       `127.0.0.1:${port}`,
       `[::ffff:127.0.0.1]:${port}`,
+      `[::127.0.0.1]:${port}`,
       `0x7f000001:${port}`,
     ]
     for (const [at, host] of hosts.entries()) {
