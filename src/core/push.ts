@@ -7,7 +7,7 @@ import { matchSchema, type RouteMatch } from './route.ts'
 import { timerDuration } from './units.ts'
 
 /** Five seconds, doubled up to an hour: about two and a half days, by chance (`backoff`) more or less. */
-const RETRY = { attempts: 80, delay: 5_000, 'max-delay': 3_600_000 }
+const RETRY = { attempts: 300, delay: 5_000, 'max-delay': 900_000 }
 
 const secret = z
   .string()
