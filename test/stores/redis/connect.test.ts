@@ -9,7 +9,7 @@ import { checkRedis, serverChecks } from '../../../src/stores/redis/check.ts'
 import { parseUrl } from '../../../src/stores/redis/connect.ts'
 import { createRedisStore } from '../../../src/stores/redis/index.ts'
 import { quiet, toEvent } from '../../contract/store/kit.ts'
-import { startRedisServer, tryPort } from '../../fixtures/redis-server.ts'
+import { freePorts, startRedisServer } from '../../fixtures/redis-server.ts'
 
 describe('REDIS_URL', () => {
   const b = { host: 'b', port: 26379 }
@@ -94,7 +94,7 @@ describe('a Redis behind TLS', () => {
     )
     const name = ['-addext', 'subjectAltName=IP:127.0.0.1']
     execFileSync('openssl', [...made, ...name, '-keyout', key, '-out', cert], { stdio: 'pipe' })
-    const tlsPort = `${await tryPort(0)}`
+    const [tlsPort = ''] = (await freePorts(1)).map(String)
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert]
     const server = await startRedisServer({ args: ['--tls-port', tlsPort, ...files] })
     t.after(() => server.stop())
