@@ -6,7 +6,7 @@ import { MESSAGE_TOPIC } from './event.ts'
 import { matchSchema, type RouteMatch } from './route.ts'
 import { timerDuration } from './units.ts'
 
-/** Five seconds, doubled up to an hour: about two and a half days, by chance (`backoff`) more or less. */
+/** Five seconds, doubled up to a quarter of an hour: two to three days, by chance (`backoff`) more or less. */
 const RETRY = { attempts: 300, delay: 5_000, 'max-delay': 900_000 }
 
 const secret = z

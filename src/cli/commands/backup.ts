@@ -84,8 +84,10 @@ async function restore(file: string, dir: string, force: boolean, context: Comma
     openDatabase(data).close()
     const stamp = new Date().toISOString().replaceAll(/[-:.]/g, '')
     const aside = old.length > 0 ? join(dir, `before-restore-${stamp}`) : undefined
-    if (aside) disk.makeDir(aside)
-    for (const name of old) disk.rename(join(dir, name), join(dir, `before-restore-${stamp}`, name))
+    if (aside) {
+      disk.makeDir(aside)
+      for (const name of old) disk.rename(join(dir, name), join(aside, name))
+    }
     for (const name of readdirSync(data)) disk.rename(join(data, name), join(dir, name))
     await syncDir(dir)
     return { dir, at, files, aside }
