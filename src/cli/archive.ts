@@ -1,11 +1,11 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import * as fs from 'node:fs'
 import { open, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { extract, Header, Pax } from 'tar'
+import { create, extract, type ReadEntry } from 'tar'
 import { z } from 'zod'
-import { reasonOf, TriviumError, unwritable } from '../core/errors.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { disk, isMissing, temporaryName } from '../lib/disk.ts'
 
@@ -20,97 +20,79 @@ const manifestSchema = z.object({
   files: z.int(),
 })
 
-type Manifest = z.infer<typeof manifestSchema>
-
-/** A file for an archive: its path in there, and where it is. */
-export type Source = { name: string; path: string }
-
 /** The archive's last entry: without it, what was read is not the whole. */
 const MANIFEST = 'manifest.json'
 const DATA = 'data'
 
 /**
- * Writes sources into a gzipped tar that only its owner reads, under a temporary name until it is whole and on the disk. A
- * source that is gone by the time it is read is left out. `progress` gets the bytes of each piece. Throws `state_unwritable`.
+ * Writes the folder `data` of a folder into a gzipped tar that only its owner reads, under a temporary name until it is whole and
+ * on the disk. `progress` gets the bytes of each piece.
  */
 export async function writeArchive(
   path: string,
-  sources: AsyncIterable<Source>,
-  at: string,
+  dir: string,
+  { at, files }: { at: string; files: number },
   progress: (bytes: number) => void,
-): Promise<Manifest> {
+): Promise<void> {
+  fs.writeFileSync(join(dir, MANIFEST), JSON.stringify({ format: FORMAT, at, files }))
   const temporary = temporaryName(path)
-  const manifest: Manifest = { format: FORMAT, at, files: 0 }
   try {
-    // What cannot be made is told before anything is read.
-    const fd = disk.open(temporary, 'w')
-    const out = createWriteStream(temporary, { fd, flush: true })
+    const out = fs.createWriteStream(temporary, { fd: disk.open(temporary, 'w'), flush: true })
     // A copy that takes half as long is worth more than a tenth of its size.
-    await pipeline(tarOf(sources, manifest, progress), createGzip({ level: 1 }), out)
+    const zip = createGzip({ level: 1 }).on('data', (piece) => progress(piece.length))
+    await pipeline(create({ cwd: dir, portable: true }, [DATA, MANIFEST]), zip, out)
     disk.rename(temporary, path)
-    return manifest
-  } catch (error) {
-    throw unwritable(path, error)
   } finally {
     disk.remove(temporary)
   }
 }
 
-async function* tarOf(sources: AsyncIterable<Source>, manifest: Manifest, progress: (bytes: number) => void) {
-  for await (const { name, path } of sources) {
-    await using handle = await open(path).catch(orGone)
-    if (!handle) continue
-    // What is appended meanwhile came later.
-    const { size } = await handle.stat()
-    yield* headerOf(`${DATA}/${name}`, size)
-    let read = 0
-    while (read < size) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(PIECE, size - read)))
-      if (bytesRead === 0) throw new Error(`${path} became shorter while it was read; try again`)
-      const piece = buffer.subarray(0, bytesRead)
-      read += bytesRead
-      progress(bytesRead)
-      yield piece
-    }
-    yield paddingOf(size)
-    manifest.files++
+/**
+ * Gives the files of a folder, and of those in it, a second name below `to`, and returns how many: what is replaced or removed
+ * meanwhile stays as it was. Copies them where they are on another disk.
+ */
+export function linkFiles(
+  from: string,
+  to: string,
+  isLeftOut: (name: string) => boolean,
+  below = '',
+): number {
+  disk.makeDir(join(to, below))
+  const found = fs.readdirSync(join(from, below)).map((entry) => {
+    const name = join(below, entry)
+    // Follows links: a large folder may lie on another disk.
+    return { name, stat: fs.statSync(join(from, name), { throwIfNoEntry: false }) }
+  })
+  const wanted = found.filter(({ name }) => !isLeftOut(name))
+  // First of all, for a full log soon gets another name.
+  const files = wanted.filter(
+    ({ name, stat }) => stat?.isFile() && linkFile(join(from, name), join(to, name)),
+  )
+  const folders = wanted.filter(({ stat }) => stat?.isDirectory())
+  return folders.reduce((sum, { name }) => sum + linkFiles(from, to, isLeftOut, name), files.length)
+}
+
+/** False where it is gone. */
+function linkFile(from: string, to: string): boolean {
+  try {
+    fs.linkSync(fs.realpathSync(from), to)
+  } catch (error) {
+    if (isMissing(error)) return false
+    fs.copyFileSync(from, to)
   }
-  const content = Buffer.from(JSON.stringify(manifest))
-  yield* [...headerOf(MANIFEST, content.length), content, paddingOf(content.length), Buffer.alloc(2 * BLOCK)]
-}
-
-const BLOCK = 512
-const PIECE = 256 * 1024
-
-function headerOf(path: string, size: number): Buffer[] {
-  const header = new Header({ path, size, mode: 0o600, type: 'File', mtime: new Date() })
-  const isLong = header.encode()
-  return [...(isLong ? [new Pax({ path, size }).encode()] : []), header.block ?? Buffer.alloc(0)]
-}
-
-function paddingOf(size: number): Buffer {
-  return Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)
-}
-
-function orGone(error: unknown): undefined {
-  if (!isMissing(error)) throw error
+  return true
 }
 
 /**
  * Unpacks an archive into a new folder, and flushes each file. Returns its manifest and the folder with the files. Throws
  * `backup_unreadable` for one that is not whole (gzip ends with a checksum), and `store_version` for one of a newer Trivium.
  */
-export async function readArchive(
-  path: string,
-  dir: string,
-  progress: (bytes: number) => void,
-): Promise<Manifest & { data: string }> {
+export async function readArchive(path: string, dir: string, progress: (bytes: number) => void) {
   const data = join(dir, DATA)
   disk.makeDir(data)
   try {
-    const source = createReadStream(path).on('data', (piece) => progress(piece.length))
-    const onlyFiles = (_path: string, entry: object) => 'type' in entry && entry.type === 'File'
-    await pipeline(source, extract({ cwd: dir, strict: true, filter: onlyFiles }))
+    const source = fs.createReadStream(path).on('data', (piece) => progress(piece.length))
+    await pipeline(source, extract({ cwd: dir, strict: true, filter: isFile }))
     const found = manifestSchema.safeParse(parseJson(await readFile(join(dir, MANIFEST), 'utf8')))
     if (!found.success) throw new Error(`its ${MANIFEST} is not one of Trivium`)
     const { format } = found.data
@@ -128,4 +110,9 @@ export async function readArchive(
     if (error instanceof TriviumError) throw error
     throw new TriviumError('backup_unreadable', { path, reason: reasonOf(error) }, { cause: error })
   }
+}
+
+/** No links to elsewhere. */
+function isFile(_path: string, entry: fs.Stats | ReadEntry): boolean {
+  return 'type' in entry && (entry.type === 'File' || entry.type === 'Link')
 }

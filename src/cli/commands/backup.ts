@@ -6,7 +6,7 @@ import { createFileLock } from '../../lib/file-lock.ts'
 import { compactDatabase, copyDatabase, STORE_FILES } from '../../stores/embedded/copy.ts'
 import { openDatabase } from '../../stores/embedded/database.ts'
 import { lockDirectory } from '../../stores/embedded/lock.ts'
-import { readArchive, type Source, writeArchive } from '../archive.ts'
+import { linkFiles, readArchive, writeArchive } from '../archive.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
 import { loadFor } from '../environs.ts'
 import { megabytes, show } from '../terminal.ts'
@@ -29,17 +29,19 @@ export const addBackup: AddCommand = (program, context) => {
 
 async function backUp(dir: string, file: string, context: CommandContext) {
   const folder = join(dir, 'backup.tmp')
-  const copy = join(folder, 'trivium.db')
+  const data = join(folder, 'data')
+  const copy = join(data, 'trivium.db')
   using progress = progressOf(context)
   try {
     // Left by one that was killed.
     rmSync(folder, { recursive: true, force: true })
-    disk.makeDir(folder)
+    disk.makeDir(data)
     disk.close(disk.open(copy, 'w'))
     const at = new Date().toISOString()
     await copyDatabase(dir, copy, (part) => progress.show(`database: ${Math.round(part * 100)} %`))
     // Behind the database, so that each file that a message in it names is there.
-    const { files } = await writeArchive(file, sourcesOf(dir, copy), at, progress.add)
+    const files = 1 + linkFiles(dir, data, isNoneOfIt)
+    await writeArchive(file, folder, { at, files }, progress.add)
     return { file, at, files, bytes: statSync(file).size }
   } catch (error) {
     throw unwritable(file, error)
@@ -120,40 +122,12 @@ async function embeddedDir(context: CommandContext, how: string): Promise<string
 
 /** What belongs to a daemon that runs, or ran, on this machine, and what earlier commands left. */
 function isOfThisMachine(name: string): boolean {
-  const isNamed = ['daemon.json', 'control-token', 'routes.schema.json'].includes(name)
-  return isNamed || /^before-restore-|\.(tmp|lock|lock-journal|lock\.json)$/.test(name)
+  const named = ['daemon.json', 'control-token', 'routes.schema.json', 'trivium.lock.json']
+  return named.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
 }
 
-/** The copy of the database, then every other file. */
-async function* sourcesOf(dir: string, copy: string): AsyncGenerator<Source> {
-  yield { name: 'trivium.db', path: copy }
-  const names = new Set<string>()
-  const inodes = new Set<number>()
-  for (const { name, path, inode } of filesIn(dir)) {
-    names.add(name)
-    inodes.add(inode)
-    yield { name, path }
-  }
-  // A full log got another name meanwhile; what was read under its old one may be the next.
-  for (const { name, path, inode } of filesIn(dir))
-    if (!names.has(name) && !inodes.has(inode)) yield { name, path }
-}
-
-/** Each with what is known of it at that moment. */
-function* filesIn(dir: string, below = ''): Generator<Source & { inode: number }> {
-  const isOurs = (name: string) =>
-    below === ''
-      ? isOfThisMachine(name) || STORE_FILES.includes(name)
-      : /\.(tmp|lock|lock-journal)$/.test(name)
-  for (const entry of readdirSync(join(dir, below)).sort()) {
-    const name = below === '' ? entry : `${below}/${entry}`
-    if (isOurs(entry) || name === 'artifacts/incoming') continue
-    const path = join(dir, name)
-    // Follows links: a large folder may lie on another disk.
-    const found = statSync(path, { throwIfNoEntry: false })
-    if (found?.isDirectory()) yield* filesIn(dir, name)
-    else if (found?.isFile()) yield { name, path, inode: found.ino }
-  }
+function isNoneOfIt(name: string): boolean {
+  return isOfThisMachine(name) || [...STORE_FILES, 'artifacts/incoming'].includes(name)
 }
 
 /** Shows how much is done and how fast, a few times a second, until it is disposed of. */
