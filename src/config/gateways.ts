@@ -53,24 +53,6 @@ export function parseGateways(raw: unknown, transports: TransportSchemas, checke
   return [...gateways, { ...builtIn, options: kind.options.parse({}) }]
 }
 
-/** Reports skills that gateways name in `answers` and that do not exist, or cannot answer at once. */
-export function checkAnswers(
-  gateways: readonly GatewayConfig[],
-  skills: readonly RoutedSkill[],
-  checker: Checker,
-): void {
-  const names = skills.map((each) => each.name)
-  for (const { name, options } of gateways) {
-    const answers = isJsonObject(options) && isJsonObject(options.answers) ? options.answers : {}
-    for (const [asked, wanted] of Object.entries(answers)) {
-      const skill = skills.find((each) => each.name === wanted)
-      const waits = `skill ${quote(String(wanted))} waits for an approval; who asks here waits for seconds only`
-      const wrong = skill ? skill.metadata?.approval && waits : noSuch('skill', String(wanted), names)
-      if (wrong) checker.report(['gateways', name, 'answers', asked], 'value', wrong)
-    }
-  }
-}
-
 function parseGateway(
   name: string,
   raw: unknown,

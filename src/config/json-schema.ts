@@ -1,42 +1,15 @@
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
-import { pushSchema } from '../core/push.ts'
 import { matchSchema, OPEN_MATCH_KEY, routeSchema } from '../core/route.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
-import {
-  accessSchema,
-  assistantSchema,
-  daemonSchema,
-  modelSchema,
-  queuesSchema,
-  redisSchema,
-  skillsSchema,
-} from './sections.ts'
-import { tokensSchema } from './tokens.ts'
-
-/** The sections of the file, but for the gateways. */
-export const sections = z.strictObject({
-  daemon: daemonSchema.optional().describe('How the daemon runs. The environment wins over this.'),
-  routes: z.array(routeSchema).optional().describe('Who answers. The first match wins.'),
-  subscriptions: z.array(pushSchema).optional().describe('Where events are POSTed to.'),
-  access: accessSchema.optional().describe('Roles: who may invoke which skills.'),
-  assistant: assistantSchema.optional().describe('Whether a gateway shares what the assistant remembers.'),
-  tokens: tokensSchema.optional().describe('Bearer tokens of programs for the control API.'),
-  model: z
-    .union([z.string(), modelSchema])
-    .optional()
-    .describe('The model that markdown skills run on: its name alone, or a mapping.'),
-  skills: skillsSchema.optional().describe('Where skills are.'),
-  redis: redisSchema.optional().describe('What an acknowledgement is worth on Redis.'),
-  queues: queuesSchema.optional().describe('Where the BullMQ queues of routes and gateways are.'),
-})
+import { sections } from './sections.ts'
 
 /**
  * The JSON Schema (2020-12) of routes.yaml for editors, with the keys of every given transport. The daemon
  * writes it to `<data dir>/routes.schema.json`; `trivium config schema` prints it.
  */
 export function configJsonSchema(transports: TransportSchemas): JsonObject {
-  const root = toJson(sections)
+  const root = toJson(z.strictObject(sections).partial())
   const common = propertiesOf(toJson(gatewayCommon))
   // Each gateway is checked by the schema that its `transport` names, which also gives better hints than `oneOf`.
   const branches = Object.entries(transports).map(([kind, { options }]) => {

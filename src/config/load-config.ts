@@ -1,35 +1,15 @@
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import { reasonOf, TriviumError } from '../core/errors.ts'
-import { compileMember, partsOf } from '../core/identity.ts'
+import { TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { type Checker, createChecker } from './checker.ts'
+import { checkAnswers, checkMembers, checkQueues, checkTokens, parseSubscriptions } from './cross-checks.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
-import {
-  checkAnswers,
-  type GatewayConfig,
-  parseGateways,
-  type RoutedSkill,
-  type TransportSchemas,
-} from './gateways.ts'
-import { sections } from './json-schema.ts'
+import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseRoutes } from './routes.ts'
-import {
-  accessSchema,
-  assistantSchema,
-  DAEMON_VARIABLES,
-  type DaemonConfig,
-  daemonSchema,
-  type ModelConfig,
-  modelSchema,
-  queuesSchema,
-  redisSchema,
-  skillsSchema,
-} from './sections.ts'
-import { parseSubscriptions } from './subscriptions.ts'
-import { parseTokens } from './tokens.ts'
+import { DAEMON_VARIABLES, type DaemonConfig, type ModelConfig, modelSchema, sections } from './sections.ts'
 import { formatProblems, type Problem, readYaml } from './yaml-file.ts'
 
 /** Everything that routes.yaml and the environment say, checked, and with defaults. */
@@ -53,9 +33,7 @@ export type LoadOptions = {
 
 /** Each section is parsed by itself, so that a mistake in one does not hide those in others. */
 const sectionsSchema = z.strictObject(
-  Object.fromEntries(
-    ['gateways', ...Object.keys(sections.shape)].map((name) => [name, z.unknown().optional()]),
-  ),
+  Object.fromEntries(['gateways', ...Object.keys(sections)].map((name) => [name, z.unknown().optional()])),
 )
 
 /** Reads the configuration, or throws `config_invalid` with every error in it, each with its place. */
@@ -99,8 +77,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const given = isJsonObject(checker.value) ? checker.value : {}
   checker.parse(sectionsSchema, checker.value ?? {}, [])
   const section = <T>(name: string, schema: z.ZodType<T>): T =>
-    checker.section(schema, given[name] ?? {}, [name]) ?? schema.parse({})
-  const redis = section('redis', redisSchema)
+    checker.section(schema, given[name] ?? emptyOf(schema), [name]) ?? schema.parse(emptyOf(schema))
+  const redis = section('redis', sections.redis)
   const daemon = { ...parseDaemon(given.daemon ?? {}, { env, cwd, file }, checker), redis }
   const gateways = parseGateways(given.gateways, transports, checker)
   const names = gateways.map((gateway) => gateway.name)
@@ -118,13 +96,14 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     const message = 'there are no routes: messages reach receive and events, but no skill'
     checker.report(['routes'], 'key', message, 'warning')
   }
-  const access = section('access', accessSchema)
+  const access = section('access', sections.access)
   checkMembers(access.roles, names, checker)
   const model = parseModel(given.model ?? (env.TRIVIUM_MODEL ? {} : null), checker)
   const { token: control } = daemon
-  const tokens = parseTokens(given.tokens, { gateways: names, skills, control }, checker)
-  const { folders } = section('skills', skillsSchema)
-  const queues = defined({ redis: daemon.redisUrl, ...section('queues', queuesSchema) })
+  const tokens = section('tokens', sections.tokens)
+  checkTokens(tokens, { gateways: names, skills, control }, checker)
+  const { folders } = section('skills', sections.skills)
+  const queues = defined({ redis: daemon.redisUrl, ...section('queues', sections.queues) })
   checkQueues(queues, gateways, checker)
   return {
     /** The absolute path of the file. */
@@ -136,7 +115,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     /** Where events are POSTed to. */
     subscriptions,
     access,
-    assistant: section('assistant', assistantSchema),
+    assistant: section('assistant', sections.assistant),
     ...defined({ model }),
     /** Where BullMQ queues are; `redis` is absent where none is used. */
     queues,
@@ -151,51 +130,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   }
 }
 
-/** Reports what names a queue where no Redis is known that could hold it. */
-function checkQueues(
-  where: { redis?: string; prefix: string },
-  gateways: readonly GatewayConfig[],
-  checker: Checker,
-): void {
-  const { routes } = Object(checker.value)
-  const places = [
-    ...(Array.isArray(routes) ? routes : []).map((raw, at) => ({ raw, path: ['routes', at, 'queue'] })),
-    ...gateways.map(({ name, options }) => ({ raw: options, path: ['gateways', name, 'queue'] })),
-  ]
-  for (const { raw, path } of places) {
-    if (!isJsonObject(raw) || typeof raw.queue !== 'string') continue
-    const own = { ...where, ...raw }
-    const url = own.redis && String(own.redis)
-    const isCluster = url?.includes(',') && !url.includes('-sentinel:')
-    if (!url) {
-      const todo = 'set `queues: { redis: redis://… }`, or REDIS_URL'
-      checker.report(path, 'value', `the embedded store has no Redis for queues; ${todo}`)
-    } else if (isCluster && !/\{.+\}/.test(String(own.prefix))) {
-      const todo = 'on a Redis Cluster BullMQ needs a `prefix` in braces, such as "{bull}"'
-      checker.report(path, 'value', todo)
-    }
-  }
-}
-
-/** A member without its gateway could be anybody of that name, at any gateway. */
-function checkMembers(
-  roles: z.output<typeof accessSchema>['roles'],
-  gateways: readonly string[],
-  checker: Checker,
-): void {
-  for (const [role, { members }] of Object.entries(roles)) {
-    for (const [index, member] of members.entries()) {
-      const report = (wrong: string) =>
-        checker.report(['access', 'roles', role, 'members', index], 'value', wrong)
-      try {
-        compileMember(member, [...gateways, '*'])
-        const { gateway } = partsOf(member)
-        if (!['', '*', ...gateways].includes(gateway)) report(noSuch('gateway', gateway, gateways))
-      } catch (error) {
-        report(reasonOf(error))
-      }
-    }
-  }
+function emptyOf(schema: z.ZodType): [] | object {
+  return schema instanceof z.ZodArray ? [] : {}
 }
 
 function sizeOf(section: unknown): number {
@@ -208,8 +144,8 @@ function parseDaemon(
   { env, cwd, file }: { env: Environment; cwd: string; file: string },
   checker: Checker,
 ): Omit<DaemonConfig, 'redis'> {
-  const parsed = checker.section(daemonSchema, raw, ['daemon'], DAEMON_VARIABLES)
-  const { config, ...daemon } = parsed ?? daemonSchema.parse({})
+  const parsed = checker.section(sections.daemon, raw, ['daemon'], DAEMON_VARIABLES)
+  const { config, ...daemon } = parsed ?? sections.daemon.parse({})
   if (config !== undefined && resolve(dirname(file), config) !== file) {
     const message = 'this can only name the file itself; set TRIVIUM_CONFIG to read another'
     checker.report(['daemon', 'config'], 'value', message)

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { MESSAGE_TOPIC } from '../core/event.ts'
+import { pushSchema } from '../core/push.ts'
+import { routeSchema } from '../core/route.ts'
 import { duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
 
@@ -50,8 +52,7 @@ const retention = z
     return { journal: camelKeys(journal), gateways, topics, deadLetters }
   })
 
-/** The section `daemon:`. */
-export const daemonSchema = z
+const daemon = z
   .strictObject({
     config: z
       .string()
@@ -80,23 +81,64 @@ export const daemonSchema = z
   })
   .transform(camelKeys)
 
-/** The section `redis:`. */
-export const redisSchema = z.strictObject({
+const redis = z.strictObject({
   replicas: z.int().min(0).default(0).describe('How many replicas must have what is acknowledged (WAIT).'),
 })
 
-/** The section `queues:`. */
-export const queuesSchema = z.strictObject({
+const queues = z.strictObject({
   redis: redisUrl
     .exactOptional()
     .describe('Where the BullMQ queues are; by default on the Redis of the store.'),
   prefix: z.string().min(1).default('bull').describe('What BullMQ begins its keys with.'),
 })
 
-/** How the daemon itself runs. Paths are absolute, times in milliseconds. */
-export type DaemonConfig = Omit<z.output<typeof daemonSchema>, 'config'> & {
-  redis: z.output<typeof redisSchema>
+/** Roles map members (`compileMember`) to skill globs; further keys are kept as they are. */
+const access = z.looseObject({
+  roles: z
+    .record(z.string(), z.looseObject({ members: names.default([]), skills: names.default([]) }))
+    .default({}),
+})
+
+/** The model of markdown skills that name no other. */
+export const modelSchema = z
+  .strictObject({
+    name: z.string().regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5'),
+    'base-url': z.url().exactOptional(),
+    'api-key': z.string().min(1).exactOptional(),
+  })
+  .transform(camelKeys)
+
+const token = z.strictObject({
+  name: z.string().regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside'),
+  token: z.string().min(16, 'expected at least 16 characters'),
+  skills: names.min(1).describe('The skills that it may ask for; globs may stand.'),
+  gateways: names.min(1).describe('The gateways whose messages it may take, see and answer; "*" means all.'),
+})
+
+/** The sections of the file, but for the gateways. */
+export const sections = {
+  daemon: daemon.describe('How the daemon runs. The environment wins over this.'),
+  routes: z.array(routeSchema).describe('Who answers. The first match wins.'),
+  subscriptions: z.array(pushSchema).describe('Where events are POSTed to.'),
+  access: access.describe('Roles: who may invoke which skills.'),
+  assistant: z
+    .strictObject({ scope: z.enum(['person', 'team']).default('person') })
+    .describe('Whether a gateway shares what the assistant remembers.'),
+  tokens: z.array(token).describe('Bearer tokens of programs for the control API.'),
+  model: z
+    .union([z.string(), modelSchema])
+    .describe('The model that markdown skills run on: its name alone, or a mapping.'),
+  skills: z.strictObject({ folders: names.default(['skills']) }).describe('Where skills are.'),
+  redis: redis.describe('What an acknowledgement is worth on Redis.'),
+  queues: queues.describe('Where the BullMQ queues of routes and gateways are.'),
 }
+
+/** How the daemon itself runs. Paths are absolute, times in milliseconds. */
+export type DaemonConfig = Omit<z.output<typeof daemon>, 'config'> & {
+  redis: z.output<typeof redis>
+}
+
+export type ModelConfig = z.output<typeof modelSchema>
 
 /** The environment's names of the keys under `daemon:`. */
 export const DAEMON_VARIABLES = {
@@ -111,27 +153,3 @@ export const DAEMON_VARIABLES = {
   TRIVIUM_DRAIN_DELAY: 'drain-delay',
   TRIVIUM_GRACE: 'grace',
 }
-
-/** The section `access:`: roles map members (`compileMember`) to skill globs; further keys are kept as they are. */
-export const accessSchema = z.looseObject({
-  roles: z
-    .record(z.string(), z.looseObject({ members: names.default([]), skills: names.default([]) }))
-    .default({}),
-})
-
-/** The section `assistant:`. `team`: everybody of a gateway sees the notes and conversations of it. */
-export const assistantSchema = z.strictObject({ scope: z.enum(['person', 'team']).default('person') })
-
-/** The section `model:`, the model of markdown skills that name no other; a text alone is the name. */
-export const modelSchema = z
-  .strictObject({
-    name: z.string().regex(/^[\w-]+:\S+$/, 'expected provider:model, such as anthropic:claude-sonnet-5'),
-    'base-url': z.url().exactOptional(),
-    'api-key': z.string().min(1).exactOptional(),
-  })
-  .transform(camelKeys)
-
-export type ModelConfig = z.output<typeof modelSchema>
-
-/** The section `skills:`. Folders are relative to the file. */
-export const skillsSchema = z.strictObject({ folders: names.default(['skills']) })
