@@ -6,12 +6,8 @@ import type { Writer } from './writer.ts'
 
 /** New keys are kept in so many buckets in memory, by the first 12 bits of their hash. */
 const BUCKETS = 4_096
-/** Rows of the index that one sweep looks at. */
-const SWEEP = 2_000
-/** Rows of the index that one transaction reads into the filter. */
-const FILL = 256
-/** Bytes of the filter: two to the power of 25 bits. */
-const FILTER = 2 ** 22
+/** Rows of the index that one sweep looks at, and that one transaction reads into the filter. */
+const [SWEEP, FILL] = [2_000, 256]
 
 const SLICE = 'SELECT hash FROM key_index WHERE hash > ? ORDER BY hash LIMIT ? + 0'
 
@@ -23,7 +19,7 @@ function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Bu
 /**
  * Idempotency keys of messages, events and jobs, each for seven days, with the id of what it made.
  *
- * A random B-tree dirties a page for every key, which costs more than all the rest of a message. So a new key is
+ * A random B-tree dirties a page for every key, which costs as much as all the rest of a message. So a new key is
  * appended to the table `key_tail` and its row kept in memory. Once `capacity` keys are in memory, each transaction moves
  * buckets of them to the table `key_index`, one after the other: the keys of a bucket are neighbours there and share
  * pages. When every bucket was moved, the rows of the tail from before that round are removed.
@@ -38,83 +34,79 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   const bucketOf = (hash: Buffer) => hash.readUInt16BE(0) >> 4
   const countOf = (bucket: number) => counts[bucket] ?? 0
   let size = 0
+  /** How many this transaction has added. */
+  let added = 0
+  /** False: the last transaction was undone, and what is in memory may be wrong. */
+  let isLoaded = false
   let lastRow = 0
-  /** The bucket to move next, and how many this transaction has moved. */
+  /** The bucket to move next. */
   let next = 0
-  let moved = 0
   /** The last row of the tail when this round of moves began. */
   let lastOfRound = 0
-  let added: Buffer[] = []
   let swept: Uint8Array = Buffer.alloc(0)
-  const filter = createFilter()
+  const index = createFilter()
   /** The filter has the index up to this hash. Undefined: it has all. Until then every look-up goes to the index. */
   let filledTo: Uint8Array | undefined = Buffer.alloc(0)
 
-  for (const row of sql('SELECT n, hash FROM key_tail ORDER BY n').iterate()) {
-    lastRow = int(row.n)
-    put(Buffer.from(blob(row.hash)), lastRow)
-  }
-  lastOfRound = lastRow
-
+  load()
   writer.follow({
     beforeCommit: () => {
       if (filledTo) filledTo = fill(filledTo)
       // Four times what came in: memory gets back to `capacity` after each start. A transaction ends a round at most.
-      const share = size > capacity ? Math.ceil((added.length * 4 * BUCKETS) / capacity) : 0
-      const end = Math.min(next + share, BUCKETS)
-      for (moved = 0; next + moved < end; moved++) toIndex(next + moved)
-      if (next + moved === BUCKETS) sql('DELETE FROM key_tail WHERE n <= ?').run(lastOfRound)
-    },
-    committed: () => {
-      for (; moved > 0; moved--) forget()
-      added = []
+      const share = size > capacity ? Math.ceil((added * 4 * BUCKETS) / capacity) : 0
+      added = 0
+      for (const end = Math.min(next + share, BUCKETS); next < end; next++) {
+        const start = next * room
+        for (const row of rows.subarray(start, start + countOf(next))) move(row)
+        size -= countOf(next)
+        counts[next] = 0
+      }
+      if (next < BUCKETS) return
+      sql('DELETE FROM key_tail WHERE n <= ?').run(lastOfRound)
+      lastOfRound = lastRow
+      next = 0
     },
     rolledBack: () => {
-      for (const hash of added) counts[bucketOf(hash)] = countOf(bucketOf(hash)) - 1
-      size -= added.length
-      added = []
-      moved = 0
+      added = 0
+      isLoaded = false
     },
   })
 
-  /** False: there was no room in memory. */
-  function put(hash: Buffer, row: number): boolean {
+  /** Reads the tail into memory. */
+  function load(): void {
+    counts.fill(0)
+    size = next = lastRow = 0
+    for (const row of sql('SELECT n, hash FROM key_tail ORDER BY n').iterate()) {
+      lastRow = int(row.n)
+      put(Buffer.from(blob(row.hash)), lastRow)
+    }
+    lastOfRound = lastRow
+    isLoaded = true
+  }
+
+  function put(hash: Buffer, row: number): void {
     const bucket = bucketOf(hash)
     const count = countOf(bucket)
     if (count === room) {
       move(row)
-      return false
+      return
     }
     bits[bucket * room + count] = hash.readInt32LE(8)
     rows[bucket * room + count] = row
     counts[bucket] = count + 1
     size++
-    return true
-  }
-
-  function toIndex(bucket: number): void {
-    const start = bucket * room
-    for (const row of rows.subarray(start, start + countOf(bucket))) move(row)
   }
 
   /** After a crash a row may be moved again. */
   function move(row: number): void {
     sql('INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail WHERE n = ?').run(row)
-    filter.add(blob(sql('SELECT hash FROM key_tail WHERE n = ?').get(row)?.hash))
-  }
-
-  /** Drops the next bucket, which is in the index now. */
-  function forget(): void {
-    size -= countOf(next)
-    counts[next] = 0
-    next = (next + 1) % BUCKETS
-    if (next === 0) lastOfRound = lastRow
+    index.add(blob(sql('SELECT hash FROM key_tail WHERE n = ?').get(row)?.hash))
   }
 
   /** Adds the next slice of the index to the filter. */
   function fill(after: Uint8Array): Uint8Array | undefined {
     const rows = sql(SLICE).all(after, FILL)
-    for (const row of rows) filter.add(blob(row.hash))
+    for (const row of rows) index.add(blob(row.hash))
     return rows.length < FILL ? undefined : blob(rows.at(-1)?.hash)
   }
 
@@ -127,7 +119,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
       const row = sql('SELECT id FROM key_tail WHERE n = ? AND hash = ?').get(rows[at] ?? 0, hash)
       if (row) return row
     }
-    if (!filledTo && !filter.mayHave(hash)) return undefined
+    if (!filledTo && !index.mayHave(hash)) return undefined
     return sql('SELECT id FROM key_index WHERE hash = ?').get(hash)
   }
 
@@ -135,40 +127,38 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     hash,
     /** The id that the key made, if it is younger than seven days at `now`. */
     find: (hash: Buffer, now: number): string | undefined => {
+      if (!isLoaded) load()
       const row = stored(hash)
       const id = row && toId(blob(row.id))
       return id && timeOf(id) > now - WEEK ? id : undefined
     },
-    /** Inside a transaction only. */
+    /** Inside a transaction only, after `find`. */
     remember: (hash: Buffer, id: string): void => {
       lastRow++
+      added++
       const insert = sql('INSERT INTO key_tail (n, hash, id) VALUES (?, ?, ?)')
       insert.run(lastRow, hash, Buffer.from(id.replaceAll('-', ''), 'hex'))
-      if (put(hash, lastRow)) added.push(hash)
+      put(hash, lastRow)
     },
     /** Removes expired keys from one slice of the index. Inside a transaction only. */
     sweep: (now: number): void => {
       const end = sql(SLICE).all(swept, SWEEP).at(-1)?.hash
-      if (end === undefined) {
-        swept = Buffer.alloc(0)
-        return
-      }
       // The first six bytes of an id are its time.
       const cutoff = Buffer.alloc(6)
       cutoff.writeUIntBE(Math.max(0, now - WEEK), 0, 6)
       const remove = sql('DELETE FROM key_index WHERE hash > ? AND hash <= ? AND substr(id, 1, 6) <= ?')
-      remove.run(swept, blob(end), cutoff)
-      swept = blob(end)
+      if (end !== undefined) remove.run(swept, blob(end), cutoff)
+      swept = end === undefined ? Buffer.alloc(0) : blob(end)
     },
   }
 }
 
 /**
- * A set that may know more than was added: one bit for a hash, so that 3 in 100 strangers are known at a million. It
- * forgets nothing: what was swept is asked of the index in vain.
+ * A set that may know more than was added: one bit of 4 MB for a hash, so that 3 in 100 strangers are known at a million.
+ * It forgets nothing: what was swept is asked of the index in vain.
  */
 function createFilter() {
-  const bytes = new Uint8Array(FILTER)
+  const bytes = new Uint8Array(2 ** 22)
   const at = (hash: Uint8Array) => ((hash[4] ?? 0) << 14) | ((hash[5] ?? 0) << 6) | ((hash[6] ?? 0) >> 2)
   const bit = (hash: Uint8Array) => 1 << ((hash[7] ?? 0) & 7)
   return {

@@ -33,16 +33,6 @@ local answers, gateways = { time }, {}
 -- Most messages were received now; formatting numbers is slow.
 local time_text = string.format('%.0f', time)
 
--- A key of another type stops it before the first write: half an append would stop all that follow.
-redis.call('XLEN', root .. 'journal')
-if not is_topic then redis.call('SCARD', root .. 'gateways') end
-for i = 5, is_topic and 0 or #ARGV, 6 do
-  local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
-  if not gateways[gateway] then redis.call('XLEN', root .. 'receive:' .. gateway) end
-  gateways[gateway] = true
-  if conversation ~= '' then redis.call('LLEN', root .. 'conversation:' .. conversation) end
-end
-
 for i = 5, #ARGV, 6 do
   local tail, stamp, digest, payload = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local gateway, conversation = ARGV[i + 4], ARGV[i + 5]
@@ -56,6 +46,7 @@ for i = 5, #ARGV, 6 do
     redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
     if not is_topic then
       redis.call('XADD', root .. 'receive:' .. gateway, entry, '', '')
+      gateways[gateway] = true
       if conversation ~= '' then redis.call('RPUSH', root .. 'conversation:' .. conversation, position) end
     end
     if digest ~= '' then seen_put(seen, digest, pack_id(time, position, tail)) end
