@@ -6,8 +6,7 @@ import type { Log } from '../../core/log.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
-import { watchFailovers } from './failover.ts'
-import { toStoreError } from './failure.ts'
+import { toStoreError } from './reply.ts'
 
 export type ConnectOptions = {
   /** One of `FORMS`. */
@@ -194,4 +193,45 @@ async function firstConnection(client: Redis | Cluster, address: string, timeout
   if (await inTime(ready, AbortSignal.timeout(timeout))) return
   client.disconnect()
   throw toStoreError(last, address)
+}
+
+/** What a Sentinel says just before it promotes a replica, and where that came to nothing. */
+const BEGINS = '+failover-state-send-slaveof-noone'
+const ABORTED = '-failover-abort-slave-timeout'
+/** How long (ms) to refuse writes at most: the Sentinel may have died in between. */
+const LONGEST = 10_000
+
+/**
+ * Listens to the Sentinels of a connection. They leave the old master its clients for seconds after they chose another, and
+ * what it acknowledges then is lost. A fail-over is under way from their word until there is a connection to the new
+ * master. Without Sentinels it never is.
+ */
+function watchFailovers(client: Redis | Cluster) {
+  const given = client instanceof Cluster ? {} : client.options
+  const { sentinels, name, sentinelUsername: username, sentinelPassword: password } = given
+  const { sentinelTLS: tls, connectTimeout, retryStrategy } = given
+  let since = 0
+  const hear = (channel: string, text: string) => {
+    if (text.split(' ').includes(String(name))) since = channel === BEGINS ? Date.now() : 0
+  }
+  const connections = (sentinels ?? []).map(({ host, port }) => {
+    const options = { host, port, username, password, tls, connectTimeout, retryStrategy }
+    const sentinel = new Redis({ ...defined(options), enableReadyCheck: false })
+    // Those of the connection to the master are told.
+    sentinel.on('error', () => {})
+    sentinel.on('message', hear)
+    sentinel.subscribe(BEGINS, ABORTED).catch(() => {})
+    return sentinel
+  })
+  client.on('ready', () => {
+    since = 0
+  })
+  return {
+    isFailingOver: () => Date.now() - since < LONGEST,
+    /** Ends the connection too. */
+    close: () => {
+      client.disconnect()
+      for (const each of connections) each.disconnect()
+    },
+  }
 }

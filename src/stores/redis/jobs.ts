@@ -1,12 +1,22 @@
+import type { Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
-import type { DeadLetters, Jobs, NewJob, Settled } from '../../core/store.ts'
+import type {
+  AttemptError,
+  ClaimedJob,
+  DeadLetter,
+  DeadLetters,
+  JobEnd,
+  Jobs,
+  NewJob,
+  Settled,
+} from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import { encodeNotes } from './codec.ts'
-import { createHandOver } from './hand-over.ts'
+import { lastOf, toReason, WEEK } from '../shared/values.ts'
+import { encodeNotes, entryOf, messageOf, storedMessage } from './codec.ts'
 import { digest } from './keys.ts'
-import { isNothing, listOf, numberOf, textOf } from './reply.ts'
-import { type Args, inBatches, type Server } from './scripts.ts'
-import { claimedJob, deadLetter, endOf } from './stored-job.ts'
+import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
+import { type Args, createHandOver, inBatches, type Server } from './scripts.ts'
 
 export function createJobs(server: Server, fresh: FreshMessages): Jobs {
   const { run, call, now } = server
@@ -91,4 +101,52 @@ function outcomeArgs(settled: Settled): Args {
   const error = outcome === 'retry' || outcome === 'dead' ? JSON.stringify(settled.error) : ''
   const reason = outcome === 'dead' ? settled.reason : ''
   return [id, token, outcome, delay, error, reason, result, notes]
+}
+
+/** What a job that is claimed and a dead letter have in common. */
+function storedJob(id: unknown, fields: Map<string, string>) {
+  const [lane, group, data] = [textOf(fields.get('l')), textOf(fields.get('g')), fields.get('d')]
+  const job = { id: textOf(id), lane, group, errors: errorsOf(fields.get('e')) }
+  return data === undefined ? job : { ...job, data: JSON.parse(data) }
+}
+
+/** A job as `jobs-claim` returns it. Its message is taken out of `known` where it was told to leave that out. */
+function claimedJob(reply: unknown, known: Map<string, Message>): ClaimedJob {
+  const [id, token, flat, entry] = listOf(reply)
+  const fields = fieldsOf(flat)
+  const messageId = fields.get('m')
+  const message =
+    known.get(textOf(id)) ??
+    storedMessage(fields) ??
+    (isNothing(entry) ? undefined : messageOf(entryOf(entry)))
+  known.delete(textOf(id))
+  return {
+    ...storedJob(id, fields),
+    token: textOf(token),
+    failures: numberOf(fields.get('f') ?? 0),
+    lost: numberOf(fields.get('x') ?? 0),
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(fields.has('n') ? { notify: true } : {}),
+    ...(message && message.id === messageId ? { message } : {}),
+  }
+}
+
+/** How a job ended: by the errors of its dead letter, or by its result as `jobs-settle` keeps it. */
+function endOf(errors: unknown, done: unknown, now: number): JobEnd | undefined {
+  if (!isNothing(errors)) return { state: 'dead', error: lastOf(errorsOf(textOf(errors))) }
+  const [, at, result] = /^(\d+) (.*)$/.exec(isNothing(done) ? '' : textOf(done)) ?? []
+  if (now - Number(at) < WEEK) return { state: 'done', ...(result && { result: JSON.parse(result) }) }
+  return undefined
+}
+
+/** A dead letter as `dead` returns it. */
+function deadLetter(reply: unknown): DeadLetter {
+  const [queue, id, flat] = listOf(reply)
+  const fields = fieldsOf(flat)
+  const letter = { queue: textOf(queue), at: numberOf(fields.get('z')), reason: toReason(fields.get('y')) }
+  return { ...storedJob(id, fields), ...letter, ...defined({ message: storedMessage(fields) }) }
+}
+
+function errorsOf(json = '[]'): AttemptError[] {
+  return JSON.parse(json)
 }

@@ -4,10 +4,9 @@ import type { ReceiveQueue } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { takenNote } from '../shared/values.ts'
 import { entryOf, messageOf } from './codec.ts'
-import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
-import type { Server } from './scripts.ts'
+import { createHandOver, type Server } from './scripts.ts'
 
 export function createReceive({ run, roots: { main }, now }: Server): ReceiveQueue {
   const handOver = createHandOver()

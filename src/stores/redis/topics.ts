@@ -4,10 +4,9 @@ import type { Message } from '../../core/message.ts'
 import { idParts, randomTail } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
 import { type Entry, encodeEvent, entryOf, eventOf, idsFrom, messageOf } from './codec.ts'
-import { createHandOver } from './hand-over.ts'
 import { digest } from './keys.ts'
 import { isNothing, listOf, numberOf, textOf } from './reply.ts'
-import { type Args, inBatches, type Server } from './scripts.ts'
+import { type Args, createHandOver, inBatches, type Server } from './scripts.ts'
 
 /** How many events a group gets from one call at most, however many it asks for. */
 const MAX_EVENTS = 500
