@@ -1,9 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 
-/** How many calls one transaction takes at most; the rest waits for the next turn. */
-const BATCH = 4_096
-
 /** State in memory that mirrors the database and must follow what becomes of a transaction. */
 export type Follower = {
   /** Called inside the transaction, after the last call: the last chance to write. */
@@ -64,7 +61,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
         resolve: () => resolve(result),
         reject,
       })
-      if (flush) mustFlush = true
+      mustFlush ||= flush
       schedule()
     })
   }
@@ -73,29 +70,25 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     const hold = mustFlush && flushing.length > 0
     if (scheduled || hold || waiting.length === 0) return
     scheduled = true
-    setImmediate(turn)
-  }
-
-  function turn(): void {
-    scheduled = false
-    commitWaiting()
-    flushOn()
-    schedule()
+    setImmediate(() => {
+      scheduled = false
+      commitWaiting()
+      flushOn()
+    })
   }
 
   function commitWaiting(): void {
-    const batch = waiting.length > BATCH ? waiting.splice(0, BATCH) : waiting.splice(0)
-    mustFlush = waiting.some(({ flush }) => flush)
-    let rest = batch
-    while (rest.length > 0) {
-      const failed = attempt(rest)
-      if (failed === undefined) return
-      rest = rest.filter((call) => call !== failed)
+    let calls = waiting.splice(0)
+    mustFlush = false
+    while (calls.length > 0) {
+      const refused = attempt(calls)
+      if (refused.size === 0) committed(calls)
+      calls = refused.size === 0 ? [] : calls.filter((call) => !refused.has(call))
     }
   }
 
-  /** One transaction over the calls. Returns the call that spoilt it, to try again without. */
-  function attempt(calls: Call[]): Call | undefined {
+  /** One transaction over the calls. Returns those that it has refused: the one that spoilt it, or all. */
+  function attempt(calls: Call[]): Set<Call> {
     let current: Call | undefined
     try {
       begin.run()
@@ -103,18 +96,15 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
       current = undefined
       for (const follower of followers) follower.beforeCommit?.()
       commit.run()
+      return new Set()
     } catch (error) {
-      undo()
-      const reason = toStoreError(address, error)
-      if (current !== undefined && !isEnvironmental(error)) {
-        current.reject(reason)
-        return current
-      }
-      for (const call of calls) call.reject(reason)
-      return undefined
+      // SQLite has already rolled back by itself after some errors, such as a full disk.
+      if (db.isTransaction) rollback.run()
+      for (const follower of followers) follower.rolledBack?.()
+      const refused = new Set(current && !isEnvironmental(error) ? [current] : calls)
+      for (const call of refused) call.reject(toStoreError(address, error))
+      return refused
     }
-    committed(calls)
-    return undefined
   }
 
   function committed(calls: Call[]): void {
@@ -123,12 +113,6 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     for (const follower of followers) follower.committed?.(whenSettled)
     if (calls.some(({ flush }) => flush)) unflushed.push(...settled)
     else for (const one of settled) one.resolve()
-  }
-
-  function undo(): void {
-    // SQLite has already rolled back by itself after some errors, such as a full disk.
-    if (db.isTransaction) rollback.run()
-    for (const follower of followers) follower.rolledBack?.()
   }
 
   function flushOn(): void {
@@ -160,7 +144,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     },
     close: async () => {
       if (refusal) return
-      while (waiting.length > 0) commitWaiting()
+      commitWaiting()
       refusal = new TriviumError('store_unavailable', { store: address, reason: 'it is closed' })
       flushOn()
       while (flushing.length > 0) await lastFlush
