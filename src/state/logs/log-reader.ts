@@ -29,49 +29,42 @@ export async function* readLog(
   query: LogQuery,
   textOf: (entry: LogEntry) => string,
 ): AsyncGenerator<LogEntry> {
-  const { limit = Number.POSITIVE_INFINITY, follow, signal } = query
+  const { follow, signal } = query
   const accept = filterOf(query, textOf)
-  const place: Place = { offset: 0 }
-  const newest: LogEntry[] = []
-  for await (const entry of newestFirst(path, place)) {
-    if (accept(entry) && newest.push(entry) >= limit) break
-  }
-  yield* newest.reverse()
-  while (follow && !signal?.aborted) {
+  const seen: Place = { offset: 0 }
+  for (let { limit = Number.POSITIVE_INFINITY } = query; ; limit = Number.POSITIVE_INFINITY) {
+    const newest: LogEntry[] = []
+    for await (const entry of newestFirst(path, seen)) {
+      if (accept(entry) && newest.push(entry) >= limit) break
+    }
+    yield* newest.reverse()
+    if (!follow) return
     await pause(FOLLOW_EVERY, signal)
-    yield* rest(path, place, accept)
+    if (signal?.aborted) return
   }
 }
 
 /** How far was read: of which file, and up to where. */
 type Place = { inode?: number; offset: number }
-type Accept = (entry: LogEntry) => boolean
 
-/** Everything after the place, in the file that was put away since and in the current one; moves the place behind it. */
-async function* rest(path: string, place: Place, accept: Accept): AsyncGenerator<LogEntry> {
+/** The entries of a log that are not `seen`, from its end backwards, with one file in memory; moves `seen` to the end. */
+export async function* newestFirst(path: string, seen: Place = { offset: 0 }): AsyncGenerator<LogEntry> {
+  const before = { ...seen }
+  let newest: number | undefined
   // Opened before the full ones are listed, so that none is put away in between.
   await using current = await openIfThere(path)
-  await using full = await openIfThere(fullFiles(path).at(-1) ?? path)
-  for (const handle of [full, current]) {
+  for (const file of [path, ...fullFiles(path).reverse()]) {
+    await using full = file === path ? undefined : await openIfThere(file)
+    const handle = file === path ? current : full
     const inode = (await handle?.stat())?.ino
-    if (!handle || (handle === full && inode !== place.inode)) continue
-    if (inode !== place.inode) Object.assign(place, { inode, offset: 0 })
-    for (const entry of entriesIn(await linesAfter(handle, place))) if (accept(entry)) yield entry
-  }
-}
-
-/** The entries of a log from its end backwards, with one file in memory; sets `place` to the end. */
-export async function* newestFirst(path: string, place: Place = { offset: 0 }): AsyncGenerator<LogEntry> {
-  await using current = await openIfThere(path)
-  if (current) {
-    place.inode = (await current.stat()).ino
-    yield* entriesIn((await linesAfter(current, place)).reverse())
-  }
-  for (const file of fullFiles(path).reverse()) {
-    await using handle = await openIfThere(file)
     // It was put away while it was read.
-    if (!handle || (await handle.stat()).ino === place.inode) continue
-    yield* entriesIn((await linesAfter(handle, { offset: 0 })).reverse())
+    if (!handle || inode === newest) continue
+    const place = inode === before.inode ? before : { offset: 0 }
+    const lines = await linesAfter(handle, place)
+    if (newest === undefined) Object.assign(seen, { inode, offset: place.offset })
+    newest ??= inode
+    yield* entriesIn(lines.reverse())
+    if (place === before) return
   }
 }
 
