@@ -20,26 +20,8 @@ import {
   versionOf,
 } from './spec.ts'
 
-/** One document of a manager, with its type. Every method throws what `StateManager` says. */
-export type StateDocument<T extends JsonObject = JsonObject> = {
-  /** The document, valid and of the current version; made, migrated or adopted first where needed. Yours to keep. */
-  load(): Promise<Snapshot<T>>
-  /**
-   * Changes the document by a function of what is there, so that no update of another is lost. Resolves when it is
-   * durable. `mutate` may run again on newer content. Throws `state_invalid` with the paths that are wrong,
-   * `document_conflict`, what the document's guard throws, and what `mutate` throws; then nothing changes.
-   */
-  update<R>(mutate: (draft: T) => R, options?: UpdateOptions): Promise<Updated<T, R>>
-  /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
-  replay(until: Until): Promise<Snapshot | undefined>
-  /** Brings it to the current version; tells what it was where that was another. */
-  migrate(): Promise<{ from: number; to: number } | undefined>
-  /**
-   * Makes an unreadable document usable again: from its text where that is right, otherwise from the newest state that its
-   * events tell whole, otherwise anew. What it replaces is kept. One that is in order is left alone.
-   */
-  repair(): Promise<Repaired>
-}
+/** One document of a manager, with its type. Every method throws what `createStateManager` says. */
+export type StateDocument<T extends JsonObject = JsonObject> = ReturnType<typeof createDocument<T>>
 
 export type UpdateOptions = {
   /** Who writes; it stands in the event log. Default: the system. */
@@ -49,10 +31,10 @@ export type UpdateOptions = {
 }
 
 /** `made`: what `mutate` returned. Where it left everything as it was, the revision is the one before. */
-export type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { made: R }
+type Updated<T extends JsonObject, R = unknown> = Snapshot<T> & { made: R }
 
 /** `from`: what it was made of, and `of` which revision, by its events; `nothing`: there was nothing to repair. */
-export type Repaired = {
+type Repaired = {
   revision: number
   from: 'nothing' | 'text' | 'events' | 'initial'
   of?: number
@@ -74,24 +56,36 @@ const EDITOR: Actor = { kind: 'human', name: 'editor' }
 export function createDocument<T extends JsonObject>(
   spec: DocumentSpec<T>,
   { backend, inTurn, now, log }: DocumentDeps,
-): StateDocument<T> {
+) {
   const { name } = spec
   const check = compileSchema<T>(spec)
   const changes = () => backend.changes(name)
 
   return {
+    /** The document, valid and of the current version; made, migrated or adopted first where needed. Yours to keep. */
     load: ready,
-    update: (mutate, options) => inTurn(() => update(mutate, options)),
-    async replay(until) {
+    /**
+     * Changes the document by a function of what is there, so that no update of another is lost. Resolves when it is
+     * durable. `mutate` may run again on newer content. Throws `state_invalid` with the paths that are wrong,
+     * `document_conflict`, what the document's guard throws, and what `mutate` throws; then nothing changes.
+     */
+    update: <R>(mutate: (draft: T) => R, options?: UpdateOptions) => inTurn(() => update(mutate, options)),
+    /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
+    async replay(until: Until) {
       const { found, broken } = await told(changes, until)
       if (broken) throw broken
       return found
     },
+    /** Brings it to the current version; tells what it was where that was another. */
     async migrate() {
       const from = statedVersion(await backend.read(name))
       await ready()
       return from === undefined || from === spec.version ? undefined : { from, to: spec.version }
     },
+    /**
+     * Makes an unreadable document usable again: from its text where that is right, otherwise from the newest state that its
+     * events tell whole, otherwise anew. What it replaces is kept. One that is in order is left alone.
+     */
     repair: () => inTurn(repair),
   }
 

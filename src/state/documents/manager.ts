@@ -1,40 +1,14 @@
 import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import {
-  createDocument,
-  type Repaired,
-  type StateDocument,
-  type Updated,
-  type UpdateOptions,
-} from './document.ts'
+import { createDocument, type StateDocument, type UpdateOptions } from './document.ts'
 import type { Until } from './events.ts'
 import { createFileBackend } from './file-backend.ts'
-import type { DocumentBackend, DocumentSpec, Snapshot } from './spec.ts'
+import type { DocumentBackend, DocumentSpec } from './spec.ts'
 import { createSqliteValues } from './sqlite-values.ts'
 import { createStoreBackend } from './store-backend.ts'
 
-/**
- * Named documents with a schema, safe between processes; see `StateDocument` for each method. All throw `document_not_found`,
- * `state_corrupt`, `state_version`, `state_locked` and `state_unwritable`.
- */
-export type StateManager = {
-  names(): string[]
-  load(name: string): Promise<Snapshot>
-  update<R>(
-    name: string,
-    mutate: (draft: JsonObject) => R,
-    options?: UpdateOptions,
-  ): Promise<Updated<JsonObject, R>>
-  replay(name: string, until: Until): Promise<Snapshot | undefined>
-  repair(name: string): Promise<Repaired>
-  /** Brings every document, or one, to the current version. May run at each start. Tells which it changed. */
-  migrate(name?: string): Promise<{ name: string; from: number; to: number }[]>
-  /** A declared document with its type. */
-  document<T extends JsonObject>(spec: DocumentSpec<T>): StateDocument<T>
-  /** Waits for what is being written, then lets go of everything. */
-  close(): Promise<void>
-}
+export type StateManager = ReturnType<typeof createStateManager>
 
 type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: Log } & (
   | { dir: string }
@@ -42,8 +16,12 @@ type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: L
   | { backend: DocumentBackend }
 )
 
-/** Makes the manager over files in `dir`, over one SQLite file, or over another back end. Touches nothing before the first call. */
-export function createStateManager(options: Options): StateManager {
+/**
+ * Makes the manager of named documents, safe between processes, over files in `dir`, over one SQLite file, or over another back
+ * end. Touches nothing before the first call. Its methods are those of `StateDocument`; all throw `document_not_found`,
+ * `state_corrupt`, `state_version`, `state_locked` and `state_unwritable`.
+ */
+export function createStateManager(options: Options) {
   const { now = Date.now, log } = options
   const backend = backendOf(options)
   let last: Promise<unknown> = Promise.resolve()
@@ -69,11 +47,13 @@ export function createStateManager(options: Options): StateManager {
 
   return {
     names: () => [...documents.keys()],
-    load: async (name) => await named(name).load(),
-    update: async (name, mutate, how) => await named(name).update(mutate, how),
-    replay: async (name, until) => await named(name).replay(until),
-    repair: async (name) => await named(name).repair(),
-    async migrate(only) {
+    load: async (name: string) => await named(name).load(),
+    update: async <R>(name: string, mutate: (draft: JsonObject) => R, how?: UpdateOptions) =>
+      await named(name).update(mutate, how),
+    replay: async (name: string, until: Until) => await named(name).replay(until),
+    repair: async (name: string) => await named(name).repair(),
+    /** Brings every document, or one, to the current version. May run at each start. Tells which it changed. */
+    async migrate(only?: string) {
       const done: { name: string; from: number; to: number }[] = []
       for (const name of only === undefined ? documents.keys() : [only]) {
         const migrated = await named(name).migrate()
@@ -81,10 +61,12 @@ export function createStateManager(options: Options): StateManager {
       }
       return done
     },
-    document(spec) {
+    /** A declared document with its type. */
+    document<T extends JsonObject>(spec: DocumentSpec<T>): StateDocument<T> {
       named(spec.name)
       return createDocument(spec, deps)
     },
+    /** Waits for what is being written, then lets go of everything. */
     async close() {
       await last
       await backend.close()
