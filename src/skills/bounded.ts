@@ -4,10 +4,10 @@ import { formatDuration } from '../core/units.ts'
 
 /**
  * Runs `work` until `parent` aborts or `timeout` (ms) is over, and rejects at that moment with `skill_timeout` or the reason of
- * the abort, even where the work ignores its signal. `live` holds the controller while it runs, for whoever closes.
+ * the abort, even where the work ignores its signal. `live` holds what aborts it while it runs, for whoever closes.
  */
 export async function runBounded<T>(
-  bounds: { skill: string; parent?: AbortSignal; timeout?: number; live?: Set<AbortController> },
+  bounds: { skill: string; parent?: AbortSignal; timeout?: number; live?: Set<(reason: Error) => void> },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { skill: name, parent, timeout, live } = bounds
@@ -15,31 +15,28 @@ export async function runBounded<T>(
   const controller = new AbortController()
   const { signal } = controller
   setMaxListeners(0, signal)
-  const followParent = () => controller.abort(parent?.reason)
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = (reason: unknown) => {
+    // Before the work can fail of it.
+    reject(abortError({ reason }))
+    controller.abort(reason)
+  }
+  const followParent = () => abort(parent?.reason)
   parent?.addEventListener('abort', followParent, { once: true })
-  const end = (ms: number) =>
-    controller.abort(new TriviumError('skill_timeout', { name, timeout: formatDuration(ms) }))
+  const end = (ms: number) => abort(new TriviumError('skill_timeout', { name, timeout: formatDuration(ms) }))
   const timer = timeout === undefined ? undefined : setTimeout(end, timeout, timeout)
-  live?.add(controller)
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(abortError(signal))
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
+  live?.add(abort)
   try {
     return await Promise.race([work(signal), aborted])
   } finally {
-    live?.delete(controller)
-    // Left there, it would keep all of the invocation until the next full collection.
-    signal.removeEventListener('abort', onAbort)
+    live?.delete(abort)
     clearTimeout(timer)
     parent?.removeEventListener('abort', followParent)
   }
 }
 
 /** What an aborted call rejects with: the reason itself where it is a TriviumError, else `cancelled` around it. */
-export function abortError(signal: AbortSignal, what = 'The invocation'): Error {
-  const { reason } = signal
+export function abortError({ reason }: Pick<AbortSignal, 'reason'>, what = 'The invocation'): Error {
   if (reason instanceof TriviumError) return reason
   return new TriviumError('cancelled', { what, reason: reasonOf(reason) }, { cause: reason })
 }

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import type { Call, InvokeOptions } from '../core/call.ts'
+import { type Call, createSendCounter, type InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireAskFor } from '../core/identity.ts'
 import { isJsonObject, pathGet, toJson } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
-import { createContext, createRootCall, type Shared } from './context.ts'
 import { watchSkills } from './discover.ts'
 import { createOnion, type Onion } from './onion.ts'
 import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
@@ -30,9 +30,8 @@ const MAX_DEPTH = 32
 
 /** Loads every skill of the folders, and resolves to the manager that invokes them. */
 export async function createSkillManager(options: SkillManagerOptions) {
-  const { folders, log } = options
-  const shared: Shared = { services: options.services, globals: options.globals ?? {}, log }
-  const live = new Set<AbortController>()
+  const { folders, log, services, globals = {} } = options
+  const live = new Set<(reason: Error) => void>()
   const registry = createRegistry(options)
   await registry.reload()
   const listeners = new Set<() => void>()
@@ -63,6 +62,49 @@ export async function createSkillManager(options: SkillManagerOptions) {
     return createOnion({ ...skill, metadata }, registry.middleware())
   }
 
+  const contextOf = (call: Call, args: unknown, nonlocals: Record<string, unknown>): SkillContext => {
+    let ownLog: Log | undefined
+    const ctx: SkillContext = {
+      args,
+      ...(call.message ? { message: call.message } : {}),
+      locals: {},
+      nonlocals,
+      globals,
+      manager: {
+        invoke(name, nestedArgs) {
+          const { skill: by, depth } = ctx.call
+          // For the signal that is in force when it is called.
+          const inner = { ...ctx.call, skill: name, by, depth: depth + 1, signal: ctx.signal }
+          const result = run(inner, nestedArgs, nonlocals)
+          // One who forgets to await it must not end the process with it.
+          result.catch((error) =>
+            ctx.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),
+          )
+          return result
+        },
+      },
+      once: (key, effect) => services.calls.once(`${call.skill}/${key}`, async () => toJson(await effect())),
+      artifacts: {
+        save: (name, type, data) => services.artifacts.save({ name, type, data }, call),
+        open: (artifact) => services.artifacts.open({ artifact }, call),
+      },
+      // Most invocations write no line, and a logger of one's own costs more than all the rest here.
+      get log() {
+        ownLog ??= log.child({ skill: call.skill, trace: call.trace })
+        return ownLog
+      },
+      get signal() {
+        return call.signal
+      },
+      set signal(value) {
+        call.signal = value
+      },
+      services,
+      call,
+    }
+    return ctx
+  }
+
   const run = async (
     call: Call,
     args: unknown,
@@ -75,17 +117,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
     }
     const onion = refine(find(call.skill).onion)
     call.given = args
-    const nested = (outer: SkillContext, name: string, nestedArgs: unknown) => {
-      const { skill: by, depth } = outer.call
-      const inner = { ...outer.call, skill: name, by, depth: depth + 1, signal: outer.signal }
-      const result = run(inner, nestedArgs, nonlocals)
-      // One who forgets to await it must not end the process with it.
-      result.catch((error) =>
-        outer.log.debug({ invoked: name, reason: reasonOf(error) }, 'an invocation failed'),
-      )
-      return result
-    }
-    return onion.run(createContext(shared, call, parseArgs(onion.skill, args), nonlocals, nested))
+    return onion.run(contextOf(call, parseArgs(onion.skill, args), nonlocals))
   }
 
   return {
@@ -127,7 +159,7 @@ export async function createSkillManager(options: SkillManagerOptions) {
       const access = registry.middleware().filter((one) => one.name === 'access')
       const asked = { ...call, skill: name, depth: 0 }
       const nothing = () => Promise.resolve()
-      await createOnion({ ...skill, run: nothing }, access).run(createContext(shared, asked, {}, {}, nothing))
+      await createOnion({ ...skill, run: nothing }, access).run(contextOf(asked, {}, {}))
     },
     /** What `trivium skill list` prints. */
     list: () => registry.names().map((name) => infoOf(find(name))),
@@ -155,9 +187,28 @@ export async function createSkillManager(options: SkillManagerOptions) {
       closed = true
       await stopWatching?.()
       const reason = new TriviumError('cancelled', { what: 'The invocation', reason: 'the daemon stops' })
-      for (const controller of live) controller.abort(reason)
+      for (const abort of live) abort(reason)
       registry.close()
     },
+  }
+}
+
+/** The call of an outermost invocation. */
+function createRootCall(
+  skill: string,
+  options: InvokeOptions & { rootId: string },
+  signal: AbortSignal,
+): Call {
+  const { message, route, model, onText } = options
+  return {
+    rootId: options.rootId,
+    trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),
+    caller: options.caller ?? { kind: 'code' },
+    sends: options.sends ?? createSendCounter(),
+    ...defined({ message, route, model, onText }),
+    skill,
+    depth: 0,
+    signal,
   }
 }
 

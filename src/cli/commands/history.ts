@@ -1,6 +1,5 @@
 import { headOf } from '../../lib/head-of.ts'
-import type { LogQuery } from '../../state/logs/log-reader.ts'
-import { createLogs } from '../../state/logs/logs.ts'
+import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
 import { type AddCommand, interruption, timeOf, wholeNumber } from '../command.ts'
 import { loadFor } from '../environs.ts'
 

@@ -10,7 +10,7 @@ import { reasonOf, toTriviumError } from '../../core/errors.ts'
 import { mayAskFor } from '../../core/identity.ts'
 import { isJsonObject, type JsonObject, toJson } from '../../core/json.ts'
 import type { SkillManager } from '../manager.ts'
-import { toolSchema } from '../tool-schema.ts'
+import { toolSchema } from '../model/tools.ts'
 
 export type McpOptions = {
   /** The skill manager, or what a client of a running daemon knows. */

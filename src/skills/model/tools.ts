@@ -1,11 +1,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { JSONSchema7, ToolSet } from 'ai'
 import { TriviumError } from '../../core/errors.ts'
-import { type JsonObject, pathGet, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { type Skill, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import { createNameMatcher, isForeignTraffic, nameSpec, skillRunLater } from '../names.ts'
-import { toolSchema } from '../tool-schema.ts'
 
 /** What reaches beyond the conversation. A model gets it only by name: not by `*`, nor without `allowed-tools`. */
 const OPERATOR = createNameMatcher(
@@ -96,4 +96,27 @@ export async function findSkillFiles(folder: string) {
       return readFile(path, 'utf8')
     },
   }
+}
+
+/**
+ * A skill’s JSON Schema as models and MCP clients take it. Anthropic and OpenAI refuse a request with alternatives at the top:
+ * they become one object that allows more; the skill still checks.
+ */
+export function toolSchema({ anyOf = [], oneOf = [], allOf = [], ...rest }: JsonObject): JsonObject {
+  const branches = [anyOf, oneOf, allOf].flat().filter(isJsonObject).map(toolSchema)
+  if (branches.length === 0) return { ...rest, type: 'object' }
+  const known = new Map<string, Json[]>()
+  for (const [name, one] of branches.flatMap(({ properties }) => Object.entries<Json>(Object(properties)))) {
+    const others = known.get(name) ?? []
+    if (!others.some((other) => isDeepStrictEqual(other, one))) known.set(name, [...others, one])
+  }
+  // What the alternatives know differently, such as what tells them apart, may be any of theirs.
+  const merged = [...known].map(([name, [one = {}, ...more]]) => [
+    name,
+    more.length > 0 ? { anyOf: [one, ...more] } : one,
+  ])
+  const required = branches
+    .map((one) => new Set([one.required ?? []].flat()))
+    .reduce((all, others) => all.intersection(others))
+  return { ...rest, type: 'object', properties: Object.fromEntries(merged), required: [...required] }
 }

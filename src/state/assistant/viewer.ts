@@ -2,7 +2,7 @@ import { channelOf } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { isOperator, partsOf } from '../../core/identity.ts'
 import { pathGet } from '../../core/json.ts'
-import type { LogEntry } from '../logs/log-reader.ts'
+import type { LogEntry } from '../logs/logs.ts'
 
 /** What people see of each other: nothing, or what is of the same gateway. */
 export type Scope = 'person' | 'team'
