@@ -19,7 +19,6 @@ import { createDurableParts } from './daemon/assistant.ts'
 import { createControlServer } from './daemon/control-server.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
-import { modelSources } from './daemon/models.ts'
 import { checkRedisServers, openStore } from './daemon/open-store.ts'
 import { createOperator } from './daemon/operator.ts'
 import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
@@ -162,8 +161,7 @@ export async function createDaemon(options: DaemonOptions) {
     skills: [...builtInSkills, approvalClick(approvals)],
     middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),
     loadMarkdown: createMarkdownLoader({
-      sources: () => modelSources(config.model, env),
-      defaultModel: () => config.model?.name,
+      sources: () => ({ model: config.model, env }),
       onUsage({ messageId, ...detail }) {
         metrics.tokens(detail.model, detail.inputTokens, detail.outputTokens)
         if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })

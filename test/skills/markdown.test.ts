@@ -23,22 +23,21 @@ async function start(
   t: TestContext,
   text: string,
   answers: (ModelAnswer | ((request: ModelRequest) => ModelAnswer))[],
-  options: { skills?: Skill[]; env?: Record<string, string>; defaultModel?: string } = {},
+  { skills = [], model = 'local:config' }: { skills?: Skill[]; model?: string | null } = {},
 ) {
   const server = await startOpenAiServer(answers)
   cleanup(t, () => server.close())
   const folder = await createFolder(t, { 'helper/SKILL.md': text })
   const usage: ModelUsage[] = []
   const runtime = await startRuntime(t, {
-    skills: options.skills ?? [],
+    skills,
     manager: {
       folders: [folder],
       loadMarkdown: createMarkdownLoader({
         sources: () => ({
-          env: options.env ?? {},
-          providers: { local: { baseURL: server.url, apiKey: 'key-1' } },
+          env: {},
+          ...(model && { model: { name: model, baseUrl: server.url, apiKey: 'key-1' } }),
         }),
-        ...(options.defaultModel ? { defaultModel: () => options.defaultModel } : {}),
         onUsage: (one) => usage.push(one),
       }),
     },
@@ -80,9 +79,7 @@ describe('a markdown skill', () => {
 
   test('takes the model of the route, or the configuration, where it names none', async (t) => {
     const text = skillFile('Answer.', 'license: MIT')
-    const { manager, server } = await start(t, text, [{ text: '1' }, { text: '2' }], {
-      defaultModel: 'local:config',
-    })
+    const { manager, server } = await start(t, text, [{ text: '1' }, { text: '2' }])
     await manager.invoke('helper', {}, { model: 'local:route' })
     await manager.invoke('helper')
     assert.deepEqual(
@@ -92,7 +89,7 @@ describe('a markdown skill', () => {
   })
 
   test('without a model fails with what to set', async (t) => {
-    const { manager } = await start(t, skillFile('Answer.', 'license: MIT'), [])
+    const { manager } = await start(t, skillFile('Answer.', 'license: MIT'), [], { model: null })
     await assert.rejects(manager.invoke('helper'), (error: Error) => {
       assert.equal(pathGet(error, 'code'), 'model_missing')
       assert.match(error.message, /set `model` in its front matter, on the route or in the configuration/)

@@ -42,7 +42,7 @@ async function startHelper(t: TestContext, metadata: string, body: string) {
   const file = `---\nname: helper\ndescription: Helps.\nmodel: local:small\n${metadata.trim()}\n---\n${body}`
   const folder = await createFolder(t, { 'helper/SKILL.md': file })
   const loadMarkdown = createMarkdownLoader({
-    sources: () => ({ env: {}, providers: { local: { baseURL: server.url, apiKey: 'k' } } }),
+    sources: () => ({ env: {}, model: { name: 'local:m', baseUrl: server.url, apiKey: 'k' } }),
   })
   const runtime = await startRuntime(t, { manager: { folders: [folder, SHIPPED], loadMarkdown } })
   const prompts = () =>

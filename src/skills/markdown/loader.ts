@@ -5,7 +5,7 @@ import { TriviumError } from '../../core/errors.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
 import type { FoundSkill } from '../discover.ts'
 import { SKILL_NAME } from '../load-code.ts'
-import { type ModelOptions, resolveModel } from '../model/resolve-model.ts'
+import { type ModelSources, resolveModel } from '../model/resolve-model.ts'
 import { type ModelOutcome, modelSettings, runModel } from '../model/run-model.ts'
 import { type Catalog, createTools, findSkillFiles } from '../model/tools.ts'
 import { parseSettings } from '../onion.ts'
@@ -20,10 +20,8 @@ export type ModelUsage = Omit<ModelOutcome, 'text' | 'trace'> & {
 }
 
 export type MarkdownOptions = {
-  /** Where models are reached; asked for each run, as the default is. */
-  sources(): ModelOptions
-  /** The model of skills that name none and whose route names none. */
-  defaultModel?(): string | undefined
+  /** Where models are reached; asked for each run. */
+  sources(): ModelSources
   /** Called after each run, for metrics and the message's history. */
   onUsage?(usage: ModelUsage): void
 }
@@ -43,9 +41,10 @@ export function createMarkdownLoader(
     const settings = parseSettings(modelSettings, metadata.model ?? {})
 
     const run = async (ctx: SkillContext) => {
-      const modelId = settings.id ?? ctx.call.model ?? options.defaultModel?.()
+      const sources = options.sources()
+      const modelId = settings.id ?? ctx.call.model ?? sources.model?.name
       if (!modelId) throw new TriviumError('model_missing', { name })
-      const model = await resolveModel(modelId, options.sources())
+      const model = await resolveModel(modelId, sources)
       // A model that serves another model as a tool speaks to that one, not to whoever listens.
       const onText = ctx.call.toolDepth === undefined ? ctx.call.onText : undefined
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
