@@ -78,10 +78,10 @@ export function createDispatch(options: {
     const dispatch: Dispatch = { message, route, attempt, isFirst, sends: createSendCounter(), signal }
     if (attempt > route.retry.attempts) return failed(job, dispatch, started, lastErrorOf(job))
     try {
-      await sendResult(dispatch, await options.invoke(dispatch))
+      const unsent = await sendResult(dispatch, await options.invoke(dispatch))
       options.ended?.(message)
       metrics.dispatched(route.name, 'done', (now() - started) / 1000)
-      const notes = [note('done', { route: route.name, attempt, ms: now() - started })]
+      const notes = [...unsent, note('done', { route: route.name, attempt, ms: now() - started })]
       return job.notify
         ? { outcome: 'done', notes, result: { outcome: 'done', replies: dispatch.sends.count } }
         : { outcome: 'done', notes }
@@ -92,12 +92,16 @@ export function createDispatch(options: {
     }
   }
 
+  /** Resolves with what is to be noted of a reply that reaches nobody: that costs no step of its own. */
   const sendResult = async ({ message, route, sends }: Dispatch, result: unknown) => {
+    const unsent: Note[] = []
     const reply = skillReply(result)
-    if (!reply || sends.count > 0 || route.reply === 'none') return
+    if (!reply || sends.count > 0 || route.reply === 'none') return unsent
     refuseApproval(message.gateway, reply.data)
     const key = sendKey(message.id, route.name, sends.next())
-    await options.outbox.reply(message, { ...reply, key, by: `route ${route.name}` })
+    const sending = { ...reply, key, by: `route ${route.name}` }
+    await options.outbox.reply(message, sending, (note) => unsent.push(note))
+    return unsent
   }
 
   /** The message is dispatched again once somebody has decided; see `resumeDispatch`. */

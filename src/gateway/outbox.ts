@@ -17,8 +17,8 @@ export type Queued = { id: string; queued: boolean; unsent?: string }
 
 /** Sends, durably and once per key, exactly where a message came from. */
 export type Outbox = {
-  /** Resolves when the reply is durable in the outbox. */
-  reply(message: Message, sending: Sending): Promise<Queued>
+  /** Resolves when the reply is durable in the outbox. `tell` writes into the history why it is not put there, by default at once. */
+  reply(message: Message, sending: Sending, tell?: (note: Note) => unknown): Promise<Queued>
   /** Sends to an explicit target of a gateway. The caller has checked that the gateway is `open`. */
   sendTo(gateway: string, to: string, sending: Sending): Promise<Queued>
   /** Waits up to `timeout` ms for the end of a send. */
@@ -47,11 +47,10 @@ export function createOutbox(
   }
 
   return {
-    async reply(message, sending) {
+    async reply(message, sending, tell = (note) => store.journal.note(message.id, [note])) {
       const unsent = unanswerable(message)
       if (unsent !== undefined) {
-        const note = outboxNote(now(), 'not sent', { ...answerOf(sending), reason: unsent })
-        await store.journal.note(message.id, [note])
+        await tell(outboxNote(now(), 'not sent', { ...answerOf(sending), reason: unsent }))
         return { id: '', queued: false, unsent }
       }
       const { id: inReplyTo, gateway, conversation, data } = message
