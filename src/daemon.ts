@@ -149,9 +149,8 @@ export async function createDaemon(options: DaemonOptions) {
     where: () => config.queues,
     async connect(url) {
       const { connectPatiently } = await import('./stores/redis/connect.ts')
-      return connectPatiently(url)
+      return connectPatiently(url, log)
     },
-    log,
     now,
   })
   const manager = await createSkillManager({
@@ -178,7 +177,7 @@ export async function createDaemon(options: DaemonOptions) {
     accept: roads.accept.accept,
     http: publicHttp,
     replies: roads.replies(gateway),
-    jobs: queues.take,
+    queueServer: queues.server,
     artifacts,
     kv: store.kv,
     leases: store.leases,

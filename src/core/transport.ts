@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
+import type { Cluster, Redis } from 'ioredis'
 import { type ZodType, z } from 'zod'
 import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
 import type { Log } from './log.ts'
@@ -133,25 +134,24 @@ export type TransportDeps = {
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
   log: Log
   now(): number
-  /**
-   * Takes jobs of a queue. What `handle` resolves with is the value of the job; a retryable TriviumError puts it back
-   * without counting an attempt, anything else fails it for good.
-   */
-  jobs(source: JobSource, handle: (job: TakenJob) => Promise<Json>): Promise<JobTaker>
+  /** Connects to where BullMQ queues are: the Redis of this URL, by default that of `queues:`. */
+  queueServer(redis?: string): Promise<QueueServer>
   /** Writes into the history of a message what became of its reply later: a bounce, an edit. Never throws. */
   note(messageId: string, what: string, detail: JsonObject): void
   /** Counts what was refused, by reason (`trivium_refused_total`), and lists it for `refused`. `accept` tells its own. */
   refused(reason: string, what?: Refused): void
 }
 
-/** A BullMQ queue that others add to; without `redis` it is where `queues:` says, with that prefix. */
-export type JobSource = { queue: string; redis?: string; prefix?: string; concurrency: number }
-
-/** `id` is the same for the same job, and for no other. `signal` aborts when the gateway stops. */
-export type TakenJob = { id: string; name: string; data: unknown; signal: AbortSignal }
-
-/** `stop` gives back what it cannot end at once. */
-export type JobTaker = { trouble(): string | undefined; stop(): Promise<void> }
+/** A Redis that BullMQ queues are on; commands wait until it is there, for ever. Who sends them says how they end. */
+export type QueueServer = {
+  client: Redis | Cluster
+  /** What the keys begin with where nothing else is said. */
+  prefix: string
+  failed(error: unknown): void
+  worked(): void
+  /** Why it cannot be used at the moment; undefined where it can. */
+  trouble(): string | undefined
+}
 
 /** What is known of something that was refused: where it came from, why in words, and what was sent. */
 export type Refused = { from?: string | undefined; why?: string; body?: string | Buffer | undefined }

@@ -1,12 +1,13 @@
-import type { Job, Queue, QueueEvents } from 'bullmq'
+import type { BulkJobOptions, Job, Queue, QueueEvents } from 'bullmq'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
+import type { QueueServer } from '../core/transport.ts'
 import { formatDuration } from '../core/units.ts'
+import { createBatcher } from '../lib/batch.ts'
 import { inTime } from '../lib/pause.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import type { QueueServer } from './server.ts'
 
 /** A message for a queue, and who waits for what becomes of it. */
 export type Handed = {
@@ -16,8 +17,15 @@ export type Handed = {
   progress(progress: Json): void
 }
 
-/** What is known of a job that is waited for. `look`: that is not enough, the queue must be asked. */
-type Known = { since: number; look: boolean; removed: boolean; done?: { result: unknown } }
+/** What is known of a job that is waited for. `lookAt`: when the queue is asked; without it the job is to be added. */
+type Known = {
+  since: number
+  lookAt?: number | undefined
+  removed?: true
+  done?: { result: unknown }
+  progress: Handed['progress']
+  wake(): void
+}
 
 /** Events are hints; so often (ms) the queue is asked all the same. */
 const LOOK_AGAIN = 15_000
@@ -33,74 +41,68 @@ const RECORDED = 'Trivium made a dead letter of it'
 export type HandOver = ReturnType<typeof createHandOver>
 
 /** Hands messages to one BullMQ queue, each as a job with the id of the message, and waits for their results. */
-export function createHandOver(deps: {
-  queue: Queue
-  events: QueueEvents
-  server: QueueServer
-  now(): number
-}) {
-  const { queue, events, server, now } = deps
-  const waiting = new Map<string, { known: Known; wake(): void; progress: Handed['progress'] }>()
+export function createHandOver(
+  options: { queue: Queue; events: QueueEvents; now(): number } & Omit<QueueServer, 'client' | 'prefix'>,
+) {
+  const { queue, events, now, failed, worked, trouble } = options
+  const waiting = new Map<string, Known>()
+  const adder = createBatcher<{ name: string; data: Message; opts: BulkJobOptions }, unknown>({
+    max: 256,
+    run: (jobs) => queue.addBulk(jobs),
+  })
 
   const tell = (id: string, news: Partial<Known>) => {
-    const one = waiting.get(id)
-    if (!one) return
-    Object.assign(one.known, news)
-    one.wake()
+    const known = waiting.get(id)
+    if (known) Object.assign(known, news).wake()
   }
   events.on('completed', ({ jobId, returnvalue }) => tell(jobId, { done: { result: returnvalue } }))
-  events.on('failed', ({ jobId }) => tell(jobId, { look: true }))
+  events.on('failed', ({ jobId }) => tell(jobId, { lookAt: 0 }))
   // It was there before: a daemon that ended had added it, or it comes back from the dead letters.
-  events.on('duplicated', ({ jobId }) => tell(jobId, { look: true }))
-  events.on('removed', ({ jobId }) => tell(jobId, { look: true, removed: true }))
+  events.on('duplicated', ({ jobId }) => tell(jobId, { lookAt: 0 }))
+  events.on('removed', ({ jobId }) => tell(jobId, { lookAt: 0, removed: true }))
   events.on('waiting', ({ jobId }) => tell(jobId, { since: now() }))
   events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
 
   return {
     queue,
-    trouble: server.trouble,
+    trouble,
     /**
      * Resolves with what the job returned. Adds it where it is not there; waits for ever while the server is away. Throws
      * `job_failed` for good, `job_timeout`, or the reason of `signal`.
      */
     async run({ message, route, signal, progress }: Handed): Promise<unknown> {
       const { id } = message
-      const { retry, timeout } = route
-      const known: Known = { since: now(), look: false, removed: false }
-      let lookAt: number | undefined
-      const due = () => Math.min(lookAt ?? 0, known.since + timeout)
+      const { name, retry, timeout } = route
+      const known: Known = { since: now(), progress, wake() {} }
+      const due = () => Math.min(known.lookAt ?? 0, known.since + timeout)
 
       const add = async () => {
-        await queue.add(route.name, message, {
+        const opts = {
           jobId: id,
           attempts: retry.attempts,
           backoff: { type: retry.backoff, delay: retry.delay },
           removeOnComplete: { age: KEPT, count: KEPT_DONE },
           removeOnFail: { age: KEPT },
-        })
-        known.removed = false
+        }
+        await adder.add({ name, data: message, opts })
+        delete known.removed
         known.since = now()
-        lookAt = now() + LOOK_AGAIN
+        known.lookAt ??= now() + LOOK_AGAIN
       }
 
-      const ask = async () => {
-        known.look = false
+      const look = async () => {
         const asked = now()
-        const state = await queue.getJobState(id)
-        lookAt = now() + LOOK_AGAIN
+        known.lookAt = asked + LOOK_AGAIN
+        // In this order: a job that is read before its state may lack its result.
+        const [state, job] = await Promise.all([queue.getJobState(id), queue.getJob(id)])
         if (state === 'delayed' || now() - asked > AWAY) known.since = now()
-        if (state === 'unknown') {
+        if (!job) {
           if (known.removed) throw failure(queue.name, { failedReason: 'somebody removed it' })
           // A server that lost its last writes has lost the job.
           return add()
         }
-        if (state !== 'completed' && state !== 'failed') return
-        const job = await queue.getJob(id)
-        if (!job) return
-        if (state === 'completed') {
-          known.done = { result: job.returnvalue }
-          return
-        }
+        if (state === 'completed') known.done = { result: job.returnvalue }
+        if (state !== 'failed') return
         const { logs } = await queue.getJobLogs(id)
         if (!logs.includes(RECORDED)) {
           await job.log(RECORDED)
@@ -117,29 +119,28 @@ export function createHandOver(deps: {
       }
 
       const step = async () => {
-        if (lookAt === undefined) await add()
-        if (!known.done && (known.look || now() >= due())) await ask()
+        if (known.lookAt === undefined) await add()
+        else if (now() >= due()) await look()
         if (!known.done && now() >= known.since + timeout) await giveUp()
-        server.worked()
+        worked()
       }
 
       const done = await waitFor<{ result: unknown }>({
         async attempt() {
           try {
-            await inTime(step(), signal)
+            if (!known.done) await inTime(step(), signal)
           } catch (error) {
             if (error instanceof TriviumError) throw error
-            server.failed(error)
-            known.look = true
+            failed(error)
+            // That does nothing but tell of it where it is there.
+            known.lookAt = undefined
             return { retryAt: now() + REFUSED_PAUSE }
           }
           return known.done ? { value: known.done } : { retryAt: due() }
         },
         watch(wake) {
-          waiting.set(id, { known, wake, progress })
-          return () => {
-            if (waiting.get(id)?.known === known) waiting.delete(id)
-          }
+          waiting.set(id, Object.assign(known, { wake }))
+          return () => waiting.get(id) === known && waiting.delete(id)
         },
         signal,
       })

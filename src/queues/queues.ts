@@ -1,49 +1,44 @@
-import type { Log } from '../core/log.ts'
-import type { JobSource } from '../core/transport.ts'
+import type { Queue } from 'bullmq'
+import type { RequestHandler } from 'express'
+import type { QueueServer } from '../core/transport.ts'
 import { inTime } from '../lib/pause.ts'
-import type { createBoard } from './board.ts'
 import { createHandOver, type Handed, type HandOver } from './hand-over.ts'
-import type { HandleJob } from './intake.ts'
-import { type QueueConnection, type QueueServer, watchServer } from './server.ts'
 
 export type Queues = ReturnType<typeof createQueues>
+
+type Connection = Omit<QueueServer, 'prefix'> & { close(): void }
 
 /** Clocks of servers may be so far apart (ms): what happened since is heard again, and does no harm. */
 const CLOCK_SKEW = 60_000
 const CLOSE_TIMEOUT = 1_000
 
-/**
- * The BullMQ queues of this daemon. BullMQ is loaded, and a server connected, when the first of them is used.
- * `connect` opens a connection whose commands wait until the server is there.
- */
+/** The BullMQ queues of this daemon. BullMQ is loaded, and a server connected, when the first of them is used. */
 export function createQueues(deps: {
   /** Where queues are that name no Redis of their own; `redis` is there wherever a route has a queue. */
   where(): { redis?: string; prefix: string }
-  connect(url: string): Promise<QueueConnection>
-  log: Log
+  connect(url: string): Promise<Connection>
   now(): number
 }) {
-  const { where, log, now } = deps
-  const servers = new Map<string, Promise<QueueServer>>()
+  const { where, connect, now } = deps
+  const connections = new Map<string, Promise<Connection>>()
   const open = new Map<string, HandOver>()
-  let board: Promise<ReturnType<typeof createBoard>> | undefined
+  let board: Promise<RequestHandler> | undefined
 
-  const serverOf = (url = '') => {
-    const server = servers.get(url) ?? deps.connect(url).then((made) => watchServer(made, log))
-    servers.set(url, server)
-    return server
+  const server = async (url = where().redis ?? ''): Promise<QueueServer> => {
+    const connection = connections.get(url) ?? connect(url)
+    connections.set(url, connection)
+    return { ...(await connection), prefix: where().prefix }
   }
 
   const begin = async (name: string): Promise<HandOver> => {
     const { Queue, QueueEvents } = await import('bullmq')
-    const { redis, prefix } = where()
-    const server = await serverOf(redis)
-    const options = { connection: server.client, prefix }
-    const queue = new Queue(name, options)
-    const events = new QueueEvents(name, { ...options, lastEventId: `${now() - CLOCK_SKEW}-0` })
-    queue.on('error', server.failed)
-    events.on('error', server.failed)
-    return createHandOver({ queue, events, server, now })
+    const { client: connection, prefix, ...watched } = await server()
+    const queue = new Queue(name, { connection, prefix })
+    const lastEventId = `${now() - CLOCK_SKEW}-0`
+    const events = new QueueEvents(name, { connection, prefix, lastEventId })
+    queue.on('error', watched.failed)
+    events.on('error', watched.failed)
+    return createHandOver({ queue, events, now, ...watched })
   }
 
   return {
@@ -60,17 +55,13 @@ export function createQueues(deps: {
       if (!queue) throw new Error(`queue ${name} is not in use`)
       return queue.run(handed)
     },
-    /** See `TransportDeps.jobs`. */
-    async take(source: JobSource, handle: HandleJob) {
-      const { takeJobs } = await import('./intake.ts')
-      const { redis, ...options } = { ...where(), ...source }
-      return takeJobs({ ...options, server: await serverOf(redis), handle })
-    },
-    /** Bull Board for the queues that routes hand to, mounted at `path`; undefined where there are none. */
+    /** See `TransportDeps.queueServer`. */
+    server,
+    /** Bull Board for the queues that routes hand to, mounted at `path`; undefined where there are none. It asks nobody who they are. */
     async board(path: string) {
       if (open.size === 0) return undefined
       const queues = [...open.values()].map(({ queue }) => queue)
-      board ??= import('./board.ts').then(({ createBoard }) => createBoard(queues, path))
+      board ??= createBoard(queues, path)
       return board
     },
     list: () => [...open].map(([name, { trouble }]) => ({ name, ok: !trouble(), detail: trouble() })),
@@ -78,9 +69,19 @@ export function createQueues(deps: {
       // BullMQ waits for servers that are away.
       const closing = Promise.allSettled([...open.values()].map((each) => each.close()))
       await inTime(closing, AbortSignal.timeout(CLOSE_TIMEOUT))
-      for (const made of await Promise.allSettled(servers.values())) {
+      for (const made of await Promise.allSettled(connections.values())) {
         if (made.status === 'fulfilled') made.value.close()
       }
     },
   }
+}
+
+async function createBoard(queues: readonly Queue[], path: string): Promise<RequestHandler> {
+  const { createBullBoard } = await import('@bull-board/api')
+  const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter')
+  const { ExpressAdapter } = await import('@bull-board/express')
+  const serverAdapter = new ExpressAdapter().setBasePath(path)
+  const options = { uiConfig: { boardTitle: 'Trivium queues' } }
+  createBullBoard({ queues: queues.map((queue) => new BullMQAdapter(queue)), serverAdapter, options })
+  return serverAdapter.getRouter()
 }

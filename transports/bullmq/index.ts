@@ -1,12 +1,14 @@
+import type { Job } from 'bullmq'
 import { z } from 'zod'
-import { TriviumError } from '../../src/core/errors.ts'
-import type { Json } from '../../src/core/json.ts'
+import { TriviumError, toTriviumError } from '../../src/core/errors.ts'
+import { isJsonObject, type Json, jsonObjectSchema } from '../../src/core/json.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import { queueName } from '../../src/core/route.ts'
-import type { JobTaker, TakenJob, TransportDeps, TransportKind } from '../../src/core/transport.ts'
+import type { QueueServer, TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { formatDuration, timerDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
+import { inTime } from '../../src/lib/pause.ts'
 import { awaitReply, sendToRequest } from '../kept-reply.ts'
-import { normalize } from './normalize.ts'
 
 const bullmqOptions = z.strictObject({
   queue: queueName.describe('The queue that other programs add jobs to.'),
@@ -22,26 +24,34 @@ const bullmqOptions = z.strictObject({
 
 type BullmqOptions = z.output<typeof bullmqOptions>
 
+/** The pause (ms) before a job that could not be taken now is tried again. */
+const AGAIN = 1_000
+const CLOSE_TIMEOUT = 1_000
+/** After so long (ms) without a sign of life the jobs of a daemon are taken by another. */
+const LOCK = 10_000
+
 /** The bullmq transport: jobs that other programs add to a queue are messages, done once they are durable. */
 export const bullmq: TransportKind<BullmqOptions> = {
   kind: 'bullmq',
   options: bullmqOptions,
   async create(options, deps) {
-    let taker: JobTaker | undefined
+    let server: QueueServer | undefined
+    let stop = async () => {}
     return {
       async start() {
-        taker = await deps.jobs(options, (job) => take(job, options, deps))
+        server = await deps.queueServer(options.redis)
+        stop = await takeJobs(server, options, deps)
       },
       send: (reply) => sendToRequest(deps, reply),
-      stop: async () => taker?.stop(),
+      stop: () => stop(),
       async close() {},
       health() {
-        const detail = taker ? taker.trouble() : 'not started'
+        const detail = server ? server.trouble() : 'not started'
         return { ok: detail === undefined, ...defined({ detail }) }
       },
-      check: async () => {
-        const trouble = taker?.trouble()
-        return taker ? [{ name: 'queue', ok: !trouble, detail: trouble ?? options.queue }] : []
+      async check() {
+        const trouble = server?.trouble()
+        return server ? [{ name: 'queue', ok: !trouble, detail: trouble ?? options.queue }] : []
       },
     }
   },
@@ -52,15 +62,57 @@ export const bullmq: TransportKind<BullmqOptions> = {
   },
 }
 
+/**
+ * Starts a worker whose jobs become messages: a job that a retryable TriviumError refused is put back without counting an
+ * attempt, what else fails, fails for good. Returns the function that stops it and gives back what it cannot end at once.
+ */
+async function takeJobs(server: QueueServer, options: BullmqOptions, deps: TransportDeps) {
+  const { DelayedError, UnrecoverableError, Worker } = await import('bullmq')
+  const stopping = new AbortController()
+  const { signal } = stopping
+
+  const work = async (job: Job, token?: string) => {
+    try {
+      return await take(job, options, deps, signal)
+    } catch (error) {
+      const { retryable, message } = toTriviumError(error)
+      if (!retryable) throw new UnrecoverableError(message)
+      await job.moveToDelayed(Date.now() + (signal.aborted ? 0 : AGAIN), token)
+      throw new DelayedError(message)
+    }
+  }
+  const { queue, prefix = server.prefix, concurrency } = options
+  const worker = new Worker(queue, work, {
+    connection: server.client,
+    prefix,
+    concurrency,
+    lockDuration: LOCK,
+    stalledInterval: LOCK / 2,
+    // What a daemon held that died may be taken as often as it takes: it is recognised.
+    maxStalledCount: Number.MAX_SAFE_INTEGER,
+  })
+  worker.on('error', server.failed)
+
+  return async () => {
+    await worker.pause(true)
+    stopping.abort()
+    await inTime(worker.close(), AbortSignal.timeout(CLOSE_TIMEOUT))
+  }
+}
+
 /** Resolves with the value of the job. Throws `bad_request` for what is no message, and what `accept` throws. */
-async function take(job: TakenJob, options: BullmqOptions, deps: TransportDeps): Promise<Json> {
+async function take(
+  job: Job,
+  options: BullmqOptions,
+  deps: TransportDeps,
+  signal: AbortSignal,
+): Promise<Json> {
   const { respond, timeout } = options
-  const message = normalize(job, { gateway: deps.gateway, queue: options.queue, respond }, deps.refused)
-  const { id, duplicate } = await deps.accept(message)
+  const { id, duplicate } = await deps.accept(messageOf(job, options, deps))
   if (respond === 'accepted') return { id, ...(duplicate ? { duplicate } : {}) }
-  const reply = await awaitReply(deps, id, undefined, timeout, job.signal)
+  const reply = await awaitReply(deps, id, undefined, timeout, signal)
   if (reply !== undefined) return reply
-  if (job.signal.aborted) {
+  if (signal.aborted) {
     throw new TriviumError('cancelled', { what: 'The wait for a reply', reason: 'the daemon is stopping' })
   }
   const outcome = await deps.settled(id, 0)
@@ -68,4 +120,51 @@ async function take(job: TakenJob, options: BullmqOptions, deps: TransportDeps):
   const why =
     outcome === 'failed' ? 'its message became a dead letter' : `not within ${formatDuration(timeout)}`
   throw new TriviumError('no_reply', { id, why })
+}
+
+const name = z.string().min(1).max(255)
+
+/** Names of fields in `data` that mean something to the roads. */
+const RESERVED = ['format', 'body', 'respond', 'replyTarget']
+
+/** What a program adds. All other fields become `data` of the message, beside those of its own `data`. */
+const jobData = z
+  .object({
+    text: z.string().default(''),
+    sender: name.optional(),
+    conversation: name.optional(),
+    subject: z.string().optional(),
+    data: jsonObjectSchema.default({}),
+  })
+  .catchall(z.json())
+  .refine(
+    ({ data, ...more }) => !RESERVED.some((key) => key in data || key in more),
+    `the names ${RESERVED.join(', ')} are reserved; choose others`,
+  )
+
+/** The `event` of the message is the name of the job. Throws `bad_request` where its data is none. */
+function messageOf(
+  { id = '', name: event, timestamp, data: given }: Job,
+  { queue, respond }: BullmqOptions,
+  { gateway, refused }: TransportDeps,
+): NewMessage {
+  // BullMQ's own ids are numbers, which begin anew in a queue that was wiped; no others may be.
+  const key = /^\d+$/.test(id) ? `${id}@${timestamp}` : id
+  const { data: said, error } = jobData.safeParse(given)
+  if (!said) {
+    const hint = isJsonObject(given) ? z.prettifyError(error) : 'it is no JSON object'
+    const reason = `job ${key} of queue ${queue} is no message such as {"text":"hi","sender":"shop"}: ${hint}`
+    refused('bad_request', { from: queue, why: reason, body: JSON.stringify(given) })
+    throw new TriviumError('bad_request', { reason })
+  }
+  const { text, sender = queue, conversation, subject, data, ...more } = said
+  return {
+    gateway,
+    transport: 'bullmq',
+    key,
+    from: { id: sender },
+    text,
+    ...defined({ subject, conversation: conversation && `${gateway}:${conversation}` }),
+    data: { ...more, ...data, event, ...(respond === 'result' ? { respond } : {}) },
+  }
 }

@@ -52,7 +52,7 @@ export async function connect(options: ConnectOptions) {
         redisOptions: { ...shared, ...target.options },
       })
     : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: pauseBefore })
-  watch(client, target.address, log)
+  watch(client, 'store', target.address, log)
   await firstConnection(client, target.address, connectTimeout)
 
   let turn = 0
@@ -76,10 +76,10 @@ export async function connect(options: ConnectOptions) {
 }
 
 /**
- * Opens a connection for what is not the store: its commands wait until the server is there, and are sent again where it
- * went away in the middle. `close` ends its duplicates too. Throws `config_invalid` for a URL that is none.
+ * Opens a connection for queues: its commands wait until the server is there, and are sent again where it went away in the
+ * middle. `close` ends its duplicates too. Throws `config_invalid` for a URL that is none.
  */
-export function connectPatiently(url: string) {
+export function connectPatiently(url: string, log: Log) {
   const { address, options, nodes } = parseUrl(url, 'the `redis` of queues')
   let isClosed = false
   const retryStrategy = (attempt: number) => (isClosed ? null : pauseBefore(attempt))
@@ -91,7 +91,7 @@ export function connectPatiently(url: string) {
     isClosed = true
     client.disconnect()
   }
-  return { client, address, close }
+  return { client, close, ...watch(client, 'queue server', address, log) }
 }
 
 const FORMS =
@@ -170,18 +170,30 @@ export function pauseBefore(attempt: number): number {
   return backoff(attempt, { first: 50, longest: 2_000 })
 }
 
-function watch(client: Redis | Cluster, address: string, log: Log): void {
-  let away = false
-  const lose = (reason: string) => {
-    if (!away) log.warn({ store: address, reason }, 'the store is away; reconnecting')
-    away = true
+/**
+ * Logs what is wrong with a connection, once until it is well again. `failed` and `worked` are for those who see how a call ends;
+ * `trouble` says why it cannot be used at the moment.
+ */
+function watch(client: Redis | Cluster, what: string, address: string, log: Log) {
+  let trouble: string | undefined = `no connection to ${address} yet`
+  let isTold = false
+  const failed = (error: unknown) => {
+    const reason = reasonOf(error) || 'no connection'
+    trouble = `the ${what} ${address} cannot be used: ${reason}`
+    // Its end is no news.
+    if (!isTold && client.status !== 'end')
+      log.warn({ server: address, reason }, `the ${what} cannot be used; trying again`)
+    isTold = true
   }
-  client.on('error', (error: unknown) => lose(toStoreError(error, address).message))
-  client.on('close', () => client.status !== 'end' && lose('the connection broke'))
-  client.on('ready', () => {
-    if (away) log.info({ store: address }, 'the store is back')
-    away = false
-  })
+  const worked = () => {
+    if (isTold) log.info({ server: address }, `the ${what} is back`)
+    isTold = false
+    trouble = undefined
+  }
+  client.on('error', failed)
+  client.on('close', () => failed('the connection broke'))
+  client.on('ready', worked)
+  return { failed, worked, trouble: () => trouble }
 }
 
 async function firstConnection(client: Redis | Cluster, address: string, timeout: number): Promise<void> {
