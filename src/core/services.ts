@@ -4,33 +4,31 @@ import type { AssistantService } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
-import type * as operate from './operations/operate.ts'
-import type { ServiceOf } from './operations/operation.ts'
-import type * as roads from './operations/roads.ts'
-import type * as work from './operations/work.ts'
+import type * as offered from './operations.ts'
+import type { ServiceOf } from './operations.ts'
 import type { KeyValues } from './store.ts'
 import type { Refused } from './transport.ts'
 
 /** `ctx.services`: what the shipped skills work on. A skill calls its method with arguments that its schema has validated. */
 export type Services = {
-  events: ServiceOf<typeof roads.events>
-  gateways: ServiceOf<typeof roads.gateways & typeof roads.refusals>
-  messages: ServiceOf<typeof roads.messages>
-  deadLetters: ServiceOf<typeof operate.deadLetters>
-  subscriptions: ServiceOf<typeof operate.subscriptions>
+  events: ServiceOf<typeof offered.events>
+  gateways: ServiceOf<typeof offered.gateways & typeof offered.refusals>
+  messages: ServiceOf<typeof offered.messages>
+  deadLetters: ServiceOf<typeof offered.deadLetters>
+  subscriptions: ServiceOf<typeof offered.subscriptions>
   state: Record<StateStoreName, StateBackend>
   callbacks: CallbackService
   approvals: ApprovalService
   sessions: SessionService
   assistant: AssistantService
-  schedules: ServiceOf<typeof work.schedules>
-  workbench: ServiceOf<typeof work.workbench & typeof work.tasks>
+  schedules: ServiceOf<typeof offered.schedules>
+  workbench: ServiceOf<typeof offered.workbench & typeof offered.tasks>
   calls: CallService
   artifacts: ArtifactService
 }
 
 /** Calls with effects outside, each made once: what `ctx.once` works on. */
-export type CallService = ServiceOf<typeof operate.calls> & {
+export type CallService = ServiceOf<typeof offered.calls> & {
   /** See `SkillContext.once`; `key` is the whole key here. */
   once(key: string, run: () => Promise<Json> | Json): Promise<Json>
 }
@@ -105,7 +103,7 @@ export type StateBackend = KeyValues & {
   close(): void
 }
 
-export type CallbackService = ServiceOf<typeof operate.callbacks> & {
+export type CallbackService = ServiceOf<typeof offered.callbacks> & {
   /** The live refs that belong to an outermost invocation, sorted. */
   list(rootId: string): Promise<string[]>
   /** Throws `callback_not_found`, `callback_released`, `callback_timeout`; `callback_failed`: the answer is an error. */
@@ -115,10 +113,10 @@ export type CallbackService = ServiceOf<typeof operate.callbacks> & {
 export type ApprovalService = {
   /** Asks for a decision, once for the same `key`, and returns what stands; `timeout` (ms) ends it. */
   request(args: ApprovalRequest): Promise<Approval>
-  decide(args: z.infer<typeof operate.approvals.decide.args>, call: Pick<Call, 'caller'>): Promise<Approval>
+  decide(args: z.infer<typeof offered.approvals.decide.args>, call: Pick<Call, 'caller'>): Promise<Approval>
   get(id: string): Promise<Approval | undefined>
   /** Oldest first. */
-  list(args: z.infer<typeof operate.approvals.list.args>): Promise<Approval[]>
+  list(args: z.infer<typeof offered.approvals.list.args>): Promise<Approval[]>
   /** Resolves when it is no longer pending, or undefined after `timeout` ms. */
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
 }

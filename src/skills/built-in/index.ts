@@ -1,8 +1,5 @@
 import type { Call } from '../../core/call.ts'
-import * as operate from '../../core/operations/operate.ts'
-import type { Operations, ServiceOf } from '../../core/operations/operation.ts'
-import * as roads from '../../core/operations/roads.ts'
-import * as work from '../../core/operations/work.ts'
+import * as operations from '../../core/operations.ts'
 import type { Services } from '../../core/services.ts'
 import type { Skill } from '../../core/skill.ts'
 import { assistantSkills } from './assistant.ts'
@@ -10,29 +7,29 @@ import { stateSkills } from './state.ts'
 
 /** What `ctx.services` can do, as skills. */
 export const builtInSkills: readonly Skill[] = [
-  ...skillsOf('event-', roads.events, ({ events }) => events),
-  ...skillsOf('gateway-', roads.gateways, ({ gateways }) => gateways),
-  ...skillsOf('', roads.refusals, ({ gateways }) => gateways),
-  ...skillsOf('message-', roads.messages, ({ messages }) => messages),
+  ...skillsOf('event-', operations.events, ({ events }) => events),
+  ...skillsOf('gateway-', operations.gateways, ({ gateways }) => gateways),
+  ...skillsOf('', operations.refusals, ({ gateways }) => gateways),
+  ...skillsOf('message-', operations.messages, ({ messages }) => messages),
   ...stateSkills,
-  ...skillsOf('callback-', operate.callbacks, ({ callbacks }) => callbacks),
-  ...skillsOf('approval-', operate.approvals, ({ approvals }) => approvals),
-  ...skillsOf('dead-letter-', operate.deadLetters, ({ deadLetters }) => deadLetters),
-  ...skillsOf('subscription-', operate.subscriptions, ({ subscriptions }) => subscriptions),
-  ...skillsOf('call-', operate.calls, ({ calls }) => calls),
+  ...skillsOf('callback-', operations.callbacks, ({ callbacks }) => callbacks),
+  ...skillsOf('approval-', operations.approvals, ({ approvals }) => approvals),
+  ...skillsOf('dead-letter-', operations.deadLetters, ({ deadLetters }) => deadLetters),
+  ...skillsOf('subscription-', operations.subscriptions, ({ subscriptions }) => subscriptions),
+  ...skillsOf('call-', operations.calls, ({ calls }) => calls),
   ...assistantSkills,
-  ...skillsOf('schedule-', work.schedules, ({ schedules }) => schedules),
-  ...skillsOf('workbench-', work.workbench, ({ workbench }) => workbench),
-  ...skillsOf('task-', work.tasks, ({ workbench }) => workbench),
+  ...skillsOf('schedule-', operations.schedules, ({ schedules }) => schedules),
+  ...skillsOf('workbench-', operations.workbench, ({ workbench }) => workbench),
+  ...skillsOf('task-', operations.tasks, ({ workbench }) => workbench),
 ]
 
 /** A skill for each operation, which hands its arguments to the method of the same name. */
-function skillsOf<O extends Operations>(
+function skillsOf<O extends operations.Operations>(
   prefix: string,
-  operations: O,
-  serviceOf: (services: Services) => ServiceOf<O>,
+  offered: O,
+  serviceOf: (services: Services) => operations.ServiceOf<O>,
 ): Skill[] {
-  return Object.entries(operations).map(([method, operation]) => ({
+  return Object.entries(offered).map(([method, operation]) => ({
     ...operation,
     name: prefix + method,
     run({ args, services, call }) {

@@ -1,0 +1,320 @@
+import { type ZodRawShape, type ZodType, z } from 'zod'
+import { workbenchStateSchema } from './assistant-services.ts'
+import type { Call } from './call.ts'
+import { attachmentSchema } from './message.ts'
+import { parseDuration, parseTime } from './units.ts'
+
+/**
+ * Skills that are a method of a part each: `args` is what they take, and checks it. By their names without the prefix that
+ * they have in common.
+ */
+export type Operations = Record<string, { description: string; args: ZodType }>
+
+/** The part that does these operations. What a method returns is the result of the skill, as JSON. */
+export type ServiceOf<O extends Operations> = {
+  [K in keyof O]: (args: z.infer<O[K]['args']>, call: Call) => Promise<unknown>
+}
+
+/** What is done, and the arguments that it takes; others are refused. */
+function operation<Shape extends ZodRawShape>(description: string, shape: Shape) {
+  return { description, args: z.strictObject(shape) }
+}
+
+/** Others are dropped, so that a route can run it. */
+function openOperation<Shape extends ZodRawShape>(description: string, shape: Shape) {
+  return { description, args: z.object(shape) }
+}
+
+const name = z.string().min(1)
+const ms = z.int().min(1)
+const limit = z.int().min(1).max(1000)
+const timeout = z.int().min(0).default(60_000).describe('How long to wait, in ms')
+const time = z
+  .string()
+  .refine((text) => parseTime(text) !== undefined, 'expected a time such as 2026-11-21T10:00:00Z, or 2h')
+  .transform((text) => parseTime(text) ?? z.NEVER)
+const interval = name
+  .transform((text) => parseDuration(text) ?? 0)
+  .refine((ms) => ms >= 1000, 'expected a duration of at least 1s, such as 30s or 1h')
+const deadLetter = { id: name.describe('The id of the dead letter') }
+const subscription = { name: name.describe('The name of the subscription') }
+const task = name.describe('The task, such as task-1')
+
+/** The events road: `event-…`. */
+export const events = {
+  /** Throws `topic_reserved` for `gateway-message`. */
+  emit: operation('Publishes an event on a topic and returns its id.', {
+    topic: name.describe('The topic; any name but gateway-message'),
+    type: z.string().exactOptional().describe('What kind of event it is'),
+    data: z.json().default(null).describe('What the event carries, as JSON'),
+  }),
+  /** Without `queue` the group is one of `call.rootId`. Idempotent. */
+  subscribe: operation(
+    'Buffers the events of a topic for a consumer group, from now or from the start of what is kept.',
+    {
+      topic: name.describe('The topic, for example gateway-message'),
+      queue: name
+        .exactOptional()
+        .describe('The consumer group; without it you get one of your own, with a name to wait with'),
+      replay: z.boolean().default(false).describe('Start with the oldest event that is kept'),
+      ref: name.exactOptional().describe('A skill to invoke for each event'),
+    },
+  ),
+  unsubscribe: operation('Ends a subscription, and drops what its consumer group has not read.', {
+    topic: name.describe('The topic'),
+    queue: name.exactOptional().describe('The consumer group; without it that of this invocation'),
+    ref: name.exactOptional().describe('The skill that was invoked for each event'),
+  }),
+  /** Without `queue` it reads the caller's own group, and without one of those waits for what comes next. */
+  wait: operation(
+    'Returns the events of a topic: at once where there are any, else as soon as one comes; [] at the timeout.',
+    {
+      topic: name.describe('The topic, for example gateway-message'),
+      queue: name
+        .exactOptional()
+        .describe('The consumer group; without it that of this invocation, or what comes next'),
+      timeout,
+      ack: z.boolean().default(true).describe('Consume what is returned; false only looks'),
+      max: z.int().min(1).max(10_000).default(100).describe('The most events to return'),
+      lease: ms.exactOptional().describe('Hide what is returned from the group for that many ms'),
+    },
+  ),
+  ack: operation('Consumes events that were only looked at or leased, or gives them back.', {
+    topic: name.describe('The topic'),
+    queue: name.describe('The consumer group'),
+    ids: z.array(z.string()).min(1).describe('The ids of the events'),
+    nack: z.boolean().default(false).describe('Give them back instead of consuming them'),
+    delay: z.int().min(0).default(0).describe('With nack: visible again after that many ms'),
+  }),
+}
+
+/** The receive road, the outbox, and the gateways themselves: `gateway-…`. */
+export const gateways = {
+  /** A call inside a conversation means that, unless it names another. */
+  receive: operation('Takes the oldest inbound message, so that nobody else gets it; null at the timeout.', {
+    gateway: name.exactOptional().describe('Only messages of this gateway'),
+    conversation: name.exactOptional().describe('Only messages of this conversation'),
+    timeout,
+    lease: ms.exactOptional().describe('It comes back unless gateway-ack is called within that many ms'),
+  }),
+  ack: operation('Consumes a message that gateway-receive returned with a lease.', {
+    receipt: name.describe('The receipt of the message'),
+  }),
+  /**
+   * It answers the message of the call, or that of `messageId` or `receipt`. Without `key` it is `message:route:ordinal`. Throws
+   * `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`, `send_rejected` where `data` asks
+   * for what only Trivium itself sends.
+   */
+  send: {
+    description:
+      'Replies into the current conversation, or from anywhere to the message that messageId or receipt names, or sends to another target where the gateway allows that.',
+    args: z
+      .strictObject({
+        text: z.string().describe('What to send'),
+        subject: z.string().exactOptional().describe('The subject, where the transport has one'),
+        attachments: z.array(attachmentSchema).exactOptional().describe('Files that Trivium already keeps'),
+        data: z
+          .record(z.string(), z.json())
+          .exactOptional()
+          .describe('What else the transport can do, such as blocks, a modal or an ephemeral reply in Slack'),
+        messageId: name.exactOptional().describe('Answer this message, from anywhere'),
+        receipt: name.exactOptional().describe('Answer the message that has this receipt of gateway-receive'),
+        gateway: name.exactOptional().describe('Another gateway than that of the message; needs `to`'),
+        to: name.exactOptional().describe('Another target than the conversation; needs `gateway`'),
+        key: name
+          .exactOptional()
+          .describe('The same key is sent once; with messageId or receipt for that message'),
+        wait: z.int().min(0).exactOptional().describe('Wait that many ms for what the transport says'),
+      })
+      .refine(
+        ({ messageId, receipt, gateway, to = gateway }) =>
+          [messageId, receipt, to].filter(Boolean).length <= 1,
+        'give one of messageId, receipt, or gateway with to: each says where it goes',
+      ),
+  },
+  list: operation('Lists the gateways that run, and whether each is well.', {}),
+}
+
+/** `refused`: those that this daemon remembers. */
+export const refusals = {
+  refused: operation('Lists what gateways refused last: when, from where, why, and how it began.', {
+    gateway: name.exactOptional().describe('Only refusals of this gateway'),
+  }),
+}
+
+/** The journal: `message-…`. */
+export const messages = {
+  list: operation('Lists messages, newest first.', {
+    gateway: name.exactOptional().describe('Only messages of this gateway'),
+    conversation: name.exactOptional().describe('Only messages of this conversation'),
+    before: name.exactOptional().describe('Only messages older than the one with this id'),
+    limit: limit.default(20).describe('The most messages to list'),
+  }),
+  /** Throws `message_not_found`. */
+  show: operation('Shows a whole message and what happened to it on each road.', {
+    id: name.describe('The id of the message'),
+  }),
+}
+
+/** `callback-…`: they throw `callback_not_found`, `callback_released`. */
+export const callbacks = {
+  /** Makes a ref `{label}-{8 hex}`, which the models of `call.rootId` see as a tool. */
+  create: operation('Makes a callback and returns its ref, which anyone can invoke like a skill.', {
+    timeout: ms.default(60_000).describe('How long one who invokes the ref waits, in ms'),
+    label: z
+      .string()
+      .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
+      .default('callback')
+      .describe('How the ref begins'),
+    ttl: ms.default(86_400_000).describe('The ref ends by itself after that many ms'),
+  }),
+  wait: operation('Returns the next invocation of a callback as { id, args }; null at the timeout.', {
+    ref: name.describe('The ref that callback-create returned'),
+    timeout,
+  }),
+  /** `ok: false`: the caller no longer waits. */
+  respond: operation('Answers one invocation of a callback, which unblocks the one who invoked it.', {
+    ref: name.describe('The ref'),
+    id: name.describe('The id that callback-wait returned'),
+    result: z.json().default(null).describe('What the invocation returns'),
+    error: z.string().exactOptional().describe('Let the invocation fail with this reason instead'),
+  }),
+  release: operation('Ends a callback; those who wait for its answer get an error.', {
+    ref: name.describe('The ref'),
+  }),
+}
+
+/** `approval-…` */
+export const approvals = {
+  list: operation('Lists requests for approval, oldest first, each with its arguments whole.', {
+    id: name.exactOptional().describe('Only this one'),
+    status: z.enum(['pending', 'approved', 'denied', 'expired']).exactOptional().describe('Only those'),
+    limit: limit.default(100).describe('The most requests to list'),
+  }),
+  /** Throws `approval_not_found`, `approval_decided`, `forbidden`. */
+  decide: operation('Approves or denies a request, once.', {
+    id: name.describe('The id of the request'),
+    approve: z.boolean().describe('true approves, false denies'),
+    reason: z.string().exactOptional().describe('Why, for the one who asked'),
+  }),
+}
+
+/** `dead-letter-…`: all but `list` throw `dead_letter_not_found`. */
+export const deadLetters = {
+  list: operation('Lists what failed for good, newest first.', {
+    queue: name.exactOptional().describe('dispatch, outbox, subscriptions or push/NAME'),
+    group: name.exactOptional().describe('The route (dispatch) or the gateway (outbox)'),
+    limit: limit.default(20).describe('The most dead letters to list'),
+  }),
+  show: operation('Shows a dead letter whole: its message, every attempt and its error.', deadLetter),
+  retry: operation('Puts a dead letter back at the end of its lane with fresh attempts.', deadLetter),
+  drop: operation('Removes a dead letter for good.', deadLetter),
+}
+
+/** Push subscriptions, `subscription-…`: all but `list` throw `subscription_not_found`. */
+export const subscriptions = {
+  list: operation(
+    'Lists the push subscriptions of routes.yaml: whether each works, and what waits for it.',
+    {},
+  ),
+  show: operation('Shows a push subscription and its last attempts, newest first.', subscription),
+  pause: operation('Pushes nothing more to a subscription; its events keep their places.', subscription),
+  resume: operation(
+    'Pushes again to a subscription that was paused, or whose receiver was gone (410) or failed.',
+    subscription,
+  ),
+  replay: operation('Pushes again what is retained since a time, each event with the id that it had.', {
+    ...subscription,
+    since: time.describe('A time, or how long ago: 2h'),
+  }),
+}
+
+/** `call-…`: what `ctx.once` made. */
+export const calls = {
+  list: openOperation(
+    'Lists calls made with ctx.once whose outcome is not known; one that runs right now is among them.',
+    {},
+  ),
+  /** What a person found out. Throws `not_found`. */
+  settle: openOperation(
+    'Says what became of a call whose outcome was not known, so that its skill can go on.',
+    {
+      key: name.describe('The key, as call-list gives it'),
+      happened: z.boolean().describe('true: it happened and is not run again; false: it may run again'),
+      result: z.json().default(null).describe('Its result, where it happened'),
+    },
+  ),
+}
+
+/** `schedule-…`: of one's own, and for operators of everybody. */
+export const schedules = {
+  /** Throws `usage`, `skill_not_found`, `limit_reached`, and `forbidden` for a message whose sender is not verified. */
+  create: operation(
+    'Runs a skill by cron or interval, once per planned time, with the rights of who made the schedule.',
+    {
+      skill: name.describe('The skill to run'),
+      name: name.exactOptional().describe('A name for people; default: that of the skill'),
+      cron: name.exactOptional().describe('When, as cron: "0 9 * * 1-5"'),
+      every: interval.exactOptional().describe('Or how often: 30s, 15m, 1d'),
+      timezone: name.exactOptional().describe('Of the cron expression: Europe/Berlin; default UTC'),
+      misfire: z
+        .string()
+        .default('once')
+        .describe('After a pause: skip what was missed, run once, or within: 5m'),
+      args: z.record(z.string(), z.json()).default({}).describe('Arguments for the skill'),
+    },
+  ),
+  list: openOperation('Lists your schedules with the next planned time of each (Unix ms).', {}),
+  delete: openOperation('Ends a schedule.', { id: name.describe('The schedule, such as schedule-1') }),
+}
+
+/** `workbench-…`: writes throw `state_human_touch` (retryable) within 5 s of a person's edit. */
+export const workbench = {
+  get: openOperation(
+    'Reads the state of the work and the task board of this project, with their revisions.',
+    {},
+  ),
+  update: operation(
+    'Changes the state of the work. Refused within five seconds of an edit by a person; then read it again.',
+    {
+      set: workbenchStateSchema
+        .partial()
+        .default({})
+        .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
+      add: workbenchStateSchema
+        .pick({ touched_files: true, assumptions: true, risks: true })
+        .partial()
+        .default({})
+        .describe('What to append to the lists, where it is not in them'),
+      expect: z.int().min(0).exactOptional().describe('Only if the state still has this revision'),
+    },
+  ),
+}
+
+/** `task-…`: as `workbench-…`. `claim` and `finish` throw `not_found`, and `forbidden` where another has the task. */
+export const tasks = {
+  /** Throws `usage` for a review without a target. */
+  add: openOperation('Puts a task on the board: to build something, or to review something.', {
+    kind: z.enum(['build', 'review']).default('build').describe('What kind of task'),
+    title: name.describe('What is to be done'),
+    acceptance: z
+      .array(z.string())
+      .default([])
+      .describe('build: how to see that it is done, at least one line'),
+    target: name.exactOptional().describe('review: what to look at'),
+    reviewer: name.exactOptional().describe('review: who should'),
+  }),
+  claim: openOperation(
+    'Takes a task from the board, the oldest open one without an id; null where none is open.',
+    {
+      id: task.exactOptional(),
+      owner: name.exactOptional().describe('Who takes it; default: the caller'),
+    },
+  ),
+  /** The same again changes nothing. */
+  finish: openOperation('Ends a task of its owner.', {
+    id: task,
+    owner: name.exactOptional().describe('Who had taken it; default: the caller'),
+    result: z.string().exactOptional().describe('What came of it'),
+  }),
+}
