@@ -14,8 +14,7 @@ import { isJsonObject, type Json, parseJson, pathGet, toJson } from '../core/jso
 import type { Submission } from '../core/message.ts'
 import { defined } from '../lib/defined.ts'
 import { writeWhole } from '../lib/disk.ts'
-import type { CommandContext } from './command.ts'
-import { type Environs, loadFor } from './environs.ts'
+import { type CommandContext, type Environs, loadFor } from './command.ts'
 import { pretty, show } from './terminal.ts'
 
 const daemonFileSchema = z.object({

@@ -1,8 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { toTriviumError } from '../core/errors.ts'
 import { defined } from '../lib/defined.ts'
-import type { AddCommand, CommandContext } from './command.ts'
-import { type Environs, ownVersion } from './environs.ts'
+import { type AddCommand, type CommandContext, type Environs, ownVersion } from './command.ts'
 import { createTerminal, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /**
@@ -28,7 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   restore: async () => (await import('./commands/backup.ts')).addRestore,
   compact: async () => (await import('./commands/backup.ts')).addCompact,
   skill: async () => (await import('./commands/skill.ts')).addSkill,
-  mcp: async () => (await import('./commands/daemon.ts')).addMcp,
+  mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   // The last: it completes those that were added before it.
   completion: async () => (await import('./commands/completion.ts')).addCompletion,
 }

@@ -11,9 +11,8 @@ import {
 } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
-import { type CommandContext, EXIT_NOTHING, interruption, usage } from './command.ts'
+import { type CommandContext, type Environs, EXIT_NOTHING, interruption, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
-import { type Environs, loadFor } from './environs.ts'
 import { pretty, show, type Terminal, usageOutput } from './terminal.ts'
 
 /** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */

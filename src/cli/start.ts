@@ -8,8 +8,8 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import { createDaemon, type Daemon, type DaemonOptions } from '../daemon.ts'
+import { type Environs, loadFor } from './command.ts'
 import { removeDaemonFile, writeDaemonFile } from './connection.ts'
-import { type Environs, loadFor } from './environs.ts'
 import type { Terminal } from './terminal.ts'
 
 /**

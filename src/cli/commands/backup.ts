@@ -7,8 +7,7 @@ import { compactDatabase, copyDatabase, STORE_FILES } from '../../stores/embedde
 import { openDatabase } from '../../stores/embedded/database.ts'
 import { lockDirectory } from '../../stores/embedded/lock.ts'
 import { linkFiles, readArchive, writeArchive } from '../archive.ts'
-import type { AddCommand, CommandContext } from '../command.ts'
-import { loadFor } from '../environs.ts'
+import { type AddCommand, type CommandContext, loadFor } from '../command.ts'
 import { megabytes, show } from '../terminal.ts'
 
 /** `trivium backup`. */

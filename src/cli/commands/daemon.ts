@@ -21,16 +21,3 @@ export const addReload: AddCommand = (program, context) => {
     .description('make the running daemon read routes.yaml and the skills again; a bad file changes nothing')
     .action(() => ask(context, (daemon) => daemon.reload(), pretty, connect))
 }
-
-/** `trivium mcp`. */
-export const addMcp: AddCommand = (program, context) => {
-  program
-    .command('mcp')
-    .description(
-      'serve the skills of the running daemon over MCP on stdin and stdout, for assistants and editors',
-    )
-    .action(async () => {
-      const { serveMcp } = await import('../mcp.ts')
-      await serveMcp(context.environs())
-    })
-}

@@ -2,9 +2,8 @@ import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
-import type { AddCommand } from '../command.ts'
+import { type AddCommand, type Environs, loadFor } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
-import { type Environs, loadFor } from '../environs.ts'
 import { paint, show, table } from '../terminal.ts'
 
 /** `trivium doctor`. */

@@ -1,7 +1,6 @@
 import { headOf } from '../../lib/head-of.ts'
 import { createLogs, type LogQuery } from '../../state/logs/logs.ts'
-import { type AddCommand, interruption, timeOf, wholeNumber } from '../command.ts'
-import { loadFor } from '../environs.ts'
+import { type AddCommand, interruption, loadFor, timeOf, wholeNumber } from '../command.ts'
 
 type Options = {
   channel?: string

@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { configPath } from '../../config/load-config.ts'
 import { pathGet } from '../../core/json.ts'
-import { type AddCommand, usage } from '../command.ts'
-import { ownFile } from '../environs.ts'
+import { type AddCommand, ownFile, usage } from '../command.ts'
 import { show } from '../terminal.ts'
 
 /** In `project/`; npm packs neither `.gitignore` nor `.env`, so there they have no dot. */

@@ -11,9 +11,8 @@ import { isId } from '../../core/message-id.ts'
 import { knownSkills, SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../gateway/router.ts'
 import { defined } from '../../lib/defined.ts'
-import { type AddCommand, usage } from '../command.ts'
+import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
-import { type Environs, loadFor } from '../environs.ts'
 import { show, table } from '../terminal.ts'
 
 /** `trivium routes check|explain`. */

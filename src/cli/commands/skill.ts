@@ -3,9 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type Json, objectsIn, pathGet } from '../../core/json.ts'
-import { type AddCommand, usage } from '../command.ts'
+import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { ask } from '../connection.ts'
-import { type Environs, loadFor, ownFile } from '../environs.ts'
 import { shorten, show, table } from '../terminal.ts'
 
 /** `trivium skill list|show|new`. */

@@ -9,8 +9,15 @@ import { defined } from '../../lib/defined.ts'
 import type { StateManager } from '../../state/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
 import { initWorkbench, openWorkbench } from '../../state/workbench/project.ts'
-import { type AddCommand, type CommandContext, timeOf, usage, wholeNumber } from '../command.ts'
-import { type Environs, loadFor } from '../environs.ts'
+import {
+  type AddCommand,
+  type CommandContext,
+  type Environs,
+  loadFor,
+  timeOf,
+  usage,
+  wholeNumber,
+} from '../command.ts'
 import { show } from '../terminal.ts'
 import { workbenchDir } from './workbench.ts'
 

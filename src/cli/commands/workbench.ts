@@ -8,8 +8,7 @@ import { defined } from '../../lib/defined.ts'
 import type { Actor } from '../../state/documents/spec.ts'
 import { workbenchAt, workbenchDirOf } from '../../state/workbench/project.ts'
 import type { Workbench } from '../../state/workbench/workbench.ts'
-import { type AddCommand, usage, wholeNumber } from '../command.ts'
-import type { Environs } from '../environs.ts'
+import { type AddCommand, type Environs, usage, wholeNumber } from '../command.ts'
 import { show } from '../terminal.ts'
 
 type Common = { dir?: string; agent?: string }

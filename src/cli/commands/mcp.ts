@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
-import { isJsonObject, objectsIn } from '../core/json.ts'
-import { createMcpServer } from '../skills/mcp/mcp-server.ts'
-import { connect } from './connection.ts'
-import type { Environs } from './environs.ts'
+import { isJsonObject, objectsIn } from '../../core/json.ts'
+import type { AddCommand, Environs } from '../command.ts'
+import { connect } from '../connection.ts'
+
+/** `trivium mcp`. */
+export const addMcp: AddCommand = (program, context) => {
+  program
+    .command('mcp')
+    .description(
+      'serve the skills of the running daemon over MCP on stdin and stdout, for assistants and editors',
+    )
+    .action(() => serveMcp(context.environs()))
+}
 
 /** How often the daemon is asked whether it has other skills than before. */
 const LOOK_EVERY = 1_000
@@ -12,7 +20,7 @@ const LOOK_EVERY = 1_000
  * Serves the skills of the running daemon over MCP on stdin and stdout. The daemon is looked for at each call, so that this
  * outlives its restart. Resolves when the client closes stdin. Throws where no daemon runs.
  */
-export async function serveMcp(environs: Environs): Promise<void> {
+async function serveMcp(environs: Environs): Promise<void> {
   const client = `mcp-${randomUUID()}`
   const daemon = () => connect(environs, client)
   const fetchSkills = async () =>
@@ -23,6 +31,9 @@ export async function serveMcp(environs: Environs): Promise<void> {
     }))
   let skills = await fetchSkills()
 
+  // Late: the help loads every command.
+  const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js')
+  const { createMcpServer } = await import('../../skills/mcp/mcp-server.ts')
   const server = createMcpServer({
     version: environs.version,
     caller: { kind: 'mcp' },
