@@ -13,14 +13,12 @@ import type { Log } from './core/log.ts'
 import type { Note } from './core/store.ts'
 import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
-import { approvalClick, CLICK_ROUTE, createApprovalButtons } from './daemon/approval-buttons.ts'
-import { createApprovalPage } from './daemon/approval-page.ts'
+import { approvalClick, CLICK_ROUTE, createApprovalAsking, mountApprovalPage } from './daemon/approvals.ts'
 import { createDurableParts } from './daemon/assistant.ts'
-import { createControlServer } from './daemon/control-server.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
-import { checkRedisServers, openStore } from './daemon/open-store.ts'
-import { createOperator } from './daemon/operator.ts'
+import { openStore } from './daemon/open-store.ts'
+import { createControlServer, createOperator } from './daemon/operator.ts'
 import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
 import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
@@ -59,8 +57,6 @@ export type DaemonOptions = {
   log: Log
 }
 
-/** Invocations and sends at once in this process; routes bound theirs further. */
-const CONCURRENCY = 64
 /** Ms that replies and answers get to go out, when a drain has used up its grace. */
 const LAST_MOMENT = 1_000
 
@@ -80,7 +76,7 @@ export async function createDaemon(options: DaemonOptions) {
   const metrics = createMetrics({ version })
   const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
   const files = createLogs({ dir: dataDir, now, log })
-  const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log, now }) : undefined
+  const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
   const logs = shared ?? files
   // The sweep comes a day after the last message that names a file is gone.
   const keepFor = () => config.daemon.retention.journal.maxAge + 2 * 86_400_000
@@ -104,19 +100,16 @@ export async function createDaemon(options: DaemonOptions) {
     permit,
     owner,
     refusals,
-    now,
   })
 
   const push = createPush({ store, owner, pushed: metrics.pushed, log, now })
-  const buttons = createApprovalButtons({
+  const asking = createApprovalAsking({
     outbox: roads.outbox,
     journal: store.journal,
+    kv: store.kv,
     access,
     gateways,
-    async linkFor(approval, identity) {
-      const { publicUrl } = config.daemon
-      return publicUrl && new URL(await page.linkFor(approval, identity), publicUrl).href
-    },
+    publicUrl: () => config.daemon.publicUrl,
   })
   const runtime = createRuntimeServices({
     store,
@@ -124,12 +117,11 @@ export async function createDaemon(options: DaemonOptions) {
     now,
     noted: recordApprovals(logs),
     async resume(approval) {
-      await buttons.decided(approval)
+      await asking.decided(approval)
       if (approval.message) await resumeDispatch(store, approval.message, approval.id)
     },
   })
   const { approvals } = runtime
-  const page = createApprovalPage({ kv: store.kv, approvals, callerAs: access.callerAs })
   const durable = createDurableParts({
     store,
     dataDir,
@@ -138,12 +130,10 @@ export async function createDaemon(options: DaemonOptions) {
     scope: () => config.assistant.scope,
     artifacts,
     owner,
-    concurrency: CONCURRENCY,
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
     permit,
     callerAs: access.callerAs,
     log,
-    now,
   })
   const queues = createQueues({
     where: () => config.queues,
@@ -158,7 +148,7 @@ export async function createDaemon(options: DaemonOptions) {
     services: { ...roads.services, ...runtime, ...durable.services, subscriptions: push.service },
     globals: runtime.globals,
     skills: [...builtInSkills, approvalClick(approvals)],
-    middleware: createMiddleware({ access: access.rules, ask: buttons.ask }),
+    middleware: createMiddleware({ access: access.rules, ask: asking.ask }),
     loadMarkdown: createMarkdownLoader({
       sources: () => ({ model: config.model, env }),
       onUsage({ messageId, ...detail }) {
@@ -171,7 +161,7 @@ export async function createDaemon(options: DaemonOptions) {
   })
 
   const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
-  page.mountOn(publicHttp)
+  mountApprovalPage(publicHttp, { kv: store.kv, approvals, callerAs: access.callerAs })
   const depsOf = (gateway: string): TransportDeps => ({
     gateway,
     accept: roads.accept.accept,
@@ -191,7 +181,6 @@ export async function createDaemon(options: DaemonOptions) {
   })
   const workers = createRoadWorkers({
     store,
-    concurrency: CONCURRENCY,
     router,
     gateways,
     roads,
@@ -204,7 +193,6 @@ export async function createDaemon(options: DaemonOptions) {
     }),
     metrics,
     log,
-    now,
   })
 
   const apply = async (next: Config) => {
@@ -263,8 +251,7 @@ export async function createDaemon(options: DaemonOptions) {
     // Our own route is worth a line only where it answers.
     explain: (message) =>
       router.explain(message).filter(({ route, matched }) => matched || route !== CLICK_ROUTE.name),
-    framesOf: (transport) => kinds.get(transport)?.frames,
-    checkStore: () => checkRedisServers(config, log),
+    log,
     config: () => config,
     reload,
     lastReload: () => lastReload,
@@ -276,7 +263,7 @@ export async function createDaemon(options: DaemonOptions) {
       return { ...(await durable.overview()), approvals: pending.length }
     },
   })
-  const control = createControlServer({ operator, manager, metrics, config: () => config, log, now })
+  const control = createControlServer({ operator, manager, metrics, config: () => config })
   const housekeeping = createHousekeeping({
     store,
     retention: () => withSharedLogs(config.daemon.retention),

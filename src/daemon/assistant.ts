@@ -1,8 +1,13 @@
-import type { Schedule } from '../core/assistant-services.ts'
-import type { Call } from '../core/call.ts'
+import { z } from 'zod'
+import { type Schedule, scheduleSchema } from '../core/assistant-services.ts'
+import type { Call, Caller, InvokeOptions } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
+import { type Json, toJson } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
-import type { Store } from '../core/store.ts'
+import type { ClaimedJob, Store } from '../core/store.ts'
+import { attemptOf, createWorker, failedAttempt, lastErrorOf, type RunOutcome } from '../gateway/worker.ts'
+import { defined } from '../lib/defined.ts'
 import { createArtifactSweep } from '../state/artifacts/artifact-sweep.ts'
 import type { ArtifactStore } from '../state/artifacts/artifacts.ts'
 import { createAssistant } from '../state/assistant/assistant.ts'
@@ -10,10 +15,9 @@ import { assistantDocument } from '../state/assistant/assistant-state.ts'
 import type { Scope } from '../state/assistant/viewer.ts'
 import { createCallLedger } from '../state/ledger.ts'
 import type { Logs } from '../state/logs/logs.ts'
-import { createSchedules } from '../state/schedules/schedules.ts'
+import { createSchedules, type Occasion } from '../state/schedules/schedules.ts'
 import { workbenchAt } from '../state/workbench/project.ts'
 import { repeat } from './housekeeping.ts'
-import { createScheduleRuns, type RunDeps } from './schedule-runs.ts'
 import { createStateDocuments, keepStateCopy } from './state-documents.ts'
 
 /** Artifacts that nothing names any more are looked for at the start, and this often (ms). */
@@ -21,34 +25,40 @@ const SWEEP_EVERY = 6 * 3_600_000
 /** A round of the schedules that fails is repeated after so many ms. */
 const ROUND_AGAIN = 2_500
 
+/** What the durable parts need of the daemon. */
+type DurableDeps = {
+  store: Store
+  dataDir: string
+  /** Where `agent_state.json` and `task_board.json` are. */
+  workbenchDir: string
+  logs: Logs
+  /** What people see of each other. */
+  scope(): Scope
+  artifacts: ArtifactStore
+  /** Names this process in leases and claims. */
+  owner: string
+  invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  /** Throws where there is no such skill, or the call may not have it invoked. */
+  permit(skill: string, call: Call): Promise<void>
+  /** Somebody with the roles that they have now. */
+  callerAs(id: string): Caller
+  log: Log
+}
+
 /** What remembers between messages, for a daemon or a command. Touches no file before it is asked for something. */
-export function createDurableParts(
-  deps: RunDeps & {
-    store: Store
-    dataDir: string
-    /** Where `agent_state.json` and `task_board.json` are. */
-    workbenchDir: string
-    logs: Logs
-    /** What people see of each other. */
-    scope(): Scope
-    artifacts: ArtifactStore
-    /** Names this process in leases and claims. */
-    owner: string
-    /** Throws where there is no such skill, or the call may not have it invoked. */
-    permit(skill: string, call: Call): Promise<void>
-  },
-) {
-  const { store, dataDir, workbenchDir, logs, owner, log, now } = deps
+export function createDurableParts(deps: DurableDeps) {
+  const now = Date.now
+  const { store, dataDir, workbenchDir, logs, owner, log } = deps
   const workbench = workbenchAt(workbenchDir)
-  const documents = createStateDocuments({ dataDir, store, log, now })
+  const documents = createStateDocuments({ dataDir, store, log })
   const state = documents.document(assistantDocument)
   const assistant = createAssistant({ state, logs, scope: deps.scope, now })
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
   const exists = async ({ id, created }: Pick<Schedule, 'id' | 'created'>) =>
     (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
-  const runs = createScheduleRuns(deps, exists, logs.event)
-  const schedules = createSchedules({ ...deps, state, fire: runs.add, record: logs.event })
-  const sweep = repeat(createArtifactSweep(deps), SWEEP_EVERY, 'artifacts', log)
+  const runs = createScheduleRuns(deps, exists)
+  const schedules = createSchedules({ ...deps, now, state, fire: runs.add, record: logs.event })
+  const sweep = repeat(createArtifactSweep({ ...deps, now }), SWEEP_EVERY, 'artifacts', log)
   const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
   let running = false
   let isReadable = false
@@ -101,4 +111,70 @@ export function createDurableParts(
       await documents.close()
     },
   }
+}
+
+/** The queue of what schedules have fired; its dead letters are listed with all others. */
+const SCHEDULES_QUEUE = 'schedules'
+/** So many runs at once in this process; each tries for a minute, about. */
+const LIMITS = { concurrency: 64, retry: { attempts: 5, first: 4_000, longest: 60_000 } }
+const LONGEST_RESULT = 2_000
+
+/** What a job says, since version 0.1; `schedule` is its id. */
+const runSchema = scheduleSchema
+  .pick({ created: true, name: true, skill: true, args: true, channel: true, by: true })
+  .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
+
+/**
+ * Runs what schedules fire, as durable jobs: one for each planned time, by whichever daemon is free. What no longer `exists`
+ * is not tried again. Notes `schedule_ran` and `schedule_failed`.
+ */
+function createScheduleRuns(
+  { store, invoke, callerAs, logs, log }: DurableDeps,
+  exists: (schedule: Pick<Schedule, 'id' | 'created'>) => Promise<boolean>,
+) {
+  const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
+    const { schedule: id, name, skill, args, by, ...rest } = runSchema.parse(job.data)
+    const { created, channel, planned, missed } = rest
+    if (!(await exists({ id, created }))) return { outcome: 'done' }
+    const attempt = attemptOf(job)
+    const about = { channel, schedule: id, name, skill, planned, attempt }
+    try {
+      if (attempt > LIMITS.retry.attempts) throw lastErrorOf(job)
+      const result = await invoke(skill, args, {
+        signal,
+        // The same over attempts, so that sends and approvals of a repeated run are recognised.
+        rootId: `schedule:${job.id}`,
+        // As if they had asked for it now: the access rules of now decide.
+        caller: by ? callerAs(by.id) : { kind: 'code', id: `schedule:${id}` },
+        nonlocals: { schedule: { id, name, planned, missed } },
+      })
+      await logs.event({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
+      return { outcome: 'done' }
+    } catch (thrown) {
+      if (!signal.aborted) {
+        const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, Date.now())
+        const told = { ok: false, error: error.message, again: outcome === 'retry' }
+        await logs.event({ event: 'schedule_failed', ...about, ...told })
+      }
+      throw thrown
+    }
+  }
+
+  return {
+    /** Makes the run durable. The same occasion again adds nothing. */
+    async add({ key, schedule, planned, missed }: Occasion) {
+      const { id, created, name, skill, args, channel, by } = schedule
+      const about = { schedule: id, created, name, skill, args, channel, ...defined({ by }) }
+      const data = { ...about, planned: new Date(planned).toISOString(), missed }
+      const job = { id: key, lane: `${id}:${created}`, group: skill, data }
+      await store.jobs.add(SCHEDULES_QUEUE, [job])
+    },
+    worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, log, now: Date.now }),
+  }
+}
+
+/** A log line is no place for a long result. */
+function brief(result: unknown): Json {
+  const text = JSON.stringify(toJson(result))
+  return text.length <= LONGEST_RESULT ? toJson(result) : `${text.slice(0, LONGEST_RESULT)}…`
 }

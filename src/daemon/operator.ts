@@ -1,20 +1,28 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { transports } from '../../transports/registry.ts'
 import type { Config } from '../config/load-config.ts'
 import type { ControlDeps } from '../control/api.ts'
 import { asyncApi, type Socket } from '../control/asyncapi.ts'
-import { type LastReload, type Readings, roadsOf } from '../control/metrics.ts'
+import { type LastReload, type Metrics, type Readings, roadsOf } from '../control/metrics.ts'
+import { controlToken } from '../control/token.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { type Json, pathGet, toJson } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
 import type { Submission } from '../core/message.ts'
 import type { SubscriptionInfo } from '../core/services.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import type { Store } from '../core/store.ts'
-import type { Check } from '../core/transport.ts'
+import type { Check, TransportKind } from '../core/transport.ts'
 import type { Gateways } from '../gateway/gateways.ts'
+import { type Address, listenOn } from '../gateway/listen.ts'
 import { noGateway } from '../gateway/receive.ts'
 import type { Router } from '../gateway/router.ts'
 import { submit } from '../gateway/submit.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
+import type { McpHttp } from '../skills/mcp/mcp-http.ts'
+import { checkRedisServers } from './open-store.ts'
 import type { Roads } from './roads.ts'
 
 /** What an operator can ask of a daemon: over HTTP, or from the command line that runs it in its own process. */
@@ -33,11 +41,8 @@ export function createOperator(deps: {
   queues: Pick<Queues, 'list' | 'board'>
   roads: Roads
   explain: Router['explain']
-  /** What gateways of a transport say over connections that stay. */
-  framesOf(transport: string): Socket['frames'] | undefined
   config(): Config
-  /** What only this kind of store can check about itself. */
-  checkStore(): Promise<Check[]>
+  log: Log
   reload(): Promise<Json>
   lastReload(): LastReload
   /** Whether the public listener takes connections. */
@@ -71,8 +76,9 @@ export function createOperator(deps: {
     invoke: manager.invoke,
     asyncapi() {
       const { gateways, subscriptions } = deps.config()
+      const kinds = new Map<string, Pick<TransportKind, 'frames'>>(Object.entries(transports))
       const sockets = gateways.flatMap(({ name, transport, options }): Socket[] => {
-        const [frames, path] = [deps.framesOf(transport), pathGet(options, 'path')]
+        const [frames, path] = [kinds.get(transport)?.frames, pathGet(options, 'path')]
         return frames && typeof path === 'string' ? [{ name, path, frames }] : []
       })
       const topics = subscriptions.map(({ topic }) => topic)
@@ -121,7 +127,10 @@ export function createOperator(deps: {
       )
       const { ok, reason } = await ping(store)
       const first: Check = { name: `store (${store.kind})`, ok, detail: ok ? store.address : String(reason) }
-      const checks = await Promise.all([deps.checkStore(), ...enabled.map(gateways.check)])
+      const checks = await Promise.all([
+        checkRedisServers(deps.config(), deps.log),
+        ...enabled.map(gateways.check),
+      ])
       return toJson([first, ...checks.flat(), ...idle])
     },
     async submit(submission: Submission, signal: AbortSignal) {
@@ -166,5 +175,49 @@ async function ping(store: Store): Promise<{ ok: boolean; reason?: string }> {
     return { ok: true }
   } catch (error) {
     return { ok: false, reason: reasonOf(error) }
+  }
+}
+
+/** The control listener. Most commands work in their own process for a moment and never start it: it loads late. */
+export function createControlServer(deps: {
+  operator: Operator
+  manager: SkillManager
+  metrics: Metrics
+  config(): Config
+}) {
+  const { operator, manager, metrics, config } = deps
+  let mcp: Promise<McpHttp> | undefined
+  let server: Server | undefined
+
+  /** Most daemons never get a request for it. */
+  const loadMcp = async () => {
+    const { createMcpHttp } = await import('../skills/mcp/mcp-http.ts')
+    return createMcpHttp({ manager, version: operator.version, now: Date.now })
+  }
+
+  return {
+    async listen(address: Address): Promise<Address> {
+      const { createControlApi } = await import('../control/api.ts')
+      const api = createControlApi({
+        ...operator,
+        async mcp(request, response, caller) {
+          mcp ??= loadMcp()
+          await (await mcp).handle(request, response, caller, request.body)
+        },
+        token: controlToken(config().daemon.dataDir, config().daemon.token),
+        tokens: () => config().tokens,
+        // Where the store is away it gives no readings; `/readyz` says so.
+        metrics: async () => metrics.page(await operator.readings().catch(() => undefined), Date.now()),
+      })
+      server = createServer(api)
+      return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
+    },
+    async close() {
+      await (await mcp)?.close()
+      if (!server?.listening) return
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
   }
 }

@@ -32,6 +32,8 @@ import type { Transcript } from './transcript.ts'
 /** The roads as transports and skills see them. */
 export type Roads = ReturnType<typeof createRoads>
 
+/** Invocations and sends at once in this process; routes bound theirs further. */
+const CONCURRENCY = 64
 /** Messages in memory between a transport and the store, at most. */
 const MAX_PENDING = 20_000
 /** Messages that dispatch may be behind before new ones are refused. */
@@ -50,15 +52,14 @@ export function createRoads(deps: {
   /** Names this daemon. */
   owner: string
   refusals: ReturnType<typeof createRefusals>
-  now(): number
 }) {
-  const { store, gateways, metrics, now } = deps
+  const { store, gateways, metrics } = deps
   const { journal } = store
-  const outbox = createOutbox(store, now, gateways.unanswerable)
-  const events = createEvents(store, now, deps.permit)
+  const outbox = createOutbox(store, Date.now, gateways.unanswerable)
+  const events = createEvents(store, Date.now, deps.permit)
   const services = {
     events,
-    messages: createMessages(store, now),
+    messages: createMessages(store, Date.now),
     artifacts: deps.files,
     deadLetters: createDeadLetters(store),
     gateways: {
@@ -93,7 +94,6 @@ export function createRoads(deps: {
 /** What moves along on the roads by itself: dispatch, the sending of replies, and skills invoked for events. */
 export function createRoadWorkers(deps: {
   store: Store
-  concurrency: number
   router: Router
   gateways: Gateways
   roads: Roads
@@ -103,10 +103,9 @@ export function createRoadWorkers(deps: {
   transcript: Transcript
   metrics: Metrics
   log: Log
-  now(): number
 }) {
-  const { store, concurrency, gateways, roads, manager, queues, transcript, metrics, log, now } = deps
-  const shared = { store, concurrency, log, now }
+  const { store, gateways, roads, manager, queues, transcript, metrics, log } = deps
+  const shared = { store, concurrency: CONCURRENCY, log, now: Date.now }
 
   const replies = createOutboxWorker({
     ...shared,

@@ -21,10 +21,7 @@ const KEPT = 50_000
  * Logs that all daemons of one store share: a line goes to a topic, which each daemon copies into its own files. How far that
  * is stands beside them, in `logs.copied`.
  */
-export function shareLogs(
-  files: Logs,
-  { store, dataDir, log, now }: { store: Store; dataDir: string; log: Log; now(): number },
-) {
+export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; dataDir: string; log: Log }) {
   const { topics } = store
   const cursor = join(dataDir, 'logs.copied')
   // Several daemons, and commands, may have one data dir.
@@ -36,7 +33,7 @@ export function shareLogs(
   const toAll =
     <Entry extends { time?: number }>(type: string, here: (entry: Entry) => Promise<void>) =>
     async (given: Entry) => {
-      const entry = { ...given, time: given.time ?? now() }
+      const entry = { ...given, time: given.time ?? Date.now() }
       await publisher.add({ type, source: 'trivium', data: toJson(entry) }).catch(() => here(entry))
     }
 

@@ -18,7 +18,6 @@ export function createStateDocuments(deps: {
   /** Absent: files, whatever the store; they are safe beside a running daemon. */
   store?: Pick<Store, 'kind' | 'kv' | 'address'>
   log: Log
-  now?: () => number
 }): StateManager {
   const { dataDir, store, ...rest } = deps
   if (store?.kind !== 'redis') {

@@ -6,7 +6,7 @@ import { defined } from '../lib/defined.ts'
 import { headOf } from '../lib/head-of.ts'
 import type { ApprovalEvent } from '../skills/approvals/approval-service.ts'
 import type { Logs } from '../state/logs/logs.ts'
-import { withoutLinks } from './approval-page.ts'
+import { withoutLinks } from './approvals.ts'
 
 export type Transcript = ReturnType<typeof createTranscript>
 

@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { escapeText } from 'entities/escape'
+import { z } from 'zod'
+import type { Caller } from '../core/call.ts'
+import { reasonOf, TriviumError } from '../core/errors.ts'
+import { partsOf } from '../core/identity.ts'
+import { isJsonObject, type Json } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
+import { ROUTE_DEFAULTS, type Route } from '../core/route.ts'
+import type { Approval, ApprovalService } from '../core/services.ts'
+import { defineSkill, type Skill } from '../core/skill.ts'
+import type { Journal, KeyValues } from '../core/store.ts'
+import type { PublicHttp } from '../core/transport.ts'
+import type { Gateways } from '../gateway/gateways.ts'
+import type { Outbox } from '../gateway/outbox.ts'
+import { defined } from '../lib/defined.ts'
+import { escapeUnicode } from '../lib/escape-controls.ts'
+import type { Access } from './access.ts'
+
+/** The transport whose clicks are proven: Slack says who clicked, and no client can say it instead. */
+const TRANSPORT = 'slack'
+const SKILL = 'approval-click'
+
+/** Clicks on our buttons are answered by the runtime: this route stands before those of the configuration. */
+export const CLICK_ROUTE: Route = {
+  name: SKILL,
+  match: { transport: [TRANSPORT], 'data.approval.id': ['*'] },
+  skill: SKILL,
+  ...ROUTE_DEFAULTS,
+}
+
+const APPROVAL_PATH = '/trivium/approval'
+/** By its token: whose link it is, and for what. */
+const LINK = 'approval-link:'
+const linkSchema = z.object({ id: z.string(), identity: z.string() })
+/** How long a link tells that all is over. */
+const KEPT = 7 * 86_400_000
+
+/**
+ * Asks for approvals: in their conversations, with buttons where somebody there may decide, and by mail those approvers of
+ * whom the configuration has the address, with a link of their own where the daemon knows how it is reached.
+ */
+export function createApprovalAsking(deps: {
+  outbox: Pick<Outbox, 'reply' | 'sendTo'>
+  journal: Pick<Journal, 'get'>
+  kv: KeyValues
+  access: Pick<Access, 'expand'>
+  gateways: Pick<Gateways, 'spec'>
+  /** The address of the public listener from outside. */
+  publicUrl(): string | undefined
+}) {
+  const { outbox, journal, kv, access, gateways } = deps
+
+  const inConversation = async (approval: Approval, message: Message) => {
+    const { id, title, by, skill, approvers } = approval
+    const members = [...approvers, 'role:operator'].flatMap(access.expand)
+    const isHere = (member: string) => ['*', message.gateway].includes(partsOf(member).gateway)
+    const buttons = members.some((member) => /^\*+$/.test(member) || isHere(member))
+    const args = briefArguments(approval)
+    const data = { approval: { id, title, status: 'pending', by, skill, args, buttons } }
+    await outbox.reply(message, { key: `approval:${id}`, text: askForApproval(approval), data })
+  }
+
+  const linkFor = async ({ id, expiresAt }: Approval, identity: string) => {
+    const publicUrl = deps.publicUrl()
+    if (publicUrl === undefined) return undefined
+    const token = randomBytes(32).toString('base64url')
+    await kv.set(LINK + token, { id, identity }, { ttl: expiresAt + KEPT - Date.now() })
+    return new URL(`${APPROVAL_PATH}?token=${token}`, publicUrl).href
+  }
+
+  const byMail = async (approval: Approval) => {
+    const people = new Set(approval.approvers.flatMap(access.expand))
+    for (const identity of people) {
+      const { gateway, name } = partsOf(identity)
+      if (gateways.spec(gateway)?.transport !== 'email' || !ADDRESS.test(name)) continue
+      const text = askForApproval(approval, await linkFor(approval, identity))
+      const subject = `Approval needed: ${approval.title.split('\n')[0]}`
+      await outbox.sendTo(gateway, name, { key: `approval:${approval.id}:${identity}`, subject, text })
+    }
+  }
+
+  return {
+    async ask(approval: Approval, { message }: { message?: Message }): Promise<void> {
+      if (message) await inConversation(approval, message)
+      await byMail(approval)
+    },
+    /** Shows in the same place who decided, and what; called once an approval is no longer pending. */
+    async decided({ id, title, status, decidedBy: by, reason, message: head }: Approval): Promise<void> {
+      const message = head && (await journal.get(head.id))
+      if (message?.transport !== TRANSPORT || status === 'pending') return
+      const data = { approval: { id, title, status, ...defined({ by, reason }) } }
+      await outbox.reply(message, { key: `approval:${id}:decided`, text: '', data })
+    },
+  }
+}
+
+/** An address, and no glob. */
+const ADDRESS = /^[^\s*?[\]{}!]+@[^\s*?[\]{}!]+$/
+
+const clickSchema = z.object({ id: z.string(), decision: z.enum(['approve', 'deny']) })
+
+/** The skill that takes a click. */
+export function approvalClick(approvals: Pick<ApprovalService, 'decide'>): Skill {
+  return defineSkill<unknown>({
+    name: SKILL,
+    description: 'Takes a click on the buttons of an approval.',
+    args: z.looseObject({}),
+    async run({ message, call }) {
+      const click = clickSchema.parse(message?.data.approval)
+      try {
+        await approvals.decide({ id: click.id, approve: click.decision === 'approve' }, call)
+        return undefined
+      } catch (error) {
+        if (error instanceof TriviumError && !error.retryable) return reasonOf(error)
+        throw error
+      }
+    },
+  })
+}
+
+const BODY_LIMIT = 1000
+
+/**
+ * The page behind the links that approvers get by mail: whoever has one may decide that approval as that person, who must still
+ * have the right then. Looking (GET) decides nothing, as scanners of mail look; a button posts the decision.
+ */
+export function mountApprovalPage(
+  http: PublicHttp,
+  deps: {
+    kv: KeyValues
+    approvals: Pick<ApprovalService, 'get' | 'decide'>
+    callerAs(identity: string): Caller
+  },
+): void {
+  const { kv, approvals, callerAs } = deps
+
+  const answer = async (request: IncomingMessage, body: string): Promise<[status: number, html: string]> => {
+    const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
+    const kept = await kv.get(LINK + searchParams.get('token'))
+    const link = kept && linkSchema.parse(kept.value)
+    const approval = link && (await approvals.get(link.id))
+    if (!approval) return [404, '<p>This link is not valid, or what it was about is over.</p>']
+    const decision = new URLSearchParams(body).get('decision')
+    if (request.method !== 'POST' || !decision) return [200, shown(approval)]
+    try {
+      const call = { caller: callerAs(link.identity) }
+      return [200, shown(await approvals.decide({ id: link.id, approve: decision === 'approve' }, call))]
+    } catch (error) {
+      if (!(error instanceof TriviumError) || error.retryable) throw error
+      return [error.status, `<p>${escapeText(reasonOf(error))}</p>`]
+    }
+  }
+
+  http.mount(APPROVAL_PATH, async (request, response) => {
+    const body = await http.readBody(request, BODY_LIMIT, '')
+    respond(response, ...(await answer(request, String(body))))
+  })
+}
+
+/** A text without the rights that links in it give: others may read it too. */
+export function withoutLinks(text: string): string {
+  return text.replaceAll(/(\/trivium\/approval\?token=)[\w-]+/g, '$1…')
+}
+
+function shown(approval: Approval): string {
+  const { status, decidedBy, reason } = approval
+  const outcome = [status, decidedBy && `by ${decidedBy}`, reason].filter(Boolean).join(' ')
+  const form =
+    '<form method="post"><button name="decision" value="approve">Approve</button> <button name="decision" value="deny">Deny</button></form>'
+  return `<pre>${escapeText(describeApproval(approval))}</pre>${status === 'pending' ? form : `<p>${escapeText(outcome)}</p>`}`
+}
+
+function respond(response: ServerResponse, status: number, html: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy':
+      "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  const style = '<style>body{font:1rem/1.5 sans-serif;margin:2rem}pre{white-space:pre-wrap}</style>'
+  response.end(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Approval</title>${style}<h1>Approval</h1>${html}</html>`,
+  )
+}
+
+/** What shows as nothing, or turns other text around, and the backtick that would end a block of code. */
+const UNSEEN = /[`\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+
+/** The arguments as JSON in which every character is seen. The message of a dispatched skill is named by its id. */
+function argumentsOf({ args }: Pick<Approval, 'args'>): string {
+  const { message } = isJsonObject(args) ? args : {}
+  const told: Json = isJsonObject(message) ? { ...Object(args), message: message.id ?? null } : args
+  return escapeUnicode(JSON.stringify(told, null, 2), UNSEEN)
+}
+
+/** What is asked: the title, who asks, which skill, and its arguments, here whole. */
+function describeApproval(approval: Approval, args = argumentsOf(approval)): string {
+  const { title, by, skill } = approval
+  return `${title}\n\nAsked for by: ${by}\n\nSkill: ${skill}\n\nArguments:\n\n${args}`
+}
+
+const LONGEST = 2000
+
+/** The arguments where there is little room, with the way to the rest. */
+function briefArguments(approval: Approval): string {
+  const whole = argumentsOf(approval)
+  const more = whole.length - LONGEST
+  if (more <= 0) return whole
+  return `${whole.slice(0, LONGEST)}…\n(${more} characters more: trivium approval-list --id ${approval.id})`
+}
+
+/** What is asked as markdown, with brief arguments and what to do. */
+function askForApproval(approval: Approval, link?: string): string {
+  const how = link
+    ? `Look at the whole and decide: ${link}`
+    : `This needs an approval: trivium approval-decide --id ${approval.id} --approve`
+  return `${describeApproval(approval, `\`\`\`\n${briefArguments(approval)}\n\`\`\``)}\n\n${how}`
+}
