@@ -87,13 +87,13 @@ describe('trivium email login', () => {
       '--token-url',
       'http://localhost:1@x.example/t',
     ]
-    for (const [args, expected] of [
-      [['--client-id', 'x', ...plain], /is no https:\/\/ address/],
-      [['--client-id', 'x', '--token-url', base], /Give both --device-url and --token-url/],
-      [[], /--client-id/],
+    for (const [args, code, expected] of [
+      [['--client-id', 'x', ...plain], 1, /HTTPS/],
+      [['--client-id', 'x', '--token-url', base], 2, /Give both --device-url and --token-url/],
+      [[], 2, /--client-id/],
     ] as const) {
       const { code: exit, err } = await site.run(['email', 'login', ...args])
-      assert.equal(exit, 2)
+      assert.equal(exit, code)
       assert.match(err, expected)
     }
   })

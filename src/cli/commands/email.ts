@@ -1,5 +1,6 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
+import { isLoopback } from '../../lib/http.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { show } from '../terminal.ts'
 
@@ -31,16 +32,17 @@ export const addEmail: AddCommand = (program, context) => {
     .option('--scope <scopes>', 'what is asked for', MICROSOFT_SCOPE)
     .option('--device-url <url>', 'of another provider: where a device login begins (RFC 8628)')
     .option('--token-url <url>', 'of another provider: where tokens are given out')
-    .action(async (options: LoginOptions) => {
+    .action(async ({ clientId, tenant, scope, ...options }: LoginOptions) => {
       const terminal = context.terminal()
-      const { clientId } = options
       const clientSecret = options.clientSecret || context.environs().env.OAUTH_SECRET
-      const urls = urlsOf(options)
-      const refreshToken = await deviceLogin({ ...options, ...urls, clientSecret }, (text) =>
-        terminal.err(text),
-      )
+      const microsoft = `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0`
+      const { deviceUrl = `${microsoft}/devicecode`, tokenUrl = `${microsoft}/token` } = options
+      if (!options.deviceUrl !== !options.tokenUrl)
+        throw usage('Give both --device-url and --token-url, or neither.')
+      const login = { deviceUrl, tokenUrl, clientId, clientSecret, scope }
+      const refreshToken = await deviceLogin(login, (text) => terminal.err(text))
       const secretKey = clientSecret ? `client-secret: "\${OAUTH_SECRET}", ` : ''
-      show(terminal, { refreshToken, tokenUrl: urls.tokenUrl }, () =>
+      show(terminal, { refreshToken, tokenUrl }, () =>
         [
           'Put this into .env:',
           '',
@@ -50,25 +52,10 @@ export const addEmail: AddCommand = (program, context) => {
           '',
           'and this into the gateway, under imap and under smtp:',
           '',
-          `oauth2: { client-id: "\${OAUTH_CLIENT}", ${secretKey}refresh-token: "\${OAUTH_REFRESH}", token-url: "${urls.tokenUrl}" }`,
+          `oauth2: { client-id: "\${OAUTH_CLIENT}", ${secretKey}refresh-token: "\${OAUTH_REFRESH}", token-url: "${tokenUrl}" }`,
         ].join('\n'),
       )
     })
-}
-
-type Urls = { deviceUrl: string; tokenUrl: string }
-
-function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): Urls {
-  const base = `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0`
-  if (!deviceUrl && !tokenUrl) return { deviceUrl: `${base}/devicecode`, tokenUrl: `${base}/token` }
-  if (!deviceUrl || !tokenUrl) throw usage('Give both --device-url and --token-url, or neither.')
-  for (const url of [deviceUrl, tokenUrl]) {
-    // Tokens travel encrypted, or not off this machine.
-    const { protocol = '', hostname = '' } = URL.parse(url) ?? {}
-    const isLocal = protocol === 'http:' && /^(127\.[\d.]+|\[::1\]|localhost)$/.test(hostname)
-    if (protocol !== 'https:' && !isLocal) throw usage(`${url} is no https:// address.`)
-  }
-  return { deviceUrl, tokenUrl }
 }
 
 /**
@@ -77,7 +64,9 @@ function urlsOf({ tenant, deviceUrl, tokenUrl }: LoginOptions): Urls {
  * person does, or the time is over.
  */
 async function deviceLogin(
-  login: Urls & { clientId: string; clientSecret: string | undefined; scope: string },
+  login: Record<'deviceUrl' | 'tokenUrl' | 'clientId' | 'scope', string> & {
+    clientSecret: string | undefined
+  },
   tell: (text: string) => void,
 ): Promise<string> {
   const { deviceUrl, tokenUrl, clientId, clientSecret, scope } = login
@@ -86,8 +75,9 @@ async function deviceLogin(
   // A public client has no secret.
   const secret = clientSecret ? oauth.ClientSecretPost(clientSecret) : oauth.None()
   const provider = new oauth.Configuration({ issuer: tokenUrl, ...endpoints }, clientId, {}, secret)
-  // `urlsOf` lets only those of this machine through.
-  oauth.allowInsecureRequests(provider)
+  // Tokens travel encrypted, which the library sees to, or not off this machine.
+  const isLocal = [deviceUrl, tokenUrl].every((url) => isLoopback(URL.parse(url)?.hostname ?? ''))
+  if (isLocal) oauth.allowInsecureRequests(provider)
   try {
     const prompt = await oauth.initiateDeviceAuthorization(provider, { scope })
     const minutes = Math.max(1, Math.round(prompt.expires_in / 60))
