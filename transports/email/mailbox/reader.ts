@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Health } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
-import { pause } from '../../../src/lib/pause.ts'
+import { inTime, pause } from '../../../src/lib/pause.ts'
 import { type Aside, createCursorStore } from './cursor.ts'
 import { type ReadingParts, readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
-import { type HeldLease, holdLease } from './lease.ts'
 
 /**
  * `lease`: how long a daemon that died keeps the mailbox from the others (ms). `retry`, `maxRetry`: first and longest pause
@@ -19,8 +18,10 @@ export type ReaderTiming = typeof READER_TIMING
 /** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
 type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string }
 
+type ReaderParts = ReadingParts & { connect: ConnectImap; timing: ReaderTiming }
+
 /** Reads the mailbox, on one daemon at a time. */
-export function createReader(parts: ReadingParts & { connect: ConnectImap; timing: ReaderTiming }) {
+export function createReader(parts: ReaderParts) {
   const { options, deps, connect, timing } = parts
   const { log, gateway, now } = deps
   const owner = randomUUID()
@@ -30,26 +31,21 @@ export function createReader(parts: ReadingParts & { connect: ConnectImap; timin
   let startedAt = 0
 
   const run = async () => {
-    const { leases } = deps
-    const lease = { leases, name: `email/${gateway}`, owner, ttl: timing.lease, log, signal: stopping.signal }
     while (!stopping.signal.aborted) {
-      const held = await holdLease(lease)
-      if (held) await readUnder(held)
+      const lease = await holdLease(parts, owner, stopping.signal)
+      if (!lease) return
+      const signal = AbortSignal.any([stopping.signal, lease.lost])
+      const { folders } = options
+      for (const folder of folders) states.set(folder, { progressAt: now(), read: false, aside: [] })
+      await Promise.all(folders.map((folder) => keepReading(folder, lease.token, signal)))
+      states.clear()
+      await lease.release()
+      if (lease.lost.aborted) log.warn({}, 'the mailbox went to another daemon')
     }
   }
 
-  const readUnder = async (lease: HeldLease) => {
-    const signal = AbortSignal.any([stopping.signal, lease.lost])
-    const { folders } = options
-    for (const folder of folders) states.set(folder, { progressAt: now(), read: false, aside: [] })
-    await Promise.all(folders.map((folder) => keepReading(folder, lease, signal)))
-    states.clear()
-    await lease.release()
-    if (lease.lost.aborted) log.warn({}, 'the mailbox went to another daemon')
-  }
-
   /** Reads one folder, and again after each failure, until `signal` aborts. */
-  const keepReading = async (folder: string, lease: HeldLease, signal: AbortSignal) => {
+  const keepReading = async (folder: string, token: () => number, signal: AbortSignal) => {
     let failures = 0
     const memory = { failures: new Map(), tried: new Map() }
     const onProgress = (aside: readonly Aside[]) => {
@@ -59,7 +55,7 @@ export function createReader(parts: ReadingParts & { connect: ConnectImap; timin
     while (!signal.aborted) {
       try {
         // The cursor is read again for each connection: it says how far the last one came.
-        const cursors = createCursorStore(deps.kv, gateway, folder, lease.token)
+        const cursors = createCursorStore(deps.kv, gateway, folder, token())
         const connection = await connect()
         const folderParts = { ...parts, folder, cursors, memory, startedAt, onProgress }
         await readFolder(connection, folderParts, signal).finally(() => connection.end())
@@ -95,6 +91,51 @@ export function createReader(parts: ReadingParts & { connect: ConnectImap; timin
         if (error) return { ok: read, detail: `${folder} cannot be read${why}; trying again` }
       }
       return { ok: true, detail: [`reading ${options.folders.join(', ')}`, ...asideIn(states)].join('; ') }
+    },
+  }
+}
+
+/**
+ * Waits until this daemon holds the mailbox's lease, then keeps it renewed. `token()` fences what is written under it; `lost`
+ * is aborted when another daemon may have it. Undefined: `signal` was aborted first. While the store is away nobody holds it.
+ */
+async function holdLease({ deps, timing }: ReaderParts, owner: string, signal: AbortSignal) {
+  const { leases, log } = deps
+  const { lease: ttl } = timing
+  const name = `email/${deps.gateway}`
+  const lost = new AbortController()
+  let token = 0
+  let safeUntil = 0
+  let isAsking = false
+  const take = async (): Promise<boolean> => {
+    if (isAsking) return false
+    isAsking = true
+    const asked = performance.now()
+    const held = await leases.acquire(name, owner, ttl).catch((error) => {
+      log.warn({ lease: name, reason: reasonOf(error) }, 'the lease of the mailbox could not be taken')
+    })
+    isAsking = false
+    if (held) [token, safeUntil] = [held.token, asked + ttl]
+    return held !== undefined
+  }
+  // A store that does not answer must not keep a daemon from stopping.
+  while (!(await inTime(take(), signal))) {
+    if (signal.aborted) return undefined
+    await pause(ttl / 6, signal)
+  }
+  const timer = setInterval(async () => {
+    // Given up before it ends, so that two daemons never believe at once that they hold it. A process that was too busy
+    // to ask in time, and finds that nobody else took it, goes on: what kept it busy would do so again.
+    if (!(await take()) && performance.now() > safeUntil - ttl / 3)
+      lost.abort(new Error('the lease of the mailbox was lost'))
+  }, ttl / 4)
+  return {
+    token: () => token,
+    lost: lost.signal,
+    async release() {
+      clearInterval(timer)
+      // Where the store is away, it ends by itself.
+      if (!lost.signal.aborted) await leases.release(name, owner).catch(() => {})
     },
   }
 }
