@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isAddressed } from '../../../transports/email/inbound/addressed.ts'
-import { automaticReason } from '../../../transports/email/inbound/automatic.ts'
+import { automaticReason, isAddressed } from '../../../transports/email/inbound/automatic.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { mail } from './harness.ts'
 

@@ -107,7 +107,5 @@ async function reading(raw: Uint8Array = new Uint8Array()) {
 }
 
 function partsOf({ parts }: Awaited<ReturnType<typeof parseMail>>): string[] {
-  return parts.map(({ name, type, inline, content }) =>
-    [name, type, ...(inline ? ['inline'] : []), content.length].join(' '),
-  )
+  return parts.map(({ name, type, content }) => `${name} ${type} ${content.length}`)
 }

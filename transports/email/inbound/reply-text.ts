@@ -1,5 +1,4 @@
-import { attributions } from './attribution.ts'
-import { headerFields, isHeaderBlock } from './header-block.ts'
+import { attributions, headerFields, isHeaderBlock } from './attribution.ts'
 import { DEVICE_NAMES, DEVICE_STARTS, ORIGINAL_MESSAGE } from './quote-words.ts'
 import type { MailKind } from './subject.ts'
 

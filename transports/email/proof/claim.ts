@@ -1,5 +1,4 @@
-import { MAX_HEAD } from '../inbound/mime.ts'
-import { header, type Mail } from '../inbound/parse.ts'
+import { header, MAX_HEAD, type Mail } from '../inbound/parse.ts'
 import { domainOf } from './results.ts'
 
 /** Whether the sender is who the From header says. */
