@@ -2,7 +2,6 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TriviumError } from '../../core/errors.ts'
-import { int } from './sql.ts'
 
 /** The version of the schema. Each has a file, that makes it of the one before. */
 const VERSION = 2
@@ -16,21 +15,23 @@ export function openDatabase(dir: string): DatabaseSync {
   makeOwn(path)
   const db = new DatabaseSync(path, { timeout: 5_000 })
   try {
-    const found = int(db.prepare('PRAGMA user_version').get()?.user_version)
+    const found = Number(db.prepare('PRAGMA user_version').get()?.user_version)
     if (found > VERSION) throw new TriviumError('store_version', { path, found, known: VERSION })
     configure(db)
     for (let version = found + 1; version <= VERSION; version++) {
-      const schema = readFileSync(new URL(`./schema-${version}.sql`, import.meta.url), 'utf8')
-      db.exec(`BEGIN IMMEDIATE; ${schema}; PRAGMA user_version = ${version}; COMMIT`)
+      db.exec(`BEGIN IMMEDIATE; ${textOf(`schema-${version}`)}; PRAGMA user_version = ${version}; COMMIT`)
     }
     // The first read makes the log of a file that had none: a copy by VACUUM INTO.
     db.exec('SELECT 1 FROM sqlite_schema')
+    db.exec(textOf('views'))
     return db
   } catch (error) {
     db.close()
     throw error
   }
 }
+
+const textOf = (name: string) => readFileSync(new URL(`./${name}.sql`, import.meta.url), 'utf8')
 
 /** SQLite would go by the umask, and makes the files beside it like this one. */
 function makeOwn(path: string): void {

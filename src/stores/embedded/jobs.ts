@@ -3,18 +3,12 @@ import type { DeadLetter, DeadLetters, JobEnd, Jobs, NewJob } from '../../core/s
 import { defined } from '../../lib/defined.ts'
 import { lastOf, toReason, WEEK } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
-import { errorsOf, insertJob, keptMessage, toJob } from './job-rows.ts'
+import { insertJob, type JobRow, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeJson, maybeText, type Row, readSome, text } from './sql.ts'
+import { fromJson, readSome } from './sql.ts'
 
-const LETTER = `SELECT d.n, d.queue AS queue_id, q.name AS queue, d.id, d.at, d.lane, d.grp, d.reason, d.notify,
-  d.message_id, d.data, d.errors, d.kept FROM dead d CROSS JOIN queue q ON q.id = d.queue`
-/** By job id; where two queues have a dead job of that id, the newest. */
-const LETTER_OF = `${LETTER} WHERE d.id = ? ORDER BY d.n DESC LIMIT 1`
-/** Newest first. Null: any. */
-const LETTERS = `${LETTER} WHERE (?1 IS NULL OR q.name = ?1) AND (?2 IS NULL OR d.grp = ?2)
-  ORDER BY d.n DESC LIMIT ?3 + 0`
+type LetterRow = JobRow & { n: number; queue: number; queue_name: string; at: number; reason: string }
 
 /** Jobs in lanes. */
 export function createJobs(parts: Parts, journal: JournalTable): Jobs {
@@ -30,11 +24,11 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
   }
 
   function end(queue: number, id: string): JobEnd | undefined {
-    const dead = sql('SELECT errors FROM dead WHERE queue = ? AND id = ?').get(queue, id)
-    if (dead) return { state: 'dead', error: lastOf(errorsOf(dead)) }
-    const finished = sql('SELECT result FROM done WHERE queue = ? AND id = ? AND at > ?')
-    const done = finished.get(queue, id, parts.now() - WEEK)
-    return done && { state: 'done', ...defined({ result: maybeJson(done.result) }) }
+    const dead = sql.get<JobRow>`SELECT errors FROM dead WHERE queue = ${queue} AND id = ${id}`
+    if (dead) return { state: 'dead', error: lastOf(JSON.parse(dead.errors)) }
+    const done = sql.get<{ result: string | null }>`SELECT result FROM done
+      WHERE queue = ${queue} AND id = ${id} AND at > ${parts.now() - WEEK}`
+    return done && { state: 'done', ...defined({ result: fromJson(done.result) }) }
   }
 
   return {
@@ -49,45 +43,46 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs {
 function createDeadLetters(parts: Parts): DeadLetters {
   const { sql, writer, counters, read } = parts
 
+  /** By job id; where two queues have a dead job of that id, the newest. */
+  const find = (id: string) =>
+    sql.get<LetterRow>`SELECT * FROM letter WHERE id = ${id} ORDER BY n DESC LIMIT 1`
+
   /** Removes a letter and returns what it was. */
-  function remove(id: string): Row | undefined {
-    const row = sql(LETTER_OF).get(id)
+  function remove(id: string): LetterRow | undefined {
+    const row = find(id)
     if (!row) return undefined
-    sql('DELETE FROM dead WHERE n = ?').run(int(row.n))
-    counters.add(`dead ${int(row.queue_id)}`, -1)
+    sql.run`DELETE FROM dead WHERE n = ${row.n}`
+    counters.add(`dead ${row.queue}`, -1)
     return row
   }
 
   return {
-    list: ({ queue, group, limit }) =>
+    list: ({ queue = null, group = null, limit }) =>
       read(() => {
-        const rows = sql(LETTERS).iterate(queue ?? null, group ?? null, limit)
+        const rows = sql.iterate<LetterRow>`SELECT * FROM letter
+          WHERE (${queue} IS NULL OR queue_name = ${queue}) AND (${group} IS NULL OR grp = ${group})
+          ORDER BY n DESC LIMIT ${limit} + 0`
         return readSome(rows, toLetter, ({ message }) => message?.text).found
       }),
-    ids: () =>
-      read(() =>
-        sql('SELECT id FROM dead')
-          .all()
-          .map((row) => text(row.id)),
-      ),
+    ids: () => read(() => sql.all<{ id: string }>`SELECT id FROM dead`.map(({ id }) => id)),
     get: (id) =>
       read(() => {
-        const row = sql(LETTER_OF).get(id)
+        const row = find(id)
         return row && toLetter(row)
       }),
     retry: (id) =>
       writer.write(() => {
         const row = remove(id)
-        if (row) insertJob(parts, int(row.queue_id), text(row.queue), toJob(row), maybeText(row.kept))
+        if (row) insertJob(parts, row.queue, row.queue_name, toJob(row), row.kept)
         return row !== undefined
       }),
     drop: (id) => writer.write(() => remove(id) !== undefined),
   }
 }
 
-function toLetter(row: Row): DeadLetter {
+function toLetter(row: LetterRow): DeadLetter {
   const { id, lane, group, data } = toJob(row)
-  const [queue, at, reason] = [text(row.queue), int(row.at), toReason(text(row.reason))]
-  const errors = errorsOf(row)
-  return { id, queue, at, lane, group, reason, errors, ...defined({ data, message: keptMessage(row) }) }
+  const { queue_name: queue, at, reason } = row
+  const [errors, message] = [JSON.parse(row.errors), fromJson(row.kept)]
+  return { id, queue, at, lane, group, reason: toReason(reason), errors, ...defined({ data, message }) }
 }

@@ -2,27 +2,20 @@ import type { Accepted, Message, NewMessage } from '../../core/message.ts'
 import { decodeMessage, encodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { Journal, MessageFilter, Note } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { insertJob } from './job-rows.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeJson, type Row, readSome, text, toJson } from './sql.ts'
+import { fromJson, readSome, toJson } from './sql.ts'
 
 /** The queue that the pump adds to. */
 const DISPATCH = 'dispatch'
 
 const ROADS = ['dispatch', 'receive', 'outbox'] as const
 
-const MESSAGE = `SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload
-  FROM journal j CROSS JOIN gateway g ON g.id = j.gateway`
-const AT = `${MESSAGE} WHERE j.seq = ?`
-const AFTER = `${MESSAGE} WHERE j.seq > ? ORDER BY j.seq LIMIT ? + 0`
-
-const NEWEST = 'SELECT seq FROM journal WHERE seq < ? ORDER BY seq DESC LIMIT ? + 0'
-const OF_GATEWAY = 'SELECT seq FROM journal WHERE gateway = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0'
-/** A message that is its own conversation has no index entry: its position is in the id. */
-const OF_CONVERSATION = `SELECT seq FROM (SELECT seq, gateway FROM journal WHERE conversation = ?1
-    UNION ALL SELECT seq, gateway FROM journal WHERE seq = ?2 AND id = ?1)
-  WHERE seq < ?3 AND (?4 = 0 OR gateway = ?4) ORDER BY seq DESC LIMIT ?5 + 0`
+type Place = { seq: number }
+type MessageRow = Place & { id: string; gateway: string; received_at: number; payload: string }
+type NoteRow = { at: number; road: number; what: string; detail: string | null }
 
 export type JournalTable = ReturnType<typeof createJournal>
 
@@ -48,10 +41,9 @@ export function createJournal(parts: Parts) {
     const conversation = message.conversation ?? null
     const receivedAt = message.receivedAt ?? now
     const payload = encodeMessage(message)
-    sql(
-      `INSERT INTO journal (seq, id, gateway, received_at, conversation, payload) VALUES (?, ?, ?, ?, ?, ?)`,
-    ).run(seq, id, gateway, receivedAt, conversation, payload)
-    sql('INSERT INTO receive (gateway, seq, conversation) VALUES (?, ?, ?)').run(gateway, seq, conversation)
+    sql.run`INSERT INTO journal (seq, id, gateway, received_at, conversation, payload)
+      VALUES (${seq}, ${id}, ${gateway}, ${receivedAt}, ${conversation}, ${payload})`
+    sql.run`INSERT INTO receive (gateway, seq, conversation) VALUES (${gateway}, ${seq}, ${conversation})`
     if (hash) keys.remember(hash, id)
     counters.add('messages', 1)
     counters.add('ready', 1)
@@ -66,27 +58,29 @@ export function createJournal(parts: Parts) {
   function find(id: string): number | undefined {
     const seq = positionOf(id)
     if (seq === undefined) return undefined
-    return sql('SELECT id FROM journal WHERE seq = ?').get(seq)?.id === id ? seq : undefined
+    const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq = ${seq}`
+    return row?.id === id ? seq : undefined
   }
 
   function at(seq: number): Message | undefined {
-    const row = sql(AT).get(seq)
+    const row = sql.get<MessageRow>`SELECT * FROM message WHERE seq = ${seq}`
     return row && toMessage(row)
   }
 
   /** Messages after a position, oldest first; fewer where they are large. */
   const after = (seq: number, max: number) => {
-    const toPlaced = (row: Row) => ({ position: int(row.seq), message: toMessage(row) })
-    return readSome(sql(AFTER).iterate(seq, max), toPlaced, ({ message }) => message.text)
+    const rows = sql.iterate<MessageRow>`SELECT * FROM message WHERE seq > ${seq} ORDER BY seq LIMIT ${max} + 0`
+    const toPlaced = (row: MessageRow) => ({ position: row.seq, message: toMessage(row) })
+    return readSome(rows, toPlaced, ({ message }) => message.text)
   }
 
   /** Notes for the message of that position (and id), if it is there. Inside a transaction only. */
   function addNotes(seq: number, id: string | null, notes: readonly Note[]): void {
-    const insert = sql(`INSERT INTO note (seq, n, at, road, what, detail)
-      SELECT seq, coalesce((SELECT max(n) + 1 FROM note WHERE seq = ?1), 0), ?3, ?4, ?5, ?6
-      FROM journal WHERE seq = ?1 AND id = coalesce(?2, id)`)
     for (const { at, road, what, detail } of notes)
-      insert.run(seq, id, at, ROADS.indexOf(road), what, toJson(detail))
+      sql.run`INSERT INTO note (seq, n, at, road, what, detail)
+        SELECT seq, coalesce((SELECT max(n) + 1 FROM note WHERE note.seq = journal.seq), 0),
+          ${at}, ${ROADS.indexOf(road)}, ${what}, ${toJson(detail)}
+        FROM journal WHERE seq = ${seq} AND id = coalesce(${id}, id)`
   }
 
   function list({ gateway, conversation, before, limit }: MessageFilter): Message[] {
@@ -94,11 +88,18 @@ export function createJournal(parts: Parts) {
     const number = gateway === undefined ? 0 : gateways.find(gateway)
     if (number === undefined) return []
     const found = () => {
+      // A message that is its own conversation has no index entry: its position is in the id.
       if (conversation !== undefined)
-        return sql(OF_CONVERSATION).all(conversation, positionOf(conversation) ?? 0, end, number, limit)
-      return number === 0 ? sql(NEWEST).all(end, limit) : sql(OF_GATEWAY).all(number, end, limit)
+        return sql.all<Place>`SELECT seq FROM (SELECT seq, gateway FROM journal WHERE conversation = ${conversation}
+            UNION ALL SELECT seq, gateway FROM journal
+              WHERE seq = ${positionOf(conversation) ?? 0} AND id = ${conversation})
+          WHERE seq < ${end} AND ${number} IN (0, gateway) ORDER BY seq DESC LIMIT ${limit} + 0`
+      return number === 0
+        ? sql.all<Place>`SELECT seq FROM journal WHERE seq < ${end} ORDER BY seq DESC LIMIT ${limit} + 0`
+        : sql.all<Place>`SELECT seq FROM journal WHERE gateway = ${number} AND seq < ${end}
+            ORDER BY seq DESC LIMIT ${limit} + 0`
     }
-    return found().flatMap((row) => at(int(row.seq)) ?? [])
+    return found().flatMap(({ seq }) => at(seq) ?? [])
   }
 
   const journal: Journal = {
@@ -119,7 +120,9 @@ export function createJournal(parts: Parts) {
       parts.read(() => {
         const seq = find(id)
         if (seq === undefined) return []
-        return sql('SELECT at, road, what, detail FROM note WHERE seq = ? ORDER BY n').all(seq).map(toNote)
+        return sql.all<NoteRow>`SELECT at, road, what, detail FROM note WHERE seq = ${seq} ORDER BY n`.map(
+          toNote,
+        )
       }),
     unpumped: (max) =>
       fresh.unpumped(max, () =>
@@ -148,13 +151,10 @@ export function createJournal(parts: Parts) {
   return { ...journal, at, find, after, addNotes, takePumped }
 }
 
-function toMessage(row: Row): Message {
-  const head = { id: text(row.id), gateway: text(row.gateway), receivedAt: int(row.received_at) }
-  return decodeMessage(head, text(row.payload))
+function toMessage({ id, gateway, received_at: receivedAt, payload }: MessageRow): Message {
+  return decodeMessage({ id, gateway, receivedAt }, payload)
 }
 
-function toNote(row: Row): Note {
-  const road = ROADS[int(row.road)] ?? 'dispatch'
-  const detail = maybeJson(row.detail)
-  return { at: int(row.at), road, what: text(row.what), ...(detail === undefined ? {} : { detail }) }
+function toNote({ at, road, what, detail }: NoteRow): Note {
+  return { at, road: ROADS[road] ?? 'dispatch', what, ...defined({ detail: fromJson(detail) }) }
 }

@@ -6,7 +6,7 @@ import { timeOf } from '../../core/message-id.ts'
 import type { Signal } from '../../core/store.ts'
 import { createListeners } from '../shared/listeners.ts'
 import { createRememberedKeys } from './remembered-keys.ts'
-import { createSql, int, type Sql, text } from './sql.ts'
+import { createSql, type Sql } from './sql.ts'
 import { toStoreError, type Writer } from './writer.ts'
 
 /** What the parts of the store share. */
@@ -23,8 +23,8 @@ type Given = {
 
 export function createParts({ db, writer, now, toEvent, address, log }: Given) {
   const sql = createSql(db)
-  const last = sql('SELECT id FROM journal ORDER BY seq DESC LIMIT 1').get()
-  let lastTime = last ? timeOf(text(last.id)) : 0
+  const last = sql.get<{ id: string }>`SELECT id FROM journal ORDER BY seq DESC LIMIT 1`
+  let lastTime = last ? timeOf(last.id) : 0
   const followClock = createClockFollower(sql, now, lastTime)
   followClock()
   return {
@@ -33,8 +33,8 @@ export function createParts({ db, writer, now, toEvent, address, log }: Given) {
     now,
     toEvent,
     counters: createCounters(sql, writer),
-    gateways: createNames(sql, writer, 'gateway'),
-    queues: createNames(sql, writer, 'queue'),
+    gateways: createNames(db, writer, 'gateway'),
+    queues: createNames(db, writer, 'queue'),
     keys: createRememberedKeys(sql, writer),
     followClock,
     signals: createSignals(writer, log),
@@ -68,27 +68,24 @@ function createClockFollower(sql: Sql, now: () => number, latest: number) {
     const back = latest - time
     latest = time
     if (back < SET_BACK) return
-    for (const [table, column] of [
-      ['job', 'due'],
-      ['job', 'until'],
-      ['leased', 'until'],
-      ['pending', 'hidden_until'],
-    ])
-      sql(`UPDATE ${table} SET ${column} = ${column} - ? WHERE ${column} > ?`).run(back, time)
+    sql.run`UPDATE job SET due = due - ${back} WHERE due > ${time}`
+    sql.run`UPDATE job SET until = until - ${back} WHERE until > ${time}`
+    sql.run`UPDATE leased SET until = until - ${back} WHERE until > ${time}`
+    sql.run`UPDATE pending SET hidden_until = hidden_until - ${back} WHERE hidden_until > ${time}`
   }
 }
 
 /** Durable numbers by name, 0 at first. They are written once per transaction, however often they changed in it. */
 function createCounters(sql: Sql, writer: Writer) {
-  const rows = sql('SELECT name, value FROM counter').all()
-  const values = new Map(rows.map((row) => [text(row.name), int(row.value)]))
+  const rows = sql.all<{ name: string; value: number }>`SELECT name, value FROM counter`
+  const values = new Map(rows.map(({ name, value }) => [name, value]))
   /** What was there before this transaction. */
   const before = new Map<string, number>()
 
   writer.follow({
     beforeCommit: () => {
-      const save = sql('INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)')
-      for (const name of before.keys()) save.run(name, values.get(name) ?? 0)
+      for (const name of before.keys())
+        sql.run`INSERT OR REPLACE INTO counter (name, value) VALUES (${name}, ${get(name)})`
     },
     committed: () => before.clear(),
     rolledBack: () => {
@@ -110,15 +107,15 @@ function createCounters(sql: Sql, writer: Writer) {
 }
 
 /** Short numbers for names, from a table (id, name). Numbers start at 1. */
-function createNames(sql: Sql, writer: Writer, table: 'gateway' | 'queue') {
-  const select = sql(`SELECT id FROM ${table} WHERE name = ?`)
-  const insert = sql(`INSERT INTO ${table} (name) VALUES (?) RETURNING id`)
+function createNames(db: DatabaseSync, writer: Writer, table: 'gateway' | 'queue') {
+  const select = db.prepare(`SELECT id FROM ${table} WHERE name = ?`)
+  const insert = db.prepare(`INSERT INTO ${table} (name) VALUES (?) RETURNING id`)
   const known = new Map<string, number>()
   writer.follow({ rolledBack: () => known.clear() })
 
   const keep = (name: string, row: ReturnType<typeof select.get>) => {
-    if (row) known.set(name, int(row.id))
-    return row && int(row.id)
+    if (row) known.set(name, Number(row.id))
+    return known.get(name)
   }
   /** The number of a name that was used before. */
   const find = (name: string) => known.get(name) ?? keep(name, select.get(name))

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto'
 import { timeOf } from '../../core/message-id.ts'
 import { WEEK } from '../shared/values.ts'
-import { blob, int, type Sql } from './sql.ts'
+import type { Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
 
 /** New keys are kept in so many buckets in memory, by the first 12 bits of their hash. */
@@ -9,7 +9,8 @@ const BUCKETS = 4_096
 /** Rows of the index that one sweep looks at, and that one transaction reads into the filter. */
 const [SWEEP, FILL] = [2_000, 256]
 
-const SLICE = 'SELECT hash FROM key_index WHERE hash > ? ORDER BY hash LIMIT ? + 0'
+type Hashed = { hash: Uint8Array }
+type Made = { id: Uint8Array }
 
 /** The hash of a key: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
 function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
@@ -62,7 +63,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
         counts[next] = 0
       }
       if (next < BUCKETS) return
-      sql('DELETE FROM key_tail WHERE n <= ?').run(lastOfRound)
+      sql.run`DELETE FROM key_tail WHERE n <= ${lastOfRound}`
       lastOfRound = lastRow
       next = 0
     },
@@ -76,9 +77,9 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   function load(): void {
     counts.fill(0)
     size = next = lastRow = 0
-    for (const row of sql('SELECT n, hash FROM key_tail ORDER BY n').iterate()) {
-      lastRow = int(row.n)
-      put(Buffer.from(blob(row.hash)), lastRow)
+    for (const { n, hash } of sql.iterate<Hashed & { n: number }>`SELECT n, hash FROM key_tail ORDER BY n`) {
+      lastRow = n
+      put(Buffer.from(hash), n)
     }
     lastOfRound = lastRow
     isLoaded = true
@@ -99,15 +100,19 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
 
   /** After a crash a row may be moved again. */
   function move(row: number): void {
-    sql('INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail WHERE n = ?').run(row)
-    index.add(blob(sql('SELECT hash FROM key_tail WHERE n = ?').get(row)?.hash))
+    sql.run`INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail WHERE n = ${row}`
+    const moved = sql.get<Hashed>`SELECT hash FROM key_tail WHERE n = ${row}`
+    if (moved) index.add(moved.hash)
   }
+
+  const slice = (after: Uint8Array, max: number) =>
+    sql.all<Hashed>`SELECT hash FROM key_index WHERE hash > ${after} ORDER BY hash LIMIT ${max} + 0`
 
   /** Adds the next slice of the index to the filter. */
   function fill(after: Uint8Array): Uint8Array | undefined {
-    const rows = sql(SLICE).all(after, FILL)
-    for (const row of rows) index.add(blob(row.hash))
-    return rows.length < FILL ? undefined : blob(rows.at(-1)?.hash)
+    const rows = slice(after, FILL)
+    for (const { hash } of rows) index.add(hash)
+    return rows.length < FILL ? undefined : rows.at(-1)?.hash
   }
 
   function stored(hash: Buffer) {
@@ -116,11 +121,11 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     // The newest first: a key that was free again after seven days may be there twice.
     for (let at = start + countOf(bucketOf(hash)) - 1; at >= start; at--) {
       if (bits[at] !== wanted) continue
-      const row = sql('SELECT id FROM key_tail WHERE n = ? AND hash = ?').get(rows[at] ?? 0, hash)
+      const row = sql.get<Made>`SELECT id FROM key_tail WHERE n = ${rows[at] ?? 0} AND hash = ${hash}`
       if (row) return row
     }
     if (!filledTo && !index.mayHave(hash)) return undefined
-    return sql('SELECT id FROM key_index WHERE hash = ?').get(hash)
+    return sql.get<Made>`SELECT id FROM key_index WHERE hash = ${hash}`
   }
 
   return {
@@ -129,26 +134,26 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     find: (hash: Buffer, now: number): string | undefined => {
       if (!isLoaded) load()
       const row = stored(hash)
-      const id = row && toId(blob(row.id))
+      const id = row && toId(row.id)
       return id && timeOf(id) > now - WEEK ? id : undefined
     },
     /** Inside a transaction only, after `find`. */
     remember: (hash: Buffer, id: string): void => {
       lastRow++
       added++
-      const insert = sql('INSERT INTO key_tail (n, hash, id) VALUES (?, ?, ?)')
-      insert.run(lastRow, hash, Buffer.from(id.replaceAll('-', ''), 'hex'))
+      const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
+      sql.run`INSERT INTO key_tail (n, hash, id) VALUES (${lastRow}, ${hash}, ${bytes})`
       put(hash, lastRow)
     },
     /** Removes expired keys from one slice of the index. Inside a transaction only. */
     sweep: (now: number): void => {
-      const end = sql(SLICE).all(swept, SWEEP).at(-1)?.hash
+      const end = slice(swept, SWEEP).at(-1)?.hash
       // The first six bytes of an id are its time.
       const cutoff = Buffer.alloc(6)
       cutoff.writeUIntBE(Math.max(0, now - WEEK), 0, 6)
-      const remove = sql('DELETE FROM key_index WHERE hash > ? AND hash <= ? AND substr(id, 1, 6) <= ?')
-      if (end !== undefined) remove.run(swept, blob(end), cutoff)
-      swept = end === undefined ? Buffer.alloc(0) : blob(end)
+      if (end)
+        sql.run`DELETE FROM key_index WHERE hash > ${swept} AND hash <= ${end} AND substr(id, 1, 6) <= ${cutoff}`
+      swept = end ?? Buffer.alloc(0)
     },
   }
 }

@@ -1,53 +1,38 @@
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LARGE_READ } from '../../core/message.ts'
 
 /**
- * The prepared statement of a text, which is prepared once.
+ * Statements as templates: what stands in `${}` is bound. Each is prepared once. `Row` names the columns of the statement
+ * with their types in the schema.
  *
- * Statements say `LIMIT ? + 0`: SQLite looks at the value of a bare `LIMIT ?` when it plans, and so plans anew each
+ * They say `LIMIT ${max} + 0`: SQLite looks at the value of a bare `LIMIT` when it plans, and so plans anew each
  * time a value is bound, which costs three times what the query does.
  */
-export type Sql = (text: string) => StatementSync
+export type Sql = ReturnType<typeof createSql>
 
-export function createSql(db: DatabaseSync): Sql {
-  const prepared = new Map<string, StatementSync>()
-  return (text) => {
+type Values = SQLInputValue[]
+
+export function createSql(db: DatabaseSync) {
+  const prepared = new Map<TemplateStringsArray, StatementSync>()
+  const of = (text: TemplateStringsArray) => {
     const known = prepared.get(text)
     if (known) return known
-    const made = db.prepare(text)
+    const made = db.prepare(text.join('?'))
     prepared.set(text, made)
     return made
   }
+  return {
+    /** Returns how many rows it has changed. */
+    run: (text: TemplateStringsArray, ...values: Values) => Number(of(text).run(...values).changes),
+    /** Returns the number of the row that it has added. */
+    insert: (text: TemplateStringsArray, ...values: Values) =>
+      Number(of(text).run(...values).lastInsertRowid),
+    get: <Row>(text: TemplateStringsArray, ...values: Values) => of(text).get(...values) as Row | undefined,
+    all: <Row>(text: TemplateStringsArray, ...values: Values) => of(text).all(...values) as Row[],
+    iterate: <Row>(text: TemplateStringsArray, ...values: Values) =>
+      of(text).iterate(...values) as Iterable<Row>,
+  }
 }
-
-export type Row = Record<string, SQLOutputValue>
-
-/** A column that the schema says is an integer. */
-export function int(value: SQLOutputValue | undefined): number {
-  if (typeof value === 'number') return value
-  throw new TypeError(`an integer column holds ${typeof value}`)
-}
-
-/** A column that the schema says is a text. */
-export function text(value: SQLOutputValue | undefined): string {
-  if (typeof value === 'string') return value
-  throw new TypeError(`a text column holds ${typeof value}`)
-}
-
-/** A column that the schema says is a blob. */
-export function blob(value: SQLOutputValue | undefined): Uint8Array {
-  if (value instanceof Uint8Array) return value
-  throw new TypeError(`a blob column holds ${typeof value}`)
-}
-
-function maybe<T>(read: (value: SQLOutputValue) => T) {
-  return (value: SQLOutputValue | undefined) =>
-    value === null || value === undefined ? undefined : read(value)
-}
-/** An integer, a text, what a text has as JSON; null is undefined. */
-export const maybeInt = maybe(int)
-export const maybeText = maybe(text)
-export const maybeJson = maybe((value) => JSON.parse(text(value)))
 
 /** Reads rows until the texts of what they hold are large together, but one at least; `isCut` where rows were left. */
 export function readSome<Given, Item>(
@@ -69,4 +54,9 @@ export function readSome<Given, Item>(
 /** A value for a column of JSON that may be null. */
 export function toJson(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value)
+}
+
+/** Reads such a column. */
+export function fromJson(text: string | null) {
+  return text === null ? undefined : JSON.parse(text)
 }

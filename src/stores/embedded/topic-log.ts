@@ -2,7 +2,7 @@ import type { Event, NewEvent } from '../../core/event.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, maybeText, type Row, readSome, text } from './sql.ts'
+import { readSome } from './sql.ts'
 
 /** The number of the topic that is a view of the journal. */
 export const MESSAGES = 1
@@ -12,37 +12,33 @@ export type TopicRow = { id: number; name: string; last: number }
 
 export type TopicLog = ReturnType<typeof createTopicLog>
 
-/** The events of a topic, or for `gateway-message` the journal, with the columns topic, position and id. */
-export const tableOf = (topic: number) =>
-  topic === MESSAGES ? `(SELECT ${MESSAGES} AS topic, seq AS position, id FROM journal)` : 'event'
-
-const AFTER = `SELECT position, id, type, source, timestamp, root, data FROM event
-  WHERE topic = ? AND position > ? ORDER BY position LIMIT ? + 0`
+type Place = { position: number }
+type EventRow = Pick<Event, 'id' | 'type' | 'source' | 'timestamp'> & {
+  position: number
+  root: string | null
+  data: string
+}
 
 /** The events of topics by position, wherever they are. All synchronous. */
 export function createTopicLog(parts: Parts, journal: JournalTable) {
   const { sql, counters, keys, signals } = parts
 
-  /** From a row with the columns `id` and `last` of a topic. */
-  const toTopic = (row: Row, name: string): TopicRow => {
-    const id = int(row.id)
-    return { id, name, last: id === MESSAGES ? counters.get('journal') : int(row.last) }
-  }
+  /** With the true end of the topic that is a view of the journal. */
+  const toTopic = (row: TopicRow): TopicRow =>
+    row.id === MESSAGES ? { ...row, last: counters.get('journal') } : row
   const find = (name: string) => {
-    const row = sql('SELECT id, last FROM topic WHERE name = ?').get(name)
-    return row && toTopic(row, name)
+    const row = sql.get<TopicRow>`SELECT id, name, last FROM topic WHERE name = ${name}`
+    return row && toTopic(row)
   }
   /** As `find`, made where it is new. Inside a transaction only. */
-  const open = (name: string) =>
-    find(name) ?? toTopic(sql('INSERT INTO topic (name) VALUES (?) RETURNING id, last').get(name) ?? {}, name)
+  const open = (name: string): TopicRow =>
+    find(name) ?? { id: sql.insert`INSERT INTO topic (name) VALUES (${name})`, name, last: 0 }
 
   /** Inside a transaction only. */
   function append(name: string, events: readonly NewEvent[]): string[] {
     const now = parts.now()
     const topic = open(name)
     let position = topic.last
-    const insert = sql(`INSERT INTO event (topic, position, id, type, source, timestamp, root, data)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
     const ids = events.map((event) => {
       const hash = event.key === undefined ? undefined : keys.hash('event', name, event.key)
       const first = hash && keys.find(hash, now)
@@ -50,12 +46,13 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       position++
       const id = makeId(parts.idTime(), position)
       const { type, source, timestamp = now, rootContextId = null, data } = event
-      insert.run(topic.id, position, id, type, source, timestamp, rootContextId, JSON.stringify(data))
+      sql.run`INSERT INTO event (topic, position, id, type, source, timestamp, root, data) VALUES (${topic.id},
+        ${position}, ${id}, ${type}, ${source}, ${timestamp}, ${rootContextId}, ${JSON.stringify(data)})`
       if (hash) keys.remember(hash, id)
       return id
     })
     if (position > topic.last) {
-      sql('UPDATE topic SET last = ? WHERE id = ?').run(position, topic.id)
+      sql.run`UPDATE topic SET last = ${position} WHERE id = ${topic.id}`
       signals.raise(`topic:${name}`)
     }
     return ids
@@ -68,16 +65,14 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     append,
     /** Events after a position, each with the text that it was made from; fewer where they are large, and then `isCut`. */
     after: (topic: TopicRow, position: number, max: number) => {
-      if (topic.id !== MESSAGES)
-        return readSome(
-          sql(AFTER).iterate(topic.id, position, max),
-          (row) => ({
-            position: int(row.position),
-            event: toEvent(row, topic.name),
-            source: text(row.data),
-          }),
-          ({ source }) => source,
-        )
+      if (topic.id !== MESSAGES) {
+        const rows = sql.iterate<EventRow>`SELECT position, id, type, source, timestamp, root, data FROM event
+          WHERE topic = ${topic.id} AND position > ${position} ORDER BY position LIMIT ${max} + 0`
+        const toPlaced = (row: EventRow) => {
+          return { position: row.position, event: toEvent(row, topic.name), source: row.data }
+        }
+        return readSome(rows, toPlaced, ({ source }) => source)
+      }
       const { found, isCut } = journal.after(position, max)
       const placed = found.map(({ position, message }) => {
         return { position, event: parts.toEvent(message), source: message.text }
@@ -85,33 +80,20 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       return { found: placed, isCut }
     },
     /** The positions after `from`, up to `to`, at which there are events. */
-    positions: ({ id }: TopicRow, from: number, to: number): number[] =>
-      sql(`SELECT position FROM ${tableOf(id)} WHERE topic = ? AND position > ? AND position <= ?`)
-        .all(id, from, to)
-        .map((row) => int(row.position)),
+    positions: ({ id }: TopicRow, from: number, to: number) =>
+      sql.all<Place>`SELECT position FROM place WHERE topic = ${id} AND position > ${from} AND position <= ${to}`,
     /** The position of an id, if that very event is there. */
-    positionOf: (topic: TopicRow, id: string): number | undefined => {
-      const position = positionOf(id) ?? 0
-      const row = sql(`SELECT id FROM ${tableOf(topic.id)} WHERE topic = ? AND position = ?`)
-      return row.get(topic.id, position)?.id === id ? position : undefined
-    },
+    positionOf: (topic: TopicRow, id: string): number | undefined =>
+      sql.get<Place>`SELECT position FROM place
+        WHERE topic = ${topic.id} AND position = ${positionOf(id) ?? 0} AND id = ${id}`?.position,
     /** The position of the oldest event there; one past the end of an empty topic. */
-    first: (topic: TopicRow): number => {
-      const row = sql(`SELECT min(position) AS position FROM ${tableOf(topic.id)} WHERE topic = ?`)
-      return maybeInt(row.get(topic.id)?.position) ?? topic.last + 1
-    },
+    first: ({ id, last }: TopicRow): number =>
+      sql.get<Place>`SELECT position FROM place WHERE topic = ${id} ORDER BY position LIMIT 1`?.position ??
+      last + 1,
   }
 }
 
-function toEvent(row: Row, topic: string): Event {
-  const root = maybeText(row.root)
-  return {
-    id: text(row.id),
-    topic,
-    type: text(row.type),
-    source: text(row.source),
-    data: JSON.parse(text(row.data)),
-    timestamp: int(row.timestamp),
-    ...(root === undefined ? {} : { rootContextId: root }),
-  }
+function toEvent({ id, type, source, data, timestamp, root: rootContextId }: EventRow, topic: string): Event {
+  const event = { id, topic, type, source, data: JSON.parse(data), timestamp }
+  return rootContextId === null ? event : { ...event, rootContextId }
 }

@@ -4,22 +4,18 @@ import { missedIn } from '../../core/message-id.ts'
 import type { GroupBatch, GroupInfo, GroupRead, Topics } from '../../core/store.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { int, maybeInt, type Row, readSome, text } from './sql.ts'
+import { readSome } from './sql.ts'
 import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
 
 /** Positions up to `next` are consumed unless they are in `pending`. */
-type Group = { topic: TopicRow; id: number; next: number; missed: number; used: number }
+type GroupRow = { id: number; next: number; missed: number; used: number }
+type Group = GroupRow & { topic: TopicRow }
+/** A topic with one of its groups. */
+type InfoRow = TopicRow & { topic: string; next: number; pending: number }
+type Place = { position: number }
 
 /** Ms after which a read that changes nothing else notes that the group is used. */
 const TOUCH = 60 * 60 * 1_000
-
-const HIDE = `INSERT INTO pending (consumer, position, hidden_until) VALUES (?, ?, ?)
-  ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`
-const CONSUME = 'DELETE FROM pending WHERE consumer = ? AND position = ?'
-/** All groups, or those of one topic (0: all). */
-const GROUPS = `SELECT t.id, t.last, t.name AS topic, c.name, c.next,
-    (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
-  FROM consumer c JOIN topic t ON t.id = c.topic WHERE ?1 = 0 OR t.id = ?1 ORDER BY t.name, c.name`
 
 /** Topics and their consumer groups. */
 export function createTopics(parts: Parts, journal: JournalTable): Topics {
@@ -27,25 +23,28 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   const log = createTopicLog(parts, journal)
 
   function find(topic: TopicRow | undefined, name: string): Group | undefined {
-    const select = sql('SELECT id, next, missed, used FROM consumer WHERE topic = ? AND name = ?')
-    const row = topic && select.get(topic.id, name)
-    return (
-      row && { topic, id: int(row.id), next: int(row.next), missed: int(row.missed), used: int(row.used) }
-    )
+    const row =
+      topic &&
+      sql.get<GroupRow>`SELECT id, next, missed, used FROM consumer
+      WHERE topic = ${topic.id} AND name = ${name}`
+    return row && { ...row, topic }
   }
   const save = ({ id, next, missed, used }: Group) =>
-    sql('UPDATE consumer SET next = ?, missed = ?, used = ? WHERE id = ?').run(next, missed, used, id)
+    sql.run`UPDATE consumer SET next = ${next}, missed = ${missed}, used = ${used} WHERE id = ${id}`
 
   /** Hides a position until a time; 0: makes it visible. */
-  const hide = (group: Group, position: number, until: number) => sql(HIDE).run(group.id, position, until)
-  const consume = (group: Group, position: number) => sql(CONSUME).run(group.id, position)
+  const hide = (group: Group, position: number, until: number) =>
+    sql.run`INSERT INTO pending (consumer, position, hidden_until) VALUES (${group.id}, ${position}, ${until})
+      ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`
+  const consume = (group: Group, position: number) =>
+    sql.run`DELETE FROM pending WHERE consumer = ${group.id} AND position = ${position}`
 
   function subscribe(name: string, group: string, from: 'now' | 'start'): { created: boolean } {
     const topic = log.open(name)
     const next = from === 'now' ? topic.last : log.first(topic) - 1
     const created = !find(topic, group)
-    sql(`INSERT INTO consumer (topic, name, next, used) VALUES (?, ?, ?, ?)
-      ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`).run(topic.id, group, next, parts.now())
+    sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${group}, ${next}, ${parts.now()})
+      ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`
     return { created }
   }
 
@@ -81,20 +80,17 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     if (mode === 'lease') for (const { position } of shown) hide(group, position, now + lease)
     if (left.next !== group.next || left.missed !== group.missed || now - group.used > TOUCH)
       save({ ...group, ...left, used: now })
-    const nextVisible = sql(
-      'SELECT min(hidden_until) AS at FROM pending WHERE consumer = ? AND hidden_until > ?',
-    )
-    const at = maybeInt(nextVisible.get(group.id, now)?.at)
+    const { at } = sql.get<{ at: number | null }>`SELECT min(hidden_until) AS at FROM pending
+      WHERE consumer = ${group.id} AND hidden_until > ${now}` ?? { at: null }
     const batch = { events: shown.map(({ event }) => event), missed: missed + gone }
-    return at === undefined ? batch : { ...batch, nextVisible: at }
+    return at === null ? batch : { ...batch, nextVisible: at }
   }
 
   /** The first positions that were given back or whose lease ran out, in order. */
   function visible(group: Group, max: number, now: number): number[] {
-    return sql(`SELECT position FROM pending INDEXED BY pending_hidden
-      WHERE consumer = ? AND hidden_until <= ? ORDER BY position LIMIT ? + 0`)
-      .all(group.id, now, max)
-      .map((row) => int(row.position))
+    const rows = sql.all<Place>`SELECT position FROM pending INDEXED BY pending_hidden
+      WHERE consumer = ${group.id} AND hidden_until <= ${now} ORDER BY position LIMIT ${max} + 0`
+    return rows.map(({ position }) => position)
   }
 
   /**
@@ -102,9 +98,10 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
    * are drawn into `pending` first, with all before them. Returns how many there were.
    */
   function settle(group: Group, ids: readonly string[], each: (group: Group, at: number) => void): number {
-    const isPending = sql('SELECT 1 FROM pending WHERE consumer = ? AND position = ?')
+    const isPending = (position: number) =>
+      sql.get`SELECT 1 FROM pending WHERE consumer = ${group.id} AND position = ${position}`
     const found = new Set(ids.flatMap((id) => log.positionOf(group.topic, id) ?? []))
-    const open = [...found].filter((at) => at > group.next || isPending.get(group.id, at))
+    const open = [...found].filter((at) => at > group.next || isPending(at))
     drawUpTo(group, Math.max(...open, group.next), found)
     for (const position of open) each(group, position)
     return open.length
@@ -117,7 +114,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   function drawUpTo(group: Group, last: number, settled: Set<number>): void {
     if (last === group.next) return
     const there = log.positions(group.topic, group.next, last)
-    for (const position of there) if (!settled.has(position)) hide(group, position, 0)
+    for (const { position } of there) if (!settled.has(position)) hide(group, position, 0)
     group.missed += last - group.next - there.length
     group.next = last
     save(group)
@@ -132,10 +129,14 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return group.missed > missed ? 1 : 0
   }
 
-  function info(row: Row): GroupInfo {
-    const topic = log.toTopic(row, text(row.topic))
-    const unread = topic.last - Math.max(int(row.next), log.first(topic) - 1)
-    return { topic: topic.name, group: text(row.name), lag: Math.max(0, unread), pending: int(row.pending) }
+  function info({ topic: name, id, last, name: group, next, pending }: InfoRow): GroupInfo {
+    const topic = log.toTopic({ id, name, last })
+    return {
+      topic: name,
+      group,
+      lag: Math.max(0, topic.last - Math.max(next, log.first(topic) - 1)),
+      pending,
+    }
   }
 
   return {
@@ -148,17 +149,18 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
       writer.write(() => {
         const group = find(log.find(topic), name)
         if (!group) return false
-        sql('DELETE FROM pending WHERE consumer = ?').run(group.id)
-        sql('DELETE FROM consumer WHERE id = ?').run(group.id)
+        sql.run`DELETE FROM pending WHERE consumer = ${group.id}`
+        sql.run`DELETE FROM consumer WHERE id = ${group.id}`
         return true
       }),
     groups: (name) =>
       read(() => {
-        const topic = name === undefined ? undefined : log.find(name)
-        if (name !== undefined && !topic) return []
-        return sql(GROUPS)
-          .all(topic?.id ?? 0)
-          .map(info)
+        const only = name ?? null
+        const rows = sql.all<InfoRow>`SELECT t.id, t.last, t.name AS topic, c.name, c.next,
+            (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
+          FROM consumer c JOIN topic t ON t.id = c.topic WHERE ${only} IS NULL OR t.name = ${only}
+          ORDER BY t.name, c.name`
+        return rows.map(info)
       }),
     // A power failure that undoes a read repeats it: delivery to a group is at least once.
     read: (name, requests) =>
