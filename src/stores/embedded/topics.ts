@@ -11,7 +11,7 @@ import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
 type GroupRow = { id: number; next: number; missed: number; used: number }
 type Group = GroupRow & { topic: TopicRow }
 /** A topic with one of its groups. */
-type InfoRow = TopicRow & { topic: string; next: number; pending: number }
+type InfoRow = TopicRow & { group: string; next: number; pending: number }
 type Place = { position: number }
 
 /** Ms after which a read that changes nothing else notes that the group is used. */
@@ -23,9 +23,8 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
   const log = createTopicLog(parts, journal)
 
   function find(topic: TopicRow | undefined, name: string): Group | undefined {
-    const row =
-      topic &&
-      sql.get<GroupRow>`SELECT id, next, missed, used FROM consumer
+    if (!topic) return undefined
+    const row = sql.get<GroupRow>`SELECT id, next, missed, used FROM consumer
       WHERE topic = ${topic.id} AND name = ${name}`
     return row && { ...row, topic }
   }
@@ -129,14 +128,10 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     return group.missed > missed ? 1 : 0
   }
 
-  function info({ topic: name, id, last, name: group, next, pending }: InfoRow): GroupInfo {
-    const topic = log.toTopic({ id, name, last })
-    return {
-      topic: name,
-      group,
-      lag: Math.max(0, topic.last - Math.max(next, log.first(topic) - 1)),
-      pending,
-    }
+  function info({ group, next, pending, ...row }: InfoRow): GroupInfo {
+    const topic = log.toTopic(row)
+    const unread = topic.last - Math.max(next, log.first(topic) - 1)
+    return { topic: topic.name, group, lag: Math.max(0, unread), pending }
   }
 
   return {
@@ -156,7 +151,7 @@ export function createTopics(parts: Parts, journal: JournalTable): Topics {
     groups: (name) =>
       read(() => {
         const only = name ?? null
-        const rows = sql.all<InfoRow>`SELECT t.id, t.last, t.name AS topic, c.name, c.next,
+        const rows = sql.all<InfoRow>`SELECT t.id, t.name, t.last, c.name AS "group", c.next,
             (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
           FROM consumer c JOIN topic t ON t.id = c.topic WHERE ${only} IS NULL OR t.name = ${only}
           ORDER BY t.name, c.name`
