@@ -21,6 +21,7 @@ import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
 import { createRoads, createRoadWorkers, targetOf } from './daemon/roads.ts'
 import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
+import { startTracing } from './daemon/tracing.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
 import { resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
 import { createGateways, createToEvent } from './gateway/gateways.ts'
@@ -74,6 +75,7 @@ export async function createDaemon(options: DaemonOptions) {
 
   const kinds = new Map(Object.entries(transports))
   const metrics = createMetrics({ version })
+  const tracing = mode === 'serve' ? await startTracing(env, log) : undefined
   const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
@@ -100,6 +102,7 @@ export async function createDaemon(options: DaemonOptions) {
     permit,
     owner,
     refusals,
+    tracing,
   })
 
   const push = createPush({ store, owner, pushed: metrics.pushed, log, now })
@@ -137,6 +140,7 @@ export async function createDaemon(options: DaemonOptions) {
   })
   const queues = createQueues({
     where: () => config.queues,
+    telemetry: tracing?.telemetry,
     async connect(url) {
       const { connectPatiently } = await import('./stores/redis/connect.ts')
       return connectPatiently(url, log)
@@ -192,6 +196,7 @@ export async function createDaemon(options: DaemonOptions) {
       return route && targetOf(route)
     }),
     metrics,
+    tracing,
     log,
   })
 
@@ -326,6 +331,7 @@ export async function createDaemon(options: DaemonOptions) {
         () => durable.close(),
         () => logs.close(),
         () => store.close(),
+        async () => tracing?.stop(),
       ]
       for (const step of steps) {
         await step().catch((err: unknown) => log.error({ err }, 'a part did not stop cleanly'))

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
+import type { Telemetry } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import { type ZodType, z } from 'zod'
 import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
@@ -144,9 +145,8 @@ export type TransportDeps = {
 
 /** A Redis that BullMQ queues are on; commands wait until it is there, for ever. Who sends them says how they end. */
 export type QueueServer = {
-  client: Redis | Cluster
-  /** What the keys begin with where nothing else is said. */
-  prefix: string
+  /** For queues and workers there; where another prefix is said, that comes before this one. */
+  options: { connection: Redis | Cluster; prefix: string; telemetry?: Telemetry }
   failed(error: unknown): void
   worked(): void
   /** Why it cannot be used at the moment; undefined where it can. */

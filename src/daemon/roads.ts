@@ -27,6 +27,7 @@ import { defined } from '../lib/defined.ts'
 import type { Queues } from '../queues/queues.ts'
 import type { SkillManager } from '../skills/manager.ts'
 import type { Access } from './access.ts'
+import type { Tracing } from './tracing.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The roads as transports and skills see them. */
@@ -52,8 +53,9 @@ export function createRoads(deps: {
   /** Names this daemon. */
   owner: string
   refusals: ReturnType<typeof createRefusals>
+  tracing: Tracing | undefined
 }) {
-  const { store, gateways, metrics } = deps
+  const { store, gateways, metrics, tracing } = deps
   const { journal } = store
   const outbox = createOutbox(store, Date.now, gateways.unanswerable)
   const events = createEvents(store, Date.now, deps.permit)
@@ -76,14 +78,15 @@ export function createRoads(deps: {
       },
     },
   } satisfies Partial<Services>
+  const door = createAccept({
+    journal,
+    accepted: metrics.accepted,
+    refused: deps.refusals.add,
+    maxPending: MAX_PENDING,
+    maxBacklog: MAX_BACKLOG,
+  })
   return {
-    accept: createAccept({
-      journal,
-      accepted: metrics.accepted,
-      refused: deps.refusals.add,
-      maxPending: MAX_PENDING,
-      maxBacklog: MAX_BACKLOG,
-    }),
+    accept: tracing ? { ...door, accept: tracing.accept(door.accept) } : door,
     replies: (gateway: string) => createReplyLog(store, gateway),
     outbox,
     events,
@@ -102,17 +105,20 @@ export function createRoadWorkers(deps: {
   access: Access
   transcript: Transcript
   metrics: Metrics
+  tracing: Tracing | undefined
   log: Log
 }) {
-  const { store, gateways, roads, manager, queues, transcript, metrics, log } = deps
+  const { store, gateways, roads, manager, queues, transcript, metrics, tracing, log } = deps
   const shared = { store, concurrency: CONCURRENCY, log, now: Date.now }
 
   const replies = createOutboxWorker({
     ...shared,
     gateways: gateways.names,
     sender(reply) {
-      if (!isLogTarget(reply)) return gateways.get(reply.gateway)
-      return { send: () => roads.replies(reply.gateway).append(reply.conversation, reply) }
+      const sender = isLogTarget(reply)
+        ? { send: () => roads.replies(reply.gateway).append(reply.conversation, reply) }
+        : gateways.get(reply.gateway)
+      return sender && tracing ? tracing.sender(sender, store.journal.get) : sender
     },
     async sent(reply, outcome) {
       metrics.sent(reply.gateway, outcome)
@@ -127,7 +133,7 @@ export function createRoadWorkers(deps: {
       return manager.invoke(ref, event, { signal, rootId, caller })
     },
   })
-  const run: Target = async (dispatched) => {
+  const answer: Target = async (dispatched) => {
     const { message, route } = dispatched
     const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
     const place = placeOf(message)
@@ -147,6 +153,7 @@ export function createRoadWorkers(deps: {
       caller: deps.access.callerOf(message),
     })
   }
+  const run = tracing ? tracing.process(answer) : answer
   const dispatch = createDispatch({
     ...shared,
     router: deps.router,

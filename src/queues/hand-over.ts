@@ -42,7 +42,7 @@ export type HandOver = ReturnType<typeof createHandOver>
 
 /** Hands messages to one BullMQ queue, each as a job with the id of the message, and waits for their results. */
 export function createHandOver(
-  options: { queue: Queue; events: QueueEvents; now(): number } & Omit<QueueServer, 'client' | 'prefix'>,
+  options: { queue: Queue; events: QueueEvents; now(): number } & Omit<QueueServer, 'options'>,
 ) {
   const { queue, events, now, failed, worked, trouble } = options
   const waiting = new Map<string, Known>()
@@ -84,7 +84,9 @@ export function createHandOver(
           removeOnComplete: { age: KEPT, count: KEPT_DONE },
           removeOnFail: { age: KEPT },
         }
-        await adder.add({ name, data: message, opts })
+        // A trace is told of with the job, and belongs to one alone.
+        if (queue.opts.telemetry) await queue.add(name, message, opts)
+        else await adder.add({ name, data: message, opts })
         delete known.removed
         known.since = now()
         known.lookAt ??= now() + LOOK_AGAIN

@@ -1,12 +1,14 @@
-import type { Queue } from 'bullmq'
+import type { Queue, Telemetry } from 'bullmq'
 import type { RequestHandler } from 'express'
+import type { Cluster, Redis } from 'ioredis'
 import type { QueueServer } from '../core/transport.ts'
+import { defined } from '../lib/defined.ts'
 import { inTime } from '../lib/pause.ts'
 import { createHandOver, type Handed, type HandOver } from './hand-over.ts'
 
 export type Queues = ReturnType<typeof createQueues>
 
-type Connection = Omit<QueueServer, 'prefix'> & { close(): void }
+type Connection = Omit<QueueServer, 'options'> & { client: Redis | Cluster; close(): void }
 
 /** Clocks of servers may be so far apart (ms): what happened since is heard again, and does no harm. */
 const CLOCK_SKEW = 60_000
@@ -17,9 +19,10 @@ export function createQueues(deps: {
   /** Where queues are that name no Redis of their own; `redis` is there wherever a route has a queue. */
   where(): { redis?: string; prefix: string }
   connect(url: string): Promise<Connection>
+  telemetry?: Telemetry | undefined
   now(): number
 }) {
-  const { where, connect, now } = deps
+  const { where, connect, telemetry, now } = deps
   const connections = new Map<string, Promise<Connection>>()
   const open = new Map<string, HandOver>()
   let board: Promise<RequestHandler> | undefined
@@ -27,15 +30,16 @@ export function createQueues(deps: {
   const server = async (url = where().redis ?? ''): Promise<QueueServer> => {
     const connection = connections.get(url) ?? connect(url)
     connections.set(url, connection)
-    return { ...(await connection), prefix: where().prefix }
+    const { client, ...watched } = await connection
+    const { prefix } = where()
+    return { ...watched, options: { connection: client, prefix, ...defined({ telemetry }) } }
   }
 
   const begin = async (name: string): Promise<HandOver> => {
     const { Queue, QueueEvents } = await import('bullmq')
-    const { client: connection, prefix, ...watched } = await server()
-    const queue = new Queue(name, { connection, prefix })
-    const lastEventId = `${now() - CLOCK_SKEW}-0`
-    const events = new QueueEvents(name, { connection, prefix, lastEventId })
+    const { options, ...watched } = await server()
+    const queue = new Queue(name, options)
+    const events = new QueueEvents(name, { ...options, lastEventId: `${now() - CLOCK_SKEW}-0` })
     queue.on('error', watched.failed)
     events.on('error', watched.failed)
     return createHandOver({ queue, events, now, ...watched })

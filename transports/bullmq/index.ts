@@ -81,9 +81,9 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
       throw new DelayedError(message)
     }
   }
-  const { queue, prefix = server.prefix, concurrency } = options
+  const { queue, prefix = server.options.prefix, concurrency } = options
   const worker = new Worker(queue, work, {
-    connection: server.client,
+    ...server.options,
     prefix,
     concurrency,
     lockDuration: LOCK,

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import type { NodeSDK } from '@opentelemetry/sdk-node'
+import { reasonOf } from '../core/errors.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
+import { type Accepted, completeMessage, type Message, type NewMessage } from '../core/message.ts'
+import type { Target } from '../gateway/dispatch.ts'
+import type { Sender } from '../gateway/outbox-worker.ts'
+import { defined } from '../lib/defined.ts'
+import { inTime } from '../lib/pause.ts'
+
+export type Tracing = Awaited<ReturnType<typeof createTracing>>
+
+/** Ms for the last spans of a daemon that stops. */
+const FLUSH_TIMEOUT = 2_000
+const MISSING =
+  'there are no traces: npm install @opentelemetry/sdk-node beside trivium, or set OTEL_SDK_DISABLED=true'
+
+/**
+ * Sends traces where the OTEL_* variables say. Resolves undefined, and loads nothing, where none names a receiver; where the
+ * SDK is missing, which is large and an optional peer, that is logged.
+ */
+export async function startTracing(env: NodeJS.ProcessEnv, log: Log): Promise<Tracing | undefined> {
+  const isNamed = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+  if (!isNamed || env.OTEL_SDK_DISABLED === 'true') return undefined
+  // The SDK looks there, and does not know of `.env`.
+  for (const [name, value] of Object.entries(env)) if (name.startsWith('OTEL_')) process.env[name] = value
+  const sdk = await import('@opentelemetry/sdk-node').catch(
+    (error: unknown) => void log.error({ reason: reasonOf(error) }, MISSING),
+  )
+  return sdk && createTracing(sdk.NodeSDK, env.OTEL_SERVICE_NAME ?? 'trivium')
+}
+
+/** Spans by the messaging conventions of OpenTelemetry, one trace a message, wrapped around what the roads are made of. */
+async function createTracing(SDK: typeof NodeSDK, serviceName: string) {
+  const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import(
+    '@opentelemetry/api'
+  )
+  const { BullMQOtel } = await import('bullmq-otel')
+  let given: { traceId: string; spanId: string } | undefined
+  const idGenerator = {
+    generateTraceId: () => given?.traceId ?? randomBytes(16).toString('hex'),
+    generateSpanId: () => given?.spanId ?? randomBytes(8).toString('hex'),
+  }
+  const sdk = new SDK({ serviceName, idGenerator, metricReaders: [], logRecordProcessors: [] })
+  sdk.start()
+  const tracer = trace.getTracer('trivium')
+
+  const options = (operation: string, kind: number, message: Partial<Message>, more: object = {}) => ({
+    kind,
+    attributes: {
+      'messaging.system': 'trivium',
+      'messaging.operation.name': operation,
+      'messaging.operation.type': operation,
+      ...defined({
+        'messaging.destination.name': message.gateway,
+        'messaging.message.id': message.id,
+        'messaging.message.conversation_id': message.conversation,
+      }),
+      ...more,
+    },
+  })
+
+  const senderOf = ({ data }: NewMessage, outer = ROOT_CONTEXT) =>
+    propagation.extract(outer, isJsonObject(data.headers) ? data.headers : {})
+
+  /**
+   * The span of a message's acceptance. Its ids follow from the message, so that any daemon can make it again as the parent
+   * of what is done about it later: then it is never ended, which sends nothing.
+   */
+  const received = (message: Message, parent = senderOf(message), startTime = message.receivedAt) => {
+    const about = options('receive', SpanKind.CONSUMER, message)
+    given = { traceId: message.trace, spanId: message.id.replaceAll('-', '').slice(-16) }
+    const span = tracer.startSpan(`receive ${message.gateway}`, { ...about, startTime }, parent)
+    given = undefined
+    return span
+  }
+
+  const within = <T>(
+    message: Message | undefined,
+    name: string,
+    about: ReturnType<typeof options>,
+    work: () => Promise<T>,
+  ) => {
+    const parent = message
+      ? trace.setSpanContext(ROOT_CONTEXT, received(message).spanContext())
+      : ROOT_CONTEXT
+    return tracer.startActiveSpan(name, about, parent, async (span) => {
+      try {
+        return await work()
+      } catch (error) {
+        span.setStatus({ code: SpanStatusCode.ERROR, message: reasonOf(error) })
+        throw error
+      } finally {
+        span.end()
+      }
+    })
+  }
+
+  return {
+    /** For BullMQ: who works on a job goes on with the trace of its message. */
+    telemetry: new BullMQOtel({ tracerName: 'trivium' }),
+    accept: (accept: (message: NewMessage) => Promise<Accepted>) => async (message: NewMessage) => {
+      const receivedAt = Date.now()
+      const parent = senderOf(message, context.active())
+      const traced = { ...message, ...defined({ trace: trace.getSpanContext(parent)?.traceId }) }
+      const { id, duplicate } = await accept(traced)
+      const head = { id, gateway: message.gateway, receivedAt }
+      if (!duplicate) received(completeMessage(head, traced), parent, receivedAt).end()
+      return { id, duplicate }
+    },
+    process:
+      (target: Target): Target =>
+      (dispatch) => {
+        const { message, route, attempt } = dispatch
+        const more = { 'trivium.route': route.name, 'trivium.attempt': attempt }
+        const about = options('process', SpanKind.CONSUMER, message, more)
+        return within(message, `process ${route.name}`, about, () => target(dispatch))
+      },
+    /** `find` gives the message that is answered, where it is still there. */
+    sender: (sender: Sender, find: (id: string) => Promise<Message | undefined>): Sender => ({
+      ...sender,
+      async send(reply) {
+        const { inReplyTo: id, gateway, conversation } = reply
+        const message = id === undefined ? undefined : await find(id).catch(() => undefined)
+        const about = options('send', SpanKind.PRODUCER, { gateway, conversation, ...defined({ id }) })
+        return within(message, `send ${gateway}`, about, () => sender.send(reply))
+      },
+    }),
+    stop: () => inTime(sdk.shutdown(), AbortSignal.timeout(FLUSH_TIMEOUT)),
+  }
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { Queue } from 'bullmq'
+import { z } from 'zod'
+import { openSite } from '../fixtures/daemon.ts'
+import { startQueueWorker } from '../fixtures/queue-worker.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const value = z.object({ stringValue: z.string().optional() })
+const exported = z.object({
+  resourceSpans: z.array(
+    z.object({
+      resource: z.object({ attributes: z.array(z.object({ key: z.string(), value })) }),
+      scopeSpans: z.array(
+        z.object({
+          spans: z.array(
+            z.object({
+              name: z.string(),
+              traceId: z.string(),
+              spanId: z.string(),
+              parentSpanId: z.string().optional(),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+})
+
+/** A receiver of OTLP/HTTP: gives the variables that name it, and all spans that came, each with the service that sent it. */
+async function startReceiver(t: TestContext) {
+  const bodies: string[] = []
+  const server = createServer(async (request, response) => {
+    bodies.push(await text(request))
+    response.setHeader('content-type', 'application/json').end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  return {
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+    },
+    spans: () =>
+      bodies.flatMap((body) =>
+        exported.parse(JSON.parse(body)).resourceSpans.flatMap(({ resource, scopeSpans }) => {
+          const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue
+          return scopeSpans.flatMap(({ spans }) => spans.map((span) => ({ ...span, service })))
+        }),
+      ),
+  }
+}
+
+test('one trace leads from the sender through accept, dispatch, a queue and its worker to the reply', {
+  timeout: 60_000,
+}, async (t) => {
+  const redis = await startRedisServer()
+  t.after(redis.stop)
+  const receiver = await startReceiver(t)
+  const { env } = receiver
+  const worker = await startQueueWorker(redis.url, 'invoices', { ...env, OTEL_SERVICE_NAME: 'books' })
+  t.after(worker.kill)
+  const site = openSite({
+    env,
+    routes: `
+queues: { redis: "${redis.url}" }
+gateways:
+  shop: { transport: webhook, path: /shop, respond: result, verify: { scheme: none } }
+  orders: { transport: bullmq, queue: orders }
+routes: [{ name: invoices, queue: invoices }]
+`,
+  })
+  const daemon = await site.start()
+  const [trace, sender] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
+  const ask = async (headers: Record<string, string>) => {
+    const response = await fetch(`${daemon.url}/shop`, { method: 'POST', body: 'invoice', headers })
+    assert.match(await response.text(), /did invoice/)
+  }
+  const seen = (traceId: string) => receiver.spans().filter((span) => span.traceId === traceId)
+
+  await ask({ traceparent: `00-${trace}-${sender}-01` })
+  await until(() => seen(trace).length >= 6, 'the spans of the trace')
+  const named = (name: string, of = 'trivium') =>
+    seen(trace).find((span) => span.name.startsWith(name) && span.service === of)
+  const [accepted, attempt, added, worked, sent] = [
+    named('receive shop'),
+    named('process invoices'),
+    named('add invoices'),
+    named('process', 'books'),
+    named('send shop'),
+  ]
+  assert.deepEqual(
+    [accepted, attempt, added, worked, sent].map((span) => span?.parentSpanId),
+    [sender, accepted?.spanId, attempt?.spanId, added?.spanId, accepted?.spanId],
+  )
+
+  const other = trace.replaceAll('4', '5')
+  const orders = new Queue('orders', { connection: { url: redis.url } })
+  t.after(() => orders.close())
+  const metadata = JSON.stringify({ traceparent: `00-${other}-${sender}-01` })
+  await orders.add('order', { text: 'invoice' }, { telemetry: { metadata } })
+  const inOther = (name: string) => seen(other).find((span) => span.name.startsWith(name))
+  await until(() => inOther('receive orders') && inOther('process orders'), 'the trace of a job')
+  assert.equal(inOther('process orders')?.parentSpanId, sender)
+  assert.equal(inOther('receive orders')?.parentSpanId, inOther('process orders')?.spanId)
+
+  // Without one, the message begins the trace, and the last spans leave with the daemon.
+  await ask({})
+  await daemon.end('SIGTERM')
+  const own = receiver.spans().find(({ name, traceId }) => name === 'receive shop' && traceId !== trace)
+  assert.equal(own?.parentSpanId, undefined)
+  assert.deepEqual(
+    seen(own?.traceId ?? '')
+      .filter(({ service, name }) => service === 'trivium' && /^(process|send)/.test(name))
+      .map(({ parentSpanId }) => parentSpanId),
+    [own?.spanId, own?.spanId],
+  )
+})
