@@ -14,36 +14,38 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
   return (request, limit, gateway) =>
     new Promise((resolve, reject) => {
       const pieces: Buffer[] = []
+      const { push } = request
       let size = 0
       let counted = 0
       const release = () => {
+        request.push = push
         held -= counted
         counted = 0
       }
       const refuse = (error: TriviumError) => {
-        request.off('data', collect)
-        request.off('end', finish)
         release()
         reject(error)
+        return true
       }
-      const collect = (piece: Buffer) => {
+      if (Number(request.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit, gateway))
+      // What the parser has is taken from it: on its way through the stream it would cost as much as all else that is read.
+      request.push = (piece: Buffer | null) => {
+        if (piece === null) {
+          release()
+          const [only] = pieces
+          resolve(pieces.length === 1 && only ? only : Buffer.concat(pieces, size))
+          return request.push(null)
+        }
         size += piece.length
         if (size > limit) return refuse(tooLarge(limit, gateway))
         if (pieces.push(piece) === 2) request.once('close', release)
-        if (pieces.length === 1) return
+        if (pieces.length === 1) return true
         const more = Math.max(0, size + pieces.length * PIECE - UNCOUNTED) - counted
         if (held > counted && held + more > total) return refuse(new TriviumError('overloaded', FULL))
         held += more
         counted += more
+        return true
       }
-      const finish = () => {
-        release()
-        const [only] = pieces
-        resolve(pieces.length === 1 && only ? only : Buffer.concat(pieces, size))
-      }
-      if (Number(request.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit, gateway))
-      request.on('data', collect)
-      request.on('end', finish)
     })
 }
 
