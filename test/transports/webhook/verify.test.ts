@@ -137,6 +137,19 @@ for (const [name, known] of Object.entries(schemes)) {
   })
 }
 
+test('verify: secrets of any length are the keys of HMAC by each hash', () => {
+  for (const algorithm of ['sha256', 'sha1', 'sha512']) {
+    for (const length of [1, 63, 64, 65, 127, 128, 129, 300]) {
+      const secret = 'é'.repeat(length / 2) + 's'.repeat(length % 2)
+      const signature = createHmac(algorithm, secret).update(BODY).digest('hex')
+      assert.equal(
+        judge({ scheme: 'hmac', header: 'x', algorithm }, secret, { x: signature }, BODY),
+        undefined,
+      )
+    }
+  }
+})
+
 describe('verify: signatures side by side', () => {
   test('takes a Stripe header with a signature of an old and of the current secret', async () => {
     const timestamp = Math.floor(NOW / 1000)
