@@ -164,7 +164,7 @@ export type PublicHttp = {
    */
   mount(path: string, handler: RequestHandler): () => void
   /**
-   * Reads a body whole. Rejects with `body_too_large` over `limit` bytes, and with `overloaded` while the unfinished
+   * Reads a body whole; a handler calls it before it waits for anything. Rejects with `body_too_large` over `limit` bytes, and with `overloaded` while the unfinished
    * bodies of all senders take up too much. Never settles where the sender breaks off.
    */
   readBody(request: IncomingMessage, limit: number, gateway: string): Promise<Buffer>

@@ -4,9 +4,10 @@ import { promisify } from 'node:util'
 import { unzip } from 'node:zlib'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
-import type { Accepted, NewMessage } from '../../src/core/message.ts'
+import type { NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
@@ -61,7 +62,10 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
       if (options.respond === 'result') message.data.replyTarget = { body: hash('sha256', whole) }
       if (decoded.format === 'binary') message = await withFile(message, whole, type)
       at = 'accept'
-      void acknowledge(response, await deps.accept(message), message, decoded.body)
+      const { id, duplicate } = await deps.accept(message)
+      const taken: Taken = duplicate ? { id, duplicate } : { id }
+      if (options.respond === 'result') void answerLater(response, taken, message, decoded.body)
+      else acknowledge(response, taken, decoded.body)
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
       // What `accept` refuses, it tells itself.
@@ -94,23 +98,18 @@ export function createInbound(options: WebhookOptions, deps: TransportDeps) {
     throw new TriviumError('signature_invalid', { gateway, reason })
   }
 
-  /** Never rejects: the message is durable. */
-  async function acknowledge(
-    response: ServerResponse,
-    { id, duplicate }: Accepted,
-    { data }: NewMessage,
-    body: Json | undefined,
-  ) {
-    const taken: Taken = { id, ...(duplicate ? { duplicate } : {}) }
-    if (options.respond === 'result') {
-      const gone = new AbortController()
-      response.once('close', () => gone.abort())
-      const signal = AbortSignal.any([gone.signal, closing.signal])
-      const reply = await awaitReply(deps, id, data.replyTarget, options.timeout, signal)
-      if (reply !== undefined) taken.reply = reply
-    }
-    const status = duplicate || taken.reply !== undefined ? 200 : 202
+  function acknowledge(response: ServerResponse, taken: Taken, body: Json | undefined) {
+    const status = taken.duplicate || taken.reply !== undefined ? 200 : 202
     answer(response, preset?.answer?.(taken, body) ?? { status, text: JSON.stringify(taken) })
+  }
+
+  /** Never rejects: the message is durable. */
+  async function answerLater(response: ServerResponse, taken: Taken, { data }: NewMessage, body?: Json) {
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    const signal = AbortSignal.any([gone.signal, closing.signal])
+    const reply = await awaitReply(deps, taken.id, data.replyTarget, options.timeout, signal)
+    acknowledge(response, { ...taken, ...defined({ reply }) }, body)
   }
 
   async function withFile(message: NewMessage, bytes: Buffer, type = 'application/octet-stream') {

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type JsonObject, pathGet } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
-import { defined } from '../../src/lib/defined.ts'
 import { peerOf, queryOf } from '../../src/lib/http.ts'
 import { signedHeaders } from '../../src/lib/signatures.ts'
 import type { WebhookOptions } from './config.ts'
@@ -27,12 +26,13 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   return (request: IncomingMessage, decoded: DecodedBody): NewMessage => {
     const headers = request.headers
     const { format, text, body } = decoded
-    const sent = defined({ body, query: usefulQuery(request) })
-    const data: JsonObject = { headers: usefulHeaders(headers, carrier), format, ...respond, ...sent }
+    const data: JsonObject = { headers: usefulHeaders(headers, carrier), format, ...respond }
+    if (body !== undefined) data.body = body
+    if (request.url?.includes('?')) Object.assign(data, usefulQuery(request))
     const delivery = { headers, ...decoded }
     const configured = (pointer?: string) =>
       found(pointer?.replace(/^data\./, ''), { headers, body: data, text })
-    const event = configured(options.event) ?? found(preset?.event, delivery) ?? found(eventOf, delivery)
+    const event = configured(options.event) ?? found(preset?.event, delivery) ?? eventOf(delivery)
     if (event) data.event = bounded(event)
     const key = options.key
       ? configured(options.key)
@@ -41,6 +41,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
       ? configured(options.conversation)
       : found(preset?.conversation, delivery)
     const from = configured(options.from) ?? found(preset?.from, delivery) ?? found(SENDER, delivery)
+    const trace = traceOf(headers)
     return {
       gateway,
       transport: 'webhook',
@@ -49,7 +50,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
       data,
       ...(key ? { key: bounded(key) } : {}),
       ...(conversation ? { conversation: `${gateway}:${bounded(conversation)}` } : {}),
-      ...defined({ trace: traceOf(headers) }),
+      ...(trace ? { trace } : {}),
     }
   }
 }
@@ -75,10 +76,9 @@ function usefulHeaders(headers: IncomingHttpHeaders, carrier: string): JsonObjec
   return kept
 }
 
-function usefulQuery(request: IncomingMessage): JsonObject | undefined {
-  if (!request.url?.includes('?')) return undefined
+function usefulQuery(request: IncomingMessage): JsonObject {
   const pairs = [...queryOf(request)].filter(([name]) => !SECRET.test(name.toLowerCase()))
-  return pairs.length > 0 ? Object.fromEntries(pairs) : undefined
+  return pairs.length > 0 ? { query: Object.fromEntries(pairs) } : {}
 }
 
 /** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`. */
@@ -94,7 +94,7 @@ const EVENT_HEADERS =
 
 function eventOf(delivery: Readable): string | undefined {
   const field = typeof pathGet(delivery.body, 'type') === 'string' ? 'type' : 'event'
-  return found(`${EVENT_HEADERS} ${field}`, delivery)
+  return found(EVENT_HEADERS, delivery) ?? found(field, delivery)
 }
 
 /**

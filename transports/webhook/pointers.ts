@@ -28,9 +28,8 @@ type Pointer = { header: string | undefined; path: string }
 const known = new Map<string, Pointer[]>()
 
 function parsed(pointers: string): Pointer[] {
-  const all = known.get(pointers) ?? pointers.split(' ').map(parse)
-  known.set(pointers, all)
-  return all
+  if (!known.has(pointers)) known.set(pointers, pointers.split(' ').map(parse))
+  return known.get(pointers) ?? []
 }
 
 function parse(path: string): Pointer {
