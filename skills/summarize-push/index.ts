@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Json, pathGet } from '../../src/core/json.ts'
+import { type Json, pathGet, textAt } from '../../src/core/json.ts'
 import { defineSkill } from '../../src/core/skill.ts'
 
 const SHOWN = 5
@@ -41,9 +41,4 @@ function describeCommit(commit: unknown): string {
 
 function count(commits: number): string {
   return commits === 1 ? '1 commit' : `${commits} commits`
-}
-
-function textAt(value: unknown, path: string): string | undefined {
-  const found = pathGet(value, path)
-  return typeof found === 'string' ? found : undefined
 }

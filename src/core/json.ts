@@ -35,6 +35,23 @@ export function pathGet(value: unknown, path: string): unknown {
   return current
 }
 
+/** The text at a dotted path; undefined where there is none, an empty one, or something else. */
+export function textAt(value: unknown, path: string): string | undefined {
+  const found = pathGet(value, path)
+  return typeof found === 'string' && found !== '' ? found : undefined
+}
+
+/** The object at a dotted path, or an empty one. */
+export function objectAt(value: unknown, path: string): JsonObject {
+  const found = pathGet(value, path)
+  return isJsonObject(found) ? found : {}
+}
+
+/** The objects in the list at a dotted path; none where there is no list. */
+export function objectsAt(value: unknown, path: string): JsonObject[] {
+  return objectsIn(pathGet(value, path))
+}
+
 /** A value as JSON carries it: what JSON cannot say (undefined, functions) is left out; `null` for nothing at all. */
 export function toJson(value: unknown): Json {
   return value === undefined ? null : JSON.parse(JSON.stringify(value) ?? 'null')

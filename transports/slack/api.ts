@@ -1,9 +1,8 @@
 import { LogLevel, type WebAPICallResult, WebAPIRateLimitedError, WebClient } from '@slack/web-api'
-import { type Json, type JsonObject, toJson } from '../../src/core/json.ts'
+import { type Json, type JsonObject, objectsAt, textAt, toJson } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { slackFailure } from './failure.ts'
-import { objectsAt, textAt } from './fields.ts'
 
 /** How long one call may take (ms). */
 export const CALL_TIMEOUT = 15_000

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
+import { objectAt, textAt } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { putLast } from '../../src/lib/put-last.ts'
-import { objectAt, textAt } from './fields.ts'
 import type { Delivery } from './inbound/delivery.ts'
 
 /** A channel in which somebody wrote. Times are Slack's: seconds with six decimals, the ids of messages too. */

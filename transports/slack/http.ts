@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
-import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import { isJsonObject, type JsonObject, parseJson, textAt } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { answerJson } from '../../src/lib/http.ts'
 import { createSignatureCheck, SLACK } from '../../src/lib/signatures.ts'
-import { parsed, textAt } from './fields.ts'
 import type { PayloadKind } from './inbound/delivery.ts'
 import type { HttpOptions } from './options.ts'
 import type { Listener, Listening } from './socket.ts'
@@ -65,7 +64,7 @@ export function createHttpListener(
 function readPayload(type: string, raw: string): { kind: PayloadKind; payload: JsonObject } {
   const form = type.startsWith('application/x-www-form-urlencoded') ? new URLSearchParams(raw) : undefined
   if (form?.has('payload') === false) return { kind: 'command', payload: Object.fromEntries(form) }
-  const payload = parsed(form?.get('payload') ?? raw)
+  const payload = parseJson(form?.get('payload') ?? raw)
   if (isJsonObject(payload)) return { kind: form ? 'interaction' : 'event', payload }
   throw new TriviumError('bad_request', { reason: 'its body is no JSON object' })
 }

@@ -1,9 +1,8 @@
 import type { ModalView } from '@slack/web-api'
 import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
-import type { JsonObject } from '../../src/core/json.ts'
+import { type JsonObject, textAt } from '../../src/core/json.ts'
 import type { KeyValues } from '../../src/core/store.ts'
-import { textAt } from './fields.ts'
 import type { Sending } from './outbound/sent-log.ts'
 
 /** Where a modal was opened. */

@@ -1,13 +1,12 @@
 import { WebSocket } from 'ws'
 import { z } from 'zod'
-import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { createSlackApi } from './api.ts'
 import { slackFailure } from './failure.ts'
-import { parsed } from './fields.ts'
 import type { Taken } from './inbound/answers.ts'
 import type { PayloadKind } from './inbound/delivery.ts'
 import type { SocketOptions } from './options.ts'
@@ -164,7 +163,7 @@ export function createSocketMode(
       }
 
       socket.on('message', (raw) => {
-        const frame = frameSchema.safeParse(parsed(String(raw))).data
+        const frame = frameSchema.safeParse(parseJson(String(raw))).data
         if (!frame) return log.warn({}, 'a frame of Slack could not be read')
         if ('envelope_id' in frame) return receive(frame)
         if (frame.type === 'disconnect') {

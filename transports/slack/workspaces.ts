@@ -1,11 +1,10 @@
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
-import type { JsonObject } from '../../src/core/json.ts'
+import { type JsonObject, objectsAt, textAt } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { putLast } from '../../src/lib/put-last.ts'
 import { createSlackApi, type SlackApi } from './api.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { slackFailure } from './failure.ts'
-import { objectsAt, textAt } from './fields.ts'
 import type { SlackOptions } from './options.ts'
 
 /** One installation of the app: who we are there, how to call Slack, the names of its people, and our threads. */

@@ -1,5 +1,11 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts'
-import { objectAt, objectsAt, textAt } from '../fields.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  textAt,
+} from '../../../src/core/json.ts'
 import { escapeText } from '../outbound/words.ts'
 
 /** What a message of Slack says, in Slack's markup, and for `data` what it shows besides, as Slack sent it. */

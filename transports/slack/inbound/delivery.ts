@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../../src/core/json.ts'
+import { isJsonObject, type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
 import { conversationOf, type Target } from '../conversation.ts'
-import { objectAt, textAt } from '../fields.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Content } from './content.ts'
 

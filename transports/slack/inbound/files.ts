@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import type { JsonObject } from '../../../src/core/json.ts'
+import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { slackFailure } from '../failure.ts'
-import { textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace } from '../workspaces.ts'
 

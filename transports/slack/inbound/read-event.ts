@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { JsonObject } from '../../../src/core/json.ts'
+import { type JsonObject, objectAt, objectsAt, textAt } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { objectAt, objectsAt, textAt } from '../fields.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { contentOf } from './content.ts'

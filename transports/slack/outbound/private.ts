@@ -1,9 +1,9 @@
 import { TriviumError } from '../../../src/core/errors.ts'
+import { parseJson, textAt } from '../../../src/core/json.ts'
 import { type Reply, SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { CALL_TIMEOUT } from '../api.ts'
 import { mayHaveArrived, slackFailure } from '../failure.ts'
-import { parsed, textAt } from '../fields.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Post } from './extras.ts'
 import { postAll } from './posts.ts'
@@ -107,6 +107,6 @@ async function respond({ gateway, key }: Reply, url: string, body: object): Prom
   const { status } = response
   if (status === 429) throw new SendPostponed((Number(response.headers.get('retry-after')) || 30) * 1000)
   // Slack answers `ok`, or JSON with or without an error, also with status 200.
-  if (status < 500) return response.ok && textAt(parsed(answer), 'error') === undefined
+  if (status < 500) return response.ok && textAt(parseJson(answer), 'error') === undefined
   throw new TriviumError('send_ambiguous', { gateway, key, reason: `the response URL answered ${status}` })
 }
