@@ -7,17 +7,14 @@ import { pause } from '../../src/lib/pause.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { readHistory } from './api.ts'
 import { slackFailure } from './failure.ts'
-import { type Channel, createGapMemory, KEPT, lastActive, writtenIn } from './gap-memory.ts'
+import { type Channel, createGapMemory, KEPT, writtenIn } from './gap-memory.ts'
 import type { Taken } from './inbound/answers.ts'
 import type { Delivery } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 
-/**
- * Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). What
- * is known is recognised by its key.
- */
+/** Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). */
 const OVERLAP = 60
 /** Half of https://docs.slack.dev/apis/web-api/rate-limits: tier 3, 50 calls a minute. The rest is left to others. */
 const CALLS = { count: 20, per: 50_000 }
@@ -60,32 +57,30 @@ export function createGapFill(
   const { now, log } = deps
   if (options['fill-gaps'] === 'off') return undefined
   const reach = Math.min(options['fill-gaps'], KEPT)
-  const memory = createGapMemory(deps, wholeUntil, reach)
   const gaps = new Map<Channel, Gap>()
   const nextCall = createTokenBucket(CALLS, now)
   const stopping = new AbortController()
-  /** Until when everything was taken, and the newest that came live; by Slack's clock, which may be behind ours. */
-  let whole: number | undefined
+  /** The newest that came; by Slack's clock, which may be behind ours. */
   let newest = 0
-  /** Whether what the store knows is known since the last connection. */
+  /** Until when everything had been taken at the last connection, and whether what is missing since is known. */
+  let before = Number.POSITIVE_INFINITY
   let isLoaded = false
-  let lastTurn: Promise<unknown> = Promise.resolve()
+  let lastCall = Promise.resolve()
 
-  function wholeUntil(): number | undefined {
-    if (isLoaded && whole !== undefined && gaps.size === 0) whole = Math.max(whole, newest)
-    return whole
-  }
+  /** Until when everything was taken; undefined while that is not known. */
+  const whole = () =>
+    isLoaded ? Math.min(newest, ...Array.from(gaps.values(), ({ since }) => since)) : undefined
+  const memory = createGapMemory(deps, whole, reach)
 
   /** Learns from the store what may be missing, and has it read: the last active channels first. Never rejects. */
   async function load(): Promise<void> {
     for (let failures = 1; !isLoaded && !stopping.signal.aborted; failures++) {
       try {
-        const others = await memory.load()
-        const since = Math.min(whole ?? others, others)
-        whole = Number.isFinite(since) ? since : 0
+        const { channels, others } = await memory.load()
+        const since = Math.min(before, others)
+        for (const channel of channels) open(channel, Number.isFinite(since) ? since : 0)
+        newest = Math.max(newest, Number.isFinite(since) ? since : 0)
         isLoaded = true
-        const channels = memory.channels().sort((a, b) => lastActive(b) - lastActive(a))
-        for (const channel of channels) open(channel, whole)
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
         await pause(backoff(failures, BACKOFF), stopping.signal)
@@ -93,13 +88,11 @@ export function createGapFill(
     }
   }
 
-  function open(channel: Channel, since: number, wait = 0): void {
+  function open(channel: Channel, from: number, wait = 0): void {
     const known = gaps.get(channel)
-    const gap = { opened: now(), ...known, since: Math.min(since, known?.since ?? since), isBegun: false }
-    // What is refused may be older than what was taken meanwhile.
-    if (whole !== undefined) whole = Math.min(whole, gap.since)
-    if (known?.isBegun === false) known.since = gap.since
-    else void fill(channel, gap, wait)
+    const since = Math.min(from, known?.since ?? from)
+    if (known?.isBegun === false) known.since = since
+    else void fill(channel, { opened: now(), ...known, since, isBegun: false }, wait)
   }
 
   /** Reads a channel after `wait` ms, again and again until all that stood there was taken. Never rejects. */
@@ -111,8 +104,8 @@ export function createGapFill(
     for (let failures = 1, next: number | undefined = wait; next !== undefined; failures++) {
       await pause(next, stopping.signal)
       try {
-        const missed = await inTurn(() => readBack(channel, gap, workspace))
-        // One that waits for a name or a file holds up no other channel.
+        const missed = await readBack(channel, gap, workspace)
+        // One that waits for a name or a file holds up no other.
         await Promise.all(missed.map((event) => takeOne(channel, event, workspace)))
         next = undefined
       } catch (error) {
@@ -126,16 +119,8 @@ export function createGapFill(
     await memory.save()
   }
 
-  /** One channel is read after another. */
-  function inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const turn = lastTurn.then(run)
-    lastTurn = turn.catch(() => undefined)
-    return turn
-  }
-
   /** What was written in a channel and its threads since the gap began, as events, in order. */
   async function readBack(channel: Channel, gap: Gap, { api, botUser }: Workspace): Promise<JsonObject[]> {
-    gap.isBegun = true
     const { channel: id, all, first } = channel
     const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
     const active = Object.keys(channel.active).filter((root) => Number(channel.active[root]) > from - ACTIVE)
@@ -144,7 +129,10 @@ export function createGapFill(
     const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
     // Without an end Slack may give what is closest to `oldest` first, and what was missed last.
     const range = { channel: id, oldest, latest: (from + FUTURE).toFixed(6) }
-    const history = await readHistory(api, range, MAX_MESSAGES, pace)
+    const history = await readHistory(api, range, MAX_MESSAGES, async () => {
+      await pace()
+      gap.isBegun = true
+    })
     const found = new Map(history.messages.map((message) => [textAt(message, 'ts') ?? '', message]))
     const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
     const roots = [...answered, ...active.filter((root) => !found.has(root)).reverse()]
@@ -189,12 +177,9 @@ export function createGapFill(
   function retryAfter({ channel }: Channel, gap: Gap, error: unknown, failures: number): number | undefined {
     const { kind, reason, seconds, isToken } = slackFailure(error)
     // A token that Slack does not accept may be mended.
-    if (kind === 'rejected' && !isToken) {
-      log.debug({ channel, reason }, 'a channel of Slack cannot be read')
-      return undefined
-    }
-    if (gap.opened < now() - LONGEST) {
-      log.error({ channel }, 'what was missed in Slack is too long ago to be read')
+    const isRefused = kind === 'rejected' && !isToken
+    if (isRefused || gap.opened < now() - LONGEST) {
+      log[isRefused ? 'debug' : 'error']({ channel, reason }, 'what was missed in Slack cannot be read')
       return undefined
     }
     if (kind === 'rate-limited') return Math.max(1000, seconds * 1000)
@@ -203,9 +188,13 @@ export function createGapFill(
     return backoff(failures, BACKOFF)
   }
 
-  async function pace(): Promise<void> {
-    for (let wait = nextCall(); wait > 0; wait = nextCall()) await pause(wait, stopping.signal)
-    stopping.signal.throwIfAborted()
+  /** Resolves when the next call may be made, for all channels in the order in which they ask. */
+  function pace(): Promise<void> {
+    lastCall = lastCall.then(async () => {
+      for (let wait = nextCall(); wait > 0; wait = nextCall()) await pause(wait, stopping.signal)
+      stopping.signal.throwIfAborted()
+    })
+    return lastCall
   }
 
   return {
@@ -216,20 +205,17 @@ export function createGapFill(
       try {
         const taken = await take()
         newest = Math.max(newest, written.ts)
-        const isNew = !memory.knows(written)
-        if (taken) memory.note(written)
         // After a crash nobody would know of a channel in which nobody had written before.
-        if (taken && isNew) await memory.save()
+        if (taken && memory.note(written).isNew) await memory.save()
         return taken
       } catch (error) {
-        open(memory.note(written), written.ts - TICK, BACKOFF.first)
+        open(memory.note(written).channel, written.ts - TICK, BACKOFF.first)
         throw error
       }
     },
     /** What is written from now on comes live; what was written before is read back. */
     connected(): void {
-      // What came before, and nothing after, is known to have been taken.
-      wholeUntil()
+      before = whole() ?? before
       isLoaded = false
       void load()
     },

@@ -94,28 +94,26 @@ export function createGapMemory(
 
   return {
     /** Remembers that a message was written. */
-    note({ ts, thread, ...where }: Written): Channel {
+    note({ ts, thread, ...where }: Written): { channel: Channel; isNew: boolean } {
+      const isNew = !channels.has(keyOf(where))
       const channel = learn({ ...where, first: ts, active: { [thread]: ts } })
       saveSoon(channel)
-      return channel
+      return { channel, isNew }
     },
-    knows: (where: Pick<Channel, 'team' | 'channel'>) => channels.has(keyOf(where)),
-    channels: () => [...channels.values()],
-    /** Learns what the store knows. Resolves with until when every other daemon has taken all; Infinity without any. */
-    async load(): Promise<number> {
+    /** What the store knows: the channels, the last active first, and until when every other daemon has taken all; Infinity without any. */
+    async load() {
       await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
       const keys = (await kv.list(wholes, 100)).filter((key) => key !== own)
       const untils = await Promise.all(keys.map((key) => kv.get(key)))
-      return Math.min(...untils.map((each) => z.number().catch(0).parse(each?.value)))
+      const lastIn = ({ active }: Channel) => Math.max(0, ...Object.values(active))
+      return {
+        channels: [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a)),
+        others: Math.min(...untils.map((each) => z.number().catch(0).parse(each?.value))),
+      }
     },
     /** Keeps what is new at once. Never rejects. */
     save,
   }
-}
-
-/** When somebody wrote there last. */
-export function lastActive({ active }: Channel): number {
-  return Math.max(0, ...Object.values(active))
 }
 
 function keyOf({ team, channel }: Pick<Channel, 'team' | 'channel'>): string {
