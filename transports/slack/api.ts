@@ -1,8 +1,17 @@
-import { LogLevel, type WebAPICallResult, WebAPIRateLimitedError, WebClient } from '@slack/web-api'
+import {
+  LogLevel,
+  type WebAPICallResult,
+  WebAPIHTTPError,
+  WebAPIPlatformError,
+  WebAPIRateLimitedError,
+  WebAPIRequestError,
+  WebClient,
+} from '@slack/web-api'
+import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { type Json, type JsonObject, objectsAt, textAt, toJson } from '../../src/core/json.ts'
 import type { Log } from '../../src/core/log.ts'
+import { SendPostponed } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
-import { slackFailure } from './failure.ts'
 
 /** How long one call may take (ms). */
 export const CALL_TIMEOUT = 15_000
@@ -83,4 +92,98 @@ export async function readHistory(api: SlackApi, query: Query, most: number, pac
     if (!cursor) return { messages, isCut: false }
   }
   return { messages, isCut: true }
+}
+
+/**
+ * How a call of the Web API failed. `rejected`: Slack refused for good. `unsent`: it certainly did nothing and may
+ * be repeated. `unknown`: it may have happened.
+ */
+export type SlackFailure = {
+  kind: 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
+  reason: string
+  /** Slack's code for why it refused for good; else empty. */
+  code: string
+  /** For how long Slack takes no more; 0 where it said nothing of that. */
+  seconds: number
+  /** Slack does not accept the token any more: nothing works with it until somebody mends it. */
+  isToken: boolean
+}
+
+/** What codes mean that refuse nothing for good. */
+const KINDS: Record<string, SlackFailure['kind']> = {
+  // "It's possible some aspect of the operation succeeded before the error was raised", says Slack of these.
+  internal_error: 'unknown',
+  fatal_error: 'unknown',
+  request_timeout: 'unknown',
+  service_unavailable: 'unsent',
+  team_added_to_org: 'unsent',
+  accesslimited: 'unsent',
+  org_login_required: 'unsent',
+  // The Web API says the one; chat.postMessage, by its own table of errors, also the other.
+  ratelimited: 'rate-limited',
+  rate_limited: 'rate-limited',
+}
+/** The connection was never made, so nothing can have been sent. */
+const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+
+/** https://docs.slack.dev/reference/methods/auth.test/#errors */
+const TOKEN_FAULT = /^(account_inactive|invalid_auth|not_authed|token_expired|token_revoked)$/
+
+const ADVICE: Record<string, string> = {
+  invalid_auth: 'the token is not valid; copy it again from the settings of the app',
+  account_inactive: 'the app was removed from the workspace; install it again',
+  token_revoked: 'the token was revoked; install the app again',
+  not_in_channel: 'the bot is not in that channel; invite it with /invite',
+  channel_not_found: 'there is no such channel, or the bot may not see it; invite it with /invite',
+  missing_scope: 'the token lacks a scope; add it to the app and install it again',
+  expired_trigger_id: 'Slack opens a modal only within 3 s after the click or the command',
+  exchanged_trigger_id: 'this click or command has opened a modal already',
+  not_allowed_token_type: 'this kind of token cannot do that; appToken wants xapp-…, botToken xoxb-…',
+}
+
+/** Classifies what a call of the Web API threw. */
+export function slackFailure(error: unknown): SlackFailure {
+  const known = { kind: 'unknown' as const, reason: reasonOf(error), code: '', seconds: 0, isToken: false }
+  if (error instanceof SendPostponed) return { ...known, kind: 'rate-limited', seconds: error.delay / 1000 }
+  if (error instanceof WebAPIRateLimitedError) {
+    const { retryAfter: seconds } = error
+    return { ...known, kind: 'rate-limited', reason: `rate limited for ${seconds} s`, seconds }
+  }
+  if (error instanceof WebAPIPlatformError) {
+    const { error: code } = error.data
+    const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
+    const kind = KINDS[code]
+    if (kind === undefined)
+      return { ...known, kind: 'rejected', reason, code, isToken: TOKEN_FAULT.test(code) }
+    return { ...known, kind, reason, seconds: kind === 'rate-limited' ? 30 : 0 }
+  }
+  if (error instanceof WebAPIHTTPError) {
+    const { statusCode } = error
+    return { ...known, kind: statusCode < 500 ? 'unsent' : 'unknown', reason: `Slack answered ${statusCode}` }
+  }
+  if (error instanceof WebAPIRequestError) {
+    // fetch wraps what the socket said.
+    const { cause = error.original } = error.original
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    const kind = UNCONNECTED.test(code) ? 'unsent' : 'unknown'
+    return { ...known, kind, reason: code || reasonOf(error.original) }
+  }
+  return known
+}
+
+/** A failed write as the outbox wants it: try again, give up, look first, or come again when it is time. */
+export function sendError(gateway: string, key: string, error: unknown): TriviumError | SendPostponed {
+  if (error instanceof TriviumError) return error
+  const { kind, reason, seconds } = slackFailure(error)
+  if (kind === 'rate-limited') return new SendPostponed(seconds * 1000)
+  return new TriviumError(SEND_ERRORS[kind], { gateway, key, reason }, { cause: error })
+}
+
+const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unsent: 'send_failed' } as const
+
+/** Whether a write that failed may have happened all the same, so that it must be looked for. */
+export function mayHaveArrived(error: unknown): boolean {
+  return error instanceof TriviumError
+    ? error.code === 'send_ambiguous'
+    : slackFailure(error).kind === 'unknown'
 }

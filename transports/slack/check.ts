@@ -1,7 +1,6 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Check, Health, TransportDeps } from '../../src/core/transport.ts'
-import { createSlackApi } from './api.ts'
-import { slackFailure } from './failure.ts'
+import { createSlackApi, slackFailure } from './api.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspace, Workspaces } from './workspaces.ts'
 

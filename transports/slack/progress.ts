@@ -1,7 +1,7 @@
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Accepted } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
-import { slackFailure } from './failure.ts'
+import { slackFailure } from './api.ts'
 import type { Draft } from './inbound/delivery.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces.ts'

@@ -5,8 +5,7 @@ import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
-import { createSlackApi } from './api.ts'
-import { slackFailure } from './failure.ts'
+import { createSlackApi, slackFailure } from './api.ts'
 import type { Taken } from './inbound/answers.ts'
 import type { PayloadKind } from './inbound/delivery.ts'
 import type { SocketOptions } from './options.ts'
@@ -33,8 +32,6 @@ const HANDSHAKE = 10_000
 const DRAIN = 3000
 const CLOSE = 1000
 const BACKOFF = { first: 250, longest: 30_000 }
-/** With wrong credentials, or Slack's ten sockets in use, asking often helps nobody. */
-const HOPELESS = 30_000
 const MAX_FRAME = 16 * 1024 * 1024
 /** After so many sockets in a row that did not prove themselves, health is red until one has. */
 const FLAPPING = 3
@@ -63,11 +60,8 @@ const KINDS: Record<string, PayloadKind> = {
 
 type Envelope = Extract<z.infer<typeof frameSchema>, { envelope_id: string }>
 
-/** Reasons to disconnect that somebody has to do something about: Socket Mode is off, or all 10 sockets are open. */
-const FAULTS = /^(link_disabled|too_many_websockets)$/
-
-/** Why a connection ended, whether somebody has to know, and the wait before the next (ms) where failures do not say. */
-type Ending = { why: string; isFault: boolean; wait?: number | undefined }
+/** Why a connection ended, and the wait before the next (ms) where failures do not say. */
+type Ending = { why: string; wait?: number | undefined }
 
 /**
  * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Neither @slack/bolt nor
@@ -80,7 +74,7 @@ export function createSocketMode(
 ): Listener {
   const { appToken, apiUrl } = options
   /** `failures`: how many sockets in a row did not prove themselves, the present one with them. */
-  const state = { ready: false, connections: 0, lastEvent: now(), since: now(), fault: '', failures: 0 }
+  const state = { ready: false, connections: 0, lastEvent: now(), since: now(), why: '', failures: 0 }
   const stopping = new AbortController()
   const api = createSlackApi({ token: appToken, apiUrl, log, now })
   let running: Promise<void> | undefined
@@ -88,10 +82,10 @@ export function createSocketMode(
   const run = async () => {
     while (!stopping.signal.aborted) {
       state.failures++
-      const { why, isFault, wait } = await connectOnce()
+      const { why, wait } = await connectOnce()
       if (stopping.signal.aborted) return
       const { failures } = state
-      state.fault = isFault || failures >= FLAPPING ? why : ''
+      state.why = why
       // What Slack renews it wants back at once; but not again and again.
       const rest = wait === 0 && failures <= 1 ? 0 : wait || backoff(failures, BACKOFF)
       log[failures === 0 ? 'info' : 'warn']({ why, wait: rest }, 'the Slack socket ended; connecting anew')
@@ -104,9 +98,8 @@ export function createSocketMode(
       const opened = await inTime(api.apps.connections.open({}), stopping.signal)
       return await serve(opened?.url ?? '')
     } catch (error) {
-      const { kind, reason, seconds } = slackFailure(error)
-      const why = `apps.connections.open failed: ${reason}`
-      return { why, isFault: true, wait: kind === 'rejected' ? HOPELESS : seconds * 1000 || undefined }
+      const { reason, seconds } = slackFailure(error)
+      return { why: `apps.connections.open failed: ${reason}`, wait: seconds * 1000 || undefined }
     }
   }
 
@@ -118,12 +111,8 @@ export function createSocketMode(
       let ending: Ending | undefined
       let unwatch: (() => void) | undefined
       const dead = (why: string) => {
-        ending ??= { why, isFault: true }
+        ending ??= { why }
         socket.terminate()
-      }
-      const prove = () => {
-        state.failures = 0
-        state.fault = ''
       }
       const unready = () => {
         if (state.ready) state.since = now()
@@ -137,9 +126,12 @@ export function createSocketMode(
         socket.close(1000)
         setTimeout(() => socket.terminate(), CLOSE).unref()
       }
-      const onStop = () => void leave({ why: 'stopped', isFault: false })
+      const onStop = () => void leave({ why: 'stopped' })
       stopping.signal.addEventListener('abort', onStop)
-      const verdict = setTimeout(() => (unwatch ? prove() : dead('Slack did not say hello')), HANDSHAKE)
+      const verdict = setTimeout(() => {
+        if (unwatch) state.failures = 0
+        else dead('Slack did not say hello')
+      }, HANDSHAKE)
 
       const acknowledge = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
         try {
@@ -154,8 +146,7 @@ export function createSocketMode(
         }
       }
       const receive = (envelope: Envelope) => {
-        state.lastEvent = now()
-        prove()
+        Object.assign(state, { lastEvent: now(), failures: 0 })
         // Slack delivers again what a daemon that stops did not acknowledge.
         if (stopping.signal.aborted) return
         const taken = acknowledge(envelope).finally(() => taking.delete(taken))
@@ -167,9 +158,7 @@ export function createSocketMode(
         if (!frame) return log.warn({}, 'a frame of Slack could not be read')
         if ('envelope_id' in frame) return receive(frame)
         if (frame.type === 'disconnect') {
-          const why = `Slack said disconnect: ${frame.reason}`
-          const isFault = FAULTS.test(frame.reason)
-          return void leave({ why, isFault: isFault || !unwatch, wait: isFault ? HOPELESS : 0 })
+          return void leave({ why: `Slack said disconnect: ${frame.reason}`, wait: unwatch ? 0 : undefined })
         }
         unwatch ??= watchLiveness(socket, { ...options, now }, () => state.lastEvent, dead)
         state.ready = true
@@ -178,14 +167,14 @@ export function createSocketMode(
         connected()
       })
       socket.on('error', ({ message }) => {
-        ending ??= { why: message, isFault: true }
+        ending ??= { why: message }
       })
       socket.on('close', (code) => {
         unwatch?.()
         clearTimeout(verdict)
         stopping.signal.removeEventListener('abort', onStop)
         unready()
-        resolve(ending ?? { why: `Slack closed it (${code})`, isFault: !unwatch })
+        resolve(ending ?? { why: `Slack closed it (${code})` })
       })
     })
 
@@ -198,7 +187,7 @@ export function createSocketMode(
       await running
     },
     health() {
-      const { ready, connections, failures, fault } = state
+      const { ready, connections, failures, why } = state
       const silence = now() - state.lastEvent
       const gauges = { connections: ready ? connections : 0, secondsSinceEvent: silence / 1000 }
       if (ready && failures <= FLAPPING) {
@@ -206,9 +195,10 @@ export function createSocketMode(
         return { ok: true, detail, gauges }
       }
       // Slack renews sockets every few hours; the moment between two is no fault.
-      if (fault === '' && now() - state.since < HANDSHAKE) return { ok: true, detail: 'connecting', gauges }
+      if (failures < FLAPPING && now() - state.since < HANDSHAKE)
+        return { ok: true, detail: 'connecting', gauges }
       const often = failures < FLAPPING ? '' : ` (${failures} sockets in a row)`
-      return { ok: false, detail: `not connected: ${fault || 'no answer from Slack'}${often}`, gauges }
+      return { ok: false, detail: `not connected: ${why || 'no answer from Slack'}${often}`, gauges }
     },
   }
 }

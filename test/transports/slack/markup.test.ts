@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeHTMLStrict } from 'entities'
-import { mrkdwnToMarkdown } from '../../../transports/slack/inbound/markdown.ts'
+import { mrkdwnToMarkdown } from '../../../transports/slack/inbound/content.ts'
 import { quietMarkdown, splitMarkdown } from '../../../transports/slack/outbound/words.ts'
 import fc from '../../fixtures/fast-check.ts'
 

@@ -60,7 +60,7 @@ describe('a socket', () => {
 
   test('that is refused as one too many turns health red, with the reason', async () => {
     world = await startWorld()
-    world.server.sockets.refuseNext('too_many_websockets')
+    for (let times = 0; times < 3; times++) world.server.sockets.refuseNext('too_many_websockets')
     world.server.sockets.cut()
     await until(
       () => /too_many_websockets/.test(world.transport.health().detail ?? ''),

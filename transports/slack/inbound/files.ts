@@ -5,7 +5,7 @@ import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
-import { slackFailure } from '../failure.ts'
+import { slackFailure } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace } from '../workspaces.ts'
 

@@ -7,8 +7,8 @@ import {
   type TransportDeps,
 } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
+import { sendError, slackFailure } from '../api.ts'
 import { conversationOf, type Target, targetOf } from '../conversation.ts'
-import { sendError, slackFailure } from '../failure.ts'
 import type { Modals } from '../modal.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
