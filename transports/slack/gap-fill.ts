@@ -1,12 +1,14 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
-import { type JsonObject, textAt } from '../../src/core/json.ts'
+import { type JsonObject, objectAt, textAt } from '../../src/core/json.ts'
 import type { Health, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
+import { putLast } from '../../src/lib/put-last.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { readHistory, slackFailure } from './api.ts'
-import { type Channel, createGapMemory, KEPT, writtenIn } from './gap-memory.ts'
 import type { Taken } from './inbound/answers.ts'
 import type { Delivery } from './inbound/delivery.ts'
 import type { SlackInbound } from './inbound/inbound.ts'
@@ -29,15 +31,36 @@ const FUTURE = 30 * 86_400
 /** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
 const STUCK = 300_000
 const LONGEST = 86_400_000
+/** Shorter than messages are recognised (7 days), less the day for which a gap is tried. */
+const KEPT = 5 * 86_400_000
+const MAX_CHANNELS = 5000
+/** How many threads of a channel are remembered: its record stays below 2 KB. */
+const MAX_KNOWN_THREADS = 40
+/** How soon is saved (ms): late costs some calls after a crash. */
+const SAVE = 2000
+
+/** A channel in which somebody wrote. Times are Slack's: seconds with six decimals, the ids of messages too. */
+const channelSchema = z.object({
+  team: z.string(),
+  channel: z.string(),
+  /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
+  all: z.boolean(),
+  /** Nothing before it was ever our business. */
+  first: z.number().default(0),
+  /** Roots of threads, and when each was last written in. */
+  active: z.record(z.string(), z.number()).default({}),
+})
+
+type Channel = z.infer<typeof channelSchema>
 
 /** Something may be missing in a channel. */
 type Gap = {
+  channel: Channel
   /** Everything before was taken (Slack's seconds). */
   since: number
   /** Since when the gap can be read (Unix ms): from here is counted how far back `fill-gaps` reaches. */
   opened: number
-  /** It is being read: what is missed from now on needs another reading. */
-  isBegun: boolean
+  failures: number
   /** Why the last attempt failed. */
   failing?: string
 }
@@ -49,36 +72,100 @@ type Gap = {
  */
 export function createGapFill(
   options: SlackOptions,
-  deps: TransportDeps,
+  { now, log, kv, gateway }: TransportDeps,
   workspaces: Workspaces,
   inbound: Pick<SlackInbound, 'take'>,
 ) {
-  const { now, log } = deps
   if (options['fill-gaps'] === 'off') return undefined
   const reach = Math.min(options['fill-gaps'], KEPT)
-  const gaps = new Map<Channel, Gap>()
+  const seen = `slack/${gateway}/seen/`
+  const wholes = `slack/${gateway}/whole/`
+  const own = wholes + randomUUID()
+  const channels = new Map<string, Channel>()
+  const dirty = new Set<Channel>()
+  const gaps = new Set<Gap>()
+  /** Those that are not being read yet; what is missed in a channel that is needs another reading. */
+  const waiting = new Map<Channel, Gap>()
   const nextCall = createTokenBucket(CALLS, now)
   const stopping = new AbortController()
+  let lastCall = Promise.resolve()
   /** The newest that came; by Slack's clock, which may be behind ours. */
   let newest = 0
   /** Until when everything had been taken at the last connection, and whether what is missing since is known. */
   let before = Number.POSITIVE_INFINITY
   let isLoaded = false
-  let lastCall = Promise.resolve()
 
-  /** Until when everything was taken; undefined while that is not known. */
-  const whole = () =>
-    isLoaded ? Math.min(newest, ...Array.from(gaps.values(), ({ since }) => since)) : undefined
-  const memory = createGapMemory(deps, whole, reach)
+  /** Until when everything was taken. */
+  const whole = () => Math.min(newest, ...Array.from(gaps, ({ since }) => since))
+
+  /** Adds what is known of a channel to what was. */
+  function learn(more: Channel): Channel {
+    const key = keyOf(more)
+    const known = channels.get(key) ?? more
+    const { active } = known
+    for (const [root, at] of Object.entries(more.active)) active[root] = Math.max(active[root] ?? 0, at)
+    known.all ||= more.all
+    known.first = Math.min(known.first, more.first)
+    putLast(channels, key, known, MAX_CHANNELS)
+    return known
+  }
+
+  /** Remembers that a message was written. */
+  function note({ ts, thread, ...where }: Written): Channel {
+    const channel = learn({ ...where, first: ts, active: { [thread]: ts } })
+    saveSoon(channel)
+    return channel
+  }
+
+  /** A timer that finds nothing to save is cheaper than to keep one. */
+  function saveSoon(channel: Channel): void {
+    if (dirty.size === 0) setTimeout(save, SAVE).unref()
+    dirty.add(channel)
+  }
+
+  /** Keeps what is new. Never rejects. */
+  async function save(): Promise<void> {
+    const changed = [...dirty]
+    dirty.clear()
+    const until = isLoaded ? whole() : undefined
+    try {
+      await Promise.all(changed.map(write))
+      // That of a daemon that is gone says nothing more once it is out of reach.
+      if (until !== undefined) await kv.set(own, until, { ttl: reach })
+    } catch (error) {
+      changed.forEach(saveSoon)
+      log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
+    }
+  }
+
+  /** Other daemons write it, too: what they know is kept. */
+  async function write(channel: Channel): Promise<void> {
+    const key = seen + keyOf(channel)
+    await read(key)
+    const active = Object.entries(channel.active).sort(([, a], [, b]) => a - b)
+    channel.active = Object.fromEntries(active.slice(-MAX_KNOWN_THREADS))
+    await kv.set(key, channel, { ttl: KEPT })
+  }
+
+  async function read(key: string): Promise<void> {
+    const { data } = channelSchema.safeParse((await kv.get(key))?.value)
+    if (data) learn(data)
+  }
 
   /** Learns from the store what may be missing, and has it read: the last active channels first. Never rejects. */
   async function load(): Promise<void> {
     for (let failures = 1; !isLoaded && !stopping.signal.aborted; failures++) {
       try {
-        const { channels, others } = await memory.load()
-        const since = Math.min(before, others)
-        for (const channel of channels) open(channel, Number.isFinite(since) ? since : 0)
-        newest = Math.max(newest, Number.isFinite(since) ? since : 0)
+        await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
+        const others = (await kv.list(wholes, 100)).filter((key) => key !== own)
+        const untils = await Promise.all(others.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
+        const since = Math.min(before, ...untils)
+        const lastIn = ({ active }: Channel) => Math.max(0, ...Object.values(active))
+        const known = [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a))
+        // A first daemon knows nothing.
+        const from = Number.isFinite(since) ? since : 0
+        for (const channel of known) open(channel, from)
+        newest = Math.max(newest, from)
         isLoaded = true
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
@@ -87,42 +174,41 @@ export function createGapFill(
     }
   }
 
-  function open(channel: Channel, from: number, wait = 0): void {
-    const known = gaps.get(channel)
-    const since = Math.min(from, known?.since ?? from)
-    if (known?.isBegun === false) known.since = since
-    else void fill(channel, { opened: now(), ...known, since, isBegun: false }, wait)
-  }
-
-  /** Reads a channel after `wait` ms, again and again until all that stood there was taken. Never rejects. */
-  async function fill(channel: Channel, gap: Gap, wait: number): Promise<void> {
+  /** Has a channel read after `wait` ms, once for all that is missed until then. */
+  function open(channel: Channel, since: number, wait = 0, earlier?: Gap): void {
+    const pending = waiting.get(channel)
+    if (pending) return void Object.assign(pending, { ...earlier, since: Math.min(since, pending.since) })
     const workspace = workspaces.find(channel.team)
     if (!workspace) return
-    gaps.set(channel, gap)
-    const isOver = () => stopping.signal.aborted || gaps.get(channel) !== gap
-    for (let failures = 1, next: number | undefined = wait; next !== undefined; failures++) {
-      await pause(next, stopping.signal)
-      try {
-        const missed = await readBack(channel, gap, workspace)
-        // One that waits for a name or a file holds up no other.
-        await Promise.all(missed.map((event) => takeOne(channel, event, workspace)))
-        next = undefined
-      } catch (error) {
-        if (isOver()) return
-        gap.isBegun = false
-        next = retryAfter(channel, gap, error, failures)
-      }
+    const gap = { opened: now(), failures: 0, ...earlier, channel, since }
+    waiting.set(channel, gap)
+    gaps.add(gap)
+    void fill(gap, workspace, wait)
+  }
+
+  /** Reads a channel until all that stood there was taken. Never rejects. */
+  async function fill(gap: Gap, workspace: Workspace, wait: number): Promise<void> {
+    const { channel } = gap
+    await pause(wait, stopping.signal)
+    try {
+      const missed = await readBack(gap, workspace)
+      // One that waits for a name or a file holds up no other.
+      await Promise.all(missed.map((event) => takeOne(channel, event, workspace)))
+    } catch (error) {
+      // What was taken until the stop is all that the next daemon has to know.
+      if (stopping.signal.aborted) return
+      const again = retryAfter(gap, error)
+      if (again !== undefined) open(channel, gap.since, again, gap)
     }
-    if (isOver()) return
-    gaps.delete(channel)
-    await memory.save()
+    gaps.delete(gap)
+    await save()
   }
 
   /** What was written in a channel and its threads since the gap began, as events, in order. */
-  async function readBack(channel: Channel, gap: Gap, { api, botUser }: Workspace): Promise<JsonObject[]> {
-    const { channel: id, all, first } = channel
+  async function readBack(gap: Gap, { api, botUser }: Workspace): Promise<JsonObject[]> {
+    const { channel: id, all, first, active: threads } = gap.channel
     const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
-    const active = Object.keys(channel.active).filter((root) => Number(channel.active[root]) > from - ACTIVE)
+    const active = Object.keys(threads).filter((root) => Number(threads[root]) > from - ACTIVE)
     // The history goes back to the threads that may have gone on: it tells which of them did.
     const near = active.map(Number).filter((root) => root > from - ACTIVE)
     const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
@@ -130,7 +216,7 @@ export function createGapFill(
     const range = { channel: id, oldest, latest: (from + FUTURE).toFixed(6) }
     const history = await readHistory(api, range, MAX_MESSAGES, async () => {
       await pace()
-      gap.isBegun = true
+      if (waiting.get(gap.channel) === gap) waiting.delete(gap.channel)
     })
     const found = new Map(history.messages.map((message) => [textAt(message, 'ts') ?? '', message]))
     const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
@@ -145,7 +231,7 @@ export function createGapFill(
       } catch (error) {
         if (slackFailure(error).code !== 'thread_not_found') throw error
         // Its root was deleted, and all of it with that.
-        delete channel.active[ts]
+        delete threads[ts]
       }
     }
     if (isCut) log.warn({ channel: id }, 'more was missed in Slack than is read back')
@@ -165,7 +251,7 @@ export function createGapFill(
     try {
       const taken = await inbound.take(delivery)
       const written = writtenIn(delivery)
-      if (taken && written) memory.note({ ...written, all })
+      if (taken && written) note({ ...written, all })
     } catch (error) {
       if (!(error instanceof TriviumError) || error.retryable) throw error
       log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
@@ -173,8 +259,9 @@ export function createGapFill(
   }
 
   /** In how many ms a channel that could not be read is tried again; undefined: never. */
-  function retryAfter({ channel }: Channel, gap: Gap, error: unknown, failures: number): number | undefined {
+  function retryAfter(gap: Gap, error: unknown): number | undefined {
     const { kind, reason, seconds, isToken } = slackFailure(error)
+    const { channel } = gap.channel
     // A token that Slack does not accept may be mended.
     const isRefused = kind === 'rejected' && !isToken
     if (isRefused || gap.opened < now() - LONGEST) {
@@ -184,7 +271,7 @@ export function createGapFill(
     if (kind === 'rate-limited') return Math.max(1000, seconds * 1000)
     if (!gap.failing) log.warn({ channel, reason }, 'what was missed in Slack could not be read yet')
     gap.failing = reason
-    return backoff(failures, BACKOFF)
+    return backoff(++gap.failures, BACKOFF)
   }
 
   /** Resolves when the next call may be made, for all channels in the order in which they ask. */
@@ -204,25 +291,28 @@ export function createGapFill(
       try {
         const taken = await take()
         newest = Math.max(newest, written.ts)
+        const isNew = !channels.has(keyOf(written))
+        if (taken) note(written)
         // After a crash nobody would know of a channel in which nobody had written before.
-        if (taken && memory.note(written).isNew) await memory.save()
+        if (taken && isNew) await save()
         return taken
       } catch (error) {
-        open(memory.note(written).channel, written.ts - TICK, BACKOFF.first)
+        open(note(written), written.ts - TICK, BACKOFF.first)
         throw error
       }
     },
     /** What is written from now on comes live; what was written before is read back. */
     connected(): void {
-      before = whole() ?? before
+      if (isLoaded) before = whole()
       isLoaded = false
       void load()
     },
     /** For health: what is being read back; undefined where nothing is missing. */
     status(): Health | undefined {
       if (gaps.size === 0) return undefined
-      const detail = `catching up: ${gaps.size} ${gaps.size === 1 ? 'channel' : 'channels'}`
-      const stuck = [...gaps.values()].find(({ failing, opened }) => failing && now() - opened > STUCK)
+      const { size } = new Set(Array.from(gaps, ({ channel }) => channel))
+      const detail = `catching up: ${size} ${size === 1 ? 'channel' : 'channels'}`
+      const stuck = [...gaps].find(({ failing, opened }) => failing && now() - opened > STUCK)
       if (!stuck) return { ok: true, detail }
       const since = formatDuration(now() - stuck.opened)
       return { ok: false, detail: `${detail}, failing for ${since}: ${stuck.failing}` }
@@ -230,7 +320,24 @@ export function createGapFill(
     /** Keeps what is remembered. */
     async stop() {
       stopping.abort()
-      await memory.save()
+      await save()
     },
   }
+}
+
+/** Where a message stands. `thread`: the root of its thread, or itself. */
+type Written = Pick<Channel, 'team' | 'channel' | 'all'> & { ts: number; thread: string }
+
+/** Where a message stands; undefined for all but what people write: only that can be read back. */
+function writtenIn({ kind, payload, workspace: { team } }: Delivery): Written | undefined {
+  const event = objectAt(payload, 'event')
+  if (kind !== 'event' || (event.type !== 'message' && event.type !== 'app_mention')) return undefined
+  if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
+  const [channel, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
+  if (channel === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined
+  return { team, channel, all: event.type === 'message', ts: Number(ts), thread: root ?? ts }
+}
+
+function keyOf({ team, channel }: Pick<Channel, 'team' | 'channel'>): string {
+  return `${team}/${channel}`
 }
