@@ -26,7 +26,11 @@ export function createHttpListener(
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const raw = await http.readBody(request, MAX_BODY, gateway)
-    requireProof(request, checkSignature(request.headers, raw), raw)
+    const reason = checkSignature(request.headers, raw)
+    if (reason !== undefined) {
+      refused('signature_invalid', { from: request.socket.remoteAddress, why: reason, body: raw })
+      throw new TriviumError('signature_invalid', { gateway, reason })
+    }
     lastEvent = now()
     const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
     // As a socket's envelope says it: what comes for the last time is not refused.
@@ -37,12 +41,6 @@ export function createHttpListener(
     const taken = await take(kind, payload, retry)
     if (taken && 'response' in taken) answerJson(response, 200, JSON.stringify(taken.response))
     else response.end()
-  }
-
-  function requireProof({ socket }: IncomingMessage, reason: string | undefined, body: Buffer) {
-    if (reason === undefined) return
-    refused('signature_invalid', { from: socket.remoteAddress, why: reason, body })
-    throw new TriviumError('signature_invalid', { gateway, reason })
   }
 
   return {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
 import { type JsonObject, textAt } from '../../src/core/json.ts'
 import type { KeyValues } from '../../src/core/store.ts'
-import type { Sending } from './outbound/sent-log.ts'
+import type { Sending } from './outbound/posts.ts'
 
 /** Where a modal was opened. */
 const placeSchema = z.object({ channel: z.string(), thread: z.string().exactOptional() })

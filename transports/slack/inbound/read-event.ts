@@ -2,23 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { type JsonObject, objectAt, objectsAt, textAt } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { SlackOptions } from '../options.ts'
-import type { Workspace, Workspaces } from '../workspaces.ts'
+import type { Workspaces } from '../workspaces.ts'
 import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
 
 /** What people write; every other subtype is Slack telling of itself. */
 const WRITTEN = new Set<unknown>([undefined, 'file_share', 'thread_broadcast', 'me_message', 'bot_message'])
 
-/** What an event is read against: where it came, and how to know our own messages. */
-type Here = {
-  workspace: Workspace
-  options: SlackOptions
-  isOwnBot: Workspaces['isOwnBot']
-  /** The app that the event was delivered to, where Slack says so. */
-  appId: string | undefined
-  /** The key of this event, where no message gives a better one. */
-  key: string
-}
+/** What an event is read against. `key`: of this event, where no message gives a better one. */
+type Here = Delivery & { options: SlackOptions; isOwnBot: Workspaces['isOwnBot']; key: string }
 
 /**
  * Reads an Events API callback (https://docs.slack.dev/apis/events-api). Own messages, those of other bots (unless
@@ -31,7 +23,7 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   const { type, subtype } = event
   const id = textAt(payload, 'event_id') ?? textAt(event, 'event_ts') ?? randomUUID()
   const key = `${workspace.team}:${id}`
-  const here = { workspace, options, isOwnBot, appId: textAt(payload, 'api_app_id'), key }
+  const here = { ...delivery, options, isOwnBot, key }
   if (type === 'app_mention') return readMessage(event, here)
   if (type !== 'message') return readNotice({ type: payload.type ?? 'unknown', ...event }, here)
   // The root of a thread leaves a stone behind when it is deleted, of which Slackbot is the author.
@@ -141,10 +133,10 @@ function whyUnwanted(message: JsonObject, here: Here): string | undefined {
  * In a channel that workspaces share, the app is there as one bot of each. Those with a token here are known; of the
  * others Slack says whose app it is. What a webhook of the app posts has no user, and is not from us.
  */
-function isOwn(message: JsonObject, { isOwnBot, appId }: Here): boolean {
+function isOwn(message: JsonObject, { isOwnBot, payload }: Here): boolean {
   const { user, bot_id: bot, app_id } = message
   if (isOwnBot(user) || isOwnBot(bot)) return true
-  return Boolean(user && bot && app_id) && app_id === appId
+  return Boolean(user && bot && app_id) && app_id === payload.api_app_id
 }
 
 /** Bots may say it in blocks only; in what people write the text has it all. Another id may begin like this one. */

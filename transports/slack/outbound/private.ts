@@ -5,8 +5,7 @@ import { defined } from '../../../src/lib/defined.ts'
 import { CALL_TIMEOUT, mayHaveArrived, slackFailure } from '../api.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Post } from './extras.ts'
-import { postAll } from './posts.ts'
-import type { Sending } from './sent-log.ts'
+import { postAll, type Sending } from './posts.ts'
 
 /** Slack's ways to say that the bot, or who should see it, is not in the channel. */
 const SHUT_OUT = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/

@@ -12,9 +12,8 @@ import { conversationOf, type Target, targetOf } from '../conversation.ts'
 import type { Modals } from '../modal.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
-import { findPosts, handOver, postAll, shareFiles } from './posts.ts'
+import { createSentLog, findPosts, handOver, postAll, type Sending, type Sent, shareFiles } from './posts.ts'
 import { directChannel, isPrivate, isShutOut, openDirect, whisper } from './private.ts'
-import { createSentLog, type Sending, type Sent } from './sent-log.ts'
 import { createStreams } from './stream.ts'
 
 /** The sending half of a Slack gateway. */
@@ -63,7 +62,6 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
       await postAll(sending, { ...target, channel })
       if (sent.takesOver?.key !== undefined) await handOver(sent.takesOver.key, sending, channel, log)
     } else await show(sending)
-    if (approval) await log.write(approvalKey(approval.id), { ...sent, done: true })
     if (direct !== undefined) sent.direct ??= direct
     await shareFiles(sending, placeOfPosts(sending) ?? target, deps.artifacts)
     if (!isPrivate(sending)) await workspace.threads.join(sent.channel ?? target.channel, target.thread)
@@ -107,7 +105,8 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
 
   /** The keys that the posts which are to be replaced may have: `gateway-send` puts something in front of a given one. */
   function earlierKeys({ inReplyTo }: Reply, { update, approval }: Extras): string[] {
-    if (approval) return [approvalKey(approval.id)]
+    // As the daemon keys the question.
+    if (approval) return [`approval:${approval.id}`]
     return update === undefined ? [] : [update, `${gateway}:${update}`, `answer:${inReplyTo}:${update}`]
   }
 
@@ -180,9 +179,6 @@ function standsHere(
   const clicked = [thread, posted[0]].map((root) => conversationOf({ team, channel, thread: root }))
   return [conversation, ...clicked].includes(reply.conversation)
 }
-
-/** The name under which the posts of an approval are remembered, whoever sends the question and the answer. */
-const approvalKey = (id: string) => `approval:${id}`
 
 /** Where what was sent so far can be looked for. Undefined: nothing was sent that could be. */
 function placeOfPosts(sending: Sending): Pick<Target, 'channel' | 'thread'> | undefined {

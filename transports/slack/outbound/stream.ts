@@ -8,8 +8,7 @@ import { CALL_TIMEOUT, mayHaveArrived } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { markdownPosts } from './extras.ts'
-import { findPosts, type Posted, post } from './posts.ts'
-import type { Sending } from './sent-log.ts'
+import { findPosts, type Posted, post, type Sending } from './posts.ts'
 
 /** What is written within the first moment need not be shown. */
 const EVERY = 1000
