@@ -15,7 +15,6 @@ import type { TransportDeps } from './core/transport.ts'
 import { createAccess } from './daemon/access.ts'
 import { approvalClick, CLICK_ROUTE, createApprovalAsking, mountApprovalPage } from './daemon/approvals.ts'
 import { createDurableParts } from './daemon/assistant.ts'
-import { createHousekeeping } from './daemon/housekeeping.ts'
 import { SHIPPED_SKILLS } from './daemon/known-skills.ts'
 import { openStore } from './daemon/open-store.ts'
 import { createControlServer, createOperator } from './daemon/operator.ts'
@@ -30,6 +29,7 @@ import { createPublicHttp } from './gateway/public-http.ts'
 import { createPush } from './gateway/push/push.ts'
 import { createRefusals } from './gateway/refusals.ts'
 import { createRouter } from './gateway/router.ts'
+import { repeat } from './lib/loop.ts'
 import { pause } from './lib/pause.ts'
 import { createQueues } from './queues/queues.ts'
 import { builtInSkills } from './skills/built-in/index.ts'
@@ -58,6 +58,8 @@ export type DaemonOptions = {
   log: Log
 }
 
+/** The regular work beside the roads, each in ms. */
+const [TRIM_EVERY, BACKLOG_EVERY, MAINTAIN_EVERY] = [60_000, 1_000, 2_000]
 /** Ms that replies and answers get to go out, when a drain has used up its grace. */
 const LAST_MOMENT = 1_000
 
@@ -269,13 +271,17 @@ export async function createDaemon(options: DaemonOptions) {
     },
   })
   const control = createControlServer({ operator, manager, metrics, config: () => config })
-  const housekeeping = createHousekeeping({
-    store,
-    retention: () => withSharedLogs(config.daemon.retention),
-    backlog: roads.accept.setBacklog,
-    maintain: runtime.maintain,
-    log,
-  })
+  const trim = async () => {
+    const { removed } = await store.trim(withSharedLogs(config.daemon.retention))
+    // What is left is removed at once, but not in one go.
+    return removed > 0 ? 0 : TRIM_EVERY
+  }
+  const watchBacklog = async () => roads.accept.setBacklog((await store.stats()).dispatch.unpumped)
+  const housekeeping = [
+    repeat(trim, TRIM_EVERY, 'retention', log),
+    repeat(watchBacklog, BACKLOG_EVERY, 'backlog', log),
+    repeat(runtime.maintain, MAINTAIN_EVERY, 'skills', log),
+  ]
 
   return {
     /** The configuration in force. */
@@ -300,7 +306,7 @@ export async function createDaemon(options: DaemonOptions) {
       await reading
       await durable.prepare()
       workers.start()
-      housekeeping.start()
+      for (const task of housekeeping) task.start()
       if (mode === 'local') return undefined
       durable.start()
       push.start()
@@ -326,7 +332,7 @@ export async function createDaemon(options: DaemonOptions) {
         () => manager.close(),
         () => queues.close(),
         () => control.close(),
-        () => housekeeping.stop(),
+        () => Promise.all(housekeeping.map((task) => task.stop())),
         async () => runtime.close(),
         () => durable.close(),
         () => logs.close(),

@@ -8,8 +8,8 @@ import type { Retention, Store } from '../core/store.ts'
 import { createBatcher } from '../lib/batch.ts'
 import { writeWhole } from '../lib/disk.ts'
 import { createFileLock } from '../lib/file-lock.ts'
+import { repeat } from '../lib/loop.ts'
 import type { Logs } from '../state/logs/logs.ts'
-import { repeat } from './housekeeping.ts'
 
 const BATCH = 100
 /** Ms. */

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
+import { repeat } from '../lib/loop.ts'
 import { type AssistantState, assistantDocument } from '../state/assistant/assistant-state.ts'
 import type { StateDocument } from '../state/documents/document.ts'
 import { createStateManager, type StateManager } from '../state/documents/manager.ts'
 import { type DocumentSpec, migrationOf, readDocument } from '../state/documents/spec.ts'
 import { createStoreBackend } from '../state/documents/store-backend.ts'
-import { repeat } from './housekeeping.ts'
 
 /**
  * The documents of the assistant: `state.json` in the data dir, or on Redis, where all daemons share one memory.

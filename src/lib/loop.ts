@@ -37,3 +37,20 @@ export function createLoop(options: {
     },
   }
 }
+
+/** A loop of one task, `every` ms after it ended, or after as many as it returned; one that fails is tried at its next time. */
+export function repeat(
+  task: () => Promise<unknown>,
+  every: number,
+  name: string,
+  log: { debug(fields: object, message: string): void },
+) {
+  return createLoop({
+    async step() {
+      const told = await task()
+      return typeof told === 'number' ? told : every
+    },
+    failed: (err) => log.debug({ task: name, err }, 'housekeeping failed; it is tried again'),
+    pause: every,
+  })
+}
