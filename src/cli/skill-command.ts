@@ -21,6 +21,7 @@ const RESERVED = new Set(['args', 'json', 'config', 'follow', 'help', 'version']
 /** Skills for which "nothing came in time" is an exit code of its own. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
 
+/** A skill as the daemon describes it: its arguments with their JSON Schemas, and which of them are required. */
 const described = z.object({
   description: z.string().default(''),
   args: z
@@ -31,8 +32,7 @@ const described = z.object({
     .prefault({}),
 })
 
-/** A skill as the daemon describes it: its arguments with their JSON Schemas, and which of them are required. */
-type Described = { name: string; description: string } & z.output<typeof described>['args']
+type Described = z.output<typeof described>
 
 /**
  * Runs `trivium <skill> --arg value`: the flags are made from the skill's schema, as the daemon tells it.
@@ -46,12 +46,12 @@ export async function invokeByName(
   const connection = await open(name, argv, context)
   try {
     const skill = await find(connection, name, context)
-    const { command, options } = commandFor(skill)
+    const { command, options } = commandFor(name, skill)
     command.configureOutput(usageOutput(context.terminal())).action(async () => {
       const given = command.opts<JsonObject>()
       const named = { ...parseArgs(given.args) }
       for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
-      const args = { ...named, ...readPositional(command.args, named, skill) }
+      const args = { ...named, ...readPositional(command.args, named, skill.args) }
       if (given.follow === true) return followEvents(connection, args, context.terminal())
       const result = await connection.invoke(name, args)
       show(context.terminal(), result, () => pretty(result))
@@ -76,7 +76,7 @@ export async function skillCommands(context: CommandContext): Promise<Command[]>
   const others = context.commands()
   return objectsIn(told).flatMap((skill) => {
     const name = String(skill.name)
-    return others.includes(name) ? [] : commandFor(readSkill(name, skill)).command.name(name)
+    return others.includes(name) ? [] : commandFor(name, described.parse(skill)).command.name(name)
   })
 }
 
@@ -114,12 +114,7 @@ async function find(connection: Connection, name: string, context: CommandContex
     const known = objectsIn(await connection.skills()).map((skill) => String(skill.name))
     throw unknownCommand(name, known, context)
   })
-  return readSkill(name, found)
-}
-
-function readSkill(name: string, found: unknown): Described {
-  const { description, args } = described.parse(found)
-  return { name, description, ...args }
+  return described.parse(found)
 }
 
 /** `{label}-{8 hex digits}`. */
@@ -135,7 +130,7 @@ function unknownCommand(name: string, skills: readonly string[], context: Comman
 }
 
 /** The command of a skill, and which of its options is which argument. */
-function commandFor({ name, description, properties, required }: Described) {
+function commandFor(name: string, { description, args: { properties, required } }: Described) {
   const positional =
     required.length === 0
       ? 'none'
@@ -168,13 +163,17 @@ function optionFor(property: string, schema: JsonObject, isRequired: boolean): O
 }
 
 /** Values without a flag fill the required arguments that no flag gave, in schema order; a list takes all that is left. */
-function readPositional(values: readonly string[], given: JsonObject, skill: Described): JsonObject {
+function readPositional(
+  values: readonly string[],
+  given: JsonObject,
+  { properties, required }: Described['args'],
+): JsonObject {
   const args: JsonObject = {}
   let rest = values
-  for (const property of skill.required.filter((name) => given[name] === undefined)) {
+  for (const property of required.filter((name) => given[name] === undefined)) {
     const [first, ...others] = rest
     if (first === undefined) return args
-    const schema = skill.properties[property] ?? {}
+    const schema = properties[property] ?? {}
     const takesAll = schema.type === 'array' && others.length > 0
     args[property] = takesAll ? [...rest] : readValue(first, schema, property)
     rest = takesAll ? [] : others
