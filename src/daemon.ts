@@ -23,7 +23,7 @@ import { shareLogs, withSharedLogs } from './daemon/shared-logs.ts'
 import { startTracing } from './daemon/tracing.ts'
 import { createTranscript, recordApprovals } from './daemon/transcript.ts'
 import { resumeDispatch, waitUntilSettled } from './gateway/dispatch.ts'
-import { createGateways, createToEvent } from './gateway/gateways.ts'
+import { createGateways } from './gateway/gateways.ts'
 import { textOf } from './gateway/listen.ts'
 import { createPublicHttp } from './gateway/public-http.ts'
 import { createPush } from './gateway/push/push.ts'
@@ -75,10 +75,9 @@ export async function createDaemon(options: DaemonOptions) {
   const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`
   let draining = false
 
-  const kinds = new Map(Object.entries(transports))
   const metrics = createMetrics({ version })
   const tracing = mode === 'serve' ? await startTracing(env, log) : undefined
-  const store = await openStore({ daemon: config.daemon, toEvent: createToEvent(kinds), log })
+  const store = await openStore({ daemon: config.daemon, log })
   const files = createLogs({ dir: dataDir, now, log })
   const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
   const logs = shared ?? files
@@ -87,7 +86,11 @@ export async function createDaemon(options: DaemonOptions) {
   const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
   const router = createRouter([CLICK_ROUTE, ...config.routes])
   const access = createAccess(config)
-  const gateways = createGateways({ kinds, deps: (gateway) => depsOf(gateway), log })
+  const gateways = createGateways({
+    kinds: new Map(Object.entries(transports)),
+    deps: (gateway) => depsOf(gateway),
+    log,
+  })
   const note = (messageId: string, what: Omit<Note, 'at'>) => {
     store.journal
       .note(messageId, [{ at: now(), ...what }])

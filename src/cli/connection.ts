@@ -17,19 +17,11 @@ import { writeWhole } from '../lib/disk.ts'
 import { type CommandContext, type Environs, loadFor } from './command.ts'
 import { pretty, show } from './terminal.ts'
 
-const daemonFileSchema = z.object({
-  pid: z.int(),
-  listen: z.string(),
-  control: z.string(),
-  store: z.string(),
-  startedAt: z.number(),
-})
+/** What commands need of `<data dir>/daemon.json`. */
+const daemonFileSchema = z.object({ pid: z.int(), control: z.string() })
 
-/** What `<data dir>/daemon.json` tells: where the running daemon is. Addresses are `host:port`. */
-type DaemonFile = z.infer<typeof daemonFileSchema>
-
-/** Writes the file at once as a whole. */
-export async function writeDaemonFile(dataDir: string, content: DaemonFile): Promise<void> {
+/** Writes where this daemon is, as `host:port`: at once as a whole. */
+export async function writeDaemonFile(dataDir: string, content: object): Promise<void> {
   await writeWhole(join(dataDir, 'daemon.json'), `${JSON.stringify(content, null, 2)}\n`)
 }
 
@@ -38,8 +30,8 @@ export function removeDaemonFile(dataDir: string): void {
   if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(join(dataDir, 'daemon.json'), { force: true })
 }
 
-/** The file's content; the daemon that wrote it may be gone. A file that cannot be read names no daemon. */
-function readDaemonFile(dataDir: string): DaemonFile | undefined {
+/** The daemon that wrote it may be gone. A file that cannot be read names no daemon. */
+function readDaemonFile(dataDir: string) {
   return daemonFileSchema.safeParse(parseJson(readText(dataDir, 'daemon.json') ?? '')).data
 }
 
@@ -82,7 +74,7 @@ export async function connect(environs: Environs, client?: string): Promise<Conn
   if (signal.aborted && isAlive(pid))
     throw new TriviumError('not_answering', { pid, address, seconds: LONGEST_PROOF / 1000 })
   const own = proofOf(token ?? '', nonce)
-  if (token !== undefined && proof === own) return remote(file.control, token, client)
+  if (token !== undefined && proof === own) return remote(address, token, client)
   // A daemon is there whose token this command was not given; what `control-token` has may be an old one.
   const isDaemon = String(proof).length === own.length || (token === undefined && proof !== undefined)
   // Otherwise nobody is there, or somebody else: the file is an old one.
@@ -214,10 +206,6 @@ function lost(url: string, cause: unknown): TriviumError {
 
 /** An error of the daemon, in its own words. */
 function told(code: string, message: string): TriviumError {
-  const error = new TriviumError(isErrorCode(code) ? code : 'internal')
-  return Object.assign(error, { message })
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(catalogue, code)
+  const isKnown = (text: string): text is ErrorCode => Object.hasOwn(catalogue, text)
+  return Object.assign(new TriviumError(isKnown(code) ? code : 'internal'), { message })
 }

@@ -1,3 +1,4 @@
+import { type Stats, unwatchFile, watchFile } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
@@ -70,6 +71,24 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
 /** The absolute path of the configuration file, which need not be there. */
 export function configPath(cwd: string, env: Environment, path?: string): string {
   return resolve(cwd, path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
+}
+
+/** Ms between two looks at a file. Asking for its times also sees what notifications miss: mounts, links, ConfigMaps. */
+const INTERVAL = 250
+
+/**
+ * Calls `changed` soon after one of the files was saved, replaced, linked elsewhere or removed; one need not be there.
+ * Returns what ends that.
+ */
+export function watchFiles(files: readonly string[], changed: () => void): () => void {
+  const look = (now: Stats, before: Stats) => {
+    // Whoever only reads a file changes its times too.
+    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) changed()
+  }
+  for (const file of files) watchFile(file, { interval: INTERVAL }, look)
+  return () => {
+    for (const file of files) unwatchFile(file, look)
+  }
 }
 
 function assemble(options: LoadOptions & { file: string }, checker: Checker) {

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { closeSync, constants, fchmodSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { disk } from '../lib/disk.ts'
 
 /**
  * The bearer token of the control API: the given one, else the one in `<dir>/control-token`, which is made on first use,
@@ -8,17 +9,16 @@ import { join } from 'node:path'
  */
 export function controlToken(dir: string, given: string | undefined): string {
   if (given) return given
-  const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants
-  const fd = openSync(join(dir, 'control-token'), O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
+  const fd = disk.open(join(dir, 'control-token'), 'a+')
   try {
-    fchmodSync(fd, 0o600)
+    disk.chmod(fd, 0o600)
     const found = readFileSync(fd, 'utf8').trim()
     if (found !== '') return found
     const token = randomBytes(32).toString('base64url')
     writeFileSync(fd, `${token}\n`)
     return token
   } finally {
-    closeSync(fd)
+    disk.close(fd)
   }
 }
 

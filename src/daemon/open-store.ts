@@ -1,18 +1,18 @@
+import { transports } from '../../transports/registry.ts'
 import type { Config } from '../config/load-config.ts'
 import type { DaemonConfig } from '../config/sections.ts'
-import type { Event } from '../core/event.ts'
 import type { Log } from '../core/log.ts'
-import type { Message } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
+import { createToEvent } from '../gateway/gateways.ts'
 
 /** Opens the store that the configuration names: Redis where a URL is set, else the embedded one in the data dir. */
 export async function openStore(options: {
   daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>
-  toEvent(message: Message): Event
   log: Log
 }): Promise<Store> {
-  const { daemon, toEvent, log } = options
+  const { daemon, log } = options
+  const toEvent = createToEvent(new Map(Object.entries(transports)))
   if (daemon.redisUrl !== undefined) {
     const { createRedisStore } = await import('../stores/redis/index.ts')
     const { redisUrl: url, redisPrefix: prefix, redis } = daemon

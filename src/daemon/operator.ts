@@ -125,8 +125,8 @@ export function createOperator(deps: {
       const idle = off.map(
         ({ name, why }): Check => ({ name, ok: true, warning: true, detail: `off: ${why}` }),
       )
-      const { ok, reason } = await ping(store)
-      const first: Check = { name: `store (${store.kind})`, ok, detail: ok ? store.address : String(reason) }
+      const { ok, reason = store.address } = await ping(store)
+      const first: Check = { name: `store (${store.kind})`, ok, detail: reason }
       const checks = await Promise.all([
         checkRedisServers(deps.config(), deps.log),
         ...enabled.map(gateways.check),
@@ -169,13 +169,11 @@ function registryOf(manager: SkillManager) {
     })
 }
 
-async function ping(store: Store): Promise<{ ok: boolean; reason?: string }> {
-  try {
-    await store.ping()
-    return { ok: true }
-  } catch (error) {
-    return { ok: false, reason: reasonOf(error) }
-  }
+function ping(store: Store) {
+  return store.ping().then(
+    () => ({ ok: true, reason: undefined }),
+    (error: unknown) => ({ ok: false, reason: reasonOf(error) }),
+  )
 }
 
 /** The control listener. Most commands work in their own process for a moment and never start it: it loads late. */

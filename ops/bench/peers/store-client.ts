@@ -3,8 +3,6 @@ import { z } from 'zod'
 import type { Log } from '../../../src/core/log.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { openStore } from '../../../src/daemon/open-store.ts'
-import { createToEvent } from '../../../src/gateway/gateways.ts'
-import { transports } from '../../../transports/registry.ts'
 import { sampleMessage } from '../lib/sample-message.ts'
 import { servePeer } from '../lib/serve-peer.ts'
 
@@ -26,14 +24,13 @@ servePeer(
   {
     async open(params) {
       const { dir, redis } = openSchema.parse(params)
-      const toEvent = createToEvent(new Map(Object.entries(transports)))
       const daemon = {
         dataDir: dir,
         redisPrefix: 'trivium',
         redis: { replicas: 0 },
         ...(redis === undefined ? {} : { redisUrl: redis }),
       }
-      store = await openStore({ daemon, toEvent, log: silent })
+      store = await openStore({ daemon, log: silent })
       return {}
     },
 

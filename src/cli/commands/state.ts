@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
-import { transports } from '../../../transports/registry.ts'
 import { createLogger } from '../../control/logger.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { openStore } from '../../daemon/open-store.ts'
 import { createStateDocuments } from '../../daemon/state-documents.ts'
-import { createToEvent } from '../../gateway/gateways.ts'
 import { defined } from '../../lib/defined.ts'
 import type { StateManager } from '../../state/documents/manager.ts'
 import { formatDocument, type Snapshot } from '../../state/documents/spec.ts'
@@ -149,7 +147,7 @@ async function openAssistant(environs: Environs, closing: AsyncDisposableStack):
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.
   if (daemon.redisUrl === undefined) return createStateDocuments({ dataDir, log })
-  const store = await openStore({ daemon, toEvent: createToEvent(new Map(Object.entries(transports))), log })
+  const store = await openStore({ daemon, log })
   closing.defer(() => store.close())
   return createStateDocuments({ dataDir, store, log })
 }

@@ -20,33 +20,55 @@ export const addStatus: AddCommand = (program, context) => {
 /** Rows of gateways, and names in a line, that a screen of 24 lines has room for. */
 const ROOM = 4
 
+const MEANING: Record<string, string> = {
+  journal: 'kept',
+  receive: 'not taken; no fault where nobody takes',
+}
+
 /** What fits a screen; what is wrong comes first. */
 function humanStatus(status: Json): string {
   const at = (path: string) => pathGet(status, path)
-  const started = new Date(Number(at('startedAt'))).toISOString()
-  const error = at('configuration.error')
-  const [reason] = String(error).split('\n')
-  return [
+  const all = (path: string) => objectsIn(at(path))
+  const [reason] = String(at('configuration.error')).split('\n')
+  const roads = all('roads').map(({ road, messages, oldestAt, dead, lost }) => {
+    return [
+      road,
+      messages,
+      age(oldestAt),
+      dead,
+      lostOf(lost) ?? MEANING[String(road)] ?? 'waiting or running',
+    ]
+  })
+  const subscriptions = all('subscriptions')
+    .filter(({ ok, state }) => !ok || state !== 'active')
+    .map(({ name, ok, state, detail }) => `${name} ${ok ? state : paint('red', String(state))} (${detail})`)
+  const queues = all('queues').filter(({ ok }) => !ok)
+  const groups = all('groups')
+    .filter(({ lag }) => Number(lag) > 0)
+    .toSorted((a, b) => Number(b.lag) - Number(a.lag))
+    .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${lag}`)
+  const broken = all('broken').map(({ name }) => String(name))
+  const lines = [
     at('running')
-      ? `Trivium ${at('version')} runs since ${started} (pid ${at('pid')})`
+      ? `Trivium ${at('version')} runs since ${new Date(Number(at('startedAt'))).toISOString()} (pid ${at('pid')})`
       : `Trivium ${at('version')}: no daemon is running; start one with \`trivium start\``,
     `store: ${at('store.kind')} at ${at('store.address')}`,
-    ...(error === undefined
-      ? []
-      : [`${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`]),
+    at('configuration.error') &&
+      `${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`,
     '',
-    gatewayTable(objectsIn(at('gateways')), objectsIn(at('disabled'))),
+    gatewayTable(all('gateways'), all('disabled')),
     '',
-    roadTable(objectsIn(at('roads'))),
+    table(['Roads', 'messages', 'oldest', 'dead', ''], roads),
     '',
-    subscriptionLine(objectsIn(at('subscriptions'))),
-    ...queueLines(objectsIn(at('queues'))),
-    groupLine(objectsIn(at('groups'))),
+    summary('Push subscriptions', all('subscriptions'), subscriptions, 'all work'),
+    ...queues
+      .slice(0, ROOM)
+      .map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`),
+    summary('Consumer groups', all('groups'), groups, 'none is behind'),
     assistantLine(at('assistant')),
-    brokenLine(objectsIn(at('broken'))),
+    summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
   ]
-    .filter((part) => part !== undefined)
-    .join('\n')
+  return lines.filter((line) => line !== undefined).join('\n')
 }
 
 function gatewayTable(running: JsonObject[], disabled: JsonObject[]): string {
@@ -61,52 +83,21 @@ function gatewayTable(running: JsonObject[], disabled: JsonObject[]): string {
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
   const more = [`… and ${rows.length - ROOM + 1} more: trivium status --json`]
-  return table(
-    ['Gateways', 'transport', ''],
-    rows.length > ROOM ? rows.toSpliced(ROOM - 1, rows.length, more) : rows,
-  )
-}
-
-const MEANING: Record<string, string> = {
-  journal: 'kept',
-  receive: 'not taken; no fault where nobody takes',
-}
-
-function roadTable(roads: JsonObject[]): string {
-  const rows = roads.map(({ road, messages, oldestAt, dead, lost }) => {
-    const meaning = lostLine(lost) ?? MEANING[String(road)] ?? 'waiting or running'
-    return [road, messages, age(oldestAt), dead, meaning]
-  })
-  return table(['Roads', 'messages', 'oldest', 'dead', ''], rows)
+  const shown = rows.length > ROOM ? [...rows.slice(0, ROOM - 1), more] : rows
+  return table(['Gateways', 'transport', ''], shown)
 }
 
 /** What retention removed where somebody takes. */
-function lostLine(lost: unknown): string | undefined {
+function lostOf(lost: unknown): string | undefined {
   const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
   return counts.length === 0 ? undefined : `not taken; REMOVED UNTAKEN so far: ${counts.join(', ')}`
 }
 
-function queueLines(queues: JsonObject[]): string[] {
-  const failing = queues.filter(({ ok }) => !ok)
-  const lines = failing.map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`)
-  return lines.slice(0, ROOM)
-}
-
-function groupLine(groups: JsonObject[]): string | undefined {
-  const behind = groups.filter(({ lag }) => Number(lag) > 0).toSorted((a, b) => Number(b.lag) - Number(a.lag))
-  const named = behind.slice(0, ROOM).map(({ topic, group, lag }) => `${topic}/${group} by ${lag}`)
-  if (behind.length > ROOM) named.push(`${behind.length - ROOM} more`)
-  return groups.length === 0
-    ? undefined
-    : `Consumer groups  ${groups.length}; behind: ${named.join(', ') || 'none'}`
-}
-
-function subscriptionLine(subscriptions: JsonObject[]): string | undefined {
-  if (subscriptions.length === 0) return undefined
-  const shown = subscriptions
-    .filter(({ ok, state }) => !ok || state !== 'active')
-    .map(({ name, ok, state, detail }) => `${name} ${ok ? state : paint('red', String(state))} (${detail})`)
-  return `Push subscriptions  ${subscriptions.length}; ${shown.join(', ') || 'all work'}`
+/** How many there are, and what is to be said of some. */
+function summary(title: string, all: readonly unknown[], said: string[], nothing: string) {
+  if (all.length === 0) return undefined
+  const more = said.length > ROOM ? [`${said.length - ROOM} more`] : []
+  return `${title}  ${all.length}; ${[...said.slice(0, ROOM), ...more].join(', ') || nothing}`
 }
 
 function assistantLine(assistant: unknown): string | undefined {
@@ -118,11 +109,4 @@ function assistantLine(assistant: unknown): string | undefined {
     return `${name} ${isJsonObject(count) ? byStatus.join(' + ') || 0 : count}`
   })
   return `Assistant (${assistant_name})  ${shown.join(', ')}`
-}
-
-function brokenLine(broken: JsonObject[]): string | undefined {
-  const names = broken.slice(0, ROOM).map(({ name }) => name)
-  return broken.length === 0
-    ? undefined
-    : `${paint('red', 'BROKEN SKILLS')}  ${broken.length}: ${names.join(', ')} (trivium skill list)`
 }
