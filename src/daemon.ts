@@ -150,7 +150,6 @@ export async function createDaemon(options: DaemonOptions) {
       const { connectPatiently } = await import('./stores/redis/connect.ts')
       return connectPatiently(url, log)
     },
-    now,
   })
   const manager = await createSkillManager({
     folders: [...config.skills.folders, SHIPPED_SKILLS],

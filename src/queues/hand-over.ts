@@ -1,4 +1,4 @@
-import type { BulkJobOptions, Job, Queue, QueueEvents } from 'bullmq'
+import type { BulkJobOptions, Job } from 'bullmq'
 import { TriviumError } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
@@ -29,6 +29,8 @@ type Known = {
 
 /** Events are hints; so often (ms) the queue is asked all the same. */
 const LOOK_AGAIN = 15_000
+/** Clocks of servers may be so far apart (ms): what happened since is heard again, and does no harm. */
+const CLOCK_SKEW = 60_000
 /** The pause after the server refused something (ms). */
 const REFUSED_PAUSE = 2_000
 /** An answer that took longer (ms) came from a server that had been away, and so had the workers. */
@@ -38,13 +40,15 @@ const [KEPT, KEPT_DONE] = [7 * 86_400, 1_000]
 /** Stands in the log of a failed job that becomes a dead letter: when that is retried, the job runs again. */
 const RECORDED = 'Trivium made a dead letter of it'
 
-export type HandOver = ReturnType<typeof createHandOver>
+export type HandOver = Awaited<ReturnType<typeof createHandOver>>
 
 /** Hands messages to one BullMQ queue, each as a job with the id of the message, and waits for their results. */
-export function createHandOver(
-  options: { queue: Queue; events: QueueEvents; now(): number } & Omit<QueueServer, 'options'>,
-) {
-  const { queue, events, now, failed, worked, trouble } = options
+export async function createHandOver(queueName: string, { options, failed, worked, trouble }: QueueServer) {
+  const { Queue, QueueEvents } = await import('bullmq')
+  const queue = new Queue(queueName, options)
+  const events = new QueueEvents(queueName, { ...options, lastEventId: `${Date.now() - CLOCK_SKEW}-0` })
+  queue.on('error', failed)
+  events.on('error', failed)
   const waiting = new Map<string, Known>()
   const adder = createBatcher<{ name: string; data: Message; opts: BulkJobOptions }, unknown>({
     max: 256,
@@ -60,7 +64,7 @@ export function createHandOver(
   // It was there before: a daemon that ended had added it, or it comes back from the dead letters.
   events.on('duplicated', ({ jobId }) => tell(jobId, { lookAt: 0 }))
   events.on('removed', ({ jobId }) => tell(jobId, { lookAt: 0, removed: true }))
-  events.on('waiting', ({ jobId }) => tell(jobId, { since: now() }))
+  events.on('waiting', ({ jobId }) => tell(jobId, { since: Date.now() }))
   events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
 
   return {
@@ -73,7 +77,7 @@ export function createHandOver(
     async run({ message, route, signal, progress }: Handed): Promise<unknown> {
       const { id } = message
       const { name, retry, timeout } = route
-      const known: Known = { since: now(), progress, wake() {} }
+      const known: Known = { since: Date.now(), progress, wake() {} }
       const due = () => Math.min(known.lookAt ?? 0, known.since + timeout)
 
       const add = async () => {
@@ -88,18 +92,18 @@ export function createHandOver(
         if (queue.opts.telemetry) await queue.add(name, message, opts)
         else await adder.add({ name, data: message, opts })
         delete known.removed
-        known.since = now()
-        known.lookAt ??= now() + LOOK_AGAIN
+        known.since = Date.now()
+        known.lookAt ??= Date.now() + LOOK_AGAIN
       }
 
       const look = async () => {
-        const asked = now()
+        const asked = Date.now()
         known.lookAt = asked + LOOK_AGAIN
         // In this order: a job that is read before its state may lack its result.
         const [state, job] = await Promise.all([queue.getJobState(id), queue.getJob(id)])
-        if (state === 'delayed' || now() - asked > AWAY) known.since = now()
+        if (state === 'delayed' || Date.now() - asked > AWAY) known.since = Date.now()
         if (!job) {
-          if (known.removed) throw failure(queue.name, { failedReason: 'somebody removed it' })
+          if (known.removed) throw failure(queueName, { failedReason: 'somebody removed it' })
           // A server that lost its last writes has lost the job.
           return add()
         }
@@ -108,7 +112,7 @@ export function createHandOver(
         const { logs } = await queue.getJobLogs(id)
         if (!logs.includes(RECORDED)) {
           await job.log(RECORDED)
-          throw failure(queue.name, job)
+          throw failure(queueName, job)
         }
         await job.remove()
         await add()
@@ -117,13 +121,13 @@ export function createHandOver(
       const giveUp = async () => {
         const isOut = (await queue.remove(id)) === 1
         const what = isOut ? 'it was taken out' : 'a worker still has it, and the next attempt waits for it'
-        throw new TriviumError('job_timeout', { queue: queue.name, timeout: formatDuration(timeout), what })
+        throw new TriviumError('job_timeout', { queue: queueName, timeout: formatDuration(timeout), what })
       }
 
       const step = async () => {
         if (known.lookAt === undefined) await add()
-        else if (now() >= due()) await look()
-        if (!known.done && now() >= known.since + timeout) await giveUp()
+        else if (Date.now() >= due()) await look()
+        if (!known.done && Date.now() >= known.since + timeout) await giveUp()
         worked()
       }
 
@@ -136,7 +140,7 @@ export function createHandOver(
             failed(error)
             // That does nothing but tell of it where it is there.
             known.lookAt = undefined
-            return { retryAt: now() + REFUSED_PAUSE }
+            return { retryAt: Date.now() + REFUSED_PAUSE }
           }
           return known.done ? { value: known.done } : { retryAt: due() }
         },

@@ -10,8 +10,6 @@ export type Queues = ReturnType<typeof createQueues>
 
 type Connection = Omit<QueueServer, 'options'> & { client: Redis | Cluster; close(): void }
 
-/** Clocks of servers may be so far apart (ms): what happened since is heard again, and does no harm. */
-const CLOCK_SKEW = 60_000
 const CLOSE_TIMEOUT = 1_000
 
 /** The BullMQ queues of this daemon. BullMQ is loaded, and a server connected, when the first of them is used. */
@@ -20,9 +18,8 @@ export function createQueues(deps: {
   where(): { redis?: string; prefix: string }
   connect(url: string): Promise<Connection>
   telemetry?: Telemetry | undefined
-  now(): number
 }) {
-  const { where, connect, telemetry, now } = deps
+  const { where, connect, telemetry } = deps
   const connections = new Map<string, Promise<Connection>>()
   const open = new Map<string, HandOver>()
   let board: Promise<RequestHandler> | undefined
@@ -35,21 +32,11 @@ export function createQueues(deps: {
     return { ...watched, options: { connection: client, prefix, ...defined({ telemetry }) } }
   }
 
-  const begin = async (name: string): Promise<HandOver> => {
-    const { Queue, QueueEvents } = await import('bullmq')
-    const { options, ...watched } = await server()
-    const queue = new Queue(name, options)
-    const events = new QueueEvents(name, { ...options, lastEventId: `${now() - CLOCK_SKEW}-0` })
-    queue.on('error', watched.failed)
-    events.on('error', watched.failed)
-    return createHandOver({ queue, events, now, ...watched })
-  }
-
   return {
     /** Opens the queues that routes name, before the first message: their state is known from then on. */
     async use(names: readonly string[]) {
       for (const name of new Set(names).difference(open)) {
-        open.set(name, await begin(name))
+        open.set(name, await createHandOver(name, await server()))
         board = undefined
       }
     },

@@ -24,6 +24,26 @@ const bullmqOptions = z.strictObject({
 
 type BullmqOptions = z.output<typeof bullmqOptions>
 
+const name = z.string().min(1).max(255)
+
+/** Names of fields in `data` that mean something to the roads. */
+const RESERVED = ['format', 'body', 'respond', 'replyTarget']
+
+/** What a program adds. All other fields become `data` of the message, beside those of its own `data`. */
+const jobData = z
+  .object({
+    text: z.string().default(''),
+    sender: name.optional(),
+    conversation: name.optional(),
+    subject: z.string().optional(),
+    data: jsonObjectSchema.default({}),
+  })
+  .catchall(z.json())
+  .refine(
+    ({ data, ...more }) => !RESERVED.some((key) => key in data || key in more),
+    `the names ${RESERVED.join(', ')} are reserved; choose others`,
+  )
+
 /** The pause (ms) before a job that could not be taken now is tried again. */
 const AGAIN = 1_000
 const CLOSE_TIMEOUT = 1_000
@@ -68,12 +88,14 @@ export const bullmq: TransportKind<BullmqOptions> = {
  */
 async function takeJobs(server: QueueServer, options: BullmqOptions, deps: TransportDeps) {
   const { DelayedError, UnrecoverableError, Worker } = await import('bullmq')
+  const { queue, prefix = server.options.prefix, concurrency, respond, timeout } = options
+  const { gateway } = deps
   const stopping = new AbortController()
   const { signal } = stopping
 
   const work = async (job: Job, token?: string) => {
     try {
-      return await take(job, options, deps, signal)
+      return await take(job)
     } catch (error) {
       const { retryable, message } = toTriviumError(error)
       if (!retryable) throw new UnrecoverableError(message)
@@ -81,7 +103,47 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
       throw new DelayedError(message)
     }
   }
-  const { queue, prefix = server.options.prefix, concurrency } = options
+
+  /** Resolves with the value of the job. Throws `bad_request` for what is no message, and what `accept` throws. */
+  const take = async (job: Job): Promise<Json> => {
+    const { id, duplicate } = await deps.accept(messageOf(job))
+    if (respond === 'accepted') return { id, ...(duplicate ? { duplicate } : {}) }
+    const reply = await awaitReply(deps, id, undefined, timeout, signal)
+    if (reply !== undefined) return reply
+    if (signal.aborted) {
+      throw new TriviumError('cancelled', { what: 'The wait for a reply', reason: 'the daemon is stopping' })
+    }
+    const outcome = await deps.settled(id, 0)
+    if (outcome === 'done') return null
+    const late = `not within ${formatDuration(timeout)}`
+    throw new TriviumError('no_reply', {
+      id,
+      why: outcome === 'failed' ? 'its message became a dead letter' : late,
+    })
+  }
+
+  const messageOf = ({ id = '', name: event, timestamp, data: given }: Job): NewMessage => {
+    // BullMQ's own ids are numbers, which begin anew in a queue that was wiped; no others may be.
+    const key = /^\d+$/.test(id) ? `${id}@${timestamp}` : id
+    const { data: said, error } = jobData.safeParse(given)
+    if (!said) {
+      const hint = isJsonObject(given) ? z.prettifyError(error) : 'it is no JSON object'
+      const reason = `job ${key} of queue ${queue} is no message such as {"text":"hi","sender":"shop"}: ${hint}`
+      deps.refused('bad_request', { from: queue, why: reason, body: JSON.stringify(given) })
+      throw new TriviumError('bad_request', { reason })
+    }
+    const { text, sender = queue, conversation, subject, data, ...more } = said
+    return {
+      gateway,
+      transport: 'bullmq',
+      key,
+      from: { id: sender },
+      text,
+      ...defined({ subject, conversation: conversation && `${gateway}:${conversation}` }),
+      data: { ...more, ...data, event, ...(respond === 'result' ? { respond } : {}) },
+    }
+  }
+
   const worker = new Worker(queue, work, {
     ...server.options,
     prefix,
@@ -92,79 +154,9 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     maxStalledCount: Number.MAX_SAFE_INTEGER,
   })
   worker.on('error', server.failed)
-
   return async () => {
     await worker.pause(true)
     stopping.abort()
     await inTime(worker.close(), AbortSignal.timeout(CLOSE_TIMEOUT))
-  }
-}
-
-/** Resolves with the value of the job. Throws `bad_request` for what is no message, and what `accept` throws. */
-async function take(
-  job: Job,
-  options: BullmqOptions,
-  deps: TransportDeps,
-  signal: AbortSignal,
-): Promise<Json> {
-  const { respond, timeout } = options
-  const { id, duplicate } = await deps.accept(messageOf(job, options, deps))
-  if (respond === 'accepted') return { id, ...(duplicate ? { duplicate } : {}) }
-  const reply = await awaitReply(deps, id, undefined, timeout, signal)
-  if (reply !== undefined) return reply
-  if (signal.aborted) {
-    throw new TriviumError('cancelled', { what: 'The wait for a reply', reason: 'the daemon is stopping' })
-  }
-  const outcome = await deps.settled(id, 0)
-  if (outcome === 'done') return null
-  const why =
-    outcome === 'failed' ? 'its message became a dead letter' : `not within ${formatDuration(timeout)}`
-  throw new TriviumError('no_reply', { id, why })
-}
-
-const name = z.string().min(1).max(255)
-
-/** Names of fields in `data` that mean something to the roads. */
-const RESERVED = ['format', 'body', 'respond', 'replyTarget']
-
-/** What a program adds. All other fields become `data` of the message, beside those of its own `data`. */
-const jobData = z
-  .object({
-    text: z.string().default(''),
-    sender: name.optional(),
-    conversation: name.optional(),
-    subject: z.string().optional(),
-    data: jsonObjectSchema.default({}),
-  })
-  .catchall(z.json())
-  .refine(
-    ({ data, ...more }) => !RESERVED.some((key) => key in data || key in more),
-    `the names ${RESERVED.join(', ')} are reserved; choose others`,
-  )
-
-/** The `event` of the message is the name of the job. Throws `bad_request` where its data is none. */
-function messageOf(
-  { id = '', name: event, timestamp, data: given }: Job,
-  { queue, respond }: BullmqOptions,
-  { gateway, refused }: TransportDeps,
-): NewMessage {
-  // BullMQ's own ids are numbers, which begin anew in a queue that was wiped; no others may be.
-  const key = /^\d+$/.test(id) ? `${id}@${timestamp}` : id
-  const { data: said, error } = jobData.safeParse(given)
-  if (!said) {
-    const hint = isJsonObject(given) ? z.prettifyError(error) : 'it is no JSON object'
-    const reason = `job ${key} of queue ${queue} is no message such as {"text":"hi","sender":"shop"}: ${hint}`
-    refused('bad_request', { from: queue, why: reason, body: JSON.stringify(given) })
-    throw new TriviumError('bad_request', { reason })
-  }
-  const { text, sender = queue, conversation, subject, data, ...more } = said
-  return {
-    gateway,
-    transport: 'bullmq',
-    key,
-    from: { id: sender },
-    text,
-    ...defined({ subject, conversation: conversation && `${gateway}:${conversation}` }),
-    data: { ...more, ...data, event, ...(respond === 'result' ? { respond } : {}) },
   }
 }
