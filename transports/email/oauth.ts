@@ -63,7 +63,7 @@ export function createTokenSource(
       current = { token: fresh.access_token, until: now() + fresh.expires_in * 1000 - MARGIN }
       return fresh.access_token
     }
-    throw refused(options, 'invalid_grant')
+    throw says(options, 'refused to renew the OAuth2 token (invalid_grant); authorize again')
   }
 
   /** Two daemons that use one refresh token at once would end it for both. */
@@ -107,17 +107,14 @@ async function renew(options: OAuth2Options, refreshToken: string, signal: Abort
   const { ok, status } = response
   if (ok) return tokens.parse(await response.json())
   if (pathGet(await response.json().catch(() => undefined), 'error') === 'invalid_grant') return undefined
-  if (status < 500 && status !== 429) throw refused(options, String(status))
+  if (status < 500 && status !== 429)
+    throw says(options, `refused to renew the OAuth2 token (${status}); authorize again`)
   // The provider's trouble, not the login's.
-  throw new Error(`${hostOf(options)} cannot renew the OAuth2 token just now (${status}); it is tried again`)
+  throw says(options, `cannot renew the OAuth2 token just now (${status}); it is tried again`)
 }
 
-function refused(options: OAuth2Options, reason: string): Error {
-  return new Error(`${hostOf(options)} refused to renew the OAuth2 token (${reason}); authorize again`)
-}
-
-function hostOf(options: OAuth2Options): string {
-  return new URL(options['token-url']).host
+function says(options: OAuth2Options, what: string): Error {
+  return new Error(`${new URL(options['token-url']).host} ${what}`)
 }
 
 const CIPHER = 'aes-256-gcm'

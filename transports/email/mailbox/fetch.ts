@@ -15,7 +15,7 @@ type FetchParts = { folder: string; maxSize: number; failures: Failures; isWante
 export const TRIES = 3
 
 /** Mails that are asked for at once, and as much as one fetch of them brings. */
-const COUNT = 50
+const COUNT = 200
 const BYTES = 4 * 1024 * 1024
 
 type Listed = { uid: number; size: number; internalDate: number }

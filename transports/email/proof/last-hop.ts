@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import type { Mail } from '../inbound/parse.ts'
 import { withoutComments } from './results.ts'
 
@@ -15,11 +16,9 @@ export type LastHop = {
 /** Hops within the receiving organisation: content filters, delivery agents, relays. */
 const MAX_OWN = 10
 
-const LOCAL = blockList('127.0.0.0/8 ::1/128')
-/** The last is 10.0.0.0/8 as 6to4, which Google notes for its own machines. */
-const PRIVATE = blockList(
-  '127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 100.64.0.0/10 ::1/128 fc00::/7 fe80::/10 2002:a00::/24',
-)
+const PRIVATE = /^(?:loopback|private|carrierGradeNat|linkLocal|uniqueLocal)$/
+/** 10.0.0.0/8 as 6to4, which Google notes for its own machines. */
+const GOOGLE = /^2002:0?a[\da-f]{2}:/i
 
 /**
  * Finds who handed the mail to the receiving organisation, for SPF (RFC 7208). Servers write Received headers on top;
@@ -47,7 +46,7 @@ function lastOf({ addresses, helo }: Hop, path: string | undefined): LastHop {
   const [ip, ...others] = addresses
   const sender = senderOf(path)
   if (others.length > 0 || sender.illegible) return { illegible: true }
-  return ip && helo && !isIn(PRIVATE, ip) ? { client: { ip, helo }, ...sender } : sender
+  return ip && helo && !isPrivate(ip) ? { client: { ip, helo }, ...sender } : sender
 }
 
 function senderOf(path: string | undefined): LastHop {
@@ -105,23 +104,18 @@ function addressesIn(helo: string, seen: string): string[] {
 function isOwn(hop: Hop, next: Hop | undefined): boolean {
   if (/^lmtp/i.test(hop.protocol)) return true
   // A hop between machines of one cluster, without a client.
-  if (hop.helo === '') return isIn(PRIVATE, hop.by)
+  if (hop.helo === '') return isPrivate(hop.by)
   const { addresses } = hop
   if (addresses.length === 0) return false
-  if (addresses.every((ip) => isIn(LOCAL, ip))) return true
+  if (addresses.every((ip) => rangeOf(ip) === 'loopback')) return true
   // By its name: a server behind an address translation sees everybody at a private address, without one.
-  return addresses.every((ip) => isIn(PRIVATE, ip)) && hop.name !== '' && hop.name === next?.by
+  return addresses.every(isPrivate) && hop.name !== '' && hop.name === next?.by
 }
 
-function blockList(subnets: string): BlockList {
-  const list = new BlockList()
-  for (const subnet of subnets.split(' ')) {
-    const [net = '', prefix] = subnet.split('/')
-    list.addSubnet(net, Number(prefix), isIP(net) === 6 ? 'ipv6' : 'ipv4')
-  }
-  return list
+function rangeOf(ip: string): string {
+  return isIP(ip) === 0 ? '' : ipaddr.process(ip).range()
 }
 
-function isIn(list: BlockList, ip: string): boolean {
-  return isIP(ip) !== 0 && list.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4')
+function isPrivate(ip: string): boolean {
+  return PRIVATE.test(rangeOf(ip)) || GOOGLE.test(ip)
 }

@@ -19,11 +19,19 @@ export const MICROSOFT = 'microsoft'
 export function trustedResult(claim: Claim, host: string): Identity {
   const name = host.toLowerCase()
   const run = name === MICROSOFT ? microsoftResults(claim) : topmost(claim, name)
-  if (!run) return illegible(claim, host)
+  if (!run) {
+    const values = claim.headers.get('authentication-results') ?? []
+    const failed = values.some(({ value }) => /\bdmarc\s*=\s*fail\b/i.test(value))
+    return { result: failed ? 'fail' : 'none', by: 'trusted', detail: `what ${host} says cannot be read` }
+  }
   const results = firstOfEach(run)
   const { result, note, bySignature } = judge(claim, run, results)
-  const own = bySignature ? signaturesOf(claim) : []
-  const open = claim.doubt ?? (bySignature ? openIn(claim, own) : undefined)
+  const { signatures, domain } = claim
+  const isOwn = ({ signer }: { signer: string }) => isAligned(signer, domain) || isWithin(signer, domain)
+  // The server may not say which signature of the author's domain it means, so each must cover all that is used.
+  const own = bySignature ? signatures.filter(isOwn) : []
+  const opened = own.length > 0 ? own.map((each) => leftOpen(claim, each)).find(Boolean) : repetition(claim)
+  const open = claim.doubt ?? (bySignature && opened)
   const said = results.map((each) => `${each.method}=${each.result}`)
   const detail = [...said, note, open].filter(Boolean).join('; ') || `nothing from ${host}`
   if (open && result === 'pass') {
@@ -61,16 +69,6 @@ function dmarcIn(run: Run): MethodResult[] {
   return run.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
 }
 
-function signaturesOf({ signatures, domain }: Claim): Claim['signatures'] {
-  return signatures.filter(({ signer }) => isAligned(signer, domain) || isWithin(signer, domain))
-}
-
-/** The server may not say which signature of the author's domain it means, so each must cover all that is used. */
-function openIn(claim: Claim, own: Claim['signatures']): string | undefined {
-  if (own.length === 0) return repetition(claim)
-  return own.map((each) => leftOpen(claim, each)).find(Boolean)
-}
-
 /** The headers of `host`. Undefined where one of them, or what stands in their place, does not follow the grammar. */
 function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undefined {
   const found: AuthenticationResults[] = []
@@ -83,12 +81,6 @@ function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undef
     found.push(parsed)
   }
   return found
-}
-
-function illegible({ headers }: Claim, host: string): Identity {
-  const values = headers.get('authentication-results') ?? []
-  const failed = values.some(({ value }) => /\bdmarc\s*=\s*fail\b/i.test(value))
-  return { result: failed ? 'fail' : 'none', by: 'trusted', detail: `what ${host} says cannot be read` }
 }
 
 /** Each method as the topmost header that names it has it: one further down may be the sender's own. */
