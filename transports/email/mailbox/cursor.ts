@@ -21,8 +21,6 @@ const cursorSchema = z.object({
   aside: z.array(asideSchema).default([]),
 })
 
-const storedSchema = cursorSchema.extend({ token: z.number() })
-
 /** A mail that was passed and is tried again. */
 export type Aside = z.output<typeof asideSchema>
 
@@ -30,8 +28,6 @@ export type Aside = z.output<typeof asideSchema>
  * How far a folder was read, for one UIDVALIDITY (RFC 3501, section 2.3.1.1). UIDs mean nothing under another one.
  */
 export type Cursor = z.output<typeof cursorSchema>
-
-const FENCED = 'another daemon reads this mailbox now'
 
 export type CursorStore = ReturnType<typeof createCursorStore>
 
@@ -41,6 +37,8 @@ export type CursorStore = ReturnType<typeof createCursorStore>
  */
 export function createCursorStore(kv: KeyValues, gateway: string, folder: string, token: number) {
   const key = `email/${gateway}/cursor/${folder}`
+  const storedSchema = cursorSchema.extend({ token: z.number() })
+  const fenced = new Error('another daemon reads this mailbox now')
   let version = 0
 
   return {
@@ -48,14 +46,14 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
       const found = await kv.get(key)
       if (!found) return undefined
       const { token: holder, ...cursor } = storedSchema.parse(found.value)
-      if (holder > token) throw new Error(FENCED)
+      if (holder > token) throw fenced
       version = found.version
       return cursor
     },
 
     async save(cursor: Cursor): Promise<void> {
       const written = await kv.set(key, { ...cursor, token }, { ifVersion: version })
-      if (written === undefined) throw new Error(FENCED)
+      if (written === undefined) throw fenced
       version = written
     },
   }

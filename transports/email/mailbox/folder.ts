@@ -58,6 +58,8 @@ export async function readFolder(
   let news = new AbortController()
   client.on('exists', () => news.abort())
 
+  const saved = (cursor: Cursor) => cursors.save(cursor).then(() => cursor)
+
   const openCursor = async (): Promise<Cursor> => {
     const stored = await cursors.load()
     if (stored?.uidValidity === uidValidity) return stored
@@ -69,9 +71,7 @@ export async function readFolder(
     // After that time keys are not known, but nothing is on its way any more either.
     const overlap = now() - newest > KNOWN - OVERLAP ? -1 : OVERLAP
     const floor = stored ? Math.max(stored.floor, newest - overlap) : started
-    const first = { uidValidity, uid: 0, until: uidNext, newest, floor, aside: [] }
-    await cursors.save(first)
-    return first
+    return saved({ uidValidity, uid: 0, until: uidNext, newest, floor, aside: [] })
   }
 
   /** Sets the mail aside that failed alone too often, so that what stands behind it is read. */
@@ -83,9 +83,7 @@ export async function readFolder(
     deps.refused('unfetchable', { why: `the mail ${uid} in ${folder} cannot be fetched` })
     log.error({ folder, uid }, 'a mail cannot be fetched; it is set aside and tried again')
     memory.tried.set(uid, now())
-    const next = { ...cursor, aside: [...cursor.aside, { uid, since: now(), unfetchable: true as const }] }
-    await cursors.save(next)
-    return next
+    return saved({ ...cursor, aside: [...cursor.aside, { uid, since: now(), unfetchable: true }] })
   }
 
   /** When to try a mail again that was set aside: after as long as it has waited, within bounds; at once after a start. */
@@ -102,13 +100,12 @@ export async function readFolder(
     // One that cannot be fetched alone and last: the connection may end there, and what comes after it is not read.
     const hard = due.filter((each) => each.unfetchable).slice(0, 1)
     const undecided = due.filter((each) => !each.unfetchable)
+    const again = [...undecided, ...hard].map(({ uid }) => uid)
     for (const { uid } of hard) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
-    for (const { uid } of [...undecided, ...hard]) memory.tried.set(uid, now())
-    const uidsOf = (mails: Aside[]) => mails.map(({ uid }) => uid)
-    const uids = [...uidsOf(undecided), ...(await newUids(cursor)), ...uidsOf(hard)]
-    const gone = new Set(uidsOf([...undecided, ...hard]))
-    const begun = new Map(undecided.map((each) => [each.uid, each.since]))
-    const waited = (uid: number) => now() - (begun.get(uid) ?? now())
+    for (const uid of again) memory.tried.set(uid, now())
+    const uids = [...(await newUids(cursor)), ...again]
+    const gone = new Set(again)
+    const waited = (uid: number) => now() - (undecided.find((each) => each.uid === uid)?.since ?? now())
     // Moved or migrated mails stand in any order.
     const isWanted = (mail: { uid: number; internalDate: number }) =>
       mail.uid >= start.until || mail.internalDate >= start.floor
@@ -119,17 +116,14 @@ export async function readFolder(
       const results = await parts.ingest(batch, waited)
       await putAway(connection, batch, results, { after, quarantine, log })
       parts.onProgress(start.aside)
-      cursor = behind(cursor, batch, results, now())
-      await cursors.save(cursor)
+      cursor = await saved(behind(cursor, batch, results, now()))
       for (const { uid } of batch) gone.delete(uid)
     }
     if (gone.size === 0 && cursor.uid >= cursor.until - 1) return cursor
     if (gone.size > 0)
       log.warn({ folder, uids: [...gone] }, 'mails that were set aside are gone from their folder')
     const aside = cursor.aside.filter(({ uid }) => !gone.has(uid))
-    cursor = { ...cursor, uid: Math.max(cursor.uid, cursor.until - 1), aside }
-    await cursors.save(cursor)
-    return cursor
+    return saved({ ...cursor, uid: Math.max(cursor.uid, cursor.until - 1), aside })
   }
 
   const newUids = async ({ uid: after, until, floor, aside }: Cursor): Promise<number[]> => {

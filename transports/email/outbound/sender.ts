@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import {
+  type Probed,
   type Receipt,
   type Reply,
   SendPostponed,
-  type Transport,
   type TransportDeps,
 } from '../../../src/core/transport.ts'
 import type { Rate } from '../../../src/core/units.ts'
@@ -27,7 +27,7 @@ export function createSender(parts: {
   smtp: Smtp
   sent: SentLog
   sentFolder: SentFolder | undefined
-}): Required<Pick<Transport, 'send' | 'probe'>> & { trouble(): string | undefined } {
+}) {
   const { options, deps, smtp, sent, sentFolder } = parts
   const { log, gateway, now } = deps
   const takeFromBudget = createBudget(options['reply-budget'], deps)
@@ -56,11 +56,8 @@ export function createSender(parts: {
     return handOver(reply, outgoing, before?.at ?? now())
   }
 
-  const withinBudget = async (
-    to: string,
-    { key, conversation, text }: Reply,
-    { thread, quick }: ReplyTarget,
-  ) => {
+  const withinBudget = async (to: string, reply: Reply, { thread, quick }: ReplyTarget) => {
+    const { key, conversation, text } = reply
     const names = [withoutTag(to.toLowerCase()), conversation, thread ?? conversation]
     const wait = await takeFromBudget(names, key, quick ?? false)
     if (wait <= 0) return
@@ -110,7 +107,7 @@ export function createSender(parts: {
     send,
     /** Why mail cannot be sent at present, for people. */
     trouble: () => trouble,
-    async probe(reply) {
+    async probe(reply: Reply): Promise<Probed> {
       const { mark, messageId } = compose(reply, options)
       const record = await sent.get(mark)
       if (!record || record.state === 'refused') return { sent: false }
