@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
-import type { KeyValues, Leases } from '../../src/core/store.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
 import { pause } from '../../src/lib/pause.ts'
 import type { OAuth2Options } from './options.ts'
 
@@ -34,8 +34,7 @@ const KEEP = 400 * 86_400_000
  */
 export function createTokenSource(
   options: OAuth2Options,
-  { kv, leases }: { kv: KeyValues; leases: Leases },
-  now: () => number,
+  { kv, leases, now }: Pick<TransportDeps, 'kv' | 'leases' | 'now'>,
 ): TokenSource {
   const configured = options['refresh-token']
   const login = JSON.stringify([options['token-url'], options['client-id'], configured])

@@ -183,7 +183,7 @@ describe('the tokens of a login', () => {
   const sourceOn = (store: Pick<MemoryStore, 'kv' | 'leases'>, configured: string) => {
     const { imap } = emailOptions.parse({ address: USER, smtp: { host: 'x' }, ...optionsWith(configured) })
     assert.ok(imap.oauth2)
-    return createTokenSource(imap.oauth2, store, Date.now)
+    return createTokenSource(imap.oauth2, { ...store, now: Date.now })
   }
 
   test('are the same for all daemons that use it at once: none ends the refresh token of another', async () => {

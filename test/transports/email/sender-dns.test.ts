@@ -11,7 +11,7 @@ import { dnsOf, RECORDS, signed } from './signing.ts'
 /** What is found out while look-ups of these names fail with an error of this code. */
 async function judged(raw: string | Buffer, failing: (domain: string) => string | undefined) {
   const resolver = dnsOf(RECORDS, failing)
-  const verify = createIdentityCheck({ authentication: 'prefer', trust: undefined, resolver })
+  const verify = createIdentityCheck({ authentication: 'prefer' }, resolver)
   const { identity, undecided = false } = await verify(await parseMail(Buffer.from(raw)), Buffer.from(raw))
   return { result: identity.result, undecided }
 }

@@ -71,11 +71,10 @@ export async function judge(
   raw: string | Buffer,
   options: { trust?: string; resolver?: DNSResolver } = {},
 ): Promise<Identity & { from: string }> {
-  const verify = createIdentityCheck({
-    authentication: 'prefer',
-    trust: options.trust,
-    resolver: options.resolver ?? dnsOf(),
-  })
+  const verify = createIdentityCheck(
+    { authentication: 'prefer', trust: options.trust },
+    options.resolver ?? dnsOf(),
+  )
   const source = Buffer.from(raw)
   const mail = await parseMail(source)
   const from = mail.from.map(({ address }) => address).join(' ')

@@ -7,7 +7,7 @@ import { header, type Mail } from './parse.ts'
  * Tells bounces. `bounce`: of a send of ours, to which it is tied in the log, the history and the metrics. `foreign`: of
  * something that others sent from this mailbox; `tell` does the tying. Undefined: it is a message.
  */
-export function createBounces({ deps, sent }: { deps: TransportDeps; sent: SentLog }) {
+export function createBounces(deps: TransportDeps, sent: SentLog) {
   const { log } = deps
   return async (mail: Mail) => {
     const bounce = readBounce(mail)

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { DNSResolver } from 'mailauth'
 import { z } from 'zod'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { NewMessage } from '../../../src/core/message.ts'
@@ -7,12 +8,12 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { EmailOptions } from '../options.ts'
 import type { Identity } from '../proof/claim.ts'
-import type { VerifyIdentity } from '../proof/verify.ts'
+import { createIdentityCheck } from '../proof/verify.ts'
 import { type ReplyTarget, replyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
-import { automaticReason, isAddressed, type OwnAddresses } from './automatic.ts'
+import { automaticReason, isAddressed } from './automatic.ts'
 import { createBounces } from './bounce.ts'
-import type { FindConversation } from './conversation.ts'
+import { createConversations } from './conversation.ts'
 import { header, type Mail } from './parse.ts'
 import { toMessage } from './to-message.ts'
 
@@ -56,19 +57,20 @@ export type Ingest = ReturnType<typeof createIngest>
 export function createIngest(parts: {
   options: EmailOptions
   deps: TransportDeps
-  own: OwnAddresses
+  sent: SentLog
+  resolver: DNSResolver
   /** How long one mail waits for the DNS (ms). */
   patience: number
-  verify: VerifyIdentity
-  findConversation: FindConversation
-  sent: SentLog
 }) {
-  const { options, deps, own, patience, verify, findConversation, sent } = parts
+  const { options, deps, sent, patience } = parts
   const { authentication, answer, 'allowed-senders': globs, 'reply-max-age': maxAge } = options
   const { log, gateway } = deps
   const senders = globs?.map(compilePattern)
   const isAllowed = (address: string) => !senders || senders.some((each) => each.test(address))
-  const bounceOf = createBounces({ deps, sent })
+  const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
+  const verify = createIdentityCheck(options, parts.resolver)
+  const findConversation = createConversations(deps, sent, options['thread-window'])
+  const bounceOf = createBounces(deps, sent)
   const keyOf = createMailKeys(deps)
 
   const read = async (incoming: Incoming, waited: (uid: number) => number): Promise<Ingested | Ready> => {

@@ -13,23 +13,25 @@ import { updateKv } from '../../../src/core/update-kv.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
 import { withoutTag } from '../inbound/to-message.ts'
+import type { ConnectImap } from '../mailbox/imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
 import { attachmentsOf, compose, type Outgoing } from './compose.ts'
-import type { SentFolder } from './sent-folder.ts'
+import { createSentFolder } from './sent-folder.ts'
 import type { Smtp } from './smtp.ts'
 
 /** Sends replies: once per key, never to a machine, within the limits. */
 export function createSender(parts: {
   options: EmailOptions
   deps: TransportDeps
+  connect: ConnectImap
   smtp: Smtp
   sent: SentLog
-  sentFolder: SentFolder | undefined
 }) {
-  const { options, deps, smtp, sent, sentFolder } = parts
+  const { options, deps, smtp, sent } = parts
   const { log, gateway, now } = deps
+  const sentFolder = options.sent && createSentFolder(options.sent, parts.connect)
   const takeFromBudget = createBudget(options['reply-budget'], deps)
   let trouble: string | undefined
   const takePlace = createTokenBucket(options['rate-limit'], now)

@@ -2,8 +2,6 @@ import type { SendMailOptions } from 'nodemailer'
 import nodemailer from 'nodemailer'
 import type { ConnectImap, ImapConnection } from '../mailbox/imap-connection.ts'
 
-export type SentFolder = ReturnType<typeof createSentFolder>
-
 /** The folder with what was sent. Each call uses a connection of its own: the reader's is busy waiting. */
 export function createSentFolder(
   { folder, copy }: { folder: string; copy: 'append' | 'server' },

@@ -12,12 +12,7 @@ export type Smtp = ReturnType<typeof createSmtp>
 type Endings = Map<string, () => Promise<void>>
 
 /** A pool of connections to the SMTP server. The first send opens it. */
-export function createSmtp(options: {
-  gateway: string
-  server: ServerOptions
-  tokens: TokenSource | undefined
-}) {
-  const { gateway, server, tokens } = options
+export function createSmtp(gateway: string, server: ServerOptions, tokens: TokenSource | undefined) {
   const endings: Endings = new Map()
   let pool: ReturnType<typeof createPool> | undefined
 

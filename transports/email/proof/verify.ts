@@ -3,13 +3,12 @@ import type { DKIMResult, DKIMVerifyResult, DMARCResult, DNSResolver } from 'mai
 import { reasonOf } from '../../../src/core/errors.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { lowerCase, type Mail } from '../inbound/parse.ts'
+import type { EmailOptions } from '../options.ts'
 import { type Claim, type Covered, leftOpen, readClaim, unsignedHeaders, type Verdict } from './claim.ts'
 import { isTemporary, oneTimeResolver } from './dns.ts'
 import { type LastHop, lastHop } from './last-hop.ts'
 import { domainOf, isWithin } from './results.ts'
 import { trustedResult } from './trusted.ts'
-
-export type VerifyIdentity = ReturnType<typeof createIdentityCheck>
 
 /**
  * Makes the function that tells who wrote a mail (`raw`: as it came), and that never throws: by the results of the host
@@ -19,12 +18,10 @@ export type VerifyIdentity = ReturnType<typeof createIdentityCheck>
  * the body open, believes a Received header further down where the topmost has no address, and takes the envelope's
  * sender from the last Return-Path, which may be the sender's own.
  */
-export function createIdentityCheck(options: {
-  authentication: 'require' | 'prefer' | 'off'
-  trust: string | undefined
-  resolver: DNSResolver
-}) {
-  const { authentication, trust, resolver } = options
+export function createIdentityCheck(
+  { authentication, trust }: Pick<EmailOptions, 'authentication' | 'trust'>,
+  resolver: DNSResolver,
+) {
   return async (mail: Mail, raw: Buffer): Promise<Verdict> => {
     if (authentication === 'off') return { identity: { result: 'none', by: 'off', detail: 'not verified' } }
     try {
