@@ -114,7 +114,6 @@ export type ApprovalService = {
   /** Asks for a decision, once for the same `key`, and returns what stands; `timeout` (ms) ends it. */
   request(args: ApprovalRequest): Promise<Approval>
   decide(args: z.infer<typeof offered.approvals.decide.args>, call: Pick<Call, 'caller'>): Promise<Approval>
-  get(id: string): Promise<Approval | undefined>
   /** Oldest first. */
   list(args: z.infer<typeof offered.approvals.list.args>): Promise<Approval[]>
   /** Resolves when it is no longer pending, or undefined after `timeout` ms. */

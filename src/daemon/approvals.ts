@@ -130,7 +130,7 @@ export function mountApprovalPage(
   http: PublicHttp,
   deps: {
     kv: KeyValues
-    approvals: Pick<ApprovalService, 'get' | 'decide'>
+    approvals: Pick<ApprovalService, 'list' | 'decide'>
     callerAs(identity: string): Caller
   },
 ): void {
@@ -140,8 +140,8 @@ export function mountApprovalPage(
     const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
     const kept = await kv.get(LINK + searchParams.get('token'))
     const link = kept && linkSchema.parse(kept.value)
-    const approval = link && (await approvals.get(link.id))
-    if (!approval) return [404, '<p>This link is not valid, or what it was about is over.</p>']
+    const [approval] = link ? await approvals.list({ id: link.id, limit: 1 }) : []
+    if (!link || !approval) return [404, '<p>This link is not valid, or what it was about is over.</p>']
     const decision = new URLSearchParams(body).get('decision')
     if (request.method !== 'POST' || !decision) return [200, shown(approval)]
     try {

@@ -5,8 +5,11 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { createFileBackend } from '../../src/state/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/state/documents/manager.ts'
 import type { DocumentBackend, DocumentSpec } from '../../src/state/documents/spec.ts'
-import { createSqliteValues } from '../../src/state/documents/sqlite-values.ts'
-import { createStoreBackend, type EventLimits } from '../../src/state/documents/store-backend.ts'
+import {
+  createSqliteValues,
+  createStoreBackend,
+  type EventLimits,
+} from '../../src/state/documents/store-backend.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { openStore } from '../stores/redis/kit.ts'
 import { eventsOf, increment, memoryDir, notes, temporaryDir, toEvent } from './kit.ts'

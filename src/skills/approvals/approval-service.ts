@@ -109,11 +109,6 @@ export function createApprovalService(deps: ApprovalDeps) {
       return decided
     },
 
-    async get(id) {
-      const found = await load(id)
-      return found && endIfDue(found)
-    },
-
     async list({ id = '', status, limit }) {
       const found = await Promise.all((await all(status === 'pending' ? OPEN : PREFIX, id)).map(endIfDue))
       return found

@@ -83,21 +83,15 @@ export function diff(before: Json, after: Json, path = ''): Operation[] {
   if (Array.isArray(before) && Array.isArray(after)) return diffArrays(before, after, path)
   // In no path: it is data here, and whoever replays a patch refuses it.
   const isPlain = ![before, after].some((value) => isJsonObject(value) && Object.hasOwn(value, '__proto__'))
-  if (isPlain && isJsonObject(before) && isJsonObject(after)) return diffObjects(before, after, path)
-  return [{ op: 'replace', path, value: after }]
-}
-
-function diffObjects(before: JsonObject, after: JsonObject, path: string): Operation[] {
-  const removed = Object.keys(before).filter((key) => !Object.hasOwn(after, key))
-  return [
-    ...removed.map((key): Operation => ({ op: 'remove', path: join(path, key) })),
-    ...Object.entries(after).flatMap(([key, value]): Operation[] => {
-      const old = Object.hasOwn(before, key) ? before[key] : undefined
-      return old === undefined
-        ? [{ op: 'add', path: join(path, key), value }]
-        : diff(old, value, join(path, key))
-    }),
-  ]
+  if (!isPlain || !isJsonObject(before) || !isJsonObject(after))
+    return [{ op: 'replace', path, value: after }]
+  const [old, given] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
+  return [...new Map([...old, ...given]).keys()].flatMap((key): Operation[] => {
+    const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const [was, value] = [old.get(key), given.get(key)]
+    if (value === undefined) return [{ op: 'remove', path: at }]
+    return was === undefined ? [{ op: 'add', path: at, value }] : diff(was, value, at)
+  })
 }
 
 /** What differs between the equal ends is taken out and put in whole: most changes touch one element. */
@@ -107,16 +101,10 @@ function diffArrays(before: Json[], after: Json[], path: string): Operation[] {
   while (start < shorter && isDeepStrictEqual(before[start], after[start])) start += 1
   let tail = 0
   while (tail < shorter - start && isDeepStrictEqual(before.at(-1 - tail), after.at(-1 - tail))) tail += 1
+  const removed = before.slice(start, before.length - tail)
+  const added = after.slice(start, after.length - tail)
   return [
-    ...before
-      .slice(start, before.length - tail)
-      .map((): Operation => ({ op: 'remove', path: `${path}/${start}` })),
-    ...after
-      .slice(start, after.length - tail)
-      .map((value, index): Operation => ({ op: 'add', path: `${path}/${start + index}`, value })),
+    ...removed.map((): Operation => ({ op: 'remove', path: `${path}/${start}` })),
+    ...added.map((value, index): Operation => ({ op: 'add', path: `${path}/${start + index}`, value })),
   ]
-}
-
-function join(path: string, key: string): string {
-  return `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

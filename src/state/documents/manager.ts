@@ -5,8 +5,7 @@ import { createDocument, type StateDocument, type UpdateOptions } from './docume
 import type { Until } from './events.ts'
 import { createFileBackend } from './file-backend.ts'
 import type { DocumentBackend, DocumentSpec } from './spec.ts'
-import { createSqliteValues } from './sqlite-values.ts'
-import { createStoreBackend } from './store-backend.ts'
+import { createSqliteValues, createStoreBackend } from './store-backend.ts'
 
 export type StateManager = ReturnType<typeof createStateManager>
 
