@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Call } from './call.ts'
-import type { Json } from './json.ts'
 
 const time = z.string().meta({ format: 'date-time' })
 const named = z.string().min(1)
@@ -103,28 +102,6 @@ export const taskSchema = z.discriminatedUnion('kind', [
   }),
 ])
 export type WorkbenchTask = z.infer<typeof taskSchema>
-
-/**
- * What a method did is durable when it resolves; what adds throws `limit_reached` at its bound. Operators reach what is
- * everybody's; a person their own, and with `scope: team` that of their gateway; without proof, the notes of the conversation.
- */
-export type AssistantService = {
-  /** The same text again is another note. */
-  remember(args: { text: string }, call: Call): Promise<Note>
-  /** Oldest first; with `query` the notes that contain each of its words; with `limit` the newest so many. */
-  recall(args: { query?: string; limit?: number }, call: Call): Promise<Note[]>
-  /** Removes one of one's own. Throws `not_found`. */
-  forget(args: { id: string }, call: Call): Promise<Note>
-  /** The best of the notes and of the newest messages in the transcript; `in` is one channel. */
-  search(args: { query: string; in?: string; limit: number }, call: Call): Promise<Search>
-  delegate(args: Pick<Delegation, 'kind' | 'worker' | 'task'>, call: Call): Promise<Delegation>
-  /** The oldest queued work of a worker, for nobody else; null where there is none. */
-  take(args: { worker: string; by?: string }, call: Call): Promise<Delegation | null>
-  /** Accepts a worker's result, once; a repeated one returns what stands. Throws `not_found`. */
-  accept(args: { id: string; result: Json; failed: boolean }): Promise<Delegation>
-  /** What one gave or took, or is the worker of; of everybody for operators. */
-  delegations(args: { status?: Delegation['status']; worker?: string }, call: Call): Promise<Delegation[]>
-}
 
 /** Where something was asked for: the gateway of the message that it began with, else `cli`, `http`, `mcp`, `code`. */
 export function channelOf({ message, caller }: Call): string {

@@ -1,5 +1,5 @@
 import { type ZodRawShape, type ZodType, z } from 'zod'
-import { workbenchStateSchema } from './assistant-services.ts'
+import { delegationSchema, workbenchStateSchema } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import { attachmentSchema } from './message.ts'
 import { parseDuration, parseTime } from './units.ts'
@@ -39,6 +39,7 @@ const interval = name
 const deadLetter = { id: name.describe('The id of the dead letter') }
 const subscription = { name: name.describe('The name of the subscription') }
 const task = name.describe('The task, such as task-1')
+const text = z.string().trim().default('')
 
 /** The events road: `event-…`. */
 export const events = {
@@ -184,6 +185,20 @@ export const callbacks = {
   }),
 }
 
+/** Where a value lives: in this data dir or process, or on the message store. */
+export const storeName = z.enum(['file', 'memory', 'shared'])
+const keptIn = storeName.exactOptional().describe('Only those that are kept there; default: all')
+
+/** `session-…` */
+export const sessions = {
+  list: operation('Lists the conversations that skills remember.', { store: keptIn }),
+  delete: operation('Makes a skill forget one conversation.', {
+    name: z.string().min(1).describe('The skill, or the name of the session in its settings'),
+    key: z.string().min(1).describe('What the key of the session resolved to, as session-list shows it'),
+    store: keptIn,
+  }),
+}
+
 /** `approval-…` */
 export const approvals = {
   list: operation('Lists requests for approval, oldest first, each with its arguments whole.', {
@@ -244,6 +259,67 @@ export const calls = {
       result: z.json().default(null).describe('Its result, where it happened'),
     },
   ),
+}
+
+/**
+ * What people say to the assistant, by the words of `skills/skills.json`. What a method did is durable when it resolves; what adds
+ * throws `limit_reached` at its bound. Operators reach what is everybody's; a person their own, and with `scope: team` that of
+ * their gateway; without proof, the notes of the conversation.
+ */
+export const assistant = {
+  remember: openOperation(
+    'Keeps a note for good: "remember the milk". The same text again is another note.',
+    {
+      text: text.describe('What to remember'),
+    },
+  ),
+  /** Oldest first. */
+  recall: openOperation('Gives the notes that contain each of the words; without words the newest.', {
+    text: text.describe('Words that the notes contain'),
+    limit: limit.default(20).describe('The newest so many'),
+  }),
+  /** One's own. Throws `not_found`. */
+  forget: openOperation('Removes a note: "forget memory-1".', {
+    id: name.exactOptional().describe('The note, such as memory-1'),
+    text: text.describe('The same, as it comes in a message'),
+  }),
+  'search-notes': openOperation(
+    'Searches notes and conversations for words; what was found is kept under searches.',
+    {
+      text: text.describe('The words; each matches by its beginning'),
+      in: z.string().exactOptional().describe('Only this channel (gateway)'),
+      limit: z.int().min(1).max(100).default(10).describe('The best so many'),
+    },
+  ),
+  'digest-queue': openOperation('Queues a digest, for whoever takes work as the worker "digest".', {
+    text: text.describe('What the digest is about'),
+  }),
+  delegate: openOperation('Gives work to a worker: "delegate to ada: check the invoices".', {
+    text: text.describe('The work; in front of it, with a colon, who does it'),
+    worker: name.exactOptional().describe('Who does it; default: whoever works as "worker"'),
+  }),
+}
+
+/** `delegation-…`: the work that the assistant hands out. */
+export const delegations = {
+  /** What one gave or took, or is the worker of; of everybody for operators. */
+  list: openOperation('Lists the work that you delegated or took, oldest first.', {
+    status: delegationSchema.shape.status.exactOptional().describe('Only those'),
+    worker: name.exactOptional().describe('Only of this worker'),
+  }),
+  take: openOperation(
+    'Takes the oldest queued work of a worker, so that nobody else gets it; null where there is none.',
+    {
+      worker: name.default('worker').describe('Whose work: the name it was delegated to'),
+      by: name.exactOptional().describe('Who takes it; default: the caller'),
+    },
+  ),
+  /** A repeated one returns what stands. Throws `not_found`. */
+  accept: openOperation('Accepts the result of delegated work, once.', {
+    id: name.describe('The delegation, such as delegation-1'),
+    result: z.json().default(null).describe('The result, or why it failed'),
+    failed: z.boolean().default(false).describe('true: it could not be done'),
+  }),
 }
 
 /** `schedule-…`: of one's own, and for operators of everybody. */

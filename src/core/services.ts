@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import type { AssistantService } from './assistant-services.ts'
 import type { Call } from './call.ts'
 import type { Json } from './json.ts'
 import type { Attachment, Message } from './message.ts'
@@ -20,7 +19,8 @@ export type Services = {
   callbacks: CallbackService
   approvals: ApprovalService
   sessions: SessionService
-  assistant: AssistantService
+  assistant: ServiceOf<typeof offered.assistant>
+  delegations: ServiceOf<typeof offered.delegations>
   schedules: ServiceOf<typeof offered.schedules>
   workbench: ServiceOf<typeof offered.workbench & typeof offered.tasks>
   calls: CallService
@@ -82,17 +82,14 @@ export type SessionEntry = z.infer<typeof sessionEntrySchema>
 /** Names one session. `name` is the skill's, unless several skills share theirs under a name of their own. */
 export type SessionId = { name: string; key: string; store: StateStoreName }
 
-export type SessionService = {
+export type SessionService = ServiceOf<typeof offered.sessions> & {
   /** Oldest first; `[]` for a session that is not there or has expired. */
   read(id: SessionId): Promise<SessionEntry[]>
   /** Drops the oldest beyond `maxEntries` and what a session may take up; it expires `ttl` ms after its last entry. */
   append(id: SessionId, entry: SessionEntry, limits: { maxEntries: number; ttl: number }): Promise<void>
-  delete(id: SessionId): Promise<{ ok: boolean; existed: boolean }>
-  list(store: StateStoreName): Promise<{ name: string; key: string; entries: number; updatedAt: number }[]>
 }
 
-/** Where a value lives: `file` and `memory` in this data dir and process, `shared` on the message store. */
-export type StateStoreName = 'file' | 'memory' | 'shared'
+export type StateStoreName = z.infer<typeof offered.storeName>
 
 /** Where keys and values live. Expired keys are absent. */
 export type StateBackend = KeyValues & {

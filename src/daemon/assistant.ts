@@ -51,7 +51,7 @@ export function createDurableParts(deps: DurableDeps) {
   const workbench = workbenchAt(workbenchDir)
   const documents = createStateDocuments({ dataDir, store, log })
   const state = documents.document(assistantDocument)
-  const assistant = createAssistant({ state, logs, scope: deps.scope, now })
+  const { overview, ...talk } = createAssistant({ state, logs, scope: deps.scope, now })
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
   const exists = async ({ id, created }: Pick<Schedule, 'id' | 'created'>) =>
     (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
@@ -65,7 +65,7 @@ export function createDurableParts(deps: DurableDeps) {
 
   return {
     services: {
-      assistant,
+      ...talk,
       schedules,
       workbench: { ...workbench, get: async () => ({ dir: workbenchDir, ...(await workbench.get()) }) },
       calls: ledger,
@@ -73,7 +73,7 @@ export function createDurableParts(deps: DurableDeps) {
     /** Counts for `trivium status`; where the state cannot be read, why. */
     async overview() {
       try {
-        return await assistant.overview()
+        return await overview()
       } catch (error) {
         return { error: reasonOf(error) }
       }

@@ -17,25 +17,22 @@ function run(t: TestContext, dir = memoryDir(t), scope: Scope = 'person') {
   const manager = createStateManager({ dir, documents: [assistantDocument], now })
   const logs = createLogs({ dir, now })
   t.after(() => Promise.all([manager.close(), logs.close()]))
-  const assistant = createAssistant({
-    state: manager.document(assistantDocument),
-    logs,
-    scope: () => scope,
-    now,
-  })
+  const state = manager.document(assistantDocument)
+  const parts = createAssistant({ state, logs, scope: () => scope, now })
   const stateOf = () => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8'))
-  return { assistant, logs, manager, dir, stateOf }
+  return { ...parts, logs, manager, dir, stateOf }
 }
 
 const cli = callFrom()
-const search = (query: string) => ({ query, limit: 10 })
+const search = (text: string) => ({ text, limit: 10 })
+const recall = (text = '', limit = 20) => ({ text, limit })
 
 const time = '2026-05-06T12:00:00.000Z'
 
 /** A state of which these parts are full. */
 async function full(t: TestContext, parts: object) {
   const first = run(t)
-  await first.assistant.overview()
+  await first.overview()
   writeFileSync(join(first.dir, 'state.json'), JSON.stringify({ ...first.stateOf(), ...parts }))
   return run(t, first.dir)
 }
@@ -61,40 +58,42 @@ describe('what the state holds is bounded', () => {
     const { assistant, stateOf } = await full(t, notes(LIMITS.notes.most, 'cli'))
     await assert.rejects(assistant.remember({ text: 'one more' }, cli), { code: 'limit_reached' })
     assert.equal(stateOf().memory.length, LIMITS.notes.most)
-    await assistant.forget({ id: 'memory-1' }, cli)
-    assert.equal((await assistant.remember({ text: 'one more' }, cli)).id, 'memory-10001')
+    await assistant.forget({ id: 'memory-1', text: '' }, cli)
+    assert.equal((await assistant.remember({ text: 'one more' }, cli)).note.id, 'memory-10001')
   })
 
   test('senders without proof leave room for the others', async (t) => {
     const { assistant } = await full(t, notes(LIMITS.unprovenNotes.most, 'open/1'))
     const unproven = callFrom('open', { verified: false, conversation: '2' })
     await assert.rejects(assistant.remember({ text: 'one more' }, unproven), /senders without proof/)
-    assert.equal((await assistant.remember({ text: 'one more' }, callFrom('open'))).channel, 'open')
+    assert.equal((await assistant.remember({ text: 'one more' }, callFrom('open'))).note.channel, 'open')
   })
 
   test('open work too much is refused, until some is finished; of the finished the newest 500 stay', async (t) => {
     const { most } = LIMITS.openWork
-    const { assistant } = await full(t, { delegations: [...work(500, 'done'), ...work(most, 'queued')] })
-    const more = { kind: 'task' as const, worker: 'ada', task: 'dig' }
+    const { assistant, delegations, overview } = await full(t, {
+      delegations: [...work(500, 'done'), ...work(most, 'queued')],
+    })
+    const more = { worker: 'ada', text: 'dig' }
     await assert.rejects(assistant.delegate(more, cli), { code: 'limit_reached' })
-    await assistant.accept({ id: 'queued-1', result: 'dug', failed: false })
+    await delegations.accept({ id: 'queued-1', result: 'dug', failed: false })
     await assistant.delegate(more, cli)
-    assert.deepEqual((await assistant.overview()).delegations, { done: 500, queued: most })
+    assert.deepEqual((await overview()).delegations, { done: 500, queued: most })
   })
 
   test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {
-    const { assistant, stateOf } = run(t)
-    const { id } = await assistant.delegate({ kind: 'task', worker: 'ada', task: 'dig' }, cli)
+    const { assistant, delegations, stateOf } = run(t)
+    const { id } = (await assistant.delegate({ worker: 'ada', text: 'dig' }, cli)).delegation
     await assistant.remember({ text: `needle ${'x'.repeat(LIMITS.note.most - 10)}` }, cli)
-    await assistant.search(search('needle'), cli)
+    await assistant['search-notes'](search('needle'), cli)
     const before = stateOf()
     assert.equal(before.searches[0].results[0].text.length, 500)
     const long = (length: number) => 'x'.repeat(length + 1)
     for (const attempt of [
       () => assistant.remember({ text: long(LIMITS.note.most) }, cli),
-      () => assistant.search(search(long(LIMITS.query.most)), cli),
-      () => assistant.delegate({ kind: 'task', worker: 'ada', task: long(LIMITS.task.most) }, cli),
-      () => assistant.accept({ id, result: long(LIMITS.result.most), failed: false }),
+      () => assistant['search-notes'](search(long(LIMITS.query.most)), cli),
+      () => assistant.delegate({ worker: 'ada', text: long(LIMITS.task.most) }, cli),
+      () => delegations.accept({ id, result: long(LIMITS.result.most), failed: false }),
     ])
       await assert.rejects(attempt, { code: 'limit_reached' })
     assert.deepEqual(stateOf(), before)
@@ -111,12 +110,12 @@ test('a state.json of another program is taken over, and what has another shape 
     next_ids: { memory: 3 },
   }
   writeFileSync(join(dir, 'state.json'), JSON.stringify(old))
-  assert.equal((await assistant.recall({ query: 'OLD' }, cli))[0]?.id, 'memory-1')
+  assert.equal((await assistant.recall(recall('OLD'), cli)).notes[0]?.id, 'memory-1')
   assert.deepEqual(
-    (await assistant.recall({}, cli)).map(({ text }) => text),
+    (await assistant.recall(recall(), cli)).notes.map(({ text }) => text),
     ['old note', 'a bare text'],
   )
-  assert.equal((await assistant.remember({ text: 'new' }, cli)).id, 'memory-3')
+  assert.equal((await assistant.remember({ text: 'new' }, cli)).note.id, 'memory-3')
   const { document } = await manager.load('state')
   assert.deepEqual(
     [document.assistant_name, document.extra],
@@ -144,7 +143,7 @@ test('a state.json of version 1 is taken over: its notes are their channels’, 
   }
   writeFileSync(join(dir, 'state.json'), JSON.stringify(old))
   const seen = async (call: Call, { assistant: by } = { assistant }) =>
-    (await by.recall({}, call)).map(({ text }) => text)
+    (await by.recall(recall(), call)).notes.map(({ text }) => text)
   assert.deepEqual(await seen(cli), ['of-cli', 'of-team', 'of-open'])
   assert.deepEqual(await seen(callFrom('team')), [])
   assert.deepEqual(await seen(callFrom('team'), run(t, dir, 'team')), ['of-team'])
@@ -159,8 +158,8 @@ test('with the scope team somebody of another workspace still sees nothing', asy
   const bob = callFrom('team', { who: 'bob' })
   const partner = { ...bob, caller: { kind: 'route' as const, id: 'team:external:U9' } }
   const seen = async (call: Call) => [
-    (await assistant.recall({}, call)).length,
-    (await assistant.search(search('zanzibar'), call)).results.length,
+    (await assistant.recall(recall(), call)).notes.length,
+    (await assistant['search-notes'](search('zanzibar'), call)).search.results.length,
   ]
   assert.deepEqual(
     [await seen(bob), await seen(partner)],
@@ -177,9 +176,9 @@ describe('the assistant', () => {
     for (const text of ['red apple', 'green apple', 'red car', 'The café opens at nine'])
       await assistant.remember({ text }, cli)
     const texts = async (args: Parameters<typeof assistant.recall>[0]) =>
-      (await assistant.recall(args, cli)).map((note) => note.text)
-    assert.deepEqual(await texts({ query: 'Apple red' }), ['red apple'])
-    assert.deepEqual(await texts({ limit: 1 }), ['The café opens at nine'])
+      (await assistant.recall(args, cli)).notes.map((note) => note.text)
+    assert.deepEqual(await texts(recall('Apple red')), ['red apple'])
+    assert.deepEqual(await texts(recall('', 1)), ['The café opens at nine'])
 
     await logs.message({
       channel: 'slack',
@@ -187,27 +186,33 @@ describe('the assistant', () => {
       content: 'when does the cafe open, you cafe lovers?',
     })
     await logs.message({ channel: 'slack', role: 'assistant', content: 'the weather is fine' })
-    const found = await assistant.search(search('Cafe open'), cli)
+    const { search: found } = await assistant['search-notes'](search('Cafe open'), cli)
     assert.deepEqual(
       found.results.map(({ source }) => source),
       ['message', 'note'],
     )
     assert.deepEqual(stateOf().searches, [found])
-    assert.equal((await assistant.search({ ...search('caf'), in: 'slack' }, cli)).results.length, 1)
-    assert.equal((await assistant.search({ ...search('the'), limit: 1 }, cli)).results.length, 1)
-    assert.deepEqual((await assistant.search(search('"AND ( NEAR *'), cli)).results, [])
+    assert.equal(
+      (await assistant['search-notes']({ ...search('caf'), in: 'slack' }, cli)).search.results.length,
+      1,
+    )
+    assert.equal(
+      (await assistant['search-notes']({ ...search('the'), limit: 1 }, cli)).search.results.length,
+      1,
+    )
+    assert.deepEqual((await assistant['search-notes'](search('"AND ( NEAR *'), cli)).search.results, [])
   })
 
   test('lists the work that one gave, took or is the worker of; to an operator all', async (t) => {
-    const { assistant } = run(t)
+    const { assistant, delegations } = run(t)
     const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]
-    await assistant.delegate({ kind: 'task', worker: 'helper', task: 'of ada' }, ada)
-    await assistant.delegate({ kind: 'task', worker: 'team:bob', task: 'for bob' }, ada)
-    await assistant.delegate({ kind: 'task', worker: 'helper', task: 'of the command line' }, cli)
-    const listed = async (call: Call) => (await assistant.delegations({}, call)).map(({ task }) => task)
+    await assistant.delegate({ worker: 'helper', text: 'of ada' }, ada)
+    await assistant.delegate({ worker: 'team:bob', text: 'for bob' }, ada)
+    await assistant.delegate({ worker: 'helper', text: 'of the command line' }, cli)
+    const listed = async (call: Call) => (await delegations.list({}, call)).map(({ task }) => task)
     assert.deepEqual(await listed(ada), ['of ada', 'for bob'])
     assert.deepEqual(await listed(bob), ['for bob'])
-    await assistant.take({ worker: 'helper' }, bob)
+    await delegations.take({ worker: 'helper' }, bob)
     assert.deepEqual(await listed(bob), ['of ada', 'for bob'])
     assert.equal((await listed(cli)).length, 3)
   })

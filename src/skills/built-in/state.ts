@@ -1,19 +1,15 @@
 import { z } from 'zod'
-import type { StateStoreName } from '../../core/services.ts'
+import { storeName } from '../../core/operations.ts'
 import { defineSkills } from '../../core/skill.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 
-const STORES = ['file', 'memory', 'shared'] as const
 const key = z.string().min(1).describe('The key')
-const store = z
-  .enum(STORES)
+const store = storeName
   .default('file')
   .describe('file: this data directory; memory: this process; shared: all daemons of the same store')
-const sessionStore = z.enum(STORES).exactOptional().describe('Only those that are kept there; default: all')
-const storesOf = (one?: StateStoreName) => (one === undefined ? STORES : [one])
 
-/** Keys and values, and the sessions of skills. */
+/** Keys and values. */
 export const stateSkills = defineSkills({
   'state-get': {
     description: 'Reads a value by key; null where there is none.',
@@ -74,30 +70,6 @@ export const stateSkills = defineSkills({
       })
       if (found === undefined && signal.aborted) throw abortError(signal, `Waiting for ${key}`)
       return found ?? null
-    },
-  },
-  'session-list': {
-    description: 'Lists the conversations that skills remember.',
-    args: z.strictObject({ store: sessionStore }),
-    async run({ args, services }) {
-      const lists = storesOf(args.store).map(async (store) => {
-        return (await services.sessions.list(store)).map((session) => ({ ...session, store }))
-      })
-      return (await Promise.all(lists)).flat()
-    },
-  },
-  'session-delete': {
-    description: 'Makes a skill forget one conversation.',
-    args: z.strictObject({
-      name: z.string().min(1).describe('The skill, or the name of the session in its settings'),
-      key: z.string().min(1).describe('What the key of the session resolved to, as session-list shows it'),
-      store: sessionStore,
-    }),
-    async run({ args: { name, key, store }, services }) {
-      const deleted = await Promise.all(
-        storesOf(store).map((one) => services.sessions.delete({ name, key, store: one })),
-      )
-      return { ok: true, existed: deleted.some(({ existed }) => existed) }
     },
   },
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { pathGet } from '../../core/json.ts'
+import { storeName } from '../../core/operations.ts'
 import type { SessionEntry, SessionId } from '../../core/services.ts'
 import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
@@ -60,7 +61,7 @@ const sessionSettings = orJust(
     key: z.string().min(1),
     capture: z.array(captured).min(1).default(['$all']),
     maxEntries: z.number().int().min(1).max(10_000).default(50),
-    store: z.enum(['memory', 'file', 'shared']).default('memory'),
+    store: storeName.default('memory'),
     /** A session is forgotten that long after its last entry. */
     retention: duration.default(30 * 86_400_000),
     /** Skills that give the same name share their sessions. Default: the skill's own name. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, pathGet, toJson } from '../../core/json.ts'
+import { storeName } from '../../core/operations.ts'
 import {
   type SessionEntry,
   type SessionId,
@@ -33,27 +34,33 @@ export function createSessionService(backends: Record<StateStoreName, StateBacke
         return { value: { name: id.name, session: id.key, entries }, ttl }
       })
     },
-    async delete(id) {
-      return { ok: true, existed: await backends[id.store].delete(keyOf(id)) }
+    async delete({ name, key, store }) {
+      const deleted = storesOf(store).map((one) => backends[one].delete(keyOf({ name, key })))
+      return { ok: true, existed: (await Promise.all(deleted)).includes(true) }
     },
-    async list(store) {
-      const backend = backends[store]
-      const found = await Promise.all((await backend.list('', MOST_LISTED)).map((key) => backend.get(key)))
-      return found.flatMap((one) => {
-        if (!one) return []
-        const { name, session, entries } = sessionValue.parse(one.value)
-        return [{ name, key: session, entries: entries.length, updatedAt: entries.at(-1)?.at ?? 0 }]
+    async list({ store: only }) {
+      const lists = storesOf(only).map(async (store) => {
+        const keys = await backends[store].list('', MOST_LISTED)
+        return (await Promise.all(keys.map(backends[store].get))).flatMap((found) => {
+          if (!found) return []
+          const { name, session, entries } = sessionValue.parse(found.value)
+          const updatedAt = entries.at(-1)?.at ?? 0
+          return [{ name, key: session, entries: entries.length, updatedAt, store }]
+        })
       })
+      return (await Promise.all(lists)).flat()
     },
   }
 }
+
+const storesOf = (only?: StateStoreName) => (only === undefined ? storeName.options : [only])
 
 function entriesOf(value: Json | undefined) {
   return value === undefined ? [] : sessionValue.parse(value).entries
 }
 
 /** Two pairs of name and key never give the same text. */
-function keyOf({ name, key }: SessionId): string {
+function keyOf({ name, key }: Omit<SessionId, 'store'>): string {
   return JSON.stringify([name, key])
 }
 

@@ -1,14 +1,9 @@
-import {
-  type AssistantService,
-  channelOf,
-  type Delegation,
-  type Note,
-  type Search,
-} from '../../core/assistant-services.ts'
+import { channelOf, type Delegation, type Note, type Search } from '../../core/assistant-services.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { partsOf } from '../../core/identity.ts'
-import { type JsonObject, pathGet } from '../../core/json.ts'
+import { pathGet } from '../../core/json.ts'
+import type { Services } from '../../core/services.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { ActivityEntry, LogEntry, Logs } from '../logs/logs.ts'
 import { type AssistantState, LIMITS, nextId, requireRoom } from './assistant-state.ts'
@@ -23,7 +18,7 @@ export function createAssistant(deps: {
   logs: Pick<Logs, 'event' | 'newestMessages'>
   scope: () => Scope
   now: () => number
-}): AssistantService & { overview(): Promise<JsonObject> } {
+}) {
   const { state, logs, scope, now } = deps
   const viewer = (call: Call) => viewerOf(call, scope())
   const time = () => new Date(now()).toISOString()
@@ -39,46 +34,68 @@ export function createAssistant(deps: {
     return made
   }
 
-  return {
-    remember({ text }, call) {
+  const giveWork = (kind: Delegation['kind'], worker: string, task: string, call: Call) => {
+    const channel = channelOf(call)
+    const { owner } = viewer(call)
+    return change(
+      (draft) => {
+        requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
+        requireRoom(LIMITS.task, task)
+        const id = nextId(draft, 'delegation')
+        const made: Delegation = { id, kind, worker, task, channel, owner, status: 'queued', time: time() }
+        draft.delegations.push(made)
+        return made
+      },
+      ({ id }) => ({ event: kind === 'digest' ? 'digest_queued' : 'work_delegated', channel, id, worker }),
+    )
+  }
+
+  const assistant = {
+    async remember({ text: given }, call) {
+      const text = said(given, 'Say what to remember: remember the milk.')
       const channel = channelOf(call)
       const { owner } = viewer(call)
-      return change(
+      const note = await change(
         (draft) => {
           requireRoom(LIMITS.note, text)
           requireRoom(LIMITS.notes, draft.memory.length)
           if (isUnproven(owner))
-            requireRoom(LIMITS.unprovenNotes, draft.memory.filter((note) => isUnproven(note.owner)).length)
-          const note = { id: nextId(draft, 'memory'), text, channel, owner, time: time() }
-          draft.memory.push(note)
-          return note
+            requireRoom(LIMITS.unprovenNotes, draft.memory.filter((one) => isUnproven(one.owner)).length)
+          const made = { id: nextId(draft, 'memory'), text, channel, owner, time: time() }
+          draft.memory.push(made)
+          return made
         },
         ({ id }) => ({ event: 'note_stored', channel, id }),
       )
+      return { text: `Stored note ${note.id}.`, note }
     },
-    async recall({ query = '', limit }, call) {
+    async recall({ text: query, limit }, call) {
       const { sees } = viewer(call)
       const words = query.toLowerCase().split(/\s+/).filter(Boolean)
       const { memory } = (await state.load()).document
-      const found = memory.filter(
-        (note) => sees(note.owner) && words.every((word) => note.text.toLowerCase().includes(word)),
-      )
-      return limit === undefined ? found : found.slice(-limit)
+      const notes = memory
+        .filter((note) => sees(note.owner) && words.every((word) => note.text.toLowerCase().includes(word)))
+        .slice(-limit)
+      const nothing = query ? `No note contains "${query}".` : 'There are no notes yet.'
+      return { text: notes.map(({ id, text }) => `${id}: ${text}`).join('\n') || nothing, notes }
     },
-    forget({ id }, call) {
+    async forget({ id: named, text }, call) {
+      const id = said(named ?? text, 'Say which note: forget memory-1.')
       // Shared notes are seen, and not removed, by others; operators remove any.
       const { sees } = viewerOf(call, 'person')
-      return change(
+      const note = await change(
         (draft) => {
-          const note = byId(draft.memory, id)
-          if (!sees(note.owner)) throw notThere(id)
-          draft.memory = draft.memory.filter((one) => one !== note)
-          return note
+          const found = byId(draft.memory, id)
+          if (!sees(found.owner)) throw notThere(id)
+          draft.memory = draft.memory.filter((one) => one !== found)
+          return found
         },
         () => ({ event: 'note_forgotten', channel: channelOf(call), id }),
       )
+      return { text: `Forgot ${note.id}: ${note.text}`, note }
     },
-    async search({ query, in: within, limit }, call) {
+    async 'search-notes'({ text, in: within, limit }, call) {
+      const query = said(text, 'Say what to search for: search invoices.')
       requireRoom(LIMITS.query, query)
       const { sees, linesOf } = viewer(call)
       const mayRead = await linesOf(recentLines(logs))
@@ -91,7 +108,7 @@ export function createAssistant(deps: {
       }
       const results = await searchTexts(query, from, { channel: within, limit })
       const channel = channelOf(call)
-      return await change(
+      const search = await change(
         (draft) => {
           const made = { id: nextId(draft, 'search'), query, channel, time: time(), results }
           draft.searches = [...draft.searches, made].slice(-KEPT_SEARCHES)
@@ -99,23 +116,32 @@ export function createAssistant(deps: {
         },
         ({ id }) => ({ event: 'search_recorded', channel, id, query, results: results.length }),
       )
+      const lines = results.map((one) => {
+        return `${one.ref} (${one.channel}): ${shorten(one.text.replaceAll(/\s+/g, ' '), 200)}`
+      })
+      return { text: lines.join('\n') || `Nothing was found for "${query}".`, search }
     },
-    delegate(work, call) {
-      const channel = channelOf(call)
-      const { owner } = viewer(call)
-      return change(
-        (draft) => {
-          requireRoom(LIMITS.openWork, draft.delegations.filter(isOpen).length)
-          requireRoom(LIMITS.task, work.task)
-          const id = nextId(draft, 'delegation')
-          const made: Delegation = { id, ...work, channel, owner, status: 'queued', time: time() }
-          draft.delegations.push(made)
-          return made
-        },
-        ({ id, kind, worker }) => ({
-          event: kind === 'digest' ? 'digest_queued' : 'work_delegated',
-          ...{ channel, id, worker },
-        }),
+    async 'digest-queue'({ text }, call) {
+      const digest = await giveWork('digest', 'digest', text || 'what happened since the last digest', call)
+      return { text: `Queued digest ${digest.id}.`, digest }
+    },
+    async delegate({ text, worker: given }, call) {
+      const [, named, rest] = (given === undefined && WORKER_FIRST.exec(text)) || []
+      const worker = given ?? named ?? 'worker'
+      const hint = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
+      const delegation = await giveWork('task', worker, said(rest ?? text, hint), call)
+      return { text: `Delegated ${delegation.id} to ${worker}.`, delegation }
+    },
+  } satisfies Services['assistant']
+
+  const delegations = {
+    async list({ status, worker }, call) {
+      const { owner: who, sees } = viewer(call)
+      return (await state.load()).document.delegations.filter(
+        (one) =>
+          (sees(one.owner ?? one.channel) || one.worker === who || one.takenBy === who) &&
+          (status === undefined || one.status === status) &&
+          (worker === undefined || one.worker === worker),
       )
     },
     take({ worker, by: name }, call) {
@@ -149,16 +175,11 @@ export function createAssistant(deps: {
       )
       return one
     },
-    async delegations({ status, worker }, call) {
-      const { owner: who, sees } = viewer(call)
-      const { delegations } = (await state.load()).document
-      return delegations.filter(
-        (one) =>
-          (sees(one.owner ?? one.channel) || one.worker === who || one.takenBy === who) &&
-          (status === undefined || one.status === status) &&
-          (worker === undefined || one.worker === worker),
-      )
-    },
+  } satisfies Services['delegations']
+
+  return {
+    assistant,
+    delegations,
     /** Counts for `trivium status`. */
     async overview() {
       const { document, revision } = await state.load()
@@ -175,6 +196,17 @@ export function createAssistant(deps: {
       }
     },
   }
+}
+
+const WORKER_FIRST = /^(?:to\s+)?([\w.@-]+)\s*:\s*(\S.*)$/s
+
+function said(text: string, hint: string): string {
+  if (text === '') throw new TriviumError('usage', { details: hint })
+  return text
+}
+
+function shorten(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
 }
 
 /** Their notes belong to a conversation. */
@@ -224,8 +256,7 @@ async function searchTexts(
   const consider = ({ text, ...of }: Omit<Found, 'score'>) => {
     if (channel !== undefined && of.channel !== channel) return
     const score = scoreOf(text, words)
-    const shown = text.length <= SHOWN ? text : `${text.slice(0, SHOWN - 1)}…`
-    if (score > 0) found.push({ ...of, text: shown, score })
+    if (score > 0) found.push({ ...of, text: shorten(text, SHOWN), score })
   }
   for await (const line of from.lines) {
     if (!from.isSeen(line)) continue
