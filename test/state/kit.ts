@@ -5,8 +5,12 @@ import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import type { Call } from '../../src/core/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { jsonSchemaOf } from '../../src/state/documents/schema.ts'
-import type { Change, DocumentBackend, DocumentSpec } from '../../src/state/documents/spec.ts'
+import {
+  type Change,
+  type DocumentBackend,
+  type DocumentSpec,
+  jsonSchemaOf,
+} from '../../src/state/documents/spec.ts'
 import { messageOf } from '../skills/support/message.ts'
 
 export { quiet, toEvent } from '../contract/store/kit.ts'

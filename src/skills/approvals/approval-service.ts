@@ -38,9 +38,15 @@ export function createApprovalService(deps: ApprovalDeps) {
   const { now } = deps
   const { kv, onSignal } = deps.store
 
+  /** What stands of a request, ended where its time is over. */
   const load = async (id: string): Promise<Approval | undefined> => {
     const entry = await kv.get(PREFIX + id)
-    return entry && approvalSchema.parse(entry.value)
+    const found = entry && approvalSchema.parse(entry.value)
+    if (found?.status !== 'pending' || found.expiresAt > now()) return found
+    const status = found.onTimeout === 'approve' ? 'approved' : 'expired'
+    return change(id, (current) =>
+      current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
+    )
   }
   const change = async (id: string, next: (current: Approval) => Approval | undefined): Promise<Approval> => {
     let ends = false
@@ -60,13 +66,6 @@ export function createApprovalService(deps: ApprovalDeps) {
     if (approval.message) await deps.resume(approval)
     await kv.delete(OPEN + approval.id)
   }
-  const endIfDue = async (approval: Approval): Promise<Approval> => {
-    if (approval.status !== 'pending' || approval.expiresAt > now()) return approval
-    const status = approval.onTimeout === 'approve' ? 'approved' : 'expired'
-    return change(approval.id, (current) =>
-      current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
-    )
-  }
   const all = async (prefix: string, id = ''): Promise<Approval[]> => {
     const keys = await kv.list(prefix + id, 10_000)
     const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
@@ -76,26 +75,22 @@ export function createApprovalService(deps: ApprovalDeps) {
   const service: ApprovalService = {
     async request(request) {
       const id = createHash('sha256').update(request.key).digest('hex').slice(0, 16)
-      const at = now()
-      const fresh: Approval = {
-        ...request,
-        id,
-        status: 'pending',
-        requestedAt: at,
-        expiresAt: at + request.timeout,
-      }
-      if (!(await load(id))) await kv.set(OPEN + id, id, { ttl: request.timeout + KEPT })
-      const made = await kv.set(PREFIX + id, { ...fresh }, { ifVersion: 0, ttl: request.timeout + KEPT })
-      if (made !== undefined) await deps.noted('approval_required', fresh)
       const standing = await load(id)
-      return endIfDue(standing ?? fresh)
+      if (standing) return standing
+      const [requestedAt, ttl] = [now(), request.timeout + KEPT]
+      const expiresAt = requestedAt + request.timeout
+      const fresh: Approval = { ...request, id, status: 'pending', requestedAt, expiresAt }
+      await kv.set(OPEN + id, id, { ttl })
+      const made = await kv.set(PREFIX + id, { ...fresh }, { ifVersion: 0, ttl })
+      if (made === undefined) return service.request(request)
+      await deps.noted('approval_required', fresh)
+      return fresh
     },
 
     async decide({ id, approve, reason }, call) {
-      const due = await load(id)
-      if (!due) throw new TriviumError('approval_not_found', { id })
-      mayDecide(due, call)
-      await endIfDue(due)
+      const asked = await load(id)
+      if (!asked) throw new TriviumError('approval_not_found', { id })
+      mayDecide(asked, call)
       const status: ApprovalStatus = approve ? 'approved' : 'denied'
       const decided = await change(id, (current) => {
         if (current.status === status) return undefined
@@ -110,7 +105,7 @@ export function createApprovalService(deps: ApprovalDeps) {
     },
 
     async list({ id = '', status, limit }) {
-      const found = await Promise.all((await all(status === 'pending' ? OPEN : PREFIX, id)).map(endIfDue))
+      const found = await all(status === 'pending' ? OPEN : PREFIX, id)
       return found
         .filter((one) => (!id || one.id === id) && (!status || one.status === status))
         .slice(0, limit)
@@ -119,9 +114,8 @@ export function createApprovalService(deps: ApprovalDeps) {
     async wait(id, timeout, signal) {
       const decided = await waitFor({
         attempt: async () => {
-          const found = await load(id)
-          if (!found) throw new TriviumError('approval_not_found', { id })
-          const current = await endIfDue(found)
+          const current = await load(id)
+          if (!current) throw new TriviumError('approval_not_found', { id })
           return current.status === 'pending' ? { retryAt: current.expiresAt } : { value: current }
         },
         watch: (wake) => onSignal(`kv:${PREFIX}${id}`, wake),
@@ -136,7 +130,7 @@ export function createApprovalService(deps: ApprovalDeps) {
     ...service,
     /** Ends what nobody decided in time, and resumes what a crash left parked. Call it every few seconds. */
     async sweep() {
-      for (const approval of await all(OPEN)) await resumeOnce(await endIfDue(approval))
+      for (const approval of await all(OPEN)) await resumeOnce(approval)
     },
   }
 }

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { delegationSchema, noteSchema, scheduleSchema, searchSchema } from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
-import { jsonSchemaOf } from '../documents/schema.ts'
-import type { DocumentSpec } from '../documents/spec.ts'
+import { type DocumentSpec, jsonSchemaOf } from '../documents/spec.ts'
 
 const stateSchema = z.strictObject({
   schema_version: z.literal(2),

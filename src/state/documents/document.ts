@@ -3,11 +3,11 @@ import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { defined } from '../../lib/defined.ts'
 import { diff, told, type Until } from './events.ts'
-import { compileSchema } from './schema.ts'
 import {
   type Actor,
   type Change,
   type Commit,
+  compileSchema,
   copyOf,
   corrupt,
   type DocumentBackend,

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { taskSchema, workbenchStateSchema } from '../../core/assistant-services.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { jsonSchemaOf } from '../documents/schema.ts'
-import type { Actor, DocumentSpec } from '../documents/spec.ts'
+import { type Actor, type DocumentSpec, jsonSchemaOf } from '../documents/spec.ts'
 
 /** When a person last changed the document (ISO 8601); null: never. Agents wait five seconds after it. */
 const last_human_touch = z.string().nullable().meta({ format: 'date-time' })
