@@ -7,8 +7,8 @@ import { reasonOf } from '../core/errors.ts'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { type Middleware, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { inTime } from '../lib/pause.ts'
-import type { FoundSkill } from './discover.ts'
 import { parseSettings } from './onion.ts'
+import type { FoundSkill } from './registry.ts'
 
 /** Names of skills, in front matter and in code. */
 export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/

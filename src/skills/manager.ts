@@ -11,9 +11,8 @@ import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { abortError, runBounded } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-service.ts'
-import { watchSkills } from './discover.ts'
 import { createOnion, type Onion } from './onion.ts'
-import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
+import { createRegistry, type RegisteredSkill, type RegistryOptions, watchSkills } from './registry.ts'
 
 /** The one door to every skill, whoever asks. */
 export type SkillManager = Awaited<ReturnType<typeof createSkillManager>>

@@ -2,8 +2,12 @@ import { join } from 'node:path'
 import { type ApprovalDeps, createApprovalService } from './approvals/approval-service.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/sessions.ts'
-import { createMemoryBackend, createSharedBackend, type StateEntry } from './state/backends.ts'
-import { createFileBackend } from './state/file-backend.ts'
+import {
+  createFileBackend,
+  createMemoryBackend,
+  createSharedBackend,
+  type StateEntry,
+} from './state/backends.ts'
 
 /** Looking through files takes time, and what has expired is not seen anyway. */
 const SWEEP_EVERY = 3_600_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SkillContext } from '../../src/core/skill.ts'
-import { createFence, renderPrompt } from '../../src/skills/markdown/render.ts'
+import { createFence, renderPrompt } from '../../src/skills/markdown/loader.ts'
 import { compilePrompt, parseSkillFile } from '../../src/skills/markdown/skill-file.ts'
 import fc from '../fixtures/fast-check.ts'
 import { skillOf, startManager } from './support/manager.ts'

@@ -5,7 +5,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createFileBackend, fileNameOf } from '../../src/skills/state/file-backend.ts'
+import { createFileBackend, fileNameOf } from '../../src/skills/state/backends.ts'
 import fc from '../fixtures/fast-check.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder } from './support/folder.ts'
@@ -142,7 +142,7 @@ describe('state in files', () => {
 })
 
 function startIncrementer(dir: string, times: number): ChildProcess {
-  const backend = fileURLToPath(new URL('../../src/skills/state/file-backend.ts', import.meta.url))
+  const backend = fileURLToPath(new URL('../../src/skills/state/backends.ts', import.meta.url))
   const script = `
     import { createFileBackend } from ${JSON.stringify(backend)}
     const backend = createFileBackend(${JSON.stringify(dir)}, Date.now)

@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { createStateManager } from '../../src/state/documents/manager.ts'
 import type { Actor } from '../../src/state/documents/spec.ts'
-import { agentStateDocument, taskBoardDocument } from '../../src/state/workbench/documents.ts'
 import { openWorkbench } from '../../src/state/workbench/project.ts'
-import { createWorkbench } from '../../src/state/workbench/workbench.ts'
+import {
+  agentStateDocument,
+  createWorkbench,
+  taskBoardDocument,
+} from '../../src/state/workbench/workbench.ts'
 import { temporaryDir } from './kit.ts'
 
 const agent: Actor = { kind: 'agent', name: 'builder' }

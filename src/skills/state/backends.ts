@@ -1,6 +1,120 @@
-import type { Json } from '../../core/json.ts'
+import { hash } from 'node:crypto'
+import { mkdirSync, watch } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { fileFailure, reasonOf, TriviumError, unwritable } from '../../core/errors.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
 import type { StateBackend } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
+import { isMissing, removeWhole, writeWhole } from '../../lib/disk.ts'
+import { createFileLock } from '../../lib/file-lock.ts'
+
+const VERSION = 1
+const LONGEST_NAME = 180
+
+/** A file under `<data dir>/state/` or `<data dir>/sessions/`. Times are Unix ms. */
+const stateDocument = z.object({
+  schema_version: z.literal(VERSION),
+  key: z.string(),
+  value: z.json(),
+  version: z.number().int().positive(),
+  updated_at: z.number(),
+  expires_at: z.number().exactOptional(),
+})
+
+type StateDocument = z.infer<typeof stateDocument>
+
+/** One JSON file a key in `folder`, which is made with the first write; survives restarts, and is safe between processes. */
+export function createFileBackend(folder: string, now: () => number): StateBackend {
+  const lock = createFileLock(join(folder, '.lock'), fileFailure(folder))
+  const pathOf = (key: string) => join(folder, fileNameOf(key))
+  const makeFolder = () => mkdirSync(folder, { recursive: true, mode: 0o700 })
+
+  const files: Entries = {
+    get: (key) => load(pathOf(key)),
+    async change(key, decide) {
+      makeFolder()
+      const path = pathOf(key)
+      const write = async () => {
+        const next = decide(await load(path))
+        if (next === null) await removeWhole(path)
+        if (!next) return
+        const document: StateDocument = { schema_version: VERSION, key, ...next, updated_at: now() }
+        await writeWhole(path, `${JSON.stringify(document, null, 2)}\n`)
+      }
+      await lock.during(write).catch((error) => {
+        throw unwritable(path, error)
+      })
+    },
+    /** One that cannot be read must not hide the others, and gives its error to who asks for its key. */
+    async all() {
+      const names = (await readdir(folder).catch(orNothing)) ?? []
+      const found = names.filter((name) => name.endsWith('.json'))
+      const docs = await Promise.all(found.map((name) => load(join(folder, name)).catch(ignoreUnreadable)))
+      return docs.flatMap((doc) => (doc ? [[doc.key, doc]] : []))
+    },
+    /** The file system tells of the changes of all processes, this one's too. */
+    onChange(_key, listener) {
+      makeFolder()
+      const watcher = watch(folder, { persistent: false }, listener)
+      watcher.on('error', () => watcher.close())
+      return () => watcher.close()
+    },
+    close: lock.close,
+  }
+  return createBackend(files, now)
+}
+
+async function load(path: string): Promise<StateDocument | undefined> {
+  const text = await readFile(path, 'utf8').catch(orNothing)
+  if (text === undefined) return undefined
+  const corrupt = (reason: string, cause: unknown) =>
+    new TriviumError('state_corrupt', { path, reason, todo: 'delete it, and the key is free' }, { cause })
+  let value: unknown
+  try {
+    value = withValue(JSON.parse(text))
+  } catch (error) {
+    throw corrupt(reasonOf(error), error)
+  }
+  const found = isJsonObject(value) ? value.schema_version : undefined
+  if (typeof found === 'number' && found > VERSION) {
+    throw new TriviumError('state_version', { path, found, known: VERSION, what: 'Install a newer Trivium.' })
+  }
+  const parsed = stateDocument.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw corrupt(z.prettifyError(parsed.error).replaceAll('\n', ' '), parsed.error)
+}
+
+/** Trivium 0.1 kept a session without `value` around it. */
+function withValue(document: unknown): unknown {
+  if (!isJsonObject(document) || !('entries' in document)) return document
+  const { name, session, entries, ...rest } = document
+  return { ...rest, version: 1, value: { name, session, entries } }
+}
+
+function orNothing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
+}
+
+function ignoreUnreadable(error: unknown): undefined {
+  if (!(error instanceof TriviumError && /^state_(corrupt|version)$/.test(error.code))) throw error
+}
+
+/**
+ * Readable, different for different keys also where the file system ignores case, never hidden or outside of its folder. What is
+ * neither small letter, digit, `-`, `_` nor inner dot is percent-encoded; a long name ends in a hash.
+ */
+export function fileNameOf(key: string): string {
+  let name = ''
+  for (const byte of Buffer.from(key)) {
+    const char = String.fromCharCode(byte)
+    const plain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
+    name += plain ? char : `%${byte.toString(16).padStart(2, '0')}`
+  }
+  if (name.length <= LONGEST_NAME) return `${name}.json`
+  return `${name.slice(0, LONGEST_NAME - 65)}~${hash('sha256', key)}.json`
+}
 
 /** What is kept of a key, in a file as in memory. `expires_at` is Unix ms. */
 export type StateEntry = { value: Json; version: number; expires_at?: number }

@@ -6,8 +6,7 @@ import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
 import { disk, writeWhole } from '../../lib/disk.ts'
 import { createStateManager } from '../documents/manager.ts'
 import { type DocumentSpec, formatDocument, readDocument } from '../documents/spec.ts'
-import { agentStateDocument, taskBoardDocument } from './documents.ts'
-import { createWorkbench, type Workbench } from './workbench.ts'
+import { agentStateDocument, createWorkbench, taskBoardDocument, type Workbench } from './workbench.ts'
 
 /**
  * Opens the workbench of a project, under its own schemas and migrations where `initWorkbench` made them. Throws `state_corrupt`
