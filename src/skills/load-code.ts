@@ -8,7 +8,6 @@ import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { type Middleware, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { inTime } from '../lib/pause.ts'
 import { parseSettings } from './onion.ts'
-import type { FoundSkill } from './registry.ts'
 
 /** Names of skills, in front matter and in code. */
 export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
@@ -24,8 +23,10 @@ const skillShape = z.object({
   run: z.custom<Skill['run']>((value) => typeof value === 'function', 'must be a function'),
 })
 
+type FoundFile = { name: string; path: string }
+
 /** Imports a code skill: the default export of its module. Throws where it is not one. */
-export async function loadCodeSkill(found: FoundSkill, importer: FreshImporter): Promise<Skill> {
+export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): Promise<Skill> {
   const exported = await importDefault(found.path, importer)
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
@@ -48,10 +49,7 @@ const middlewareShape = z.object({
 })
 
 /** Imports a middleware: the default export of `middleware/<name>.ts`. Throws where it is not one. */
-export async function loadMiddleware(
-  found: { name: string; path: string },
-  importer: FreshImporter,
-): Promise<Middleware> {
+export async function loadMiddleware(found: FoundFile, importer: FreshImporter): Promise<Middleware> {
   return { name: found.name, ...parseSettings(middlewareShape, await importDefault(found.path, importer)) }
 }
 
