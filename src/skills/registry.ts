@@ -165,7 +165,7 @@ const FILES = { 'index.ts': 'code', 'index.js': 'code', 'index.mjs': 'code', 'SK
 const MODULE = /\.(ts|js|mjs)$/
 
 /** Skills by folder: code before markdown, and of a name that is in several folders the first. */
-export async function discoverSkills(folders: readonly string[]): Promise<FoundSkill[]> {
+async function discoverSkills(folders: readonly string[]): Promise<FoundSkill[]> {
   const found: FoundSkill[] = []
   for (const { folder, name } of await entriesOfAll(folders)) {
     const files = await entriesOf(join(folder, name))
@@ -176,9 +176,7 @@ export async function discoverSkills(folders: readonly string[]): Promise<FoundS
 }
 
 /** The modules in `<folder>/middleware/`, with the name each file gives its middleware. */
-export async function discoverMiddleware(
-  folders: readonly string[],
-): Promise<{ name: string; path: string }[]> {
+async function discoverMiddleware(folders: readonly string[]): Promise<{ name: string; path: string }[]> {
   const found = await entriesOfAll(folders.map((folder) => join(folder, 'middleware')))
   return found
     .filter(({ name }) => MODULE.test(name))
