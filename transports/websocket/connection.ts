@@ -1,16 +1,16 @@
 import type { WebSocket } from 'ws'
 import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
-import type { JsonObject } from '../../src/core/json.ts'
+import { type JsonObject, objectsIn } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
 import type { createInFlight } from '../../src/lib/in-flight.ts'
+import { createLoop } from '../../src/lib/loop.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import type { Peer } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type ClientFrame, readFrame } from './frames.ts'
-import { followReplies } from './outbound.ts'
 
 export type Connection = ReturnType<typeof serveConnection>
 
@@ -27,6 +27,10 @@ type ConnectionOptions = Admitted & {
 
 /** Frames of one connection that may wait for the store at once; then its socket is not read. */
 const MAX_IN_FLIGHT = 256
+/** Replies that are read from the log at once. */
+const PAGE = 64
+/** When to look again after the log could not be read (ms). */
+const RETRY = 1_000
 
 /**
  * Serves one client's socket from its welcome to its end: takes frames, follows the replies, and bounds what waits in
@@ -111,27 +115,57 @@ export function serveConnection(given: ConnectionOptions) {
     }
   }
 
+  /**
+   * Writes the replies after `position`, in order, each once, and tells whether there may be more. The log is the truth: signals
+   * only say when to look, so one that is late, doubled or lost in a reconnect does no harm.
+   */
+  async function writePage() {
+    const entries = await deps.replies.read(conversation, position, PAGE)
+    for (const { seq, data } of entries) {
+      await tellGap(seq - 1)
+      await send({ ...shown(data), type: 'message', seq })
+      position = seq
+    }
+    // What is not there up to the end of the log at the beginning was removed.
+    if (entries.length === 0) await tellGap(end)
+    return entries.length > 0 ? 'again' : undefined
+  }
+
+  /** Retention removes the oldest first: while one that was read is there, the numbers have only leapt. */
+  async function tellGap(seq: number) {
+    if (seq <= position) return
+    const [oldest] = await deps.replies.read(conversation, 0, 1)
+    const isGone = !oldest || oldest.seq > position
+    if (isGone) await send({ type: 'gap', missed: seq - position, seq })
+    position = seq
+  }
+
+  function stopFollowing() {
+    unsubscribe()
+    void following.stop()
+  }
+
   function close(code: number, reason: string) {
-    follower.stop()
+    stopFollowing()
     socket.resume()
     socket.close(code, reason)
   }
 
   socket.on('error', (error) => log.debug({ err: error }, 'a connection broke'))
-  const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(() => follower.stop())
+  const ended = new Promise<void>((resolve) => socket.once('close', resolve)).then(stopFollowing)
   socket.on('pong', () => {
     isAlive = true
   })
   socket.on('message', (raw, isBinary) => void receive(String(raw), isBinary))
   void send({ type: 'welcome', conversation, seq: after })
-  const follower = followReplies({
-    replies: deps.replies,
-    conversation,
-    after,
-    end,
-    write: send,
+  let position = after
+  const following = createLoop({
+    step: writePage,
     failed: (err) => log.warn({ err }, 'cannot read the replies; trying again'),
+    pause: RETRY,
   })
+  const unsubscribe = deps.replies.onAppend(conversation, following.wake)
+  following.start()
 
   return {
     /** Called at every heartbeat: cuts a peer that did not answer the last one, and asks again. */
@@ -152,5 +186,14 @@ export function serveConnection(given: ConnectionOptions) {
       if (!isFull()) void send(frame)
     },
     close,
+  }
+}
+
+/** Where a file lies is nothing for the other end. */
+function shown({ attachments, ...said }: JsonObject): JsonObject {
+  if (!Array.isArray(attachments)) return said
+  return {
+    ...said,
+    attachments: objectsIn(attachments).map(({ path: _path, sha256: _sha256, ...file }) => file),
   }
 }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Redis } from 'ioredis'
-import type { JsonObject } from '../../../src/core/json.ts'
 import { createReplyLog } from '../../../src/gateway/submit.ts'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
-import { followReplies } from '../../../transports/websocket/outbound.ts'
 import { quiet, saying } from '../../contract/store/kit.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
 import { moveSlot, startSentinels } from '../../fixtures/redis-topology.ts'
@@ -135,15 +133,10 @@ describe('a Redis that comes back without', () => {
     await server.kill()
     await server.start()
     for (const key of ['d', 'e', 'f']) await until(() => say(key).catch(() => false), 'the connection')
-    const frames: JsonObject[] = []
-    const write = async (frame: JsonObject) => void frames.push(frame)
-    const at = { after: 3, end: await replies.end('c') }
-    const following = followReplies({ replies, conversation: 'c', ...at, write, failed: () => {} })
-    t.after(following.stop)
-    await until(() => frames.length >= 3, 'the replies')
+    const found = await replies.read('c', 3, 10)
     assert.deepEqual(
-      frames.map(({ type, text }) => [type, text]),
-      ['d', 'e', 'f'].map((text) => ['message', text]),
+      found.map(({ data }) => data.text),
+      ['d', 'e', 'f'],
     )
   })
 })
