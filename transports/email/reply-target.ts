@@ -28,9 +28,6 @@ export const replyTargetSchema = z.object({
 
 export type ReplyTarget = z.output<typeof replyTargetSchema>
 
-/** RFC 5322 sets no limit; mail servers do. The root and the newest are what clients thread by. */
-const MAX_REFERENCES = 30
-
 type Facts = {
   own: OwnAddresses
   /** Why the mail is automatic. */
@@ -51,7 +48,6 @@ export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
   const recipient = recipientOf(mail, facts)
   const at = Math.min(mail.date ?? facts.receivedAt, facts.receivedAt)
   const references = [...new Set([...mail.references, ...(mail.messageId ? [mail.messageId] : [])])]
-  if (references.length > MAX_REFERENCES) references.splice(1, references.length - MAX_REFERENCES)
   return {
     to: recipient?.address ?? '',
     subject: mail.subject ?? '',

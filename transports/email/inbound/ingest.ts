@@ -117,19 +117,17 @@ export function createIngest(parts: {
     return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
   }
 
+  /** Finds its conversation; what it resolves with accepts it. */
   const place = async ({ mail, identity, target, draft }: Ready) => {
     const { conversation, thread, answers, remember } = await findConversation(mail, identity)
     const quick = answers !== undefined && deps.now() - answers < QUICK ? true : undefined
     const data = { ...draft.data, replyTarget: { ...target, thread, ...defined({ quick }) } }
-    return { mail, message: { ...draft, conversation, data }, remember }
-  }
-
-  type Placed = Awaited<ReturnType<typeof place>>
-
-  const accept = async ({ mail, message, remember }: Placed): Promise<Ingested> => {
-    const [{ id, duplicate }] = await Promise.all([deps.accept(message), remember()])
-    log.debug({ messageId: id, conversation: message.conversation, duplicate }, 'a mail was accepted')
-    return { outcome: 'accepted', ...defined({ unreadable: mail.unreadable }) }
+    return async (): Promise<Ingested> => {
+      const message = { ...draft, conversation, data }
+      const [{ id, duplicate }] = await Promise.all([deps.accept(message), remember()])
+      log.debug({ messageId: id, conversation, duplicate }, 'a mail was accepted')
+      return { outcome: 'accepted', ...defined({ unreadable: mail.unreadable }) }
+    }
   }
 
   const orRefused = async <T>({ folder, uid }: Incoming, work: Promise<T>): Promise<T | Ingested> => {
@@ -149,18 +147,17 @@ export function createIngest(parts: {
     const reading = batch.map(async (mail) => [mail, await orRefused(mail, read(mail, waited))] as const)
     // All of them have ended when this does, so that nothing is written after a stop.
     await Promise.allSettled(reading)
-    const found: [Incoming, Ingested | Placed][] = []
-    for (const [mail, each] of await Promise.all(reading))
-      found.push([mail, 'outcome' in each ? each : await orRefused(mail, place(each))])
+    const found: [Incoming, () => Promise<Ingested>][] = []
+    for (const [mail, each] of await Promise.all(reading)) {
+      const placed = 'outcome' in each ? each : await orRefused(mail, place(each))
+      found.push([mail, 'outcome' in placed ? async () => placed : placed])
+    }
     // In one turn of the event loop, which is one write of the store; where that fails, one after the other.
-    const attempts = await Promise.allSettled(
-      found.map(([, each]) => ('outcome' in each ? each : accept(each))),
-    )
+    const attempts = await Promise.allSettled(found.map(([, accept]) => accept()))
     const results: Ingested[] = []
-    for (const [at, [mail, each]] of found.entries()) {
+    for (const [at, [mail, accept]] of found.entries()) {
       const attempt = attempts[at]
-      if (attempt?.status === 'fulfilled') results.push(attempt.value)
-      else if ('message' in each) results.push(await orRefused(mail, accept(each)))
+      results.push(attempt?.status === 'fulfilled' ? attempt.value : await orRefused(mail, accept()))
     }
     for (const { tell } of results) tell?.()
     return results

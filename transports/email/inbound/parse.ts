@@ -49,7 +49,8 @@ const MAX_LINES = 100_000
 const ENCODED = /^[a-z\d+/]{60,}={0,2}\r?$|=\r?$/i
 /** What Outlook wraps rich text and its attachments in. */
 const TNEF = /^application\/(?:vnd\.)?ms-tnef$/i
-const MAX_IDS = 100
+/** RFC 5322 sets no limit; mail servers do. The root and the newest are what clients thread by. */
+const MAX_IDS = 30
 const MAX_FROM = 10_000
 
 /**
