@@ -51,9 +51,7 @@ const KEEP = 60 * 86_400_000
 export function createSentLog(kv: KeyValues, gateway: string) {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
   const get = async (mark: string) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data
-  const set = async (mark: string, record: SentRecord) => {
-    await kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
-  }
+  const set = (mark: string, record: SentRecord) => kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
   /** The send of which something came back: so it was sent, whatever was known of it before. */
   const arrived = async (mark: string): Promise<SentRecord | undefined> => {
     const record = await get(mark)

@@ -95,17 +95,13 @@ async function fetchBatch(
   const isBig = batch.some(({ size }) => size > maxSize)
   const query = { uid: true, source: !isBig, headers: isBig }
   const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
-  const contents = new Map(
-    found.flatMap(({ uid, source, headers }) => {
-      const raw = source || headers
-      return raw ? [[uid, raw] as const] : []
-    }),
-  )
-  // It is there, and the server says NIL for what is in it.
-  const empty = found.find(({ uid }) => uids.includes(uid) && !contents.has(uid))
-  if (empty) throw new Error(`the IMAP server has no content for mail ${empty.uid}`)
+  const contents = new Map<number, Buffer | undefined>()
+  for (const { uid, source, headers } of found) contents.set(uid, contents.get(uid) ?? (source || headers))
   return batch.flatMap((listed): Incoming[] => {
     const raw = contents.get(listed.uid)
+    // It is there, and the server says NIL for what is in it.
+    if (!raw && contents.has(listed.uid))
+      throw new Error(`the IMAP server has no content for mail ${listed.uid}`)
     if (!raw) return []
     const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
     // A mail over the limit is told of by its headers. Its parts are not there, so its Content-Type must not be followed.
