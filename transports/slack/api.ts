@@ -94,23 +94,11 @@ export async function readHistory(api: SlackApi, query: Query, most: number, pac
   return { messages, isCut: true }
 }
 
-/**
- * How a call of the Web API failed. `rejected`: Slack refused for good. `unsent`: it certainly did nothing and may
- * be repeated. `unknown`: it may have happened.
- */
-export type SlackFailure = {
-  kind: 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
-  reason: string
-  /** Slack's code for why it refused for good; else empty. */
-  code: string
-  /** For how long Slack takes no more; 0 where it said nothing of that. */
-  seconds: number
-  /** Slack does not accept the token any more: nothing works with it until somebody mends it. */
-  isToken: boolean
-}
+/** `rejected`: Slack refused for good. `unsent`: it certainly did nothing and may be repeated. `unknown`: it may have happened. */
+type Kind = 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
 
 /** What codes mean that refuse nothing for good. */
-const KINDS: Record<string, SlackFailure['kind']> = {
+const KINDS: Record<string, Kind> = {
   // "It's possible some aspect of the operation succeeded before the error was raised", says Slack of these.
   internal_error: 'unknown',
   fatal_error: 'unknown',
@@ -141,34 +129,35 @@ const ADVICE: Record<string, string> = {
   not_allowed_token_type: 'this kind of token cannot do that; appToken wants xapp-…, botToken xoxb-…',
 }
 
-/** Classifies what a call of the Web API threw. */
-export function slackFailure(error: unknown): SlackFailure {
-  const known = { kind: 'unknown' as const, reason: reasonOf(error), code: '', seconds: 0, isToken: false }
-  if (error instanceof SendPostponed) return { ...known, kind: 'rate-limited', seconds: error.delay / 1000 }
+/**
+ * How a call of the Web API failed, from what it threw. `code`: Slack's own, where it gave one. `seconds`: for how long it
+ * takes no more. `isToken`: it does not accept the token any more, and nothing works with it until somebody mends it.
+ */
+export function slackFailure(error: unknown) {
+  const failed = (kind: Kind, reason: string, { code = '', seconds = 0 } = {}) => {
+    return { kind, reason, code, seconds, isToken: TOKEN_FAULT.test(code) }
+  }
+  if (error instanceof SendPostponed)
+    return failed('rate-limited', error.message, { seconds: error.delay / 1000 })
   if (error instanceof WebAPIRateLimitedError) {
     const { retryAfter: seconds } = error
-    return { ...known, kind: 'rate-limited', reason: `rate limited for ${seconds} s`, seconds }
+    return failed('rate-limited', `rate limited for ${seconds} s`, { seconds })
   }
   if (error instanceof WebAPIPlatformError) {
     const { error: code } = error.data
+    const kind = KINDS[code] ?? 'rejected'
     const reason = ADVICE[code] === undefined ? code : `${code}: ${ADVICE[code]}`
-    const kind = KINDS[code]
-    if (kind === undefined)
-      return { ...known, kind: 'rejected', reason, code, isToken: TOKEN_FAULT.test(code) }
-    return { ...known, kind, reason, seconds: kind === 'rate-limited' ? 30 : 0 }
+    return failed(kind, reason, { code, seconds: kind === 'rate-limited' ? 30 : 0 })
   }
-  if (error instanceof WebAPIHTTPError) {
-    const { statusCode } = error
-    return { ...known, kind: statusCode < 500 ? 'unsent' : 'unknown', reason: `Slack answered ${statusCode}` }
-  }
+  if (error instanceof WebAPIHTTPError)
+    return failed(error.statusCode < 500 ? 'unsent' : 'unknown', `Slack answered ${error.statusCode}`)
   if (error instanceof WebAPIRequestError) {
     // fetch wraps what the socket said.
     const { cause = error.original } = error.original
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    const kind = UNCONNECTED.test(code) ? 'unsent' : 'unknown'
-    return { ...known, kind, reason: code || reasonOf(error.original) }
+    return failed(UNCONNECTED.test(code) ? 'unsent' : 'unknown', code || reasonOf(error.original))
   }
-  return known
+  return failed('unknown', reasonOf(error))
 }
 
 /** A failed write as the outbox wants it: try again, give up, look first, or come again when it is time. */

@@ -1,6 +1,5 @@
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { type JsonObject, objectsAt, textAt } from '../../src/core/json.ts'
-import type { Log } from '../../src/core/log.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { putLast } from '../../src/lib/put-last.ts'
@@ -52,7 +51,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
     found.set(team, {
       ...{ team, name: who.team ?? team, botUser, token, api },
       teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
-      directory: createDirectory({ api, now, log }),
+      directory: createDirectory(api, deps),
       threads: createThreads(deps, team),
     })
     for (const id of [botUser, botId]) if (id !== '') bots.add(id)
@@ -155,10 +154,10 @@ function installationsOf(payload: JsonObject): string[] {
 }
 
 /**
- * `known` until `until`: a name, or that Slack has none for us. `asked` ends after the pause that follows a failure: so many
- * who wait ask once.
+ * `name` until `until`, empty where Slack has none for us. `asked` ends after the pause that follows a failure: so many who
+ * wait ask once.
  */
-type Entry = { known?: { name: string | undefined }; until: number; asked?: Promise<void> }
+type Entry = { name?: string; until: number; asked?: Promise<void> }
 
 type Question = () => Promise<string | undefined>
 
@@ -171,9 +170,9 @@ const RETRY = 700
 /**
  * Names for ids, of which the last used are remembered. Nothing here throws. What Slack cannot tell at the moment (a
  * rate limit, trouble, no answer) is asked for again for `patience` ms, and is undefined then. What it will not tell (a
- * missing scope, an unknown id) is known to have no name. An old name is given while a new one is asked for.
+ * missing scope, an unknown id) has an empty name. An old name is given while a new one is asked for.
  */
-function createDirectory({ api, now, log }: { api: SlackApi; now(): number; log: Log }) {
+function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
   const entries = new Map<string, Entry>()
 
   /** `method`: what Slack counts against a limit. */
@@ -183,22 +182,20 @@ function createDirectory({ api, now, log }: { api: SlackApi; now(): number; log:
     putLast(entries, key, entry, LIMIT)
     for (let late: AbortSignal | undefined; entry.until <= now() && !late?.aborted; ) {
       entry.asked ??= askOnce(entry, method, ask)
-      if (entry.known?.name !== undefined) break
+      if (entry.name) break
       late ??= AbortSignal.timeout(patience)
       await inTime(entry.asked, late)
     }
-    return entry.known
+    return entry.name
   }
 
   const askOnce = async (entry: Entry, method: string, ask: Question): Promise<void> => {
     try {
-      entry.known = { name: await ask() }
-      entry.until = now() + KNOWN_FOR
+      Object.assign(entry, { name: (await ask()) ?? '', until: now() + KNOWN_FOR })
     } catch (error) {
       const { kind, reason } = slackFailure(error)
       log.debug({ method, reason }, 'a name could not be looked up')
-      if (kind === 'rejected')
-        Object.assign(entry, { known: { name: undefined }, until: now() + REFUSED_FOR })
+      if (kind === 'rejected') Object.assign(entry, { name: '', until: now() + REFUSED_FOR })
       else await pause(RETRY)
     }
     delete entry.asked
@@ -214,7 +211,7 @@ function createDirectory({ api, now, log }: { api: SlackApi; now(): number; log:
       lookUp('conversations.info', channel, patience, async () => {
         return (await api.conversations.info({ channel })).channel?.name
       }),
-    /** The thread that a message is part of; no name where it is in none. */
+    /** The thread that a message is part of; empty where it is in none. */
     threadOf: (channel: string, ts: string, patience: number) =>
       lookUp('conversations.replies', `${channel}/${ts}`, patience, async () => {
         const { messages } = await api.conversations.replies({ channel, ts, limit: 1 })

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { sendToRequest } from '../kept-reply.ts'
-import { checkDoor } from '../open-door.ts'
+import { checkDoor } from '../options.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { createInbound } from './inbound.ts'
 

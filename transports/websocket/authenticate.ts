@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
 import { peerOf } from '../../src/lib/http.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
-import { refuseForeign } from '../open-door.ts'
+import { refuseForeign } from '../options.ts'
 import type { WebsocketOptions } from './config.ts'
 
 /** Who is at the other end: the name of the token, or nobody in particular where the gateway has no tokens. */

@@ -5,7 +5,7 @@ import { stoppingError, TriviumError, toTriviumError } from '../../src/core/erro
 import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
-import { checkDoor } from '../open-door.ts'
+import { checkDoor } from '../options.ts'
 import { createAuthenticator } from './authenticate.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection } from './connection.ts'

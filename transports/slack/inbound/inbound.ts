@@ -89,16 +89,16 @@ export function createInbound(
       namesFor(draft, workspace, patience),
       draft.files?.length ? files.fetch(draft.files, workspace, patience) : undefined,
       // A reaction belongs to the conversation of the message that it is on, which may be inside a thread.
-      draft.threadUnknown ? directory.threadOf(channel, ts ?? '', patience) : { name: undefined },
+      draft.threadUnknown ? directory.threadOf(channel, ts ?? '', patience) : '',
       inThread === 'unknown' ? threads.has(channel, draft.thread ?? '') : inThread === 'mine',
     ])
-    if (comesAgain && !(areKnown && fetched?.isWhole !== false && found)) {
+    if (comesAgain && !(areKnown && fetched?.isWhole !== false && found !== undefined)) {
       const reason = 'not all that the event needs could be read in time'
       deps.refused('incomplete', { from: draft.user, why: reason, body: draft.content?.text })
       deps.log.info({ channel, ts, reason }, 'an event of Slack is left for later')
       throw new TriviumError('store_unavailable', { store: 'Slack', reason })
     }
-    const placed = { ...draft, thread: found?.name ?? draft.thread }
+    const placed = { ...draft, thread: found || draft.thread }
     // Who calls the bot may go on before it has answered.
     if (draft.mention) void threads.join(channel, placed.thread)
     // Commands and clicks say names, too, though not as people see them, and no private channel's.
@@ -162,10 +162,10 @@ async function namesFor(draft: Draft, { directory, botUser }: Workspace, patienc
   if (/^[CG]/.test(draft.channel)) channels.add(draft.channel)
   const names = new Map<string, string>()
   const look = async (kind: 'user' | 'channel', id: string): Promise<boolean> => {
-    const known = await directory[kind](id, patience)
-    if (known?.name !== undefined) names.set(id, known.name)
+    const name = await directory[kind](id, patience)
+    if (name) names.set(id, name)
     // Those whom it only mentions decide nothing.
-    return known !== undefined || (id !== draft.channel && id !== draft.user)
+    return name !== undefined || (id !== draft.channel && id !== draft.user)
   }
   const found = await Promise.all([
     ...Array.from(users, (id) => look('user', id)),
