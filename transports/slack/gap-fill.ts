@@ -247,7 +247,7 @@ export function createGapFill(
 
   async function takeOne({ team, all }: Channel, event: JsonObject, workspace: Workspace): Promise<void> {
     const payload = { type: 'event_callback', team_id: team, event }
-    const delivery: Delivery = { kind: 'event', payload, workspace, retry: 0 }
+    const delivery: Delivery = { payload, workspace, retry: 0 }
     try {
       const taken = await inbound.take(delivery)
       const written = writtenIn(delivery)
@@ -329,9 +329,9 @@ export function createGapFill(
 type Written = Pick<Channel, 'team' | 'channel' | 'all'> & { ts: number; thread: string }
 
 /** Where a message stands; undefined for all but what people write: only that can be read back. */
-function writtenIn({ kind, payload, workspace: { team } }: Delivery): Written | undefined {
+function writtenIn({ payload, workspace: { team } }: Delivery): Written | undefined {
   const event = objectAt(payload, 'event')
-  if (kind !== 'event' || (event.type !== 'message' && event.type !== 'app_mention')) return undefined
+  if (event.type !== 'message' && event.type !== 'app_mention') return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
   const [channel, ts, root] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
   if (channel === undefined || ts === undefined || Number.isNaN(Number(ts))) return undefined

@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject, parseJson, textAt } from '../../src/core
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { answerJson } from '../../src/lib/http.ts'
 import { createSignatureCheck, SLACK } from '../../src/lib/signatures.ts'
-import type { PayloadKind } from './inbound/delivery.ts'
 import type { HttpOptions } from './options.ts'
 import type { Listener, Listening } from './socket.ts'
 
@@ -32,13 +31,13 @@ export function createHttpListener(
       throw new TriviumError('signature_invalid', { gateway, reason })
     }
     lastEvent = now()
-    const { kind, payload } = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
+    const payload = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
     // As a socket's envelope says it: what comes for the last time is not refused.
     const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
     if (payload.type === 'url_verification') {
       return answerJson(response, 200, JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' }))
     }
-    const taken = await take(kind, payload, retry)
+    const taken = await take(payload, retry)
     if (taken && 'response' in taken) answerJson(response, 200, JSON.stringify(taken.response))
     else response.end()
   }
@@ -59,10 +58,10 @@ export function createHttpListener(
 }
 
 /** Events come as JSON, interactions as JSON in a form field, commands as a form. */
-function readPayload(type: string, raw: string): { kind: PayloadKind; payload: JsonObject } {
+function readPayload(type: string, raw: string): JsonObject {
   const form = type.startsWith('application/x-www-form-urlencoded') ? new URLSearchParams(raw) : undefined
-  if (form?.has('payload') === false) return { kind: 'command', payload: Object.fromEntries(form) }
+  if (form?.has('payload') === false) return Object.fromEntries(form)
   const payload = parseJson(form?.get('payload') ?? raw)
-  if (isJsonObject(payload)) return { kind: form ? 'interaction' : 'event', payload }
+  if (isJsonObject(payload)) return payload
   throw new TriviumError('bad_request', { reason: 'its body is no JSON object' })
 }

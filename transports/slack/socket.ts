@@ -7,7 +7,6 @@ import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { createSlackApi, slackFailure } from './api.ts'
 import type { Taken } from './inbound/answers.ts'
-import type { PayloadKind } from './inbound/delivery.ts'
 import type { SocketOptions } from './options.ts'
 
 /** What brings payloads in: a socket, or a path on the public listener. */
@@ -21,7 +20,7 @@ export type Listener = {
 /** Who is told of what comes in. */
 export type Listening = {
   /** Resolves once the payload is durable; rejects: it is not acknowledged. */
-  take(kind: PayloadKind, payload: JsonObject, retry?: number): Promise<Taken>
+  take(payload: JsonObject, retry?: number): Promise<Taken>
   /** Called each time that what is written begins to come. */
   connected(): void
 }
@@ -51,12 +50,6 @@ const frameSchema = z.union([
   z.object({ type: z.literal('hello'), num_connections: z.number().default(1) }),
   z.object({ type: z.literal('disconnect'), reason: z.string().default('unknown') }),
 ])
-
-const KINDS: Record<string, PayloadKind> = {
-  events_api: 'event',
-  slash_commands: 'command',
-  interactive: 'interaction',
-}
 
 type Envelope = Extract<z.infer<typeof frameSchema>, { envelope_id: string }>
 
@@ -135,7 +128,7 @@ export function createSocketMode(
 
       const acknowledge = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
         try {
-          const taken = await take(KINDS[type] ?? 'event', payload, retry_attempt)
+          const taken = await take(payload, retry_attempt)
           if (socket.readyState !== WebSocket.OPEN) return
           // Without an answer JSON leaves `payload` out.
           const answer = taken && 'response' in taken ? taken.response : undefined

@@ -7,7 +7,6 @@ import { checkSlack } from './check.ts'
 import { createGapFill } from './gap-fill.ts'
 import { createHttpListener } from './http.ts'
 import { createAnswers, type Taken } from './inbound/answers.ts'
-import type { PayloadKind } from './inbound/delivery.ts'
 import { createInbound } from './inbound/inbound.ts'
 import { createModals } from './modal.ts'
 import type { SlackOptions } from './options.ts'
@@ -32,12 +31,12 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
   let fault = ''
   let isIdentified = false
 
-  const take = async (kind: PayloadKind, payload: JsonObject, retry = 0): Promise<Taken> => {
+  const take = async (payload: JsonObject, retry = 0): Promise<Taken> => {
     const workspace = workspaces.of(payload)
     // Acknowledged: Slack would repeat it, and switch off the events of all where it is refused often.
     if (!workspace) return undefined
-    const opened = kind === 'interaction' ? await modals.placeOf(payload) : undefined
-    const delivery = { kind, payload, workspace, retry, opened }
+    const opened = payload.view === undefined ? undefined : await modals.placeOf(payload)
+    const delivery = { payload, workspace, retry, opened }
     return gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery)
   }
   const connected = () => gaps?.connected()

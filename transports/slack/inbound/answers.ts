@@ -80,8 +80,7 @@ export function createAnswers({ answers }: SlackOptions, deps: TransportDeps, ta
   }
 
   return (delivery: Delivery): Promise<Taken> => {
-    const { kind, payload } = delivery
-    if (kind !== 'interaction') return take(delivery)
+    const { payload } = delivery
     if (payload.type === 'block_suggestion') return suggest(delivery)
     const isSubmission = payload.type === 'view_submission'
     const skill = isSubmission ? skillFor(textAt(payload, 'view.callback_id') ?? '') : undefined

@@ -3,12 +3,8 @@ import { conversationOf, type Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Content } from './content.ts'
 
-/** The kinds of payload that Slack delivers, on either road. */
-export type PayloadKind = 'event' | 'command' | 'interaction'
-
 /** A payload, and the installation that it is for. */
 export type Delivery = {
-  kind: PayloadKind
   payload: JsonObject
   workspace: Workspace
   /** Which repetition it is: 0 for what comes for the first time. */
@@ -27,8 +23,8 @@ const LAST_RETRY = 3
 const READ_BACK = 120_000
 
 /** How long a payload may wait for what it needs of Slack (ms), and whether it comes again where it is refused then. */
-export function patienceWith({ kind, payload, retry }: Delivery) {
-  if (kind !== 'event') return { patience: PERSON, comesAgain: false }
+export function patienceWith({ payload, retry }: Delivery) {
+  if (payload.event === undefined) return { patience: PERSON, comesAgain: false }
   // Only what Slack delivers has an id.
   if (payload.event_id === undefined) return { patience: READ_BACK, comesAgain: false }
   return { patience: EVENT, comesAgain: retry < LAST_RETRY }

@@ -1,5 +1,5 @@
 import { stoppingError, TriviumError } from '../../../src/core/errors.ts'
-import { textAt } from '../../../src/core/json.ts'
+import { isJsonObject, textAt } from '../../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
@@ -9,7 +9,7 @@ import { targetData } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { idsIn, mrkdwnToMarkdown } from './content.ts'
-import { conversationIn, type Delivery, type Draft, isExternal, patienceWith } from './delivery.ts'
+import { conversationIn, type Delivery, type Draft, isExternal, patienceWith, type Read } from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { isDirect, readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
@@ -18,8 +18,6 @@ import { readCommand, readInteraction } from './read-interaction.ts'
 const LAST_WAIT = 2000
 /** How long a message that is being prepared holds up those after it in its conversation (ms). */
 const HOLD = 2000
-
-const READERS = { event: readEvent, command: readCommand, interaction: readInteraction }
 
 export type SlackInbound = ReturnType<typeof createInbound>
 
@@ -48,7 +46,7 @@ export function createInbound(
    */
   async function take(delivery: Delivery): Promise<Accepted | undefined> {
     if (inFlight.isStopping()) throw stoppingError()
-    const read = READERS[delivery.kind](delivery, options, workspaces)
+    const read = readPayload(delivery, options, workspaces)
     if (typeof read === 'string') {
       deps.log.debug({ why: read }, 'an event of Slack starts nothing')
       return undefined
@@ -149,6 +147,14 @@ export function createInbound(
       files.stop()
     },
   }
+}
+
+/** What a payload is shows in what it holds, over a socket as in HTTP mode; all but an event and a command is somebody's. */
+function readPayload(delivery: Delivery, options: SlackOptions, workspaces: Workspaces): Read {
+  const { event, command, user } = delivery.payload
+  if (event === undefined && command !== undefined) return readCommand(delivery, options)
+  if (event === undefined && isJsonObject(user)) return readInteraction(delivery, options)
+  return readEvent(delivery, options, workspaces)
 }
 
 /**

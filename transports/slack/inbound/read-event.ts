@@ -25,7 +25,8 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   const key = `${workspace.team}:${id}`
   const here = { ...delivery, options, isOwnBot, key }
   if (type === 'app_mention') return readMessage(event, here)
-  if (type !== 'message') return readNotice({ type: payload.type ?? 'unknown', ...event }, here)
+  if (type === undefined && payload.type === undefined) return 'it does not say what it is'
+  if (type !== 'message') return readNotice({ type: payload.type ?? '', ...event }, here)
   // The root of a thread leaves a stone behind when it is deleted, of which Slackbot is the author.
   const isStone = textAt(event, 'message.subtype') === 'tombstone'
   if (subtype === 'message_deleted' || isStone) return readDeletion(event, here)
