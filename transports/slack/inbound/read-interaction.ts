@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Json, type JsonObject, objectAt, objectsAt, textAt } from '../../../src/core/json.ts'
+import { type Json, type JsonObject, objectAt, textAt } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
@@ -37,7 +37,7 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   const { type } = payload
   const user = textAt(payload, 'user.id')
   if (!user) return 'it names no user'
-  const said = (SAID[String(type)] ?? saidByShortcut)(payload)
+  const said = saidIn(payload)
   // What was clicked on only this person saw; so the answer goes to them, as that of a command does.
   const alone = isEphemeral(payload)
   const place = placeOf(delivery, user, options)
@@ -54,50 +54,43 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   }
 }
 
-function saidByShortcut(payload: JsonObject): Said {
-  return {
-    key: `shortcut:${textAt(payload, 'trigger_id') ?? ''}:${textAt(payload, 'action_ts') ?? ''}`,
-    content: contentOf(objectAt(payload, 'message')),
-    extra: defined({ action: textAt(payload, 'callback_id') }),
+/** Of a modal, a shortcut or a click. */
+function saidIn(payload: JsonObject): Said {
+  const { type, state } = payload
+  const at = (path: string) => textAt(payload, path)
+  const trigger = at('trigger_id') ?? ''
+  if (type === 'view_submission' || type === 'view_closed') {
+    return {
+      key: `${type}:${at('view.id') ?? ''}:${at('view.hash') ?? trigger}`,
+      extra: defined({
+        action: at('view.callback_id'),
+        values: objectAt(payload, 'view.state.values'),
+        metadata: at('view.private_metadata'),
+      }),
+    }
   }
-}
-
-function saidByClick(payload: JsonObject): Said {
-  const [action = {}] = objectsAt(payload, 'actions')
-  const actionId = textAt(action, 'action_id') ?? ''
-  const value = chosenIn(action)
-  const decision = APPROVAL_ACTIONS[actionId]
+  if (type !== 'block_actions') {
+    return {
+      key: `shortcut:${trigger}:${at('action_ts') ?? ''}`,
+      content: contentOf(objectAt(payload, 'message')),
+      extra: defined({ action: at('callback_id') }),
+    }
+  }
+  const action = at('actions.0.action_id') ?? ''
+  const value = chosenIn(objectAt(payload, 'actions.0'))
+  const decision = APPROVAL_ACTIONS[action]
   return {
-    key: `action:${textAt(payload, 'trigger_id') ?? ''}:${textAt(action, 'action_ts') ?? ''}`,
+    key: `action:${trigger}:${at('actions.0.action_ts') ?? ''}`,
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
     extra: defined({
-      action: actionId,
-      blockId: textAt(action, 'block_id'),
+      action,
+      blockId: at('actions.0.block_id'),
       value,
-      values: payload.state === undefined ? undefined : objectAt(payload, 'state.values'),
-      messageTs: textAt(payload, 'container.message_ts'),
+      values: state === undefined ? undefined : objectAt(state, 'values'),
+      messageTs: at('container.message_ts'),
       approval: decision && typeof value === 'string' ? { id: value, decision } : undefined,
     }),
   }
-}
-
-function saidByView(payload: JsonObject): Said {
-  const view = objectAt(payload, 'view')
-  const serial = textAt(view, 'hash') ?? textAt(payload, 'trigger_id')
-  return {
-    key: `${String(payload.type)}:${[textAt(view, 'id'), serial].join(':')}`,
-    extra: defined({
-      action: textAt(view, 'callback_id'),
-      values: objectAt(view, 'state.values'),
-      metadata: textAt(view, 'private_metadata'),
-    }),
-  }
-}
-
-const SAID: Record<string, (payload: JsonObject) => Said> = {
-  block_actions: saidByClick,
-  view_submission: saidByView,
-  view_closed: saidByView,
 }
 
 /** Where it was done. In a modal that is where it was opened, else the user's direct messages. */
