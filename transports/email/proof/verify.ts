@@ -160,14 +160,12 @@ async function mightPassSpf(
     envelope === undefined || (alignment.spf.strict ? envelope === from : isWithin(envelope, domain))
   if (!aligned) return false
   const asked = envelope === undefined ? [from, domain] : [envelope]
-  return (await Promise.all(asked.map((each) => publishesSpf(each, resolver)))).includes(true)
-}
-
-async function publishesSpf(domain: string, resolver: DNSResolver): Promise<boolean> {
-  const records = await resolver(domain, 'TXT').catch((error) => {
-    // The mail waits for the answer: an outage must let nobody in.
-    if (isTemporary(error)) throw error
-    return []
-  })
+  const look = (name: string) =>
+    resolver(name, 'TXT').catch((error) => {
+      // The mail waits for the answer: an outage must let nobody in.
+      if (isTemporary(error)) throw error
+      return []
+    })
+  const records = (await Promise.all(asked.map(look))).flat()
   return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join('')))
 }
