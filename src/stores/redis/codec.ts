@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts'
 import { decodeMessage, type Message } from '../../core/message.ts'
 import { makeId } from '../../core/message-id.ts'
 import type { Note } from '../../core/store.ts'
-import { listOf, numberOf, textOf } from './reply.ts'
+import { defined } from '../../lib/defined.ts'
 import type { Args } from './scripts.ts'
 
 /**
@@ -12,10 +12,11 @@ import type { Args } from './scripts.ts'
  */
 export type Entry = { position: number; head: string; payload: string }
 
-export function entryOf(reply: unknown): Entry {
-  const [id, fields] = listOf(reply)
-  const values = listOf(fields)
-  return { position: Number.parseInt(textOf(id), 10), head: textOf(values[1]), payload: textOf(values[3]) }
+/** An entry as Redis answers with it. */
+export type StoredEntry = [id: string, fields: [string, string, string, string]]
+
+export function entryOf([id, [, head, , payload]]: StoredEntry): Entry {
+  return { position: Number.parseInt(id, 10), head, payload }
 }
 
 /** The message of a journal entry. */
@@ -28,14 +29,14 @@ export function messageOf({ position, head, payload }: Entry): Message {
 export function storedMessage(fields: Map<string, string>): Message | undefined {
   const head = fields.get('h')
   if (head === undefined) return undefined
-  return messageOf({ position: numberOf(fields.get('v')), head, payload: textOf(fields.get('p')) })
+  return messageOf({ position: Number(fields.get('v')), head, payload: fields.get('p') ?? '' })
 }
 
 /** What the head of an entry says; of a message its gateway and the digest of its conversation, or an empty text. */
 export function parseHead(head: string) {
   const [time, tail, offset, conversation, ...gateway] = head.split(' ')
-  const receivedAt = numberOf(time) + numberOf(offset)
-  return { time: numberOf(time), tail: numberOf(tail), receivedAt, conversation, gateway: gateway.join(' ') }
+  const receivedAt = Number(time) + Number(offset)
+  return { time: Number(time), tail: Number(tail), receivedAt, conversation, gateway: gateway.join(' ') }
 }
 
 /** What a topic keeps of an event beside its id and time. */
@@ -54,16 +55,15 @@ export function eventOf(topic: string, { position, head, payload }: Entry): Even
  * The ids that `append` answered for a batch: first the time of new ids, then per item
  * a position, or for a duplicate the parts of the first one's id. Each item begins with the tail that was sent.
  */
-export function idsFrom(reply: unknown, batch: readonly Args[]): { id: string; duplicate: boolean }[] {
-  const [time, ...answers] = listOf(reply)
+export function idsFrom([time, ...answers]: AppendReply, batch: readonly Args[]) {
   return answers.map((answer, index) => {
-    if (typeof answer === 'number') {
-      return { id: makeId(numberOf(time), answer, numberOf(batch[index]?.[0])), duplicate: false }
-    }
-    const [first, position, tail] = textOf(answer).split(':').map(Number)
-    return { id: makeId(first ?? 0, position ?? 0, tail), duplicate: true }
+    if (typeof answer === 'number')
+      return { id: makeId(time, answer, Number(batch[index]?.[0])), duplicate: false }
+    const [first = 0, position = 0, tail] = answer.split(':').map(Number)
+    return { id: makeId(first, position, tail), duplicate: true }
   })
 }
+export type AppendReply = [time: number, ...answers: (number | string)[]]
 
 const ROADS = { dispatch: 'd', receive: 'r', outbox: 'o' } as const
 const ROAD_OF: Record<string, Note['road']> = { d: 'dispatch', r: 'receive', o: 'outbox' }
@@ -78,7 +78,6 @@ export function encodeNotes(notes: readonly Note[]): string {
 }
 
 export function decodeNote(line: string): Note {
-  const [at, road, what, detail] = listOf(JSON.parse(line))
-  const note = { at: numberOf(at), road: ROAD_OF[textOf(road)] ?? 'dispatch', what: textOf(what) }
-  return detail === undefined ? note : { ...note, detail: detail as Json }
+  const [at, road, what, detail]: [number, string, string, Json?] = JSON.parse(line)
+  return { at, road: ROAD_OF[road] ?? 'dispatch', what, ...defined({ detail }) }
 }

@@ -6,7 +6,7 @@ import type { Log } from '../../core/log.ts'
 import { backoff } from '../../lib/backoff.ts'
 import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
-import { toStoreError } from './reply.ts'
+import { toStoreError } from './failure.ts'
 
 export type ConnectOptions = {
   /** One of `FORMS`. */

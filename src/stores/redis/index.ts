@@ -8,12 +8,12 @@ import { createFreshMessages } from '../shared/fresh-messages.ts'
 import { createLeases } from '../shared/leases.ts'
 import { checkServers, watchTornLogs } from './check.ts'
 import { type Connection, type ConnectOptions, connect } from './connect.ts'
+import { toStoreError } from './failure.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
 import { createBlobs, createKeyValues } from './key-values.ts'
 import { createRoots } from './keys.ts'
 import { createReceive } from './receive.ts'
-import { isNothing, numberOf, textOf, toStoreError } from './reply.ts'
 import { createServer, type Server } from './scripts.ts'
 import { createSignals } from './signals.ts'
 import { createTopics } from './topics.ts'
@@ -54,7 +54,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout))))
       throw new Error(`no subscription to ${channel}: timed out`)
     await checkFormat(server, address)
-    begun = !isNothing(await server.call('HGET', `${main}meta`, 'end'))
+    begun = (await server.call('HGET', `${main}meta`, 'end')) !== null
   } catch (error) {
     await close()
     throw toStoreError(error, address)
@@ -79,7 +79,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     awayAt: signals.awayAt,
     ping,
     stats: async () => {
-      const stats: StoreStats = JSON.parse(textOf(await server.run('stats', main)))
+      const stats: StoreStats = JSON.parse(await server.run<string>('stats', main))
       // Lua has one kind of empty table, and Redis writes it as an object.
       return { ...stats, jobs: Object.values(stats.jobs) }
     },
@@ -91,10 +91,10 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
 /** Marks new data with their format, and refuses those of a newer Trivium. */
 async function checkFormat({ call, roots }: Server, address: string): Promise<void> {
   const key = `${roots.main}format`
-  const found = await call('GET', key)
-  if (isNothing(found)) await call('SETNX', key, FORMAT)
-  else if (numberOf(found) > FORMAT)
-    throw new TriviumError('store_version', { path: address, found: textOf(found), known: FORMAT })
+  const found = await call<string | null>('GET', key)
+  if (found === null) await call('SETNX', key, FORMAT)
+  else if (Number(found) > FORMAT)
+    throw new TriviumError('store_version', { path: address, found, known: FORMAT })
 }
 
 /** Says at the start what `trivium doctor` would; a server that does not tell is no reason not to start. */

@@ -13,9 +13,8 @@ import type {
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { lastOf, toReason, WEEK } from '../shared/values.ts'
-import { encodeNotes, entryOf, messageOf, storedMessage } from './codec.ts'
+import { encodeNotes, entryOf, messageOf, type StoredEntry, storedMessage } from './codec.ts'
 import { digest } from './keys.ts'
-import { fieldsOf, isNothing, listOf, numberOf, textOf } from './reply.ts'
 import { type Args, createHandOver, inBatches, type Server } from './scripts.ts'
 
 export function createJobs(server: Server, fresh: FreshMessages): Jobs {
@@ -26,7 +25,7 @@ export function createJobs(server: Server, fresh: FreshMessages): Jobs {
   /** Runs a script that answers 1 or 0 for each of its items. */
   const each = (script: string, before: Args, items: readonly Args[]) =>
     inBatches(items, async (batch) =>
-      listOf(await run(script, main, ...before, ...batch.flat())).map((answer) => numberOf(answer) === 1),
+      (await run<number[]>(script, main, ...before, ...batch.flat())).map((answer) => answer === 1),
     )
 
   return {
@@ -39,15 +38,14 @@ export function createJobs(server: Server, fresh: FreshMessages): Jobs {
       const known = queue === 'dispatch' ? fresh.pumped() : new Map<string, Message>()
       const { size } = known
       const args = [queue, max, lease, JSON.stringify(limits)]
-      const reply = await handOver(queue, (handing) =>
-        run('jobs-claim', main, ...args, ...handing, [...known.keys().take(4 * max)].join(' ')),
+      const names = [...known.keys().take(4 * max)].join(' ')
+      const [wait, ...claimed] = await handOver(queue, (handing) =>
+        run<[number, ...Claimed[]]>('jobs-claim', main, ...args, ...handing, names),
       )
-      const [wait, ...claimed] = listOf(reply)
       const jobs = claimed.map((each) => claimedJob(each, known))
       // The pump is far ahead of routes that have limits: what it pumped last is not claimed soon.
       if (jobs.length > 0 && known.size === size) known.clear()
-      const due = numberOf(wait)
-      return due < 0 ? { jobs } : { jobs, nextDue: now() + due }
+      return wait < 0 ? { jobs } : { jobs, nextDue: now() + wait }
     },
     settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
     renew: (queue, claims, lease) =>
@@ -59,8 +57,8 @@ export function createJobs(server: Server, fresh: FreshMessages): Jobs {
     end: async (queue, id) => {
       const base = `${main}jobs:${queue}:`
       const [errors, done] = await Promise.all([
-        call('HGET', `${base}dead:${id}`, 'e'),
-        call('GET', `${base}done:${id}`),
+        call<string | null>('HGET', `${base}dead:${id}`, 'e'),
+        call<string | null>('GET', `${base}done:${id}`),
       ])
       return endOf(errors, done, now())
     },
@@ -71,14 +69,14 @@ export function createJobs(server: Server, fresh: FreshMessages): Jobs {
 function createDeadLetters({ run, roots: { main } }: Server): DeadLetters {
   return {
     list: async ({ queue = '', group = '', limit }) =>
-      listOf(await run('dead', main, 'list', queue, group, limit)).map(deadLetter),
-    ids: async () => listOf(await run('dead', main, 'ids')).map(textOf),
+      (await run<Letter[]>('dead', main, 'list', queue, group, limit)).map(deadLetter),
+    ids: () => run<string[]>('dead', main, 'ids'),
     get: async (id) => {
-      const reply = await run('dead', main, 'get', id)
-      return isNothing(reply) ? undefined : deadLetter(reply)
+      const letter = await run<Letter | null>('dead', main, 'get', id)
+      return letter ? deadLetter(letter) : undefined
     },
-    retry: async (id) => numberOf(await run('dead', main, 'retry', id)) === 1,
-    drop: async (id) => numberOf(await run('dead', main, 'drop', id)) === 1,
+    retry: async (id) => (await run('dead', main, 'retry', id)) === 1,
+    drop: async (id) => (await run('dead', main, 'drop', id)) === 1,
   }
 }
 
@@ -107,28 +105,20 @@ function outcomeArgs(settled: Settled): Args {
   return [id, token, outcome, delay, error, reason, result, notes]
 }
 
-/** What a job that is claimed and a dead letter have in common. */
-function storedJob(id: unknown, fields: Map<string, string>) {
-  const [lane, group, data] = [textOf(fields.get('l')), textOf(fields.get('g')), fields.get('d')]
-  const job = { id: textOf(id), lane, group, errors: errorsOf(fields.get('e')) }
-  return data === undefined ? job : { ...job, data: JSON.parse(data) }
-}
+/** What `jobs-claim` answers of a job. The fields are a flat list. */
+type Claimed = [id: string, token: string, fields: string[], entry: StoredEntry | null]
 
-/** A job as `jobs-claim` returns it. Its message is taken out of `known` where it was told to leave that out. */
-function claimedJob(reply: unknown, known: Map<string, Message>): ClaimedJob {
-  const [id, token, flat, entry] = listOf(reply)
+/** Its message is taken out of `known` where the script was told to leave that out. */
+function claimedJob([id, token, flat, entry]: Claimed, known: Map<string, Message>): ClaimedJob {
   const fields = fieldsOf(flat)
   const messageId = fields.get('m')
-  const message =
-    known.get(textOf(id)) ??
-    storedMessage(fields) ??
-    (isNothing(entry) ? undefined : messageOf(entryOf(entry)))
-  known.delete(textOf(id))
+  const message = known.get(id) ?? storedMessage(fields) ?? (entry ? messageOf(entryOf(entry)) : undefined)
+  known.delete(id)
   return {
     ...storedJob(id, fields),
-    token: textOf(token),
-    failures: numberOf(fields.get('f') ?? 0),
-    lost: numberOf(fields.get('x') ?? 0),
+    token,
+    failures: Number(fields.get('f') ?? 0),
+    lost: Number(fields.get('x') ?? 0),
     ...(messageId === undefined ? {} : { messageId }),
     ...(fields.has('n') ? { notify: true } : {}),
     ...(message && message.id === messageId ? { message } : {}),
@@ -136,21 +126,32 @@ function claimedJob(reply: unknown, known: Map<string, Message>): ClaimedJob {
 }
 
 /** How a job ended: by the errors of its dead letter, or by its result as `jobs-settle` keeps it. */
-function endOf(errors: unknown, done: unknown, now: number): JobEnd | undefined {
-  if (!isNothing(errors)) return { state: 'dead', error: lastOf(errorsOf(textOf(errors))) }
-  const [, at, result] = /^(\d+) (.*)$/.exec(isNothing(done) ? '' : textOf(done)) ?? []
+function endOf(errors: string | null, done: string | null, now: number): JobEnd | undefined {
+  if (errors !== null) return { state: 'dead', error: lastOf(JSON.parse(errors)) }
+  const [, at, result] = /^(\d+) (.*)$/.exec(done ?? '') ?? []
   if (now - Number(at) < WEEK) return { state: 'done', ...(result && { result: JSON.parse(result) }) }
   return undefined
 }
 
-/** A dead letter as `dead` returns it. */
-function deadLetter(reply: unknown): DeadLetter {
-  const [queue, id, flat] = listOf(reply)
+/** A dead letter as `dead` answers with it. */
+type Letter = [queue: string, id: string, fields: string[]]
+
+function deadLetter([queue, id, flat]: Letter): DeadLetter {
   const fields = fieldsOf(flat)
-  const letter = { queue: textOf(queue), at: numberOf(fields.get('z')), reason: toReason(fields.get('y')) }
+  const letter = { queue, at: Number(fields.get('z')), reason: toReason(fields.get('y')) }
   return { ...storedJob(id, fields), ...letter, ...defined({ message: storedMessage(fields) }) }
 }
 
-function errorsOf(json = '[]'): AttemptError[] {
-  return JSON.parse(json)
+/** What a job that is claimed and a dead letter have in common. */
+function storedJob(id: string, fields: Map<string, string>) {
+  const [lane = '', group = '', data] = ['l', 'g', 'd'].map((name) => fields.get(name))
+  const errors: AttemptError[] = JSON.parse(fields.get('e') ?? '[]')
+  const job = { id, lane, group, errors }
+  return data === undefined ? job : { ...job, data: JSON.parse(data) }
+}
+
+function fieldsOf(flat: readonly string[]): Map<string, string> {
+  const fields = new Map<string, string>()
+  for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] ?? '', flat[i + 1] ?? '')
+  return fields
 }

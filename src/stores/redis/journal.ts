@@ -2,10 +2,19 @@ import { encodeMessage, type Message, type NewMessage } from '../../core/message
 import { idParts, positionOf, randomTail } from '../../core/message-id.ts'
 import type { Journal, MessageFilter, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
-import { decodeNote, type Entry, encodeNotes, entryOf, idsFrom, messageOf, parseHead } from './codec.ts'
+import {
+  type AppendReply,
+  decodeNote,
+  type Entry,
+  encodeNotes,
+  entryOf,
+  idsFrom,
+  messageOf,
+  parseHead,
+  type StoredEntry,
+} from './codec.ts'
 import { jobArgs } from './jobs.ts'
 import { digest } from './keys.ts'
-import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import { type Args, inBatches, type Server } from './scripts.ts'
 
 /** How many entries one call reads at most while it searches the journal for a filter. */
@@ -17,12 +26,13 @@ export function createJournal(
   fresh: FreshMessages,
   begun: boolean,
 ): Journal & Pick<Store, 'ping'> {
-  const append = (items: readonly Args[]) => run('append', main, '', begun ? 1 : '', ...items.flat())
+  const append = (items: readonly Args[]) =>
+    run<AppendReply>('append', main, '', begun ? 1 : '', ...items.flat())
 
   async function get(id: string): Promise<Message | undefined> {
     const place = `${positionOf(id) ?? 0}-0`
-    const [found] = listOf(await call('XRANGE', `${main}journal`, place, place))
-    const message = found === undefined ? undefined : messageOf(entryOf(found))
+    const [found] = await call<StoredEntry[]>('XRANGE', `${main}journal`, place, place)
+    const message = found && messageOf(entryOf(found))
     return message?.id === id ? message : undefined
   }
 
@@ -39,8 +49,8 @@ export function createJournal(
     let from = before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0) - 1
     for (let count = limit; found.length < limit && from > 0; count *= 2) {
       const most = Math.min(count, SLICE)
-      const slice = await call('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', most)
-      const entries = listOf(slice).map(entryOf)
+      const range = [`${main}journal`, `${from}-0`, '-', 'COUNT', most] as const
+      const entries = (await call<StoredEntry[]>('XREVRANGE', ...range)).map(entryOf)
       found.push(...entries.filter(matches).map(messageOf))
       from = (entries.at(-1)?.position ?? 0) - 1
     }
@@ -78,27 +88,22 @@ export function createJournal(
       const mark = `${position} `
       const [message, lines] = await Promise.all([
         get(id),
-        call('LRANGE', `${main}notes:${Math.floor(position / 32)}`, 0, -1),
+        call<string[]>('LRANGE', `${main}notes:${Math.floor(position / 32)}`, 0, -1),
       ])
-      const own = listOf(lines)
-        .map(textOf)
-        .filter((line) => message && line.startsWith(mark))
+      const own = lines.filter((line) => message && line.startsWith(mark))
       return own.map((line) => decodeNote(line.slice(mark.length)))
     },
 
     unpumped: (max) =>
       fresh.unpumped(max, async () => {
-        const [cursor, entries] = listOf(await run('journal-unpumped', main, max))
-        return {
-          cursor: numberOf(cursor),
-          messages: listOf(entries).map((entry) => messageOf(entryOf(entry))),
-        }
+        const [cursor, entries] = await run<[number, StoredEntry[]]>('journal-unpumped', main, max)
+        return { cursor, messages: entries.map((entry) => messageOf(entryOf(entry))) }
       }),
 
     pumped: async (cursor, last, jobs) => {
       const to = idParts(last) ?? [0, 0, 0]
       const args = jobs.flatMap((job) => jobArgs(job, ''))
-      const isMoved = !isNothing(await run('jobs-add', main, 'dispatch', cursor, ...to, ...args))
+      const isMoved = (await run('jobs-add', main, 'dispatch', cursor, ...to, ...args)) !== null
       fresh.pumpedTo(isMoved ? last : undefined)
       return isMoved
     },

@@ -1,24 +1,19 @@
-import type { Json } from '../../core/json.ts'
 import type { Blobs, KeyValues } from '../../core/store.ts'
 import type { Connection } from './connect.ts'
-import { isNothing, listOf, numberOf, textOf, toStoreError } from './reply.ts'
+import { toStoreError } from './failure.ts'
 import type { Server } from './scripts.ts'
 
 export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {
   return {
     get: async (key) => {
-      const reply = await run('kv', kv, 'get', key)
-      if (isNothing(reply)) return undefined
-      const [version, text] = listOf(reply)
-      const value: Json = JSON.parse(textOf(text))
-      return { value, version: numberOf(version) }
+      const [version, json] = (await run<[string, string] | null>('kv', kv, 'get', key)) ?? []
+      return json === undefined ? undefined : { value: JSON.parse(json), version: Number(version) }
     },
-    set: async (key, value, { ttl, ifVersion } = {}) => {
-      const reply = await run('kv', kv, 'set', key, JSON.stringify(value), ttl ?? '', ifVersion ?? '')
-      return isNothing(reply) ? undefined : numberOf(reply)
-    },
-    delete: async (key) => numberOf(await run('kv', kv, 'delete', key)) === 1,
-    list: async (prefix, limit) => listOf(await run('kv', kv, 'list', prefix, limit)).map(textOf),
+    set: async (key, value, { ttl, ifVersion } = {}) =>
+      (await run<number | null>('kv', kv, 'set', key, JSON.stringify(value), ttl ?? '', ifVersion ?? '')) ??
+      undefined,
+    delete: async (key) => (await run('kv', kv, 'delete', key)) === 1,
+    list: (prefix, limit) => run<string[]>('kv', kv, 'list', prefix, limit),
   }
 }
 

@@ -2,9 +2,9 @@ import { hash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { TriviumError } from '../../core/errors.ts'
 import type { Connection, ConnectOptions } from './connect.ts'
+import { toStoreError, wasNotSent } from './failure.ts'
 import type { Roots } from './keys.ts'
 import { createConfirmation } from './replicas.ts'
-import { toStoreError, wasNotSent } from './reply.ts'
 
 export type Args = readonly (string | number)[]
 
@@ -29,27 +29,30 @@ export function createServer(
   return {
     roots,
     now: now ?? Date.now,
-    /** Sends one command, for what needs no script, and waits for no replica. Rejects with a TriviumError. */
-    call: (command: string, key: string, ...args: Args): Promise<unknown> =>
-      client.call(command, key, ...args).catch(rethrow),
+    /**
+     * Sends one command, for what needs no script, and waits for no replica. Rejects with a TriviumError. `Reply` is what
+     * Redis says that it answers, here and for scripts what their heads say: Lua's false arrives as null.
+     */
+    call: <Reply>(command: string, key: string, ...args: Args): Promise<Reply> =>
+      client.call(command, key, ...args).catch(rethrow) as Promise<Reply>,
     /**
      * Runs a script of the folder `lua` by its file name without the ending. `root` is what its keys begin
      * with, hash tag included; the clock and the channel of the signals are put before the arguments.
      * Rejects with a TriviumError.
      */
-    run: async (name: string, root: string, ...args: Args): Promise<unknown> => {
+    run: async <Reply>(name: string, root: string, ...args: Args): Promise<Reply> => {
       const script = scripts.get(name)
       if (!script) throw new RangeError(`there is no script ${name}`)
       if (connection.isFailingOver()) return rethrow(new Error('no connection: a fail-over is under way'))
       const given = [root, `${root}meta`, now ? String(now()) : '', channel, ...args]
       try {
-        return await confirmed(root, () => client.evalsha(script.hash, 2, ...given))
+        return (await confirmed(root, () => client.evalsha(script.hash, 2, ...given))) as Reply
       } catch (error) {
         // Not loaded, as after a restart or a failover.
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT')))
           return rethrow(named(error, script.text))
         const whole = confirmed(root, () => client.eval(script.text, 2, ...given))
-        return whole.catch((error) => rethrow(named(error, script.text)))
+        return whole.catch((error) => rethrow(named(error, script.text))) as Promise<Reply>
       }
     },
   }

@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis'
 import type { Log } from '../../core/log.ts'
 import { createListeners } from '../shared/listeners.ts'
 import { pauseBefore } from './connect.ts'
-import { listOf, textOf } from './reply.ts'
 
 /** How often an idle subscription is probed: a peer that vanished without a word is found by nothing else. */
 const PROBE_MS = 15_000
@@ -34,7 +33,8 @@ export function createSignals(subscriber: () => Redis, channel: string, log: Log
     current = connection
     connection.on('error', (error) => log.debug({ reason: error.message }, 'the subscription is away'))
     connection.on('message', (_channel: string, text: string) => {
-      for (const name of listOf(JSON.parse(text))) listeners.call(textOf(name))
+      const names: string[] = JSON.parse(text)
+      for (const name of names) listeners.call(name)
     })
     connection.on('end', () => {
       awayAt = Date.now()

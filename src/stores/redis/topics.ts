@@ -3,9 +3,17 @@ import { type Event, MESSAGE_TOPIC, type NewEvent, REPLY_TOPICS } from '../../co
 import type { Message } from '../../core/message.ts'
 import { idParts, randomTail } from '../../core/message-id.ts'
 import type { GroupBatch, GroupRead, Topics } from '../../core/store.ts'
-import { type Entry, encodeEvent, entryOf, eventOf, idsFrom, messageOf } from './codec.ts'
+import {
+  type AppendReply,
+  type Entry,
+  encodeEvent,
+  entryOf,
+  eventOf,
+  idsFrom,
+  messageOf,
+  type StoredEntry,
+} from './codec.ts'
 import { digest } from './keys.ts'
-import { isNothing, listOf, numberOf, textOf } from './reply.ts'
 import { type Args, createHandOver, inBatches, type Server } from './scripts.ts'
 
 /** How many events a group gets from one call at most, however many it asks for. */
@@ -28,21 +36,25 @@ export function createTopics(
   const main = (set: 'topics' | 'grouped-topics') => `${roots.main}${set}`
 
   async function readSome(topic: string, requests: readonly Args[]) {
-    const reply = await handOver(topic, (handing) =>
-      run('topic-read', roots.topic(topic), ...handing, ...requests.flat()),
+    const [entries, answers] = await handOver(topic, (handing) =>
+      run<[StoredEntry[], (number[] | null)[]]>(
+        'topic-read',
+        roots.topic(topic),
+        ...handing,
+        ...requests.flat(),
+      ),
     )
-    const [entries, answers] = listOf(reply)
-    const read = listOf(entries).map(entryOf)
+    const read = entries.map(entryOf)
     const toEventHere = toEventOf(topic)
     const events = new Map(read.map((entry) => [entry.position, toEventHere(entry)]))
-    return listOf(answers).map((answer) => (isNothing(answer) ? undefined : batchOf(answer, events, now())))
+    return answers.map((answer) => (answer ? batchOf(answer, events, now()) : undefined))
   }
 
   /** Consumes events, or gives them back where `args` name the topic and the delay. */
   async function settle(topic: string, group: string, ids: readonly string[], ...args: Args) {
     const known = ids.map(idParts).filter((parts) => parts !== undefined)
     const counts = await inBatches(known, async (batch) => [
-      numberOf(await run('topic-settle', roots.topic(topic), group, ...args, ...batch.flat())),
+      await run<number>('topic-settle', roots.topic(topic), group, ...args, ...batch.flat()),
     ])
     return counts.reduce((sum, count) => sum + count, 0)
   }
@@ -57,7 +69,7 @@ export function createTopics(
       const published = inBatches(
         events.map((event) => argsOf(event, now())),
         async (batch) =>
-          idsFrom(await run('append', roots.topic(topic), topic, leaps, ...batch.flat()), batch),
+          idsFrom(await run<AppendReply>('append', roots.topic(topic), topic, leaps, ...batch.flat()), batch),
       )
       const [answers] = await Promise.all([published, named])
       return answers.map(({ id }) => id)
@@ -67,21 +79,19 @@ export function createTopics(
       await call('SADD', main('topics'), topic)
       const reply = await run('topic-groups', roots.topic(topic), 'subscribe', group, from)
       await call('SADD', main('grouped-topics'), topic)
-      return { created: numberOf(reply) === 1 }
+      return { created: reply === 1 }
     },
 
     unsubscribe: async (topic, group) =>
-      numberOf(await run('topic-groups', roots.topic(topic), 'unsubscribe', group)) === 1,
+      (await run('topic-groups', roots.topic(topic), 'unsubscribe', group)) === 1,
 
     groups: async (only) => {
-      const grouped = async () => listOf(await call('SMEMBERS', main('grouped-topics'))).map(textOf)
+      const grouped = () => call<string[]>('SMEMBERS', main('grouped-topics'))
       const topics = new Set(only === undefined ? [MESSAGE_TOPIC, ...(await grouped())] : [only])
-      const lists = [...topics].map(async (topic) =>
-        listOf(await run('topic-groups', roots.topic(topic), 'list')).map((info) => {
-          const [group, lag, pending] = listOf(info)
-          return { topic, group: textOf(group), lag: numberOf(lag), pending: numberOf(pending) }
-        }),
-      )
+      const lists = [...topics].map(async (topic) => {
+        const infos = await run<[string, number, number][]>('topic-groups', roots.topic(topic), 'list')
+        return infos.map(([group, lag, pending]) => ({ topic, group, lag, pending }))
+      })
       return (await Promise.all(lists)).flat()
     },
 
@@ -93,15 +103,16 @@ export function createTopics(
     tail: async (topic, after, max) => {
       const start = `${Math.max(0, after) + 1}-0`
       const count = topic === MESSAGE_TOPIC ? Math.min(max, MAX_TAIL) : max
-      const reply = await call('XRANGE', `${roots.topic(topic)}journal`, start, '+', 'COUNT', count)
+      const log = `${roots.topic(topic)}journal`
+      const entries = await call<StoredEntry[]>('XRANGE', log, start, '+', 'COUNT', count)
       const toEventHere = toEventOf(topic)
-      return listOf(reply).map((each) => {
+      return entries.map((each) => {
         const entry = entryOf(each)
         return { position: entry.position, event: toEventHere(entry) }
       })
     },
 
-    end: async (topic) => numberOf((await call('HGET', `${roots.topic(topic)}meta`, 'end')) ?? 0),
+    end: async (topic) => Number(await call('HGET', `${roots.topic(topic)}meta`, 'end')),
   }
 }
 
@@ -109,13 +120,10 @@ function requestArgs({ group, max, mode, lease }: GroupRead): Args {
   return [group, Math.min(max, MAX_EVENTS), mode, lease ?? 0]
 }
 
-function batchOf(answer: unknown, events: Map<number, Event>, now: number): GroupBatch {
-  const [missed, wait, ...positions] = listOf(answer).map(numberOf)
-  const batch: GroupBatch = {
-    events: positions.flatMap((position) => events.get(position) ?? []),
-    missed: missed ?? 0,
-  }
-  return wait === undefined || wait < 0 ? batch : { ...batch, nextVisible: now + wait }
+function batchOf(answer: readonly number[], events: Map<number, Event>, now: number): GroupBatch {
+  const [missed = 0, wait = -1, ...positions] = answer
+  const batch = { events: positions.flatMap((position) => events.get(position) ?? []), missed }
+  return wait < 0 ? batch : { ...batch, nextVisible: now + wait }
 }
 
 function argsOf(event: NewEvent, now: number): Args {

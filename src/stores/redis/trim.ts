@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Retention } from '../../core/store.ts'
 import { groupAge, ownOf } from '../shared/values.ts'
-import { listOf, numberOf, textOf } from './reply.ts'
 import type { Server } from './scripts.ts'
 
 /** How many entries one script looks at. */
@@ -25,8 +24,7 @@ export function createTrim({ run, call, roots }: Server) {
     let removed = 0
     do {
       const args = [resume, SLICE, journal.maxAge, journal.maxCount, JSON.stringify(gateways)]
-      const answer = listOf(await run('trim-journal', roots.main, ...args)).map(numberOf)
-      ;[removed = 0, resume = 0] = answer
+      ;[removed, resume] = await run<[number, number]>('trim-journal', roots.main, ...args)
       // A slice of which every message is needed has others behind it.
     } while (removed === 0 && resume > 0)
     return removed
@@ -34,8 +32,8 @@ export function createTrim({ run, call, roots }: Server) {
 
   async function trimTopic(topic: string, { journal, topics = {} }: Retention): Promise<number> {
     const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, topic) ?? {}
-    const reply = await run('trim-topic', roots.topic(topic), SLICE, maxAge, maxCount, randomDigest())
-    const [removed = 0, alive] = listOf(reply).map(numberOf)
+    const args = [SLICE, maxAge, maxCount, randomDigest()]
+    const [removed, alive] = await run<[number, number]>('trim-topic', roots.topic(topic), ...args)
     if (alive === 0) await call('SREM', names, topic)
     return removed
   }
@@ -43,9 +41,9 @@ export function createTrim({ run, call, roots }: Server) {
   return async (policy: Retention): Promise<{ removed: number }> => {
     let removed = await trimJournal(policy)
     if (removed > 0) return { removed }
-    const [next, topics] = listOf(await call('SSCAN', names, cursor, 'COUNT', TOPICS))
-    cursor = textOf(next)
-    for (const topic of listOf(topics).map(textOf)) {
+    const [next, topics] = await call<[string, string[]]>('SSCAN', names, cursor, 'COUNT', TOPICS)
+    cursor = next
+    for (const topic of topics) {
       if (topic !== MESSAGE_TOPIC) removed += await trimTopic(topic, policy)
       const groups = await run('topic-groups', roots.topic(topic), 'expire', groupAge(policy))
       if (groups === 0) await call('SREM', `${roots.main}grouped-topics`, topic)
