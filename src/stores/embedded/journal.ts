@@ -27,11 +27,19 @@ export function createJournal(parts: Parts) {
 
   function append(messages: readonly NewMessage[]): Accepted[] {
     const now = parts.now()
-    return messages.map((message) => {
+    const before = counters.get('journal')
+    const answers = messages.map((message) => {
       const hash = message.key === undefined ? undefined : keys.hash('message', message.gateway, message.key)
       const first = hash && keys.find(hash, now)
       return first ? { id: first, duplicate: true } : { id: appendOne(message, now, hash), duplicate: false }
     })
+    const added = counters.get('journal') - before
+    if (added > 0) {
+      counters.add('messages', added)
+      counters.add('ready', added)
+      for (const name of ['journal', 'receive', 'topic:gateway-message'] as const) signals.raise(name)
+    }
+    return answers
   }
 
   function appendOne(message: NewMessage, now: number, hash: Buffer | undefined): string {
@@ -45,11 +53,6 @@ export function createJournal(parts: Parts) {
       VALUES (${seq}, ${id}, ${gateway}, ${receivedAt}, ${conversation}, ${payload})`
     sql.run`INSERT INTO receive (gateway, seq, conversation) VALUES (${gateway}, ${seq}, ${conversation})`
     if (hash) keys.remember(hash, id)
-    counters.add('messages', 1)
-    counters.add('ready', 1)
-    signals.raise('journal')
-    signals.raise('receive')
-    signals.raise('topic:gateway-message')
     fresh.accepted(id, message, now, payload.length)
     return id
   }

@@ -36,61 +36,54 @@ export async function checkServers(client: Redis | Cluster, replicas = 0): Promi
   }
   for (const server of servers) {
     const where = servers.length > 1 ? ` (${server.options.host}:${server.options.port})` : ''
-    const check = checkNamed(where)
-    const [info, fsync, seconds, nodes] = await Promise.all([
-      server.info(),
-      // Not every user may ask; then it is not told.
-      server.config('GET', 'appendfsync').catch(() => []),
-      server.time(),
-      client instanceof Cluster ? server.cluster('NODES') : '',
-    ])
-    const skew = Math.abs(Number(seconds[0]) * 1_000 + Number(seconds[1]) / 1_000 - Date.now())
-    const [open] = /\[\d+-[<>]-\w+\]/.exec(String(nodes)) ?? []
-    const neverSynced = 'appendfsync is no: a loss of power loses up to 30 s; set it to everysec or always'
-    const apart = `the clock is ${Math.round(skew / 1_000)} s away from that of this machine; leases and ages go by it`
-    checks.push(
-      ...serverChecks(parseInfo(info), where, replicas),
-      check('appendfsync', 'as it should be', String(fsync[1]) === 'no' && neverSynced),
-      check('clock', 'as here', skew > SKEW && apart),
-    )
-    const stuck = `slot ${open} is being moved; if nobody does that now, run \`redis-cli --cluster fix\``
-    if (nodes) checks.push(check('slots', 'none is being moved', open !== undefined && stuck))
+    for (const [name, good, bad] of await look(server, client instanceof Cluster, replicas))
+      checks.push({ name: `Redis: ${name}${where}`, ok: !bad, detail: bad || good })
   }
   return checks
 }
 
-/** What the fields of INFO say about version, role, replicas, eviction and persistence. */
-export function serverChecks(info: Map<string, string>, where = '', replicas = 0): Check[] {
+/** What of a server is looked at: what to say where it is well, and what is wrong, if anything. */
+async function look(server: Redis, isCluster: boolean, replicas: number) {
+  const [text, fsync, seconds, nodes] = await Promise.all([
+    server.info(),
+    // Not every user may ask; then it is not told.
+    server.config('GET', 'appendfsync').catch(() => []),
+    server.time(),
+    isCluster ? server.cluster('NODES') : '',
+  ])
+  const info = parseInfo(text)
   const version = info.get('redis_version') ?? '0'
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const policy = info.get('maxmemory_policy') ?? 'unknown'
-  const check = checkNamed(where)
   const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
-  const evicts = `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`
-  const persists = info.get('aof_enabled') === '1'
-  const failed = [info.get('aof_last_write_status'), info.get('aof_last_bgrewrite_status')].includes('err')
-  const lost = persists
-    ? failed && 'the append-only file could not be written; look at the disk'
-    : 'appendonly is off: a restart loses messages; set `appendonly yes`'
   const role = info.get('role') ?? 'master'
   const deposed = `it is a replica of ${info.get('master_host')}:${info.get('master_port')} and takes no messages; name its master, or its Sentinels, in REDIS_URL`
   const online = [...info].filter(
     ([key, value]) => /^slave\d/.test(key) && value.includes('state=online'),
   ).length
   const few = `${online} replicas; \`redis: { replicas: ${replicas} }\` acknowledges nothing with fewer than ${replicas}`
-  return [
-    check('version', version, isOld && `${version} is too old; install Redis ${OLDEST.join('.')} or newer`),
-    check('role', role, role !== 'master' && deposed),
-    check('replicas', `${online}`, online < replicas && few),
-    check('eviction', policy, policy !== 'noeviction' && evicts),
-    check('persistence', 'append-only file', lost),
+  const policy = info.get('maxmemory_policy') ?? 'unknown'
+  const evicts = `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`
+  const failed = [info.get('aof_last_write_status'), info.get('aof_last_bgrewrite_status')].includes('err')
+  const lost =
+    info.get('aof_enabled') === '1'
+      ? failed && 'the append-only file could not be written; look at the disk'
+      : 'appendonly is off: a restart loses messages; set `appendonly yes`'
+  const neverSynced = 'appendfsync is no: a loss of power loses up to 30 s; set it to everysec or always'
+  const skew = Math.abs(Number(seconds[0]) * 1_000 + Number(seconds[1]) / 1_000 - Date.now())
+  const apart = `the clock is ${Math.round(skew / 1_000)} s away from that of this machine; leases and ages go by it`
+  const [open] = /\[\d+-[<>]-\w+\]/.exec(String(nodes)) ?? []
+  const stuck = `slot ${open} is being moved; if nobody does that now, run \`redis-cli --cluster fix\``
+  const found: [name: string, good: string, bad: string | false][] = [
+    ['version', version, isOld && `${version} is too old; install Redis ${OLDEST.join('.')} or newer`],
+    ['role', role, role !== 'master' && deposed],
+    ['replicas', `${online}`, online < replicas && few],
+    ['eviction', policy, policy !== 'noeviction' && evicts],
+    ['persistence', 'append-only file', lost],
+    ['appendfsync', 'as it should be', String(fsync[1]) === 'no' && neverSynced],
+    ['clock', 'as here', skew > SKEW && apart],
   ]
-}
-
-function checkNamed(where: string) {
-  return (name: string, good: string, bad: string | false): Check => {
-    return { name: `Redis: ${name}${where}`, ok: !bad, detail: bad || good }
-  }
+  if (isCluster) found.push(['slots', 'none is being moved', open !== undefined && stuck])
+  return found
 }
 
 /** The fields of an answer to INFO, or to CLUSTER INFO, by name. */
@@ -108,17 +101,17 @@ function parseInfo(text: string): Map<string, string> {
  * to again, and calls `back`. Rejects for nothing: a server that forbids it is told of in the log.
  */
 export async function watchTornLogs(client: Redis | Cluster, log: Log, back: () => void): Promise<void> {
-  const look = (server: Redis) =>
+  const tend = (server: Redis) =>
     heal(server).catch((error) => {
       log.warn(
         { server: `${server.options.host}:${server.options.port}`, reason: reasonOf(error) },
         'whether Redis was restarted cannot be seen; after a crash of it, run BGREWRITEAOF',
       )
     })
-  const follow = (server: Redis) => server.on('ready', back).on('ready', () => look(server))
+  const follow = (server: Redis) => server.on('ready', back).on('ready', () => tend(server))
   if (client instanceof Cluster) client.on('+node', follow)
   const servers = client instanceof Cluster ? client.nodes('master') : [client]
-  await Promise.all(servers.map((server) => look(follow(server))))
+  await Promise.all(servers.map((server) => tend(follow(server))))
 }
 
 /** Orders a rewrite where none has succeeded since the server was started. */

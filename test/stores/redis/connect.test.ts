@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
-import { checkRedis, serverChecks } from '../../../src/stores/redis/check.ts'
+import { checkRedis } from '../../../src/stores/redis/check.ts'
 import { parseUrl } from '../../../src/stores/redis/connect.ts'
 import { createRedisStore } from '../../../src/stores/redis/index.ts'
 import { quiet, toEvent } from '../../contract/store/kit.ts'
@@ -130,10 +130,5 @@ describe('the checks of a Redis', () => {
     } finally {
       await server.stop()
     }
-  })
-
-  test('a version without the commands that the scripts need fails', () => {
-    const info = new Map([['redis_version', '6.0.16']])
-    assert.equal(serverChecks(info).find(({ name }) => name === 'Redis: version')?.ok, false)
   })
 })
