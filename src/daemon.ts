@@ -111,9 +111,8 @@ export async function createDaemon(options: DaemonOptions) {
 
   const push = createPush({ store, owner, pushed: metrics.pushed, log, now })
   const asking = createApprovalAsking({
+    store,
     outbox: roads.outbox,
-    journal: store.journal,
-    kv: store.kv,
     access,
     gateways,
     publicUrl: () => config.daemon.publicUrl,
@@ -168,7 +167,7 @@ export async function createDaemon(options: DaemonOptions) {
   })
 
   const publicHttp = createPublicHttp({ log, host: config.daemon.listen.host })
-  mountApprovalPage(publicHttp, { kv: store.kv, approvals, callerAs: access.callerAs })
+  mountApprovalPage(publicHttp, store.kv, approvals, access.callerAs)
   const depsOf = (gateway: string): TransportDeps => ({
     gateway,
     accept: roads.accept.accept,
@@ -271,7 +270,7 @@ export async function createDaemon(options: DaemonOptions) {
       return { ...(await durable.overview()), approvals: pending.length }
     },
   })
-  const control = createControlServer({ operator, manager, metrics, config: () => config })
+  const control = createControlServer(operator, manager, metrics, () => config)
   const trim = async () => {
     const { removed } = await store.trim(withSharedLogs(config.daemon.retention))
     // What is left is removed at once, but not in one go.

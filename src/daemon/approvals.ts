@@ -10,7 +10,7 @@ import type { Message } from '../core/message.ts'
 import { ROUTE_DEFAULTS, type Route } from '../core/route.ts'
 import type { Approval, ApprovalService } from '../core/services.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
-import type { Journal, KeyValues } from '../core/store.ts'
+import type { KeyValues, Store } from '../core/store.ts'
 import type { PublicHttp } from '../core/transport.ts'
 import type { Gateways } from '../gateway/gateways.ts'
 import type { Outbox } from '../gateway/outbox.ts'
@@ -42,15 +42,14 @@ const KEPT = 7 * 86_400_000
  * whom the configuration has the address, with a link of their own where the daemon knows how it is reached.
  */
 export function createApprovalAsking(deps: {
+  store: Pick<Store, 'journal' | 'kv'>
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
-  journal: Pick<Journal, 'get'>
-  kv: KeyValues
   access: Pick<Access, 'expand'>
   gateways: Pick<Gateways, 'spec'>
   /** The address of the public listener from outside. */
   publicUrl(): string | undefined
 }) {
-  const { outbox, journal, kv, access, gateways } = deps
+  const { store, outbox, access, gateways } = deps
 
   const inConversation = async (approval: Approval, message: Message) => {
     const { id, title, by, skill, approvers } = approval
@@ -66,7 +65,7 @@ export function createApprovalAsking(deps: {
     const publicUrl = deps.publicUrl()
     if (publicUrl === undefined) return undefined
     const token = randomBytes(32).toString('base64url')
-    await kv.set(LINK + token, { id, identity }, { ttl: expiresAt + KEPT - Date.now() })
+    await store.kv.set(LINK + token, { id, identity }, { ttl: expiresAt + KEPT - Date.now() })
     return new URL(`${APPROVAL_PATH}?token=${token}`, publicUrl).href
   }
 
@@ -88,7 +87,7 @@ export function createApprovalAsking(deps: {
     },
     /** Shows in the same place who decided, and what; called once an approval is no longer pending. */
     async decided({ id, title, status, decidedBy: by, reason, message: head }: Approval): Promise<void> {
-      const message = head && (await journal.get(head.id))
+      const message = head && (await store.journal.get(head.id))
       if (message?.transport !== TRANSPORT || status === 'pending') return
       const data = { approval: { id, title, status, ...defined({ by, reason }) } }
       await outbox.reply(message, { key: `approval:${id}:decided`, text: '', data })
@@ -128,14 +127,10 @@ const BODY_LIMIT = 1000
  */
 export function mountApprovalPage(
   http: PublicHttp,
-  deps: {
-    kv: KeyValues
-    approvals: Pick<ApprovalService, 'list' | 'decide'>
-    callerAs(identity: string): Caller
-  },
+  kv: KeyValues,
+  approvals: Pick<ApprovalService, 'list' | 'decide'>,
+  callerAs: (identity: string) => Caller,
 ): void {
-  const { kv, approvals, callerAs } = deps
-
   const answer = async (request: IncomingMessage, body: string): Promise<[status: number, html: string]> => {
     const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
     const kept = await kv.get(LINK + searchParams.get('token'))

@@ -92,7 +92,7 @@ export function createDurableParts(deps: DurableDeps) {
     start() {
       running = true
       // A file that could not be taken over stays where it is.
-      if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy({ state, dataDir, log })
+      if (store.kind === 'redis' && isReadable) endCopy = keepStateCopy(state, dataDir, log)
       runs.worker.start()
       firing.start()
       sweep.start()

@@ -177,13 +177,12 @@ function ping(store: Store) {
 }
 
 /** The control listener. Most commands work in their own process for a moment and never start it: it loads late. */
-export function createControlServer(deps: {
-  operator: Operator
-  manager: SkillManager
-  metrics: Metrics
-  config(): Config
-}) {
-  const { operator, manager, metrics, config } = deps
+export function createControlServer(
+  operator: Operator,
+  manager: SkillManager,
+  metrics: Metrics,
+  config: () => Config,
+) {
   let mcp: Promise<McpHttp> | undefined
   let server: Server | undefined
 

@@ -48,12 +48,11 @@ function startingFrom(path: string): DocumentSpec<AssistantState> {
 const COPY_EVERY = 2_000
 
 /** Keeps `state.json` a copy of the state on Redis. Returns what ends it, with a last copy. */
-export function keepStateCopy(deps: {
-  state: Pick<StateDocument<AssistantState>, 'load'>
-  dataDir: string
-  log: Log
-}): () => Promise<void> {
-  const { state, dataDir, log } = deps
+export function keepStateCopy(
+  state: Pick<StateDocument<AssistantState>, 'load'>,
+  dataDir: string,
+  log: Log,
+): () => Promise<void> {
   const files = createStateManager({ dir: dataDir, documents: [assistantDocument], log })
   let copied = 0
   const copy = async () => {
