@@ -13,11 +13,11 @@ import { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { awaitReply } from '../kept-reply.ts'
 import { refuseForeign } from '../options.ts'
-import type { Answer, Taken } from './answers.ts'
 import type { WebhookOptions } from './config.ts'
 import { decodeBody } from './decode-body.ts'
 import { createNormalizer } from './normalize.ts'
-import { createVerifier, presetOf } from './verifier.ts'
+import type { Answer, Taken } from './presets.ts'
+import { createVerifier, presetOf } from './verify.ts'
 
 /**
  * Makes the receiving half of a webhook gateway: method, body, proof, rate, accept, answer, in this order. Strangers

@@ -7,7 +7,7 @@ import { signedHeaders } from '../../src/lib/signatures.ts'
 import type { WebhookOptions } from './config.ts'
 import type { DecodedBody } from './decode-body.ts'
 import { found, type Readable } from './pointers.ts'
-import { presetOf } from './verifier.ts'
+import { presetOf } from './verify.ts'
 
 /**
  * Makes the message of one authentic delivery. `data` holds `event`, `headers` (none that may be secret),

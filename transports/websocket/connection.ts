@@ -8,7 +8,7 @@ import { defined } from '../../src/lib/defined.ts'
 import type { createInFlight } from '../../src/lib/in-flight.ts'
 import { createLoop } from '../../src/lib/loop.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
-import type { Peer } from './authenticate.ts'
+import type { Peer } from './admission.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type ClientFrame, readFrame } from './frames.ts'
 

@@ -6,10 +6,9 @@ import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { checkDoor } from '../options.ts'
-import { createAuthenticator } from './authenticate.ts'
+import { conversationFor, createAuthenticator } from './admission.ts'
 import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection } from './connection.ts'
-import { conversationFor } from './conversation-id.ts'
 
 const SOCKETS = {
   noServer: true,

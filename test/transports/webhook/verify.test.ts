@@ -4,8 +4,7 @@ import { describe, test } from 'node:test'
 import { Webhooks } from '@octokit/webhooks'
 import { Webhook } from 'standardwebhooks'
 import Stripe from 'stripe'
-import { createVerifier } from '../../../transports/webhook/verifier.ts'
-import { verify } from '../../../transports/webhook/verify.ts'
+import { createVerifier, verify } from '../../../transports/webhook/verify.ts'
 import fc from '../../fixtures/fast-check.ts'
 
 const NOW = Date.UTC(2026, 10, 21)
