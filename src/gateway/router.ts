@@ -1,8 +1,9 @@
 import { inspect } from 'node:util'
+import { pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
-import type { Route } from '../core/route.ts'
+import { compilePattern, compilePrefix } from '../core/pattern.ts'
+import type { Route, RouteMatch } from '../core/route.ts'
 import { defined } from '../lib/defined.ts'
-import { type CompiledRoute, compileMatch } from './route-match.ts'
 
 export type Router = ReturnType<typeof createRouter>
 
@@ -59,4 +60,111 @@ function show(value: unknown): string {
   if (shown === undefined || (Array.isArray(shown) && shown.length === 0)) return 'absent'
   const [only, ...others] = Array.isArray(shown) ? shown : [shown]
   return inspect(others.length === 0 ? only : shown, SHOWN).slice(0, 200)
+}
+
+/** What a `match` looks at. */
+export type Matched = Pick<Message, 'gateway' | 'transport' | 'from' | 'to' | 'subject' | 'text' | 'data'>
+
+/** One key of a route's `match`, compiled. */
+type Condition = {
+  key: string
+  /** What the route asks for, as it was written. */
+  wanted: readonly string[] | boolean
+  /** What the message has under that key: a scalar, a list of them, or undefined. */
+  read(message: Matched): unknown
+  test(message: Matched): boolean
+  /** It stands for what is not written in the route. */
+  implied?: true
+}
+
+/** A route with its conditions compiled. */
+type CompiledRoute = { route: Route; conditions: readonly Condition[] }
+
+/**
+ * Compiles a `match`, in the order of its keys, and last that it fits no notices unless it asks for them. Throws for
+ * a bad pattern; the configuration has refused those.
+ */
+export function compileMatch(match: RouteMatch): Condition[] {
+  const written = Object.entries(match).map(([key, wanted]) => {
+    const read = reader(key)
+    const fits = typeof wanted === 'boolean' ? flagTest(wanted) : valueTest(textTest(key, wanted))
+    return { key, wanted, read, test: (message: Matched) => fits(read(message)) }
+  })
+  return Object.keys(match).some((key) => ASKS_FOR_NOTICES.has(key)) ? written : [...written, NO_NOTICE]
+}
+
+/** The keys that say what happened, in place of what was said. */
+const ASKS_FOR_NOTICES = new Set(['event', 'reaction', 'data.event', 'data.reaction', 'data.notice'])
+
+/**
+ * A notice (`data.notice: true`: an edit, a deletion, a reaction) says nothing to anybody, so an answer to it would
+ * surprise; a route that takes what people say, or simply everything, does not mean it.
+ */
+const NO_NOTICE: Condition = {
+  key: 'data.notice',
+  wanted: false,
+  read: ({ data }) => data.notice,
+  test: ({ data }) => data.notice !== true,
+  implied: true,
+}
+
+const FIELDS = new Map<string, (message: Matched) => unknown>([
+  ['gateway', (message) => message.gateway],
+  ['transport', (message) => message.transport],
+  ['from', ({ from }) => [from.id, from.address, from.name]],
+  ['verified', ({ from }) => from.verified],
+  ['to', (message) => message.to],
+  ['subject', (message) => message.subject],
+  ['text', (message) => message.text],
+  ['prefix', (message) => message.text],
+  ['thread', ({ data }) => [data.thread, data.mine === true ? 'mine' : undefined]],
+])
+
+function reader(key: string): (message: Matched) => unknown {
+  if (key.startsWith('header.')) return headerReader(key.slice('header.'.length))
+  if (key.startsWith('data.')) {
+    const path = key.slice('data.'.length)
+    return (message) => pathGet(message.data, path)
+  }
+  return FIELDS.get(key) ?? ((message) => own(message.data, key))
+}
+
+/** Headers may be kept in any case, with one value or several. */
+function headerReader(name: string): (message: Matched) => unknown {
+  const folded = name.toLowerCase()
+  return (message) => {
+    const headers = own(message.data, 'headers')
+    const direct = own(headers, folded)
+    if (direct !== undefined || typeof headers !== 'object' || headers === null) return direct
+    const spelled = Object.keys(headers).find((key) => key.toLowerCase() === folded)
+    return spelled === undefined ? undefined : own(headers, spelled)
+  }
+}
+
+function own(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined
+}
+
+function flagTest(wanted: boolean): (value: unknown) => boolean {
+  return (value) => (value === true) === wanted
+}
+
+function textTest(key: string, wanted: readonly string[]): (text: string) => boolean {
+  const tests =
+    key === 'prefix'
+      ? wanted.map(compilePrefix).map((regex) => (text: string) => regex.test(text))
+      : wanted.map((source) => compilePattern(source).test)
+  const [only] = tests
+  return tests.length === 1 && only ? only : (text) => tests.some((test) => test(text))
+}
+
+/** Lists match when one of their values does. What is absent matches nothing, not even `*`. */
+function valueTest(test: (text: string) => boolean): (value: unknown) => boolean {
+  const scalar = (value: unknown) => {
+    if (typeof value === 'string') return test(value)
+    return (typeof value === 'number' || typeof value === 'boolean') && test(String(value))
+  }
+  return (value) => (Array.isArray(value) ? value.some(scalar) : scalar(value))
 }

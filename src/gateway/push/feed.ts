@@ -2,7 +2,7 @@ import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import type { PushSubscription } from '../../core/push.ts'
 import type { Store } from '../../core/store.ts'
-import { compileMatch, type Matched } from '../route-match.ts'
+import { compileMatch, type Matched } from '../router.ts'
 import { withGap } from '../subscriptions.ts'
 
 /** The jobs of a subscription. */
