@@ -189,7 +189,7 @@ export function createControlServer(
   /** Most daemons never get a request for it. */
   const loadMcp = async () => {
     const { createMcpHttp } = await import('../skills/mcp/mcp-http.ts')
-    return createMcpHttp({ manager, version: operator.version, now: Date.now })
+    return createMcpHttp({ manager, version: operator.version })
   }
 
   return {

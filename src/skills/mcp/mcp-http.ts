@@ -11,11 +11,15 @@ export type McpHttp = ReturnType<typeof createMcpHttp>
 /** A session that was not used for that long is forgotten. */
 const IDLE = 30 * 60_000
 
-type Session = { caller: Caller; transport: StreamableHTTPServerTransport; usedAt: number; running: number }
+type Session = {
+  caller: Caller
+  transport: StreamableHTTPServerTransport
+  running: number
+  idle?: NodeJS.Timeout
+}
 
 /** MCP over streamable HTTP. Sessions live in this process: a client that reaches another daemon is told 404 and begins anew. */
-export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () => number }) {
-  const { now = Date.now } = options
+export function createMcpHttp(options: Omit<McpOptions, 'caller'>) {
   const sessions = new Map<string, Session>()
 
   const open = async (caller: Caller): Promise<Session> => {
@@ -26,16 +30,10 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () =
         sessions.set(id, session)
       },
     })
-    const session: Session = { caller, transport, usedAt: now(), running: 0 }
+    const session: Session = { caller, transport, running: 0 }
     transport.onclose = () => sessions.delete(id)
     await createMcpServer({ ...options, caller }).connect(transport)
     return session
-  }
-
-  const dropIdle = async () => {
-    for (const { running, usedAt, transport } of sessions.values()) {
-      if (running === 0 && usedAt + IDLE <= now()) await transport.close()
-    }
   }
 
   return {
@@ -44,18 +42,18 @@ export function createMcpHttp(options: Omit<McpOptions, 'caller'> & { now?: () =
      * read it already. `caller` is whose token was checked; a session belongs to one with the same rights. Never rejects.
      */
     async handle(request: IncomingMessage, response: ServerResponse, caller: Caller, body?: unknown) {
-      await dropIdle()
       const id = request.headers['mcp-session-id']
       const named = typeof id === 'string' ? sessions.get(id) : undefined
       const known = isDeepStrictEqual(named?.caller, caller) ? named : undefined
       if (id !== undefined && !known) return refuse(response, 404, 'Session not found')
       if (!known && request.method !== 'POST') return refuse(response, 400, 'Initialize a session first')
       const session = known ?? (await open(caller))
-      session.usedAt = now()
       session.running += 1
+      clearTimeout(session.idle)
       response.once('close', () => {
         session.running -= 1
-        session.usedAt = now()
+        if (session.running === 0)
+          session.idle = setTimeout(() => void session.transport.close(), IDLE).unref()
       })
       try {
         await session.transport.handleRequest(request, response, body)

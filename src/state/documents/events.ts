@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import patches from 'fast-json-patch'
-import type { TriviumError } from '../../core/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
 import { fullFiles, lastLine, linesAfter, openIfThere } from '../files/line-file.ts'
 import { type Change, corrupt, type Operation, type Snapshot } from './spec.ts'
 
@@ -20,8 +19,8 @@ export async function lastChange(name: string, path: string): Promise<LoggedChan
   return undefined
 }
 
-/** Every change, oldest first, over the full files too; an error for a gap or a broken line. */
-export async function* readChanges(name: string, path: string): AsyncGenerator<Change | TriviumError> {
+/** Every change, oldest first, over the full files too; throws `state_corrupt` at a gap or a broken line. */
+export async function* readChanges(name: string, path: string): AsyncGenerator<Change> {
   let last: number | undefined
   for (const file of [...fullFiles(path), path]) {
     await using handle = await openIfThere(file)
@@ -29,11 +28,12 @@ export async function* readChanges(name: string, path: string): AsyncGenerator<C
     for (const [index, line] of (await linesAfter(handle, { offset: 0 })).entries()) {
       const change = parse(line)
       const where = `line ${index + 1}`
-      if (!change) yield corrupt(name, file, `${where} is no event`)
-      else if (last !== undefined && change.seq !== last + 1)
-        yield corrupt(name, file, `${where} is event ${change.seq}, not ${last + 1}`)
-      last = change?.seq ?? (last === undefined ? last : last + 1)
-      if (change) yield change
+      if (!change) throw corrupt(name, file, `${where} is no event`)
+      last ??= change.seq - 1
+      if (change.seq !== last + 1)
+        throw corrupt(name, file, `${where} is event ${change.seq}, not ${last + 1}`)
+      last = change.seq
+      yield change
     }
   }
 }
@@ -50,31 +50,25 @@ function parse(line: string): LoggedChange | undefined {
 /** A moment (Unix ms) or a revision. */
 export type Until = number | { revision: number }
 
-export type Telling = { found?: Snapshot | undefined; broken?: unknown }
-
-/** The newest document that events tell of whole, up to a moment, behind what is `broken` too. */
+/** The newest document that events tell of whole, up to a moment, and what is `broken` behind it. */
 export async function told(
-  changes: () => AsyncIterable<Change | Error>,
+  changes: () => AsyncIterable<Change>,
   until: Until = Number.POSITIVE_INFINITY,
-): Promise<Telling> {
-  const telling: Telling = {}
-  let document: JsonObject | undefined
-  for await (const change of changes()) {
-    try {
-      if (change instanceof Error) throw change
-      const { seq, time, document: whole, patch = [] } = change
-      if (typeof until === 'number' ? Date.parse(time) > until : seq > until.revision) break
-      document = whole ?? (document && patches.applyPatch(document, patch, true).newDocument)
-      if (document) telling.found = { document, revision: seq }
-    } catch (error) {
-      telling.broken ??= error
-      document = undefined
-      // A patch that does not fit may have been applied by half.
-      if (!(change instanceof Error))
-        telling.found = (await told(changes, { revision: change.seq - 1 })).found
+): Promise<{ found?: Snapshot | undefined; broken?: unknown }> {
+  let found: Snapshot | undefined
+  const last = typeof until === 'number' ? Number.POSITIVE_INFINITY : until.revision
+  try {
+    for await (const { seq, time, document: whole, patch = [] } of changes()) {
+      if (seq > last || (typeof until === 'number' && Date.parse(time) > until)) break
+      const document = whole ?? (found && patches.applyPatch(found.document, patch, true).newDocument)
+      if (document) found = { document, revision: seq }
+      if (seq === last) break
     }
+    return { found }
+  } catch (broken) {
+    // A patch that does not fit may have been applied by half.
+    return { found: found && (await told(changes, found)).found, broken }
   }
-  return telling
 }
 
 /** The steps that turn `before` into `after`, in the order in which they apply. Empty: they are equal. */

@@ -132,8 +132,8 @@ export type DocumentBackend = {
    * with newer content, and only its last answer counts.
    */
   transact(name: string, work: (current: Stored) => Commit | undefined): Promise<void>
-  /** The events, oldest first, without holding them in memory. Where something is broken or missing, its error comes instead. */
-  changes(name: string): AsyncIterable<Change | TriviumError>
+  /** The events, oldest first, without holding them in memory. Throws where something is broken or missing. */
+  changes(name: string): AsyncIterable<Change>
   /** Keeps a copy of the document as it is stored, and returns where; undefined where there is none. */
   keep(name: string, label: string): Promise<string | undefined>
   /** Puts an unreadable event log away, so that a new one begins; returns where it is kept. Of files alone. */
