@@ -47,15 +47,16 @@ export function nextId(state: AssistantState, kind: string): string {
 }
 
 /** Notes are taken over, and what fits; the rest is kept under `extra`, so that nothing is lost. */
-function fromUnversioned({ memory, ...rest }: JsonObject): JsonObject {
+function fromUnversioned({ memory, schema_version: _, ...rest }: JsonObject): JsonObject {
   const fitting = stateSchema.partial()
-  const entries = Object.entries(rest).filter(([key]) => key !== 'schema_version')
-  const others = entries.filter(([key, value]) => !fitting.safeParse({ [key]: value }).success)
+  const { true: fit = [], false: extra } = Object.groupBy(Object.entries(rest), ([key, value]) =>
+    fitting.safeParse({ [key]: value }).success ? 'true' : 'false',
+  )
   return {
     ...assistantDocument.initial(),
-    ...Object.fromEntries(entries.filter((entry) => !others.includes(entry))),
+    ...Object.fromEntries(fit),
     memory: Array.isArray(memory) ? memory.map(asNote) : [],
-    ...(others.length > 0 ? { extra: Object.fromEntries(others) } : {}),
+    ...(extra && { extra: Object.fromEntries(extra) }),
   }
 }
 

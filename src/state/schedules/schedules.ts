@@ -192,26 +192,32 @@ const MOST = 1000
 export function plannedTimes(
   schedule: Pick<Schedule, 'cron' | 'every' | 'timezone' | 'created'>,
 ): PlannedTimes {
-  const { cron, every, timezone, created } = schedule
-  if (every !== undefined && cron === undefined) return interval(every, Date.parse(created))
-  if (cron === undefined || every !== undefined) {
-    throw new TriviumError('usage', { details: 'A schedule takes either `cron` or `every`.' })
-  }
-  return fromCron(cron, timezone)
-}
-
-function interval(every: number, start: number): PlannedTimes {
-  const countAt = (time: number) => Math.max(0, Math.floor((time - start) / every))
+  const { next, last } = timesOf(schedule)
   return {
-    next: (time) => start + (countAt(time) + 1) * every,
+    next,
     due(after, time) {
-      const count = countAt(time) - countAt(after)
-      return count > 0 ? { newest: start + countAt(time) * every, count: Math.min(count, MOST) } : undefined
+      let newest = after
+      for (let count = 0; count < MOST; count += 1) {
+        const at = next(newest)
+        if (at === undefined || at > time) return count > 0 ? { newest, count } : undefined
+        newest = at
+      }
+      // Far behind: the newest is found from the other end.
+      return { newest: last(time) ?? newest, count: MOST }
     },
   }
 }
 
-function fromCron(expression: string, timezone: string): PlannedTimes {
+/** The first time after another, and the last one until then. */
+function timesOf({ cron: expression, every, timezone, created }: Parameters<typeof plannedTimes>[0]) {
+  if (every !== undefined && expression === undefined) {
+    const start = Date.parse(created)
+    const last = (time: number) => start + Math.max(0, Math.floor((time - start) / every)) * every
+    return { last, next: (time: number) => last(time) + every }
+  }
+  if (expression === undefined || every !== undefined) {
+    throw new TriviumError('usage', { details: 'A schedule takes either `cron` or `every`.' })
+  }
   let cron: Cron
   try {
     cron = new Cron(expression, { timezone, paused: true })
@@ -221,16 +227,7 @@ function fromCron(expression: string, timezone: string): PlannedTimes {
     throw new TriviumError('usage', { details }, { cause: error })
   }
   return {
-    next: (time) => cron.nextRun(new Date(time))?.getTime(),
-    due(after, time) {
-      let newest = after
-      for (let count = 0; count < MOST; count += 1) {
-        const next = cron.nextRun(new Date(newest))?.getTime()
-        if (next === undefined || next > time) return count > 0 ? { newest, count } : undefined
-        newest = next
-      }
-      // Far behind: the newest is found from the other end.
-      return { newest: cron.previousRuns(1, new Date(time + 1))[0]?.getTime() ?? newest, count: MOST }
-    },
+    next: (time: number) => cron.nextRun(new Date(time))?.getTime(),
+    last: (time: number) => cron.previousRuns(1, new Date(time + 1))[0]?.getTime(),
   }
 }
