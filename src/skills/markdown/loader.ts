@@ -5,14 +5,9 @@ import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
+import { defined } from '../../lib/defined.ts'
 import { SKILL_NAME } from '../load-code.ts'
-import {
-  type ModelOutcome,
-  type ModelSources,
-  modelSettings,
-  resolveModel,
-  runModel,
-} from '../model/run-model.ts'
+import { type ModelOutcome, type ModelSources, modelSettings, runModel } from '../model/run-model.ts'
 import { type Catalog, createTools, findSkillFiles } from '../model/tools.ts'
 import { parseSettings } from '../onion.ts'
 import type { FoundSkill } from '../registry.ts'
@@ -34,10 +29,8 @@ export type MarkdownOptions = {
 }
 
 /** Makes the loader of `SKILL.md` for `createSkillManager`. */
-export function createMarkdownLoader(
-  options: MarkdownOptions,
-): (found: FoundSkill, catalog: Catalog) => Promise<Skill> {
-  return async (found, catalog) => {
+export function createMarkdownLoader(options: MarkdownOptions) {
+  return async (found: FoundSkill, catalog: Catalog): Promise<Skill> => {
     const file = parseSkillFile(await readFile(found.path, 'utf8'))
     const { name = found.name, description, metadata } = file
     if (!SKILL_NAME.test(name))
@@ -51,25 +44,14 @@ export function createMarkdownLoader(
       const sources = options.sources()
       const modelId = settings.id ?? ctx.call.model ?? sources.model?.name
       if (!modelId) throw new TriviumError('model_missing', { name })
-      const model = await resolveModel(modelId, sources)
       // A model that serves another model as a tool speaks to that one, not to whoever listens.
       const onText = ctx.call.toolDepth === undefined ? ctx.call.onText : undefined
       ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
-      const outcome = await runModel({
-        skill: name,
-        modelId,
-        model,
-        settings,
-        ...renderPrompt(prompt, ctx),
-        tools: await createTools({ name, metadata, files }, ctx, catalog),
-        signal: ctx.signal,
-        log: ctx.log,
-        ...(onText ? { onText } : {}),
-      })
-      const { text, trace, ...usage } = outcome
+      const tools = await createTools({ name, metadata, files }, ctx, catalog)
+      const run = { modelId, sources, settings, tools, onText, ...renderPrompt(prompt, ctx) }
+      const { text, trace, ...usage } = await runModel(ctx, run)
       ctx.locals.agent = { trace, ...usage }
-      const messageId = ctx.message ? { messageId: ctx.message.id } : {}
-      options.onUsage?.({ skill: name, model: modelId, ...usage, ...messageId })
+      options.onUsage?.({ skill: name, model: modelId, ...usage, ...defined({ messageId: ctx.message?.id }) })
       ctx.log.info({ model: modelId, ...usage }, 'a model answered')
       return text
     }

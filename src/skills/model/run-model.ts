@@ -2,6 +2,7 @@ import type { LanguageModel, ModelMessage, ToolSet } from 'ai'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import type { SkillContext } from '../../core/skill.ts'
 import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
@@ -22,17 +23,14 @@ const settings = z.strictObject({
 export const modelSettings = orJust('id', settings)
 
 export type ModelRun = {
-  skill: string
   /** As users write it: `provider:model`. */
   modelId: string
-  model: LanguageModel
+  sources: ModelSources
   settings: z.infer<typeof settings>
   instructions: string
   input: string
   tools: ToolSet
-  signal: AbortSignal
-  log: Log
-  onText?: (text: string) => void
+  onText: ((text: string) => void) | undefined
 }
 
 /** What a run gave. `trace` is the whole conversation with the model; tokens are those of all steps. */
@@ -48,23 +46,27 @@ export type ModelOutcome = {
  * Runs a model with its tools until it answers with text; what fails for a moment is retried. Throws `model_limit`,
  * `skill_timeout`, `model_failed` (retryable), `model_unusable`, or the error of a tool after which nothing more should happen.
  */
-export async function runModel(run: ModelRun): Promise<ModelOutcome> {
-  const { skill, signal: parent } = run
-  return runBounded({ skill, parent, timeout: run.settings.timeout }, async (signal) => {
+export async function runModel({ call, log, signal: parent }: SkillContext, run: ModelRun) {
+  const { modelId, settings, sources } = run
+  const model = await resolveModel(modelId, sources)
+  return runBounded({ skill: call.skill, parent, timeout: settings.timeout }, async (signal) => {
     const controller = new AbortController()
     try {
-      return await stream(run, AbortSignal.any([signal, controller.signal]))
+      const either = AbortSignal.any([signal, controller.signal])
+      return await stream({ ...run, model, skill: call.skill, log, signal: either })
     } catch (error) {
       // Other tools, and the next step.
       controller.abort(error)
-      throw await asModelError(run.modelId, error)
+      throw await asModelError(modelId, error)
     }
   })
 }
 
-async function stream(run: ModelRun, signal: AbortSignal): Promise<ModelOutcome> {
+type Streamed = ModelRun & { model: LanguageModel; skill: string; log: Log; signal: AbortSignal }
+
+async function stream(run: Streamed): Promise<ModelOutcome> {
   const { isStepCount, streamText } = await import('ai')
-  const { settings, skill, log } = run
+  const { settings, skill, log, signal } = run
   const maxSteps = settings['max-steps']
   const maxTokens = settings['max-tokens']
   const result = streamText({
@@ -145,7 +147,7 @@ export type ModelSources = {
 }
 
 /** The model that `provider:MODEL` names; loads the package of the provider. Throws `model_unusable`. */
-export async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<LanguageModel> {
+async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<LanguageModel> {
   const [, provider, model = ''] = /^([^:]+):(.+)$/s.exec(id) ?? []
   if (!provider) throw unusable(id, 'write it as provider:model, e.g. anthropic:<model>')
   const own = given?.name.startsWith(`${provider}:`) ? given : undefined
