@@ -81,7 +81,6 @@ export const workbenchStateSchema = z.strictObject({
   risks: lines,
   next_action: z.string(),
 })
-export type WorkbenchState = z.infer<typeof workbenchStateSchema>
 
 const taskFields = {
   id: named,

@@ -95,9 +95,6 @@ export type StateStoreName = z.infer<typeof offered.storeName>
 export type StateBackend = KeyValues & {
   /** A hint that the key may have changed; the function that it returns ends it. */
   onChange(key: string, listener: () => void): () => void
-  /** Removes what has expired. */
-  sweep(): Promise<void>
-  close(): void
 }
 
 export type CallbackService = ServiceOf<typeof offered.callbacks> & {

@@ -31,7 +31,7 @@ export function createRuntimeServices(
   })
   const ofState = backendsOf('state', 'state:', globals.state)
   const ofSessions = backendsOf('sessions', 'session:', globals.sessions)
-  const backends = [...Object.values(ofState), ...Object.values(ofSessions)]
+  const backends = [ofState, ofSessions].flatMap(({ file, memory }) => [file, memory])
   const approvals = createApprovalService({ store, resume, noted, now })
   let sweptAt = Number.NEGATIVE_INFINITY
   return {

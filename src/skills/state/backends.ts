@@ -26,7 +26,7 @@ const stateDocument = z.object({
 type StateDocument = z.infer<typeof stateDocument>
 
 /** One JSON file a key in `folder`, which is made with the first write; survives restarts, and is safe between processes. */
-export function createFileBackend(folder: string, now: () => number): StateBackend {
+export function createFileBackend(folder: string, now: () => number) {
   const lock = createFileLock(join(folder, '.lock'), fileFailure(folder))
   const pathOf = (key: string) => join(folder, fileNameOf(key))
   const makeFolder = () => mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -120,7 +120,8 @@ export function fileNameOf(key: string): string {
 export type StateEntry = { value: Json; version: number; expires_at?: number }
 
 /** Where entries lie, those that have expired too. */
-export type Entries = Pick<StateBackend, 'onChange' | 'close'> & {
+type Entries = Pick<StateBackend, 'onChange'> & {
+  close(): void
   get(key: string): Promise<StateEntry | undefined>
   /** Changes an entry while nobody else does: `null` removes it, undefined leaves it. */
   change(
@@ -131,7 +132,7 @@ export type Entries = Pick<StateBackend, 'onChange' | 'close'> & {
 }
 
 /** Versions and expiry over entries that know neither. */
-export function createBackend(entries: Entries, now: () => number): StateBackend {
+function createBackend(entries: Entries, now: () => number) {
   const live = (entry: StateEntry | undefined) =>
     entry && (entry.expires_at ?? Number.POSITIVE_INFINITY) > now() ? entry : undefined
 
@@ -165,6 +166,7 @@ export function createBackend(entries: Entries, now: () => number): StateBackend
         .sort()
         .slice(0, limit)
     },
+    /** Removes what has expired. */
     async sweep() {
       const expired = (await entries.all()).filter(([, entry]) => !live(entry))
       // Somebody may have written it meanwhile: look again where nobody else can.
@@ -172,11 +174,11 @@ export function createBackend(entries: Entries, now: () => number): StateBackend
     },
     onChange: entries.onChange,
     close: entries.close,
-  }
+  } satisfies StateBackend & Record<'sweep' | 'close', unknown>
 }
 
 /** Keys and values in the Map `ctx.globals.state`, copied in and out as through a file. */
-export function createMemoryBackend(now: () => number, entries: Map<string, StateEntry>): StateBackend {
+export function createMemoryBackend(now: () => number, entries: Map<string, StateEntry>) {
   const listeners = new Set<() => void>()
   const memory: Entries = {
     get: async (key) => structuredClone(entries.get(key)),
@@ -197,7 +199,7 @@ export function createMemoryBackend(now: () => number, entries: Map<string, Stat
   return createBackend(memory, now)
 }
 
-/** Keys and values on the message store, under a prefix; the same for every daemon that shares it. */
+/** Keys and values on the message store, under a prefix; the same for every daemon that shares it. It forgets by itself. */
 export function createSharedBackend(
   { kv, onSignal }: Pick<Store, 'kv' | 'onSignal'>,
   root: string,
@@ -208,8 +210,5 @@ export function createSharedBackend(
     delete: (key) => kv.delete(root + key),
     list: async (prefix, limit) => (await kv.list(root + prefix, limit)).map((key) => key.slice(root.length)),
     onChange: (key, listener) => onSignal(`kv:${root}${key}`, listener),
-    // The store forgets by itself.
-    async sweep() {},
-    close() {},
   }
 }
