@@ -90,6 +90,8 @@ export async function createDaemon(options: DaemonOptions) {
     deps: (gateway) => depsOf(gateway),
     log,
   })
+  /** What most parts are made with; each takes of it what it needs. */
+  const base = { store, gateways, access, logs, artifacts, dataDir, owner, metrics, tracing, log, now }
   const note = (messageId: string, what: Omit<Note, 'at'>) => {
     store.journal
       .note(messageId, [{ at: now(), ...what }])
@@ -98,29 +100,18 @@ export async function createDaemon(options: DaemonOptions) {
   const refusals = createRefusals({ count: metrics.refused, secrets: () => config.secrets, now })
   const permit = (skill: string, call: Call) => manager.permit(skill, call)
   const roads = createRoads({
-    store,
-    gateways,
+    ...base,
     gatewayNames: () => config.gateways.map(({ name }) => name),
     files: createArtifactService({ artifacts, store, keepFor }),
-    metrics,
     permit,
-    owner,
     refusals,
-    tracing,
   })
 
-  const push = createPush({ store, owner, pushed: metrics.pushed, log, now })
-  const asking = createApprovalAsking({
-    store,
-    outbox: roads.outbox,
-    access,
-    gateways,
-    publicUrl: () => config.daemon.publicUrl,
-  })
+  const push = createPush({ ...base, pushed: metrics.pushed })
+  const publicUrl = () => config.daemon.publicUrl
+  const asking = createApprovalAsking({ ...base, outbox: roads.outbox, publicUrl })
   const runtime = createRuntimeServices({
-    store,
-    dataDir,
-    now,
+    ...base,
     noted: recordApprovals(logs),
     async resume(approval) {
       await asking.decided(approval)
@@ -129,17 +120,12 @@ export async function createDaemon(options: DaemonOptions) {
   })
   const { approvals } = runtime
   const durable = createDurableParts({
-    store,
-    dataDir,
+    ...base,
     workbenchDir: workbenchDirOf(config.file),
-    logs,
     scope: () => config.assistant.scope,
-    artifacts,
-    owner,
     invoke: (name, args, invokeOptions) => manager.invoke(name, args, invokeOptions),
     permit,
     callerAs: access.callerAs,
-    log,
   })
   const queues = createQueues({
     where: () => config.queues,
@@ -186,20 +172,15 @@ export async function createDaemon(options: DaemonOptions) {
     refused: (reason, what) => refusals.add(gateway, reason, what),
   })
   const workers = createRoadWorkers({
-    store,
+    ...base,
     router,
-    gateways,
     roads,
     manager,
     queues,
-    access,
     transcript: createTranscript(logs, gateways.unanswerable, ({ by }) => {
       const route = router.routes().find(({ name }) => by === `route ${name}`)
       return route && targetOf(route)
     }),
-    metrics,
-    tracing,
-    log,
   })
 
   const apply = async (next: Config) => {
@@ -248,17 +229,15 @@ export async function createDaemon(options: DaemonOptions) {
   }
 
   const operator = createOperator({
+    ...base,
     version,
     startedAt,
-    store,
     manager,
-    gateways,
     queues,
     roads,
     // Our own route is worth a line only where it answers.
     explain: (message) =>
       router.explain(message).filter(({ route, matched }) => matched || route !== CLICK_ROUTE.name),
-    log,
     config: () => config,
     reload,
     lastReload: () => lastReload,
