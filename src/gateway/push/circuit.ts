@@ -1,42 +1,40 @@
 import { backoff } from '../../lib/backoff.ts'
 
-/** Failures in a row, and until when (Unix ms) nothing is sent. */
-export type CircuitState = { failures: number; openUntil: number }
-
 const TOLERATED = 5
 const REST = { first: 5_000, longest: 300_000 }
 
 /** Whether nothing but a probe is sent to a receiver: it failed too often in a row. */
-export function isFailing({ failures }: CircuitState): boolean {
+export function isFailing({ failures }: { failures: number }): boolean {
   return failures >= TOLERATED
 }
 
 /**
  * Leaves a receiver alone that keeps failing, or that wants to be: closed, open, and after that half-open, when one event
- * is tried and the others wait for what becomes of it. `before`: what another daemon had come to.
+ * is tried and the others wait for what becomes of it.
  */
-export function createCircuit(
-  most: number,
-  now: () => number,
-  before: CircuitState = { failures: 0, openUntil: 0 },
-) {
-  let state = before
-  const isOpen = () => now() < state.openUntil
+export function createCircuit(most: number, now: () => number) {
+  let failures = 0
+  let openUntil = 0
+  const isOpen = () => now() < openUntil
   return {
-    state: () => state,
+    /** In a row. */
+    failures: () => failures,
     isOpen,
-    isClosed: () => !isOpen() && !isFailing(state),
+    isClosed: () => !isOpen() && !isFailing({ failures }),
     /** How many may be under way now. */
-    room: () => (isOpen() ? 0 : isFailing(state) ? 1 : most),
+    room: () => (isOpen() ? 0 : isFailing({ failures }) ? 1 : most),
+    /** Ms until it is half-open, where it is open. */
+    restsFor: () => (isOpen() ? openUntil - now() : undefined),
     succeeded(): void {
-      state = { failures: 0, openUntil: 0 }
+      failures = 0
+      openUntil = 0
     },
     /** `retryAt`: when the receiver wants to hear again (Unix ms). */
     failed(retryAt: number): void {
       // Those that were under way when it opened say nothing new.
-      const failures = state.failures + (isFailing(state) && isOpen() ? 0 : 1)
-      const rest = failures < TOLERATED ? 0 : now() + backoff(failures - TOLERATED + 1, REST)
-      state = { failures, openUntil: Math.max(state.openUntil, retryAt, rest) }
+      if (!isFailing({ failures }) || !isOpen()) failures++
+      const rest = isFailing({ failures }) ? now() + backoff(failures - TOLERATED + 1, REST) : 0
+      openUntil = Math.max(openUntil, retryAt, rest)
     },
   }
 }

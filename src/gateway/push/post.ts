@@ -2,7 +2,7 @@ import { createSecretKey } from 'node:crypto'
 import { lookup } from 'node:dns'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { LookupFunction } from 'node:net'
-import { type Dispatcher, Pool } from 'undici'
+import { Pool } from 'undici'
 import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import { isPrivateHost, type PushSubscription } from '../../core/push.ts'
@@ -46,34 +46,27 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   }
 
   return {
-    /** Sends one event. Never rejects; takes `timeout` ms at most, less where the poster is closed. */
+    /** Sends one event. Never rejects; takes `timeout` ms at most, and as long to connect; less where the poster is closed. */
     post(event: Event): Promise<Answer> {
       if (refused) return Promise.resolve({ reason: refused })
       const { headers, body } = packed(event, format)
       const all = [...fixed, ...headers, ...signed(event.id, body, keys, now())]
       return new Promise((resolve) => {
         const chunks: Buffer[] = []
-        let request: Dispatcher.DispatchController | undefined
+        let timer: NodeJS.Timeout | undefined
         let head: { status: number; headers: IncomingHttpHeaders } | undefined
-        let late: Error | undefined
         const end = (error?: Error) => {
           clearTimeout(timer)
           // How the answer ends is no matter: the status has been said.
           if (head) resolve(answered(head.status, head.headers, chunks))
           else resolve({ reason: reasonOf(error) || String(error) })
         }
-        // `AbortSignal.timeout` costs more than the rest of the request.
-        const timer = setTimeout(() => {
-          late = new Error(`no answer within ${timeout} ms`)
-          request?.abort(late)
-          end(late)
-        }, timeout)
         pool.dispatch(
           { path, method: 'POST', headers: all, body },
           {
-            onRequestStart(controller) {
-              request = controller
-              if (late) controller.abort(late)
+            onRequestStart(request) {
+              // `AbortSignal.timeout` costs more than the rest of the request.
+              timer = setTimeout(() => request.abort(new Error(`no answer within ${timeout} ms`)), timeout)
             },
             onResponseStart(_, status, headers) {
               head = { status, headers }
@@ -85,7 +78,6 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
         )
       })
     },
-    isClosed: () => pool.destroyed,
     close: () => pool.destroy(),
   }
 }

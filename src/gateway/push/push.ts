@@ -6,8 +6,7 @@ import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { isFailing } from './circuit.ts'
-import { queueOf } from './feed.ts'
-import { type Control, createRecords, type Report } from './records.ts'
+import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { SendingDeps } from './sending.ts'
 
 /** One daemon serves a subscription; another does when this one has not renewed its lease for so long (ms). */
@@ -15,6 +14,8 @@ const LEASE = 5_000
 const RENEW = 1_500
 /** What is under way gets this long (ms) when its subscription is changed. */
 const GRACE = 10_000
+/** Ms. A group that nobody reads from is removed after days. */
+const KEEP = 3_600_000
 
 type PushDeps = SendingDeps & {
   store: Store
@@ -27,17 +28,20 @@ export function createPush(deps: PushDeps) {
   const { store, now } = deps
   let subscriptions: readonly PushSubscription[] = []
   let isStarted = false
+  let keeping: NodeJS.Timeout | undefined
   const serving = new Map<string, ReturnType<typeof serve>>()
   const end = async (name: string, grace: number) => {
     await serving.get(name)?.stop(grace)
     serving.delete(name)
   }
+  const keep = async () => {
+    for (const { topic, name } of subscriptions) await store.topics.subscribe(topic, name, 'now')
+  }
   const begin = () => {
     for (const each of subscriptions) if (!serving.has(each.name)) serving.set(each.name, serve(each, deps))
   }
 
-  const list = async (only?: string): Promise<SubscriptionInfo[]> => {
-    const shown = subscriptions.filter(({ name }) => only === undefined || name === only)
+  const list = async (shown = subscriptions): Promise<SubscriptionInfo[]> => {
     if (shown.length === 0) return []
     const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
     return Promise.all(
@@ -46,20 +50,12 @@ export function createPush(deps: PushDeps) {
         const [control, report] = await Promise.all([records.control(), records.report()])
         const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
         const group = groups.find((each) => each.topic === topic && each.group === name)
+        const counts = [group?.lag, group?.pending, jobs?.waiting, jobs?.running]
+        const waiting = counts.reduce((sum: number, count = 0) => sum + count, 0)
         // What stands behind a `?` may be a key.
-        const [address = ''] = url.split('?')
-        const held = (group?.lag ?? 0) + (group?.pending ?? 0)
-        const waiting = held + (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
+        const where = { name, topic, url: url.split('?')[0] ?? '' }
         const { attempts } = report
-        return {
-          name,
-          topic,
-          url: address,
-          ...standing(control, report),
-          waiting,
-          dead: jobs?.dead ?? 0,
-          attempts,
-        }
+        return { ...where, ...standing(control, report), waiting, dead: jobs?.dead ?? 0, attempts }
       }),
     )
   }
@@ -73,8 +69,7 @@ export function createPush(deps: PushDeps) {
   const service = {
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     async show({ name }) {
-      find(name)
-      return (await list(name))[0] ?? null
+      return (await list([find(name)]))[0] ?? null
     },
     async pause({ name }, { caller }) {
       const stopped = { why: 'paused', by: caller.id ?? caller.kind } as const
@@ -101,7 +96,7 @@ export function createPush(deps: PushDeps) {
     /** Puts these in force. Their groups are there when it resolves: what comes in after it is pushed. */
     async use(next: readonly PushSubscription[]): Promise<void> {
       subscriptions = next
-      for (const { topic, name } of next) await store.topics.subscribe(topic, name, 'now')
+      await keep()
       for (const [name, { subscription }] of serving) {
         if (!next.some((each) => isDeepStrictEqual(each, subscription))) await end(name, GRACE)
       }
@@ -110,41 +105,56 @@ export function createPush(deps: PushDeps) {
     start(): void {
       isStarted = true
       begin()
+      const failed = (err: unknown) => deps.log.warn({ err }, 'the groups of subscriptions cannot be kept')
+      keeping = setInterval(() => void keep().catch(failed), KEEP)
     },
     async stop(grace: number): Promise<void> {
       isStarted = false
+      clearInterval(keeping)
       await Promise.all([...serving.keys()].map((name) => end(name, grace)))
     },
   }
 }
 
-/** Serves a subscription whenever no other daemon does. */
+/** Serves a subscription whenever no other daemon does, as its control says. */
 function serve(subscription: PushSubscription, deps: PushDeps) {
   const { store, owner, log } = deps
   const lease = queueOf(subscription.name)
   const records = createRecords(store.kv, subscription.name)
-  let stopSending: ((grace: number) => Promise<void>) | undefined
+  let sending: { control: Control; stop(grace: number): Promise<void>; ending?: Promise<void> } | undefined
+  const end = (grace: number) => {
+    if (!sending) return
+    sending.ending ??= sending.stop(grace).finally(() => {
+      sending = undefined
+      loop.wake()
+    })
+    return sending.ending
+  }
   const loop = createLoop({
     async step() {
-      if (await store.leases.acquire(lease, owner, LEASE)) {
+      const isOurs = await store.leases.acquire(lease, owner, LEASE)
+      const control = await records.control()
+      // The lease is renewed meanwhile.
+      if (sending && isOurs && !isDeepStrictEqual(control, sending.control)) void end(GRACE)
+      if (!isOurs) await end(0)
+      if (isOurs && !sending && !control.stopped) {
         // Most commands and daemons push nothing, and the HTTP client takes a while to load.
         const { startSending } = await import('./sending.ts')
-        stopSending ??= await startSending(subscription, records, deps)
-      } else {
-        await stopSending?.(0)
-        stopSending = undefined
+        sending = { control, stop: await startSending(subscription, control, records, deps) }
       }
       return RENEW
     },
     failed: (err) => log.warn({ lease, err }, 'a subscription cannot be served; trying again'),
     pause: RENEW,
   })
+  const off = store.onSignal(`kv:${records.key}`, loop.wake)
   loop.start()
   return {
     subscription,
     async stop(grace: number): Promise<void> {
+      off()
       await loop.stop()
-      await stopSending?.(grace)
+      await end(grace)
       await store.leases.release(lease, owner).catch(() => {})
     },
   }

@@ -12,10 +12,8 @@ const controlSchema = z.object({
 const reportSchema = z.object({
   /** Newest first. */
   attempts: z.array(z.looseObject({ reason: z.string().exactOptional() })).default([]),
+  /** In a row. */
   failures: z.number().default(0),
-  openUntil: z.number().default(0),
-  /** Stands for the subscription as it was then. */
-  mark: z.string().exactOptional(),
 })
 
 /** What is wanted of a subscription: by an operator, or by a receiver that is gone. */
@@ -25,6 +23,9 @@ export type Report = z.infer<typeof reportSchema>
 
 /** A report is of no use when its subscription is long gone (ms). */
 const KEPT = 30 * 86_400_000
+
+/** The jobs of a subscription, and the lease of the daemon that serves it. */
+export const queueOf = (name: string) => `push/${name}`
 
 /** What is kept of a subscription on the store, for all daemons. `key` is signalled as `kv:KEY` when the control changes. */
 export function createRecords(kv: KeyValues, name: string) {

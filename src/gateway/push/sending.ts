@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
@@ -6,13 +6,15 @@ import type { Log } from '../../core/log.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { PushSubscription } from '../../core/push.ts'
 import type { ClaimedJob, NewJob, Store } from '../../core/store.ts'
+import { createBell } from '../../lib/bell.ts'
 import { createLoop } from '../../lib/loop.ts'
+import { withGap } from '../subscriptions.ts'
 import { attemptOf, createWorker, failedAttempt, type RunOutcome } from '../worker.ts'
 import { createCircuit } from './circuit.ts'
-import { createFeed, queueOf } from './feed.ts'
-import { createLanes, type Lane, laneOf } from './lanes.ts'
 import { createPoster } from './post.ts'
-import type { Records } from './records.ts'
+import { type Control, queueOf, type Records } from './records.ts'
+import { createFilter } from './wanted.ts'
+import { conversationOf } from './wire.ts'
 
 export type SendingDeps = {
   store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>
@@ -27,64 +29,82 @@ const jobSchema = z.object({
   /** Why it was not pushed at once. */
   failure: z.string().exactOptional(),
 })
-/** Events from one read, and below how many that wait in memory more are read. */
-const READ = { most: 500, below: 128 }
+
+/** Events from one read, and how many that wait in memory call for the next. */
+const READ = { most: 500, below: 64 }
 /** Acknowledged together: so many, or what there is after so many ms. */
-const ACK = { most: 128, after: 20 }
+const ACK = { most: 256, after: 20 }
 /** Attempts that are shown, and how often (ms) they are written at most. */
-const SHOWN = 50
-const REPORT_EVERY = 500
-/** Ms. */
+const SHOWN = { most: 50, every: 500 }
+/** Ms after which a job comes back that found somebody else trying whether the receiver works. */
+const LOOK_AGAIN = 1_000
+/** Pause after the store failed (ms). */
 const STORE_PAUSE = 500
-const LOOK_AGAIN = 3_600_000
+/** In place of the last job of a lane: it has none; whether it has one is not known. */
+const FREE = ''
+const UNKNOWN = '?'
 
 /**
- * POSTs the events of one subscription, in order within a conversation: at first straight from the group, where they are
- * acknowledged once they are answered with 2xx. One that fails becomes a job, which is tried until its attempts are used up,
- * and what comes behind it in its conversation becomes jobs behind it. While the receiver is left alone all stay in the group.
+ * POSTs the events of one subscription, in order within a conversation (its lane; events without one share a lane), straight
+ * from its group, where they are acknowledged once they are answered with 2xx. One that fails becomes a job, which is tried
+ * until its attempts are used up; what comes behind it in its lane becomes jobs too, until the last of them has ended. While
+ * the receiver is left alone all else stays in the group. One daemon reads the group at a time, so it peeks: nothing is
+ * hidden that a crash would keep back. Serves one `control`: when it changes, call what is returned, and begin anew.
  */
-export async function startSending(subscription: PushSubscription, records: Records, deps: SendingDeps) {
+export async function startSending(
+  subscription: PushSubscription,
+  control: Control,
+  records: Records,
+  deps: SendingDeps,
+) {
   const { name, topic, concurrency, retry } = subscription
   const { store, now } = deps
+  const { since, number } = control.replay ?? { since: 0 }
   const queue = queueOf(name)
   const log = deps.log.child({ subscription: name })
-  const feed = createFeed(subscription, store, now)
+  const wants = subscription.match && createFilter(subscription.match, store.journal)
   const poster = createPoster(subscription, now)
-  const noJobs = async () => {
-    const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
-    return !jobs || jobs.waiting + jobs.running === 0
-  }
-  const lanes = createLanes(await noJobs())
-  let control = await records.control()
-  const { attempts, mark: markBefore, ...before } = await records.report()
-  const mark = hash('sha256', JSON.stringify(subscription))
-  // Whoever changes a subscription, such as its `url`, wants to see it tried.
-  let circuit = createCircuit(concurrency, now, mark === markBefore ? before : undefined)
-  /** Events that need nothing more but to be acknowledged. */
+  const { attempts } = await records.report()
+  const circuit = createCircuit(concurrency, now)
+
+  /** What was read and is to be sent, oldest first. The first of a lane that is not in `ready` is under way. */
+  const lanes = new Map<string, Event[]>()
+  const ready = new Set<string>()
+  /** The last job of each lane: when it has ended, so have those before it. */
+  const lastJobs = new Map<string, string>()
+  /** What holds of all other lanes: jobs may be left from before. */
+  let others = UNKNOWN
+  /** On the way into the queue. */
+  const leaving: (NewJob & { data: { event: Event } })[] = []
+  /** Ids that need nothing more but to be acknowledged; all that were read and are not. */
   const done: string[] = []
-  const underWay = { events: 0, jobs: 0 }
+  const held = new Set<string>()
+  let underWay = 0
   /** The group may have more than was read. */
   let hasMore = true
+  let isGone = false
   let isStopping = false
-  let ended = () => {}
+  /** How many the worker was last told that may be under way. */
+  let told = concurrency
+  const drained = createBell()
   let reporting: NodeJS.Timeout | undefined
-  let acking: NodeJS.Timeout | undefined
-  let probing: NodeJS.Timeout | undefined
   const failed = (err: unknown) => log.warn({ err }, 'the store does not answer; trying again')
 
-  const wake = () => {
-    worker.wake()
+  const room = () => (isStopping || isGone ? 0 : circuit.room())
+  const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
+  const look = () => {
+    hasMore = true
     loop.wake()
+  }
+  const lookForJobs = async () => {
+    const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
+    if (!jobs || jobs.waiting + jobs.running === 0) others = FREE
   }
   const report = async () => {
     clearTimeout(reporting)
     reporting = undefined
-    await records.tell({ attempts, mark, ...circuit.state() })
-    if (!lanes.knowsAll() && (await noJobs())) lanes.learnedAll()
-  }
-  const probeLater = () => {
-    clearTimeout(probing)
-    probing = setTimeout(wake, Math.max(0, circuit.state().openUntil - now()))
+    await records.tell({ attempts, failures: circuit.failures() })
+    if (others === UNKNOWN) await lookForJobs()
   }
 
   /** `stays`: that it failed says nothing of the event, which keeps its place. */
@@ -92,131 +112,115 @@ export async function startSending(subscription: PushSubscription, records: Reco
     const at = now()
     const { retryAt = 0, ...said } = await poster.post(event)
     const { reason, status } = said
-    if (isStopping && poster.isClosed()) return { reason, stays: true }
-    attempts.unshift({ at, event: event.id, attempt: number, ms: now() - at, ...said })
-    if (attempts.length > SHOWN) attempts.pop()
-    reporting ??= setTimeout(() => void report().catch(failed), REPORT_EVERY)
-    const wasClosed = circuit.isClosed()
+    const wasOpen = circuit.isOpen()
     if (reason === undefined) {
+      if (!circuit.isClosed()) look()
       circuit.succeeded()
-      if (!wasClosed) wake()
       deps.pushed(name, 'sent')
-      return { reason, stays: false }
     }
-    const stays = status === 410 || circuit.isOpen()
-    circuit.failed(retryAt)
-    probeLater()
-    if (status === 410) await disable()
-    return { reason, stays }
+    // Cut off, most likely.
+    else if (isStopping) return { reason, stays: true }
+    else circuit.failed(retryAt)
+    attempts.unshift({ at, event: event.id, attempt: number, ms: now() - at, ...said })
+    if (attempts.length > SHOWN.most) attempts.pop()
+    reporting ??= setTimeout(() => void report().catch(failed), SHOWN.every)
+    isGone ||= status === 410
+    return { reason, stays: wasOpen || status === 410 }
   }
 
-  /** Standard Webhooks: who answers 410 wants nothing more. */
-  const disable = async () => {
-    log.error(
-      {},
-      'the receiver is gone (410): nothing is pushed to it until somebody resumes the subscription',
-    )
-    const stopped = { why: 'gone', by: 'the receiver' } as const
-    control = { ...control, stopped }
-    await records.change((known) => ({ ...known, stopped })).catch(failed)
-  }
-
-  const send = async (lane: Lane, event: Event) => {
-    underWay.events++
+  const send = async (lane: string, events: Event[], event: Event) => {
+    underWay++
     const { reason, stays } = await attempt(event, 1)
-    underWay.events--
-    if (reason === undefined) done.push(event.id)
-    lanes.ended(lane, reason === undefined || (stays || isStopping ? false : reason))
-    if (underWay.events === 0) ended()
+    underWay--
+    if (reason === undefined) {
+      done.push(event.id)
+      events.shift()
+    }
+    if (!isFree(lane) || (reason !== undefined && !stays)) leave(events.splice(0), reason)
+    if (events.length > 0) ready.add(lane)
+    else lanes.delete(lane)
+    if (underWay === 0) drained.ring()
     sendMore()
-    if (reason !== undefined || done.length >= ACK.most) loop.wake()
-    else acking ??= setTimeout(loop.wake, ACK.after)
+    const isLow = hasMore && held.size - done.length < READ.below + concurrency
+    if (reason !== undefined || isLow || done.length >= ACK.most || underWay === 0) loop.wake()
   }
-
   const sendMore = () => {
-    if (isStopping || control.stopped) return
-    while (underWay.events + underWay.jobs < circuit.room()) {
-      const lane = lanes.next()
-      const [event] = lane?.events ?? []
-      if (!lane || !event) return
-      void send(lane, event)
+    for (const lane of ready) {
+      if (underWay >= room()) return
+      ready.delete(lane)
+      const events = lanes.get(lane)
+      if (events?.[0]) void send(lane, events, events[0])
     }
   }
-
-  const readControl = async () => {
-    const next = await records.control()
-    if (next.resumedAt > control.resumedAt) circuit = createCircuit(concurrency, now)
-    if (next.replay?.number !== control.replay?.number) lanes.clear()
-    control = next
+  /** Makes jobs of events; `failure`: why the first of them was not pushed. */
+  const leave = (events: Event[], failure?: string) => {
+    for (const [at, event] of events.entries()) {
+      const id = number === undefined ? `${queue}/${event.id}` : `${queue}/${event.id}.${number}`
+      const lane = laneOf(event)
+      lastJobs.set(lane, id)
+      const data = at > 0 || failure === undefined ? { event } : { event, failure }
+      leaving.push({ id, lane, group: name, data })
+    }
   }
 
   /** Reads ahead; what nobody wants is done. */
   const read = async () => {
     hasMore = false
-    const before = control.replay?.number
-    const events = await feed.peek(READ.most)
-    // Looked at after the events: a replay is written before its group begins anew, a pause before what it holds back.
-    await readControl()
-    const known = new Set([...done, ...lanes.events().map(({ id }) => id)])
-    const fresh = events.filter(({ id }) => !known.has(id))
-    if (fresh.length > 0) hasMore = true
-    if (control.replay?.number !== before) return
+    const [batch] = await store.topics.read(topic, [{ group: name, max: READ.most, mode: 'peek' }])
+    const events = withGap(topic, batch ?? { events: [], missed: 0 }, now(), 'peek')
+    const fresh = events.filter(({ id }) => !held.has(id))
     const [first] = fresh
+    // A pause is written before what it holds back is published, and a replay before its group begins anew.
+    if (!first || !isDeepStrictEqual(await records.control(), control)) return
+    const isGap = missedIn(first.id) > 0
+    const wanted = wants && !isGap ? await Promise.all(fresh.map(wants)) : []
     // What tells of missed events has another id once others are acknowledged.
-    if (first && missedIn(first.id) > 0) return addJobs([first], [jobOf(first)])
-    const isNew = ({ timestamp }: Event) => timestamp >= (control.replay?.since ?? 0)
-    const wanted = await Promise.all(fresh.map(async (event) => isNew(event) && (await feed.wants(event))))
-    fresh.forEach((event, at) => {
-      if (wanted[at]) lanes.add(event)
-      else done.push(event.id)
-    })
+    for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
+      const lane = laneOf(event)
+      const ahead = lanes.get(lane)
+      if (wanted[at] === false || event.timestamp < since) done.push(event.id)
+      else if (isGap || (!isFree(lane) && circuit.isClosed())) leave([event])
+      else if (!isFree(lane)) continue
+      else if (ahead) ahead.push(event)
+      else {
+        lanes.set(lane, [event])
+        ready.add(lane)
+      }
+      held.add(event.id)
+      hasMore = true
+    }
   }
-
-  const jobOf = (event: Event, failure?: string): NewJob => {
-    const { replay } = control
-    const id = replay ? `${queue}/${event.id}.${replay.number}` : `${queue}/${event.id}`
-    const data = failure === undefined ? { event } : { event, failure }
-    return { id, lane: laneOf(event), group: name, data }
-  }
-  const addJobs = async (events: Event[], jobs: NewJob[]) => {
-    for (const { lane, id } of jobs) lanes.hasJob(lane, id)
-    await store.jobs.add(queue, jobs)
-    for (const { id } of events) done.push(id)
-  }
-  /** What failed becomes a job, and what is behind it while the receiver is not left alone. */
-  const makeJobs = async () => {
-    const isClosed = circuit.isClosed()
-    const behind = lanes.behindJobs(isClosed).map((lane) => {
-      const events = isClosed ? [...lane.events] : lane.events.slice(0, 1)
-      const jobs = events.map((event, at) => jobOf(event, at === 0 ? lane.failure : undefined))
-      return { lane, events, jobs }
-    })
-    if (behind.length === 0) return
-    const jobs = behind.flatMap((each) => each.jobs)
-    await addJobs(
-      behind.flatMap(({ events }) => events),
-      jobs,
-    )
-    for (const { lane, events } of behind) lanes.becameJobs(lane, events.length)
-  }
-
   const ack = async () => {
-    clearTimeout(acking)
-    acking = undefined
     const ids = [...done]
-    if (ids.length > 0) await feed.ack(ids)
+    if (ids.length > 0) await store.topics.ack(topic, name, ids)
     done.splice(0, ids.length)
+    for (const id of ids) held.delete(id)
+  }
+  /** Standard Webhooks: who answers 410 wants nothing more. */
+  const disable = async () => {
+    await records.change((known) => ({ ...known, stopped: { why: 'gone', by: 'the receiver' } }))
+    isStopping = true
+    isGone = false
+    log.error(
+      {},
+      'the receiver is gone (410): nothing is pushed to it until somebody resumes the subscription',
+    )
   }
 
   const loop = createLoop({
     async step() {
-      await makeJobs()
+      if (isGone) await disable()
+      const jobs = [...leaving]
+      if (jobs.length > 0) await store.jobs.add(queue, jobs)
+      for (const { data } of leaving.splice(0, jobs.length)) done.push(data.event.id)
       await ack()
-      const mayRead = !control.stopped && !circuit.isOpen()
-      const isRead = mayRead && hasMore && lanes.events().length < READ.below + concurrency
+      if (told !== room()) worker.wake()
+      told = room()
+      const isRead = hasMore && told > 0 && held.size < READ.below + concurrency
       if (isRead) await read()
       sendMore()
-      return isRead ? 'again' : undefined
+      if (isRead || (underWay === 0 && done.length > 0)) return 'again'
+      return underWay > 0 ? ACK.after : circuit.restsFor()
     },
     failed(error) {
       hasMore = true
@@ -228,11 +232,10 @@ export async function startSending(subscription: PushSubscription, records: Reco
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { event, failure } = jobSchema.parse(job.data)
     if (failure !== undefined && attemptOf(job) === 1) return failedJob(job, failure)
-    // Both were taken to be the one that is tried.
-    if (!circuit.isClosed() && underWay.events > 0) return { outcome: 'release' }
-    underWay.jobs++
+    if (!circuit.isClosed() && underWay > 0) return { outcome: 'release', delay: LOOK_AGAIN }
+    underWay++
     const { reason, stays } = await attempt(event, attemptOf(job))
-    underWay.jobs--
+    underWay--
     sendMore()
     if (reason === undefined) return { outcome: 'done' }
     return stays || signal.aborted ? { outcome: 'release' } : failedJob(job, reason)
@@ -244,55 +247,42 @@ export async function startSending(subscription: PushSubscription, records: Reco
     log[outcome.outcome === 'dead' ? 'error' : 'warn']({ job: job.id, err: error }, 'an event was not pushed')
     return outcome
   }
-
   const worker = createWorker({
     queue,
     store,
     concurrency,
-    /** One place at least, so that a backlog in the group does not keep jobs from being tried. */
-    limits() {
-      const left = circuit.room() - underWay.events
-      return new Map([[name, control.stopped ? 0 : circuit.isClosed() ? Math.max(1, left) : left]])
-    },
+    limits: () => new Map([[name, room()]]),
     retry,
     run,
     settled({ lane, id }, outcome) {
-      if (outcome === 'done' || outcome === 'dead') lanes.jobEnded(lane, id)
-      loop.wake()
+      const isLast = lastJobs.get(lane) === id && (outcome === 'done' || outcome === 'dead')
+      if (isLast && others === FREE) lastJobs.delete(lane)
+      else if (isLast) lastJobs.set(lane, FREE)
+      look()
     },
     log,
     now,
   })
-  const look = () => {
-    hasMore = true
-    loop.wake()
-  }
-  const offs = [
-    store.onSignal(`topic:${topic}`, look),
-    store.onSignal(`kv:${records.key}`, () => {
-      void readControl().then(() => {
-        look()
-        worker.wake()
-      }, failed)
-    }),
-  ]
-  const looking = setInterval(() => void feed.keep().then(look, failed), LOOK_AGAIN)
+
+  await lookForJobs()
+  const offs = [store.onSignal(`topic:${topic}`, look), store.onSignal(`kv:${records.key}`, look)]
   loop.start()
   worker.start()
-  probeLater()
 
   /** What is under way gets `grace` ms. */
   return async (grace: number): Promise<void> => {
     isStopping = true
     for (const off of offs) off()
-    clearInterval(looking)
     const cut = setTimeout(poster.close, grace)
-    const drained = new Promise<void>((resolve) => {
-      ended = resolve
-      if (underWay.events === 0) resolve()
-    })
-    await Promise.all([loop.stop(), worker.stop(grace), drained])
-    for (const timer of [cut, probing, acking]) clearTimeout(timer)
+    await Promise.all([loop.stop(), worker.stop(grace)])
+    drained.clear()
+    if (underWay > 0) await drained.sleep()
+    clearTimeout(cut)
     await Promise.all([ack().catch(failed), report().catch(failed), poster.close()])
   }
+}
+
+function laneOf(event: Event): string {
+  const conversation = conversationOf(event)
+  return conversation === undefined ? event.topic : `${event.source}/${conversation}`
 }
