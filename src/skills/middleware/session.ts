@@ -1,14 +1,10 @@
 import { z } from 'zod'
 import { pathGet } from '../../core/json.ts'
 import { storeName } from '../../core/operations.ts'
-import type { SessionEntry, SessionId } from '../../core/services.ts'
 import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
 import { duration } from '../../core/units.ts'
 import { orJust, parseSettings } from '../onion.ts'
 import { captureEntry } from '../session/sessions.ts'
-
-/** What `ctx.locals.session` holds: the entries from before this invocation, oldest first. */
-export type SkillSession = SessionId & { entries: SessionEntry[] }
 
 /**
  * `session: args.sessionId`, or all settings: remembers invocations of the same key, but for those that throw. Turns at the
@@ -29,8 +25,8 @@ export const sessionMiddleware = defineMiddleware({
       }
       const id = { name, key, store }
       const { sessions } = ctx.services
-      const session: SkillSession = { ...id, entries: await sessions.read(id) }
-      ctx.locals.session = session
+      // From before this invocation, oldest first.
+      ctx.locals.session = { ...id, entries: await sessions.read(id) }
       const result = await next()
       await sessions.append(id, captureEntry(ctx, kept.capture, Date.now()), limits)
       return result

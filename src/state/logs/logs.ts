@@ -73,9 +73,9 @@ export function createLogs(options: LogsOptions) {
     event: ({ event, channel, time, ...fields }: ActivityEntry) =>
       events.append({ time: iso(time), event, ...defined({ channel }), ...fields }),
     /** Messages oldest first, over rotated files too; with `limit` the newest so many. Throws for a bad pattern. */
-    history: (query: LogQuery = {}) => messages.read(query, (entry) => String(entry.content ?? '')),
+    history: (query: LogQuery = {}) => readLog(messages.path, query, (entry) => String(entry.content ?? '')),
     /** The same of events. */
-    events: (query: LogQuery = {}) => events.read(query, (entry) => JSON.stringify(entry)),
+    events: (query: LogQuery = {}) => readLog(events.path, query, (entry) => JSON.stringify(entry)),
     /** Messages newest first. */
     newestMessages: () => newestFirst(messages.path),
     /** Appends to pending_calls.jsonl what became of a call. */
@@ -108,7 +108,6 @@ function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions) {
       queue
         .add(entry)
         .catch((error) => log?.error({ err: unwritable(path, error) }, `${name} could not be written`)),
-    read: (query: LogQuery, textOf: (entry: LogEntry) => string) => readLog(path, query, textOf),
     async close() {
       await queue.idle()
       lock.close()

@@ -175,27 +175,20 @@ function makerOf({ caller }: Call): Schedule['by'] {
   })
 }
 
-/** When a schedule is due: pure arithmetic over Unix ms. */
-export type PlannedTimes = {
-  /** The first planned time after `time`. Undefined: never again. */
-  next(time: number): number | undefined
-  /** The last planned time at or before `time` and after `after`, and how many there were (at most 1000 counted). */
-  due(after: number, time: number): { newest: number; count: number } | undefined
-}
-
 const MOST = 1000
 
 /**
- * Throws `usage` for a cron expression or interval that cannot be read. In the night in which clocks go forward a time that does
- * not exist is due when it would have been over; in the other night each is due once.
+ * When a schedule is due: pure arithmetic over Unix ms. Throws `usage` for a cron expression or interval that cannot be read. In
+ * the night in which clocks go forward a time that does not exist is due when it would have been over; in the other night each
+ * is due once.
  */
-export function plannedTimes(
-  schedule: Pick<Schedule, 'cron' | 'every' | 'timezone' | 'created'>,
-): PlannedTimes {
+export function plannedTimes(schedule: Pick<Schedule, 'cron' | 'every' | 'timezone' | 'created'>) {
   const { next, last } = timesOf(schedule)
   return {
+    /** The first planned time after `time`. Undefined: never again. */
     next,
-    due(after, time) {
+    /** The last planned time at or before `time` and after `after`, and how many there were (at most 1000 counted). */
+    due(after: number, time: number): { newest: number; count: number } | undefined {
       let newest = after
       for (let count = 0; count < MOST; count += 1) {
         const at = next(newest)
