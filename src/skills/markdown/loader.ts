@@ -21,7 +21,7 @@ export type ModelUsage = Omit<ModelOutcome, 'text' | 'trace'> & {
   messageId?: string
 }
 
-export type MarkdownOptions = {
+type MarkdownOptions = {
   /** Where models are reached; asked for each run. */
   sources(): ModelSources
   /** Called after each run, for metrics and the message's history. */

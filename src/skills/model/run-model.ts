@@ -22,7 +22,7 @@ const settings = z.strictObject({
 /** `model: anthropic:<model>`, or `{id, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
 export const modelSettings = orJust('id', settings)
 
-export type ModelRun = {
+type ModelRun = {
   /** As users write it: `provider:model`. */
   modelId: string
   sources: ModelSources

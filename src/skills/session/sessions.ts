@@ -69,21 +69,20 @@ function keyOf({ name, key }: Omit<SessionId, 'store'>): string {
  * result (`result.summary`). What is not there leaves nothing.
  */
 export function captureEntry(ctx: SkillContext, capture: readonly string[], at: number): SessionEntry {
-  const entry: SessionEntry = { at }
-  const values: Record<string, Json> = {}
-  for (const what of capture) {
-    if (what === '$all' || what === '$args') entry.args = slimArgs(ctx)
-    if (what === '$all' || what === '$result') entry.result = safeJson(ctx.locals.result)
-    if (what === '$all' || what === '$agent') {
-      const trace = pathGet(ctx.locals, 'agent.trace')
-      if (trace !== undefined) entry.agent = safeJson(trace)
-    }
-    if (what.startsWith('$')) continue
-    const value = pathGet({ ...ctx, result: ctx.locals.result }, what)
-    if (value !== undefined) values[what] = safeJson(value)
+  const { result } = ctx.locals
+  const isWanted = (part: string) => capture.includes('$all') || capture.includes(part)
+  const trace = isWanted('$agent') ? pathGet(ctx.locals, 'agent.trace') : undefined
+  const values = capture.flatMap((path) => {
+    const value = path.startsWith('$') ? undefined : pathGet({ ...ctx, result }, path)
+    return value === undefined ? [] : [[path, safeJson(value)]]
+  })
+  return {
+    at,
+    ...(isWanted('$args') && { args: slimArgs(ctx) }),
+    ...(isWanted('$result') && { result: safeJson(result) }),
+    ...(trace !== undefined && { agent: safeJson(trace) }),
+    ...(values.length > 0 && { values: Object.fromEntries(values) }),
   }
-  if (Object.keys(values).length > 0) entry.values = values
-  return entry
 }
 
 /** The arguments as JSON; the message by its id, for the journal may give back its fields in another order. */
