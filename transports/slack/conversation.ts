@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import type { JsonObject } from '../../src/core/json.ts'
 import type { Reply } from '../../src/core/transport.ts'
-import { defined } from '../../src/lib/defined.ts'
 
 /** Where a reply goes. It travels as `data.replyTarget` of the message that it answers. */
-const targetSchema = z.object({
+export const targetSchema = z.object({
   team: z.string().min(1),
   channel: z.string().min(1),
   /** Slack's thread_ts; without it the reply goes to the channel. */
@@ -28,11 +26,6 @@ const TIMESTAMP = /^\d+\.\d+$/
 /** `slack:TEAM:CHANNEL[:THREAD]`. */
 export function conversationOf({ team, channel, thread }: Pick<Target, 'team' | 'channel' | 'thread'>) {
   return ['slack', team, channel, thread].filter((part) => part !== undefined).join(':')
-}
-
-/** What of a draft is its target, as JSON, for `data.replyTarget`. */
-export function targetData(draft: Target): JsonObject {
-  return defined(targetSchema.parse(draft))
 }
 
 /**

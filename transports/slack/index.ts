@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../src/core/json.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
@@ -17,11 +17,12 @@ function eventData(message: Message): JsonObject {
   const { replyTarget: _target, respond: _respond, payload: _payload, ...known } = message.data
   // What Slack shows is with the message; in an event, `attachments` are files.
   const { blocks: _blocks, attachments: _attachments, channel, event, command, ...said } = known
-  const [id, name] = Array.isArray(channel) ? channel : [channel]
+  const [id, name] = [channel].flat()
   return defined({
     ...said,
-    event: first(event),
-    command: first(command),
+    // Where `data` lists what `match` may call it, the first is its proper name.
+    event: [event].flat()[0],
+    command: [command].flat()[0],
     from: message.from.id,
     fromName: message.from.name,
     channel: id,
@@ -30,9 +31,4 @@ function eventData(message: Message): JsonObject {
     body: message.text,
     attachments: message.attachments.length > 0 ? message.attachments : undefined,
   })
-}
-
-/** Where `data` lists what `match` may call it, the first is its proper name. */
-function first(value: Json | undefined): Json | undefined {
-  return Array.isArray(value) ? value[0] : value
 }

@@ -94,22 +94,23 @@ export type Names = ReadonlyMap<string, string>
 
 /** Slack's markup as markdown; code stays as it is, but that its fences have lines of their own. */
 export function mrkdwnToMarkdown(text: string, names: Names): string {
-  return text
-    .replaceAll(/^```\n?([\s\S]*?)\n?```$/gm, '```\n$1\n```')
-    .split(/(```[\s\S]*?```|`[^`\n]+`)/)
-    .map((part, index) => unescaped(references(index % 2 === 1 ? part : styles(part), names)))
-    .join('')
+  return (
+    text
+      .replaceAll(/^```\n?([\s\S]*?)\n?```$/gm, '```\n$1\n```')
+      .split(/(```[\s\S]*?```|`[^`\n]+`)/)
+      .map((part, index) => references(index % 2 === 1 ? part : styles(part), names))
+      .join('')
+      // Slack escapes three characters in all texts.
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&amp;', '&')
+  )
 }
 
 /** The ids of people and channels that Slack's markup names without saying how they are called. */
 export function idsIn(text: string): { users: Set<string>; channels: Set<string> } {
   const ids = (pattern: RegExp) => new Set(Array.from(text.matchAll(pattern), ([, id = '']) => id))
   return { users: ids(/<@([UW][A-Z0-9]+)>/g), channels: ids(/<#([CGD][A-Z0-9]+)\|?>/g) }
-}
-
-/** Slack escapes three characters in all texts. */
-function unescaped(text: string): string {
-  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }
 
 function styles(text: string): string {

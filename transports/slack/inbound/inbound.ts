@@ -5,7 +5,7 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { inTime } from '../../../src/lib/pause.ts'
-import { targetData } from '../conversation.ts'
+import { targetSchema } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 import { idsIn, mrkdwnToMarkdown } from './content.ts'
@@ -127,7 +127,7 @@ export function createInbound(
         ...draft.content?.shown,
         ...draft.extra,
         files: fetched?.files,
-        replyTarget: targetData(placed),
+        replyTarget: defined(targetSchema.parse(placed)),
         // So marked, how the dispatch of a message ends can be waited for; progress reactions do.
         respond: ts && !draft.extra.notice && options.progress !== 'off' ? 'result' : undefined,
         payload,

@@ -28,16 +28,13 @@ export function quietMarkdown(markdown: string): string {
 export function quietBlocks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(quietBlocks)
   if (!isJsonObject(value)) return value
-  const { type, range, usergroup_id: group } = value
+  const { type, text, range, usergroup_id: group } = value
   // Rich text that calls somebody becomes one that only says so.
   if (type === 'broadcast' || type === 'usergroup') return { type: 'text', text: `@${range ?? group ?? ''}` }
-  const quiet = type === 'markdown' ? quietMarkdown : type === 'mrkdwn' ? quietMrkdwn : undefined
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      key,
-      quiet && key === 'text' && typeof each === 'string' ? quiet(each) : quietBlocks(each),
-    ]),
-  )
+  const quiet = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, quietBlocks(each)]))
+  if (typeof text !== 'string') return quiet
+  if (type === 'markdown') return { ...quiet, text: quietMarkdown(text) }
+  return type === 'mrkdwn' ? { ...quiet, text: text.replaceAll(/<(?=\s*!(?!date\^))/g, '&lt;') } : quiet
 }
 
 /**
@@ -57,10 +54,6 @@ export function splitMarkdown(markdown: string, limit = LIMIT): string[] {
   }
   if (rest !== '') parts.push(rest)
   return parts
-}
-
-function quietMrkdwn(text: string): string {
-  return text.replaceAll(/<(?=\s*!(?!date\^))/g, '&lt;')
 }
 
 function cutOf(text: string, longest: number): number {
