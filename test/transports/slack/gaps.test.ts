@@ -188,16 +188,19 @@ describe('a message that is refused', () => {
     await deliver(written('first', { ts: ts(600) }))
     const { transport: other } = await another()
     server.fail('conversations.history', ...UNAVAILABLE)
-    fixture.deps.accept = async () => {
+    const { accept } = fixture.deps
+    fixture.deps.accept = async (message) => {
+      if (/[23]$/.test(message.text)) return accept(message)
       throw new TriviumError('store_unavailable', { store: 'test', reason: 'away' })
     }
     const refused: string[] = []
+    // Each daemon gets two of them, minutes apart.
     for (let each = 0; each < 4; each++) {
-      const message = callback({ ...written(`message ${each}`, { ts: ts(300) }) })
+      const message = callback({ ...written(`message ${each}`, { ts: ts(500 - each * 100) }) })
       const { acked } = await server.sockets.deliver('events_api', message, { within: 300 })
       if (!acked) refused.push(`message ${each}`)
     }
-    assert.equal(refused.length, 2)
+    assert.equal(refused.length, 1)
     await other.stop()
     await transport.stop()
     server.heal('conversations.history')
