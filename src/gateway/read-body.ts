@@ -13,37 +13,34 @@ export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
   let held = 0
   return (request, limit, gateway) =>
     new Promise((resolve, reject) => {
+      if (Number(request.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit, gateway))
       const pieces: Buffer[] = []
       const { push } = request
       let size = 0
       let counted = 0
-      const release = () => {
+      const end = () => {
         request.push = push
         held -= counted
         counted = 0
       }
-      const refuse = (error: TriviumError) => {
-        release()
-        reject(error)
-        return true
-      }
-      if (Number(request.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit, gateway))
       // What the parser has is taken from it: on its way through the stream it would cost as much as all else that is read.
       request.push = (piece: Buffer | null) => {
         if (piece === null) {
-          release()
+          end()
           const [only] = pieces
           resolve(pieces.length === 1 && only ? only : Buffer.concat(pieces, size))
           return request.push(null)
         }
         size += piece.length
-        if (size > limit) return refuse(tooLarge(limit, gateway))
-        if (pieces.push(piece) === 2) request.once('close', release)
-        if (pieces.length === 1) return true
-        const more = Math.max(0, size + pieces.length * PIECE - UNCOUNTED) - counted
-        if (held > counted && held + more > total) return refuse(new TriviumError('overloaded', FULL))
+        if (pieces.push(piece) === 2) request.once('close', end)
+        const more = pieces.length === 1 ? 0 : Math.max(0, size + pieces.length * PIECE - UNCOUNTED) - counted
+        const isFull = more > 0 && held > counted && held + more > total
         held += more
         counted += more
+        if (isFull || size > limit) {
+          end()
+          reject(size > limit ? tooLarge(limit, gateway) : new TriviumError('overloaded', FULL))
+        }
         return true
       }
     })
