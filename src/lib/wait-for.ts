@@ -1,4 +1,4 @@
-import { createBell } from './bell.ts'
+import { createBell } from './loop.ts'
 
 /**
  * Waits until `attempt` returns something other than undefined: it is called at once, after each wake-up,
