@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { RoutedSkill } from '../config/gateways.ts'
@@ -84,4 +85,13 @@ export function interruption(): AbortSignal {
   const interrupted = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort())
   return interrupted.signal
+}
+
+/** Who types; in a container the user may have a number only. */
+export function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'user')
+  }
 }

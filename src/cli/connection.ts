@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { type IncomingMessage, type RequestOptions, request } from 'node:http'
-import { hostname, userInfo } from 'node:os'
+import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
@@ -14,7 +14,7 @@ import { isJsonObject, type Json, parseJson, pathGet, toJson } from '../core/jso
 import type { Submission } from '../core/message.ts'
 import { defined } from '../lib/defined.ts'
 import { writeWhole } from '../lib/disk.ts'
-import { type CommandContext, type Environs, loadFor } from './command.ts'
+import { type CommandContext, type Environs, loadFor, userName } from './command.ts'
 import { pretty, show } from './terminal.ts'
 
 /** What commands need of `<data dir>/daemon.json`. */
@@ -171,15 +171,6 @@ async function local(environs: Environs): Promise<Connection> {
 /** Names who asks, for the log and for what is noted of a decision. */
 function clientName(): string {
   return encodeURIComponent(`${userName()}@${hostname()}`).replaceAll('%40', '@')
-}
-
-/** In a container the user may have a number only. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return String(process.getuid?.() ?? 'user')
-  }
 }
 
 /** node:http rather than fetch: a wait may take longer than fetch's five minutes. */

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { readEnvironment } from '../../config/environment.ts'
@@ -8,7 +7,7 @@ import { defined } from '../../lib/defined.ts'
 import type { Actor } from '../../state/documents/spec.ts'
 import { workbenchAt, workbenchDirOf } from '../../state/workbench/project.ts'
 import type { Workbench } from '../../state/workbench/workbench.ts'
-import { type AddCommand, type Environs, usage, wholeNumber } from '../command.ts'
+import { type AddCommand, type Environs, usage, userName, wholeNumber } from '../command.ts'
 import { show } from '../terminal.ts'
 
 type Common = { dir?: string; agent?: string }
@@ -34,7 +33,7 @@ export const addWorkbench: AddCommand = (program, context) => {
   ) => {
     const { dir, agent }: Common = Object.assign({}, ...command.commands.map((nested) => nested.opts()))
     const actor: Actor =
-      agent === undefined ? { kind: 'human', name: userInfo().username } : { kind: 'agent', name: agent }
+      agent === undefined ? { kind: 'human', name: userName() } : { kind: 'agent', name: agent }
     const folder = await workbenchDir(context.environs(), dir)
     const made = await work(workbenchAt(folder), actor)
     show(context.terminal(), made, () => human(made))
