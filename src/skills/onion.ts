@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { reasonOf } from '../core/errors.ts'
-import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
+import type { Middleware, Skill, SkillContext } from '../core/skill.ts'
 
 /** A skill with the layers that its metadata switched on, outermost first. */
 export type Onion = ReturnType<typeof createOnion>
@@ -22,31 +22,25 @@ export function createOnion(skill: Skill, middleware: readonly Middleware[]) {
         throw new Error(`metadata.${name}: ${reasonOf(error)}`, { cause: error })
       }
     })
-  return {
-    skill,
-    layers: applied.map(({ info }) => info),
-    /** Runs the layers and, inside them, the skill; the result is in `ctx.locals.result` too. */
-    run: compose(
-      applied.map(({ layer }) => layer),
-      skill,
-    ),
-  }
-}
-
-function compose(layers: MiddlewareLayer[], skill: Skill): (ctx: SkillContext) => Promise<unknown> {
   const core = async (ctx: SkillContext) => {
     const returned = await skill.run(ctx)
     if (returned !== undefined) ctx.locals.result = returned
     return ctx.locals.result
   }
-  return layers.reduceRight(
-    (inner: (ctx: SkillContext) => Promise<unknown>, layer) => async (ctx) => {
-      const returned = await layer(ctx, () => inner(ctx))
-      if (returned !== undefined) ctx.locals.result = returned
-      return returned
-    },
-    core,
-  )
+  return {
+    skill,
+    layers: applied.map(({ info }) => info),
+    /** Runs the layers and, inside them, the skill; the result is in `ctx.locals.result` too. */
+    run: applied.reduceRight<typeof core>(
+      (inner, { layer }) =>
+        async (ctx) => {
+          const returned = await layer(ctx, () => inner(ctx))
+          if (returned !== undefined) ctx.locals.result = returned
+          return returned
+        },
+      core,
+    ),
+  }
 }
 
 /** Settings of which the one under `key` may stand alone. No union: its errors do not say which setting is wrong. */

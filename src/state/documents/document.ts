@@ -41,22 +41,21 @@ type Repaired = {
   kept: string[]
 }
 
-export type DocumentDeps = {
-  backend: DocumentBackend
-  /** Does one piece of work after the other in this process; others are kept out by the back end. */
-  inTurn<R>(work: () => Promise<R>): Promise<R>
-  now(): number
-  log?: Log | undefined
-}
-
 const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
 
 /** The life of one document in this process: made, adopted, migrated, checked, changed. */
 export function createDocument<T extends JsonObject>(
   spec: DocumentSpec<T>,
-  { backend, inTurn, now, log }: DocumentDeps,
+  deps: {
+    backend: DocumentBackend
+    /** Does one piece of work after the other in this process; others are kept out by the back end. */
+    inTurn<R>(work: () => Promise<R>): Promise<R>
+    now(): number
+    log?: Log | undefined
+  },
 ) {
+  const { backend, inTurn, now, log } = deps
   const { name } = spec
   const check = compileSchema<T>(spec)
   const changes = () => backend.changes(name)
