@@ -11,7 +11,7 @@ import { disk, isMissing, syncDir, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { compactDatabase, copyDatabase, STORE_FILES } from '../../stores/embedded/copy.ts'
 import { openDatabase } from '../../stores/embedded/database.ts'
-import { lockDirectory } from '../../stores/embedded/lock.ts'
+import { lockDirectory } from '../../stores/embedded/database.ts'
 import { type AddCommand, type CommandContext, loadFor } from '../command.ts'
 import { megabytes, show } from '../terminal.ts'
 

@@ -2,8 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { TriviumError } from '../../core/errors.ts'
-import { openDatabase } from './database.ts'
-import { lockDirectory } from './lock.ts'
+import { lockDirectory, openDatabase } from './database.ts'
 import { toStoreError } from './writer.ts'
 
 /** The files of the store in a data directory: none may be copied as it is. */

@@ -1,7 +1,8 @@
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { TriviumError } from '../../core/errors.ts'
+import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { createFileLock } from '../../lib/file-lock.ts'
 
 /** The version of the schema. Each has a file, that makes it of the one before. */
 const VERSION = 2
@@ -60,4 +61,39 @@ function configure(db: DatabaseSync): void {
     PRAGMA temp_store = MEMORY;
     PRAGMA foreign_keys = OFF;
   `)
+}
+
+/**
+ * Makes this process the only user of a data directory, until the returned function is called or the process ends, in
+ * whatever way. A second file names the holder for people. Throws `store_locked`.
+ */
+export function lockDirectory(dir: string): () => void {
+  const path = join(dir, 'trivium.lock')
+  const note = `${path}.json`
+  const lock = createFileLock(path, (_kind, cause) => {
+    const reason = `${path} cannot be locked: ${reasonOf(cause)}`
+    return new TriviumError('store_unavailable', { store: dir, reason }, { cause })
+  })
+  if (!lock.tryAcquire()) {
+    lock.close()
+    throw new TriviumError('store_locked', { path: dir, holder: holderOf(note) })
+  }
+  const command = process.argv.slice(1).join(' ')
+  writeFileSync(note, JSON.stringify({ pid: process.pid, command, since: new Date().toISOString() }), {
+    mode: 0o600,
+  })
+  return () => {
+    rmSync(note, { force: true })
+    lock.close()
+  }
+}
+
+function holderOf(note: string): string {
+  try {
+    const { pid, command, since } = JSON.parse(readFileSync(note, 'utf8'))
+    return `process ${pid} (${command}) since ${since}`
+  } catch {
+    // The holder is just starting or stopping. That it holds the lock is all that is known.
+    return 'another process'
+  }
 }

@@ -7,12 +7,10 @@ type Named = { id: number; name: string }
 
 /** Counts for `/metrics` and `status`, from counters and first rows: the cost does not grow with the store. */
 export function createStats({ sql, counters, read }: Parts): () => Promise<StoreStats> {
-  const after = (seq: number) =>
-    sql.get<{ id: string }>`SELECT id FROM journal WHERE seq > ${seq} ORDER BY seq LIMIT 1`
-  const withAge = <T extends object>(
-    figures: T,
-    row: { id: string } | undefined,
-  ): T & { oldestAt?: number } => (row ? { ...figures, oldestAt: timeOf(row.id) } : figures)
+  const ageAfter = (seq: number) => {
+    const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq > ${seq} ORDER BY seq LIMIT 1`
+    return row && { oldestAt: timeOf(row.id) }
+  }
 
   return () =>
     read(() => {
@@ -27,12 +25,14 @@ export function createStats({ sql, counters, read }: Parts): () => Promise<Store
           (SELECT min(id) FROM job WHERE queue = q.id) AS first
         FROM queue q ORDER BY name`
       return {
-        journal: withAge({ messages: counters.get('messages') }, after(0)),
-        receive: withAge(
-          { ready: counters.get('ready'), leased, lost: Object.fromEntries(lost) },
-          ready && after(ready.seq - 1),
-        ),
-        dispatch: withAge({ unpumped: counters.get('journal') - pump }, after(pump)),
+        journal: { messages: counters.get('messages'), ...ageAfter(0) },
+        receive: {
+          ready: counters.get('ready'),
+          leased,
+          lost: Object.fromEntries(lost),
+          ...(ready && ageAfter(ready.seq - 1)),
+        },
+        dispatch: { unpumped: counters.get('journal') - pump, ...ageAfter(pump) },
         jobs: jobs.map(({ id, name: queue, running, first }) => {
           const waiting = counters.get(`jobs ${id}`) - running
           // Ids sort by time, also behind the name of a queue.

@@ -12,7 +12,6 @@ import { toStoreError } from './failure.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
 import { createBlobs, createKeyValues } from './key-values.ts'
-import { createRoots } from './keys.ts'
 import { createReceive } from './receive.ts'
 import { createServer, type Server } from './scripts.ts'
 import { createSignals } from './signals.ts'
@@ -40,9 +39,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
   const { prefix = 'trivium', toEvent, log, connectTimeout = 5_000 } = options
   const connection = await connect(options)
   const { client, address } = connection
-  const channel = `${prefix}:signals`
-  const server = createServer(connection, channel, createRoots(prefix), options)
-  const { main } = server.roots
+  const server = createServer(connection, prefix, options)
+  const { roots, channel } = server
   const fresh = createFreshMessages()
   const signals = createSignals(connection.subscriber, channel, log)
   let begun = false
@@ -54,7 +52,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     if (!(await inTime(signals.ready, AbortSignal.timeout(connectTimeout))))
       throw new Error(`no subscription to ${channel}: timed out`)
     await checkFormat(server, address)
-    begun = (await server.call('HGET', `${main}meta`, 'end')) !== null
+    begun = (await server.call('HGET', `${roots.main}meta`, 'end')) !== null
   } catch (error) {
     await close()
     throw toStoreError(error, address)
@@ -79,7 +77,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     awayAt: signals.awayAt,
     ping,
     stats: async () => {
-      const stats: StoreStats = JSON.parse(await server.run<string>('stats', main))
+      const stats: StoreStats = JSON.parse(await server.run<string>('stats', roots.main))
       // Lua has one kind of empty table, and Redis writes it as an object.
       return { ...stats, jobs: Object.values(stats.jobs) }
     },

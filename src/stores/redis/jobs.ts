@@ -1,3 +1,4 @@
+import type { Json } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
 import type {
@@ -14,8 +15,7 @@ import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { lastOf, toReason, WEEK } from '../shared/values.ts'
 import { encodeNotes, entryOf, messageOf, type StoredEntry, storedMessage } from './codec.ts'
-import { digest } from './keys.ts'
-import { type Args, createHandOver, inBatches, type Server } from './scripts.ts'
+import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
 export function createJobs(server: Server, fresh: FreshMessages): Jobs {
   const { run, call, now } = server
@@ -89,21 +89,21 @@ export function jobArgs(job: NewJob, seen: string): Args {
     job.group,
     job.messageId ?? '',
     position ?? '',
-    job.data === undefined ? '' : JSON.stringify(job.data),
+    toJson(job.data),
     job.notify ? '1' : '',
     seen,
   ]
 }
 
+type Outcome = { delay?: number; error?: AttemptError; reason?: string; result?: Json }
+
 function outcomeArgs(settled: Settled): Args {
-  const { id, token, outcome } = settled
-  const notes = encodeNotes(settled.notes ?? [])
-  const result = outcome === 'done' && settled.result !== undefined ? JSON.stringify(settled.result) : ''
-  const delay = outcome === 'retry' || outcome === 'release' ? (settled.delay ?? 0) : 0
-  const error = outcome === 'retry' || outcome === 'dead' ? JSON.stringify(settled.error) : ''
-  const reason = outcome === 'dead' ? settled.reason : ''
-  return [id, token, outcome, delay, error, reason, result, notes]
+  const { id, token, outcome, notes = [] } = settled
+  const { delay = 0, error, reason = '', result }: Outcome = settled
+  return [id, token, outcome, delay, toJson(error), reason, toJson(result), encodeNotes(notes)]
 }
+
+const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))
 
 /** What `jobs-claim` answers of a job. The fields are a flat list. */
 type Claimed = [id: string, token: string, fields: string[], entry: StoredEntry | null]

@@ -14,8 +14,7 @@ import {
   type StoredEntry,
 } from './codec.ts'
 import { jobArgs } from './jobs.ts'
-import { digest } from './keys.ts'
-import { type Args, inBatches, type Server } from './scripts.ts'
+import { type Args, digest, inBatches, type Server } from './scripts.ts'
 
 /** How many entries one call reads at most while it searches the journal for a filter. */
 const SLICE = 100

@@ -4,8 +4,7 @@ import type { ReceiveQueue } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { takenNote } from '../shared/values.ts'
 import { entryOf, messageOf, type StoredEntry } from './codec.ts'
-import { digest } from './keys.ts'
-import { createHandOver, type Server } from './scripts.ts'
+import { createHandOver, digest, type Server } from './scripts.ts'
 
 export function createReceive({ run, roots: { main }, now }: Server): ReceiveQueue {
   const handOver = createHandOver()

@@ -1,9 +1,9 @@
 import { hash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { TriviumError } from '../../core/errors.ts'
+import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Connection, ConnectOptions } from './connect.ts'
 import { toStoreError, wasNotSent } from './failure.ts'
-import type { Roots } from './keys.ts'
 import { createConfirmation } from './replicas.ts'
 
 export type Args = readonly (string | number)[]
@@ -17,17 +17,19 @@ export type Server = ReturnType<typeof createServer>
  */
 export function createServer(
   connection: Connection,
-  channel: string,
-  roots: Roots,
+  prefix: string,
   { now, replicas = 0, commandTimeout = 2_000 }: Omit<ConnectOptions, 'url'> & { now?: () => number },
 ) {
   const { client, address } = connection
+  const channel = `${prefix}:signals`
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
   const confirmed = createConfirmation(connection, replicas, commandTimeout / 2)
 
   return {
-    roots,
+    roots: createRoots(prefix),
+    /** Of the signals. */
+    channel,
     now: now ?? Date.now,
     /**
      * Sends one command, for what needs no script, and waits for no replica. Rejects with a TriviumError. `Reply` is what
@@ -56,6 +58,34 @@ export function createServer(
       }
     },
   }
+}
+
+/**
+ * Where things lie. All keys of a root share one hash tag, hence one slot of a cluster and one atomic
+ * step: the journal, what may be received, and all jobs under one; each other topic under its own; keys
+ * and values under one, so that listing by prefix is an index and not a scan of every node.
+ */
+function createRoots(prefix: string) {
+  const main = `{${prefix}}:`
+  return {
+    main,
+    kv: `{${prefix}:kv}:`,
+    topic: (name: string) => (name === MESSAGE_TOPIC ? main : `{${prefix}:topic:${slug(name)}}:`),
+  }
+}
+
+/**
+ * 96 bits of SHA-256 over parts that cannot run into each other, in 16 characters: long enough that two
+ * keys never meet, short enough for Redis to keep millions of them compactly.
+ */
+export function digest(...parts: readonly string[]): string {
+  const text = parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
+  return hash('sha256', text, 'base64url').slice(0, 16)
+}
+
+/** A name that may hold anything, as a part of a hash tag: braces would end the tag. */
+function slug(name: string): string {
+  return /^[\w.:-]{1,100}$/.test(name) ? name : `~${digest(name)}`
 }
 
 /** Redis tells of a right that a script lacks only the line: which command is there? */

@@ -13,8 +13,7 @@ import {
   messageOf,
   type StoredEntry,
 } from './codec.ts'
-import { digest } from './keys.ts'
-import { type Args, createHandOver, inBatches, type Server } from './scripts.ts'
+import { type Args, createHandOver, digest, inBatches, type Server } from './scripts.ts'
 
 /** How many events a group gets from one call at most, however many it asks for. */
 const MAX_EVENTS = 500
