@@ -30,7 +30,7 @@ const jobSchema = z.object({
 })
 
 /** Events from one read, and how many that wait in memory call for the next. */
-const READ = { most: 500, below: 64 }
+const READ = { most: 500, below: 128 }
 /** Acknowledged together: so many, or what there is after so many ms. */
 const ACK = { most: 256, after: 20 }
 /** Attempts that are shown, and how often (ms) they are written at most. */
@@ -79,6 +79,8 @@ export async function startSending(
   const done: string[] = []
   const held = new Set<string>()
   let underWay = 0
+  /** Events in lanes. */
+  let ahead = 0
   /** The group may have more than was read. */
   let hasMore = true
   let isGone = false
@@ -91,6 +93,7 @@ export async function startSending(
 
   const room = () => (isStopping || isGone ? 0 : circuit.room())
   const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
+  const isLow = () => hasMore && ahead < READ.below + concurrency
   const look = () => {
     hasMore = true
     loop.wake()
@@ -134,14 +137,17 @@ export async function startSending(
     if (reason === undefined) {
       done.push(event.id)
       events.shift()
+      ahead--
     }
-    if (!isFree(lane) || (reason !== undefined && !stays)) leave(events.splice(0), reason)
+    if (!isFree(lane) || (reason !== undefined && !stays)) {
+      ahead -= events.length
+      leave(events.splice(0), reason)
+    }
     if (events.length > 0) ready.add(lane)
     else lanes.delete(lane)
     if (underWay === 0) drained.ring()
     sendMore()
-    const isLow = hasMore && held.size - done.length < READ.below + concurrency
-    if (reason !== undefined || isLow || done.length >= ACK.most || underWay === 0) loop.wake()
+    if (reason !== undefined || isLow() || done.length >= ACK.most || underWay === 0) loop.wake()
   }
   const sendMore = () => {
     for (const lane of ready) {
@@ -176,24 +182,28 @@ export async function startSending(
     // What tells of missed events has another id once others are acknowledged.
     for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
       const lane = laneOf(event)
-      const ahead = lanes.get(lane)
       if (wanted[at] === false || event.timestamp < since) done.push(event.id)
       else if (isGap || (!isFree(lane) && circuit.isClosed())) leave([event])
       else if (!isFree(lane)) continue
-      else if (ahead) ahead.push(event)
       else {
-        lanes.set(lane, [event])
-        ready.add(lane)
+        ahead++
+        const events = lanes.get(lane)
+        if (events) events.push(event)
+        else lanes.set(lane, [event]) && ready.add(lane)
       }
       held.add(event.id)
       hasMore = true
     }
   }
   const ack = async () => {
-    const ids = [...done]
-    if (ids.length > 0) await store.topics.ack(topic, name, ids)
-    done.splice(0, ids.length)
-    for (const id of ids) held.delete(id)
+    const ids = done.splice(0)
+    try {
+      if (ids.length > 0) await store.topics.ack(topic, name, ids)
+      for (const id of ids) held.delete(id)
+    } catch (error) {
+      done.push(...ids)
+      throw error
+    }
   }
   /** Standard Webhooks: who answers 410 wants nothing more. */
   const disable = async () => {
@@ -212,11 +222,11 @@ export async function startSending(
       const jobs = [...leaving]
       if (jobs.length > 0) await store.jobs.add(queue, jobs)
       for (const { data } of leaving.splice(0, jobs.length)) done.push(data.event.id)
-      await ack()
       if (told !== room()) worker.wake()
       told = room()
-      const isRead = hasMore && told > 0 && held.size < READ.below + concurrency
-      if (isRead) await read()
+      const isRead = told > 0 && isLow()
+      // At once: the store does them in this order, and flushes once.
+      await Promise.all([ack(), isRead && read()])
       sendMore()
       if (isRead || (underWay === 0 && done.length > 0)) return 'again'
       return underWay > 0 ? ACK.after : circuit.restsFor()
