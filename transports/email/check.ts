@@ -29,22 +29,19 @@ export async function checkMailbox(
     check('SMTP login', () => smtp.verify().then(() => options.smtp.host), ADVICE),
   ])
   if (!logins[0]?.ok) return logins
-  const { client, end } = await connecting
-  try {
-    const idle = client.capabilities.has('IDLE') ? 'new mail is told of at once' : 'not offered; see sweep'
-    const folders = new Set((await client.list()).map(({ path }) => path))
-    const wanted = [...options.folders, ...(options.sent ? [options.sent.folder] : [])]
-    const missing = wanted.filter((each) => !folders.has(each))
-    const there = [...folders].slice(0, 20).join(', ')
-    return [
-      ...logins,
-      { name: 'IMAP IDLE', ok: true, detail: idle },
-      ...missing.map((folder) => ({ name: `folder ${folder}`, ok: false, detail: `there are: ${there}` })),
-      ...(logins[1]?.ok ? await tryMail(client, options, smtp) : []),
-    ]
-  } finally {
-    end()
-  }
+  using connection = await connecting
+  const { client } = connection
+  const idle = client.capabilities.has('IDLE') ? 'new mail is told of at once' : 'not offered; see sweep'
+  const folders = new Set((await client.list()).map(({ path }) => path))
+  const wanted = [...options.folders, ...(options.sent ? [options.sent.folder] : [])]
+  const missing = wanted.filter((each) => !folders.has(each))
+  const there = [...folders].slice(0, 20).join(', ')
+  return [
+    ...logins,
+    { name: 'IMAP IDLE', ok: true, detail: idle },
+    ...missing.map((folder) => ({ name: `folder ${folder}`, ok: false, detail: `there are: ${there}` })),
+    ...(logins[1]?.ok ? await tryMail(client, options, smtp) : []),
+  ]
 }
 
 async function check(name: string, work: () => Promise<string>, advice?: string): Promise<Check> {

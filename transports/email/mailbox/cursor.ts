@@ -24,12 +24,8 @@ const cursorSchema = z.object({
 /** A mail that was passed and is tried again. */
 export type Aside = z.output<typeof asideSchema>
 
-/**
- * How far a folder was read, for one UIDVALIDITY (RFC 3501, section 2.3.1.1). UIDs mean nothing under another one.
- */
+/** How far a folder was read, for one UIDVALIDITY (RFC 3501, section 2.3.1.1). UIDs mean nothing under another one. */
 export type Cursor = z.output<typeof cursorSchema>
-
-export type CursorStore = ReturnType<typeof createCursorStore>
 
 /**
  * The cursor of one folder on the store, written under the fencing token of the lease. Throws where another holder of

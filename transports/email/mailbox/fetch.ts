@@ -9,7 +9,13 @@ import type { ImapConnection } from './imap-connection.ts'
  */
 export type Failures = Map<number, number>
 
-type FetchParts = { folder: string; maxSize: number; failures: Failures; isWanted(mail: Listed): boolean }
+type FetchParts = {
+  connection: ImapConnection
+  folder: string
+  maxSize: number
+  failures: Failures
+  isWanted(mail: Listed): boolean
+}
 
 /** A mail that failed alone this often is set aside. */
 export const TRIES = 3
@@ -24,17 +30,13 @@ type Listed = { uid: number; size: number; internalDate: number }
  * Fetches mails in order of UID, some at a time. Those that are gone or not wanted are left out.
  * Nothing on the server changes: the mails stay unseen.
  */
-export async function* fetchAll(
-  connection: ImapConnection,
-  uids: readonly number[],
-  parts: FetchParts,
-): AsyncGenerator<Incoming[]> {
-  const { folder, failures, maxSize } = parts
+export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Incoming[]> {
+  const { connection, folder, failures, maxSize } = parts
   for (const group of groupsOf(uids, failures)) {
     try {
       const listed = await list(connection, group)
       for (const batch of batchesOf(listed.filter(parts.isWanted), maxSize)) {
-        const incoming = await fetchBatch(connection, batch, parts)
+        const incoming = await fetchBatch(batch, parts)
         for (const { uid } of batch) failures.delete(uid)
         yield incoming
       }
@@ -58,15 +60,14 @@ function groupsOf(uids: readonly number[], failures: Failures): number[][] {
   return groups
 }
 
-async function list(connection: ImapConnection, uids: readonly number[]): Promise<Listed[]> {
+async function list({ run }: ImapConnection, uids: readonly number[]): Promise<Listed[]> {
   const query = { uid: true, internalDate: true, size: true }
-  const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
-  return found
-    .flatMap(({ uid, internalDate = 0, size }) =>
-      // Without a size it is not an answer: the server tells that somebody changed the flags of any mail.
-      size === undefined ? [] : [{ uid, size, internalDate: +new Date(internalDate) || 0 }],
-    )
-    .sort((a, b) => a.uid - b.uid)
+  const found = await run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
+  const listed = found.flatMap(({ uid, internalDate = 0, size }) =>
+    // Without a size it is not an answer: the server tells that somebody changed the flags of any mail.
+    size === undefined ? [] : [{ uid, size, internalDate: +new Date(internalDate) || 0 }],
+  )
+  return listed.sort((a, b) => a.uid - b.uid)
 }
 
 /** Mails over the limit are by themselves: only their headers are fetched. */
@@ -86,11 +87,7 @@ function batchesOf(listed: readonly Listed[], maxSize: number): Listed[][] {
   return batches
 }
 
-async function fetchBatch(
-  connection: ImapConnection,
-  batch: readonly Listed[],
-  { folder, maxSize }: FetchParts,
-): Promise<Incoming[]> {
+async function fetchBatch(batch: readonly Listed[], { connection, folder, maxSize }: FetchParts) {
   const uids = batch.map(({ uid }) => uid)
   const isBig = batch.some(({ size }) => size > maxSize)
   const query = { uid: true, source: !isBig, headers: isBig }

@@ -1,9 +1,8 @@
-import type { SearchObject } from 'imapflow'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import type { Incoming, Ingest, Ingested } from '../inbound/ingest.ts'
 import type { EmailOptions } from '../options.ts'
-import type { Aside, Cursor, CursorStore } from './cursor.ts'
+import { type Aside, type Cursor, createCursorStore } from './cursor.ts'
 import { type Failures, fetchAll, TRIES } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
 import { putAway } from './put-away.ts'
@@ -18,17 +17,17 @@ export type ReadingParts = {
 }
 
 type FolderParts = ReadingParts & {
+  connection: ImapConnection
   folder: string
-  cursors: CursorStore
-  memory: FolderMemory
+  /** Of the lease, by which the cursor is fenced. */
+  token: number
+  /** What outlives a connection: failed fetches, and when mails that were set aside were tried last (Unix ms). */
+  memory: { failures: Failures; tried: Map<number, number> }
   /** From when on mail is new (Unix ms). */
   startedAt: number
   /** Called whenever mails were dealt with, and when the server answered that there are no more. */
   onProgress(aside: readonly Aside[]): void
 }
-
-/** What outlives a connection: failed fetches, and when mails that were set aside were tried last (Unix ms). */
-type FolderMemory = { failures: Failures; tried: Map<number, number> }
 
 const DAY = 86_400_000
 /** A mail that was delivered late carries an earlier date than one read before it. */
@@ -41,15 +40,12 @@ const KNOWN = 7 * DAY
  * is dealt with, or noted in the cursor as set aside. Rejects when the connection fails; called again, it goes on
  * where the cursor stands.
  */
-export async function readFolder(
-  connection: ImapConnection,
-  parts: FolderParts,
-  stopped: AbortSignal,
-): Promise<void> {
-  const { client, closed, run } = connection
-  const { folder, options, deps, cursors, memory, patience, startedAt } = parts
+export async function readFolder(parts: FolderParts, stopped: AbortSignal): Promise<void> {
+  const { connection, folder, options, deps, memory, patience, startedAt } = parts
+  const { client, closed, run, search } = connection
   const { log, now } = deps
   const { since, after, quarantine, 'max-size': maxSize } = options
+  const cursors = createCursorStore(deps.kv, deps.gateway, folder, parts.token)
   // Where nothing on the server is ever changed, nothing can be.
   const readOnly = after === 'keep' && !quarantine
   const { uidNext, ...box } = await run(() => client.mailboxOpen(folder, { readOnly }))
@@ -109,8 +105,8 @@ export async function readFolder(
     // Moved or migrated mails stand in any order.
     const isWanted = (mail: { uid: number; internalDate: number }) =>
       mail.uid >= start.until || mail.internalDate >= start.floor
-    const fetching = { folder, maxSize, failures: memory.failures, isWanted }
-    for await (const batch of fetchAll(connection, uids, fetching)) {
+    const fetching = { connection, folder, maxSize, failures: memory.failures, isWanted }
+    for await (const batch of fetchAll(uids, fetching)) {
       // Ending early would look like the end of the list, and the cursor would pass mails that nobody took.
       signal.throwIfAborted()
       const results = await parts.ingest(batch, waited)
@@ -135,13 +131,6 @@ export async function readFolder(
     // `n:*` always gives the last mail, also when its UID is lower (RFC 3501, section 6.4.8).
     const found = [...old, ...(await search({ uid: `${first}:*` })).filter((uid) => uid >= first)]
     return found.filter((uid) => !before.has(uid))
-  }
-
-  /** imapflow answers false, and does not throw, where a search failed. */
-  const search = async (query: SearchObject): Promise<number[]> => {
-    const found = await run(() => client.search(query, { uid: true }))
-    if (!found) throw new Error('the IMAP server refused to search the folder')
-    return found.toSorted((a, b) => a - b)
   }
 
   let cursor = await withUnfetchable(await openCursor())

@@ -1,37 +1,28 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 // Pinned at 2.1.2: newer ones depend on versions that the registry does not have.
-import { ImapFlow } from 'imapflow'
+import { ImapFlow, type SearchObject } from 'imapflow'
 import { inTime } from '../../../src/lib/pause.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
 
-/** A login to the IMAP server. */
-export type ImapConnection = {
-  client: ImapFlow
-  /** Aborted, with the reason, as soon as the connection is gone. */
-  closed: AbortSignal
-  /**
-   * Runs commands on the client. Rejects, and closes the connection, when the server sends nothing at all for too
-   * long while they run; imapflow itself waits for ever on a connection that died just as it began to IDLE.
-   */
-  run<T>(commands: (client: ImapFlow) => Promise<T>): Promise<T>
-  end(): void
-}
+/** A login to the IMAP server, to be disposed of. */
+export type ImapConnection = Awaited<ReturnType<typeof open>>
 
 /** Opens one more connection to the mailbox's server. Rejects where it cannot log in. */
 export type ConnectImap = () => Promise<ImapConnection>
 
-/** A server that says nothing for this long, while it owes an answer, is taken for dead. */
-const ANSWER_TIMEOUT = 60_000
 /** A connection that nobody uses may be silent for this long: a batch of mails waits for the DNS or the store. */
 const SILENCE = 600_000
 
-/** Makes the function that connects and logs in. It does no I/O itself. */
+/**
+ * Makes the function that connects and logs in. It does no I/O itself. A server that says nothing for `timeout` ms, while
+ * it owes an answer, is taken for dead.
+ */
 export function imapConnector(
   server: ServerOptions,
   tokens: TokenSource | undefined,
-  timeout: number = ANSWER_TIMEOUT,
+  timeout = 60_000,
 ): ConnectImap {
   return async () => {
     try {
@@ -44,11 +35,7 @@ export function imapConnector(
   }
 }
 
-async function open(
-  server: ServerOptions,
-  token: string | undefined,
-  timeout: number,
-): Promise<ImapConnection> {
+async function open(server: ServerOptions, token: string | undefined, timeout: number) {
   const port = server.port ?? 993
   const mode = server.tls ?? (port === 993 ? 'implicit' : 'starttls')
   const client = new ImapFlow({
@@ -56,7 +43,7 @@ async function open(
     port,
     secure: mode === 'implicit',
     ...(mode === 'implicit' ? {} : { doSTARTTLS: mode === 'starttls' }),
-    tls: await tlsOptions(server),
+    tls: tlsOptions(server),
     auth: { user: server.user ?? '', ...(token ? { accessToken: token } : { pass: server.pass ?? '' }) },
     logger: false,
     // The reader says itself when to IDLE, at once and not after a pause.
@@ -79,24 +66,36 @@ async function open(
     client.close()
     throw readable(error)
   }
+  /**
+   * Runs commands on the client. Rejects, and closes the connection, when the server sends nothing at all for too
+   * long while they run; imapflow itself waits for ever on a connection that died just as it began to IDLE.
+   */
+  const run = async <T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> => {
+    const watchdog = watch(client, timeout, gone)
+    try {
+      const answered = commands(client).then((result) => ({ result }))
+      const answer = await inTime(answered, gone.signal)
+      // imapflow answers with nothing, and does not throw, where the connection is gone.
+      if (!answer || !client.usable) throw gone.signal.reason ?? new Error('the IMAP connection is gone')
+      return answer.result
+    } catch (error) {
+      throw readable(error)
+    } finally {
+      clearInterval(watchdog)
+    }
+  }
   return {
     client,
+    /** Aborted, with the reason, as soon as the connection is gone. */
     closed: gone.signal,
-    async run(commands) {
-      const watchdog = watch(client, timeout, gone)
-      try {
-        const answered = commands(client).then((result) => ({ result }))
-        const answer = await inTime(answered, gone.signal)
-        // imapflow answers with nothing, and does not throw, where the connection is gone.
-        if (!answer || !client.usable) throw gone.signal.reason ?? new Error('the IMAP connection is gone')
-        return answer.result
-      } catch (error) {
-        throw readable(error)
-      } finally {
-        clearInterval(watchdog)
-      }
+    run,
+    /** The UIDs in the open folder, in order. imapflow answers false, and does not throw, where a search failed. */
+    async search(query: SearchObject): Promise<number[]> {
+      const found = await run(() => client.search(query, { uid: true }))
+      if (!found) throw new Error('the IMAP server refused to search the folder')
+      return found.toSorted((a, b) => a - b)
     },
-    end: () => client.close(),
+    [Symbol.dispose]: () => client.close(),
   }
 }
 
@@ -115,8 +114,8 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController): NodeJS
 }
 
 /** The TLS settings of a server, for IMAP and SMTP alike. */
-export async function tlsOptions(server: ServerOptions): Promise<ConnectionOptions> {
-  return { minVersion: 'TLSv1.2', ...(server.ca ? { ca: await readFile(server.ca) } : {}) }
+export function tlsOptions({ ca }: ServerOptions): ConnectionOptions {
+  return { minVersion: 'TLSv1.2', ...(ca ? { ca: readFileSync(ca) } : {}) }
 }
 
 /** imapflow says "Command failed"; what the server said stands beside it. */

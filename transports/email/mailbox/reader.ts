@@ -3,7 +3,7 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import type { Health } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { inTime, pause } from '../../../src/lib/pause.ts'
-import { type Aside, createCursorStore } from './cursor.ts'
+import type { Aside } from './cursor.ts'
 import { type ReadingParts, readFolder } from './folder.ts'
 import type { ConnectImap } from './imap-connection.ts'
 
@@ -16,14 +16,14 @@ export const READER_TIMING = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 export type ReaderTiming = typeof READER_TIMING
 
 /** `progressAt`: when something could be read last. `read`: it could be since the start. `error`: why it cannot be right now. */
-type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string }
+type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[]; error?: string | undefined }
 
 type ReaderParts = ReadingParts & { connect: ConnectImap; timing: ReaderTiming }
 
 /** Reads the mailbox, on one daemon at a time. */
 export function createReader(parts: ReaderParts) {
   const { options, deps, connect, timing } = parts
-  const { log, gateway, now } = deps
+  const { log, now } = deps
   const owner = randomUUID()
   const stopping = new AbortController()
   const states = new Map<string, FolderState>()
@@ -35,9 +35,7 @@ export function createReader(parts: ReaderParts) {
       const lease = await holdLease(parts, owner, stopping.signal)
       if (!lease) return
       const signal = AbortSignal.any([stopping.signal, lease.lost])
-      const { folders } = options
-      for (const folder of folders) states.set(folder, { progressAt: now(), read: false, aside: [] })
-      await Promise.all(folders.map((folder) => keepReading(folder, lease.token, signal)))
+      await Promise.all(options.folders.map((folder) => keepReading(folder, lease.token, signal)))
       states.clear()
       await lease.release()
       if (lease.lost.aborted) log.warn({}, 'the mailbox went to another daemon')
@@ -47,24 +45,23 @@ export function createReader(parts: ReaderParts) {
   /** Reads one folder, and again after each failure, until `signal` aborts. */
   const keepReading = async (folder: string, token: () => number, signal: AbortSignal) => {
     let failures = 0
+    const state: FolderState = { progressAt: now(), read: false, aside: [] }
+    states.set(folder, state)
     const memory = { failures: new Map(), tried: new Map() }
     const onProgress = (aside: readonly Aside[]) => {
       failures = 0
-      states.set(folder, { progressAt: now(), read: true, aside })
+      Object.assign(state, { progressAt: now(), read: true, aside, error: undefined })
     }
     while (!signal.aborted) {
       try {
-        // The cursor is read again for each connection: it says how far the last one came.
-        const cursors = createCursorStore(deps.kv, gateway, folder, token())
-        const connection = await connect()
-        const folderParts = { ...parts, folder, cursors, memory, startedAt, onProgress }
-        await readFolder(connection, folderParts, signal).finally(() => connection.end())
+        using connection = await connect()
+        const folderParts = { ...parts, connection, folder, token: token(), memory, startedAt, onProgress }
+        await readFolder(folderParts, signal)
       } catch (error) {
         if (signal.aborted) return
         const wait = backoff(++failures, { first: timing.retry, longest: timing.maxRetry })
         const reason = reasonOf(error)
-        const state = states.get(folder) ?? { progressAt: now(), read: false, aside: [] }
-        states.set(folder, { ...state, error: reason })
+        state.error = reason
         log.warn({ folder, reason, wait }, 'the mailbox cannot be read; trying again')
         await pause(wait, signal)
       }

@@ -8,17 +8,14 @@ import type { ServerOptions } from '../options.ts'
 
 export type Smtp = ReturnType<typeof createSmtp>
 
-/** By Message-ID: what is to be done before the server gets the end of a mail. */
-type Endings = Map<string, () => Promise<void>>
-
 /** A pool of connections to the SMTP server. The first send opens it. */
 export function createSmtp(gateway: string, server: ServerOptions, tokens: TokenSource | undefined) {
-  const endings: Endings = new Map()
+  /** By Message-ID: what is to be done before the server gets the end of a mail. */
+  const endings = new Map<string, () => Promise<void>>()
   let pool: ReturnType<typeof createPool> | undefined
 
-  const open = async () => {
-    const tls = await tlsOptions(server)
-    pool ??= createPool(server, tls, tokens, endings)
+  const open = () => {
+    pool ??= createPool(server, tokens, endings)
     return pool
   }
 
@@ -35,8 +32,7 @@ export function createSmtp(gateway: string, server: ServerOptions, tokens: Token
         isWhole = true
       })
       try {
-        const transporter = await open()
-        const { response } = await transporter.sendMail(mail)
+        const { response } = await open().sendMail(mail)
         return response ?? ''
       } catch (error) {
         const { code, responseCode } = details.parse(error)
@@ -49,22 +45,20 @@ export function createSmtp(gateway: string, server: ServerOptions, tokens: Token
     },
     /** Connects and logs in. Rejects where that fails. */
     async verify(): Promise<void> {
-      const transporter = await open()
-      await transporter.verify().catch((error) => {
+      try {
+        await open().verify()
+      } catch (error) {
         throw withTlsAdvice(error)
-      })
+      }
     },
-    close(): void {
-      pool?.close()
-    },
+    close: () => pool?.close(),
   }
 }
 
 function createPool(
   server: ServerOptions,
-  tls: Awaited<ReturnType<typeof tlsOptions>>,
   tokens: TokenSource | undefined,
-  endings: Endings,
+  endings: ReadonlyMap<string, () => Promise<void>>,
 ) {
   const { port = 465, user, pass = '' } = server
   const mode = server.tls ?? (port === 465 ? 'implicit' : 'starttls')
@@ -75,7 +69,7 @@ function createPool(
     secure: mode === 'implicit',
     requireTLS: mode === 'starttls',
     ignoreTLS: mode === 'none',
-    tls,
+    tls: tlsOptions(server),
     ...(user ? { auth: tokens ? { type: 'OAuth2' as const, user } : { user, pass } } : {}),
     maxConnections: 3,
     // A mail whose connection died may have arrived. Whether to send it again is decided with that in mind.
@@ -94,15 +88,14 @@ function createPool(
     // Only the SMTP connection reads it, after the server's 354. Once it has read the end it sends the last dot, and from
     // then on the server may have the mail, whatever happens to the answer.
     const ending = endings.get(mail.data.messageId ?? '')
-    mail.message.processFunc((source) => Readable.from(endedBy(source, ending), { objectMode: false }))
+    const ended = async function* (source: AsyncIterable<Buffer>) {
+      yield* source
+      await ending?.()
+    }
+    mail.message.processFunc((source) => Readable.from(ended(source), { objectMode: false }))
     done()
   })
   return transporter
-}
-
-async function* endedBy(source: AsyncIterable<Buffer>, ending: (() => Promise<void>) | undefined) {
-  yield* source
-  await ending?.()
 }
 
 function failure(gateway: string, key: string, error: unknown, isWhole: boolean): TriviumError {
