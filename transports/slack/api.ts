@@ -9,9 +9,9 @@ import {
 } from '@slack/web-api'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { type Json, type JsonObject, objectsAt, textAt, toJson } from '../../src/core/json.ts'
-import type { Log } from '../../src/core/log.ts'
-import { SendPostponed } from '../../src/core/transport.ts'
+import { SendPostponed, type TransportDeps } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
+import type { SlackOptions } from './options.ts'
 
 /** How long one call may take (ms). */
 export const CALL_TIMEOUT = 15_000
@@ -24,7 +24,11 @@ export type SlackApi = ReturnType<typeof createSlackApi>
  * `slackFailure` tells what an error means. The client's own log lines go to debug: failures are logged where they are
  * handled.
  */
-export function createSlackApi({ token, apiUrl, log, now }: ApiOptions) {
+export function createSlackApi(
+  token: string,
+  { apiUrl }: Pick<SlackOptions, 'apiUrl'>,
+  { log, now }: Pick<TransportDeps, 'log' | 'now'>,
+) {
   /** Until when what Slack counts together is over its limit (Unix ms), and how many were told since to come later. */
   const blocked = new Map<string, { until: number; waiting: number }>()
   let fault: string | undefined
@@ -67,11 +71,6 @@ export function createSlackApi({ token, apiUrl, log, now }: ApiOptions) {
   return Object.assign(client, { fault: () => fault })
 }
 
-type ApiOptions = { token: string; apiUrl: string; log: Log; now(): number }
-
-/** Slack gives some apps 15 messages a page. */
-const MAX_PAGES = 40
-
 /** Where and what is read: all of a channel, or with `ts` one of its threads. */
 type Query = { channel: string; ts?: string; [option: string]: Json }
 
@@ -83,18 +82,16 @@ export async function readHistory(api: SlackApi, query: Query, most: number, pac
   const method = `conversations.${query.ts === undefined ? 'history' : 'replies'}`
   const messages: JsonObject[] = []
   let cursor: string | undefined
-  for (let page = 0; page < MAX_PAGES && messages.length < most; page++) {
+  do {
     await pace()
-    const asked = defined({ limit: 100, ...query, cursor })
-    const answer = toJson(await api.apiCall(method, asked))
+    const answer = toJson(await api.apiCall(method, defined({ limit: 100, ...query, cursor })))
     messages.push(...objectsAt(answer, 'messages'))
     cursor = textAt(answer, 'response_metadata.next_cursor')
-    if (!cursor) return { messages, isCut: false }
-  }
-  return { messages, isCut: true }
+  } while (cursor && messages.length < most)
+  return { messages, isCut: cursor !== undefined }
 }
 
-/** `rejected`: Slack refused for good. `unsent`: it certainly did nothing and may be repeated. `unknown`: it may have happened. */
+/** `rejected`: refused for good. `unsent`: certainly nothing was done, and it may be repeated. `unknown`: it may have happened. */
 type Kind = 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
 
 /** What codes mean that refuse nothing for good. */
@@ -137,6 +134,10 @@ export function slackFailure(error: unknown) {
   const failed = (kind: Kind, reason: string, { code = '', seconds = 0 } = {}) => {
     return { kind, reason, code, seconds, isToken: TOKEN_FAULT.test(code) }
   }
+  if (error instanceof TriviumError) {
+    const kind = error.retryable ? 'unsent' : 'rejected'
+    return failed(error.code === 'send_ambiguous' ? 'unknown' : kind, error.message)
+  }
   if (error instanceof SendPostponed)
     return failed('rate-limited', error.message, { seconds: error.delay / 1000 })
   if (error instanceof WebAPIRateLimitedError) {
@@ -158,21 +159,4 @@ export function slackFailure(error: unknown) {
     return failed(UNCONNECTED.test(code) ? 'unsent' : 'unknown', code || reasonOf(error.original))
   }
   return failed('unknown', reasonOf(error))
-}
-
-/** A failed write as the outbox wants it: try again, give up, look first, or come again when it is time. */
-export function sendError(gateway: string, key: string, error: unknown): TriviumError | SendPostponed {
-  if (error instanceof TriviumError) return error
-  const { kind, reason, seconds } = slackFailure(error)
-  if (kind === 'rate-limited') return new SendPostponed(seconds * 1000)
-  return new TriviumError(SEND_ERRORS[kind], { gateway, key, reason }, { cause: error })
-}
-
-const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unsent: 'send_failed' } as const
-
-/** Whether a write that failed may have happened all the same, so that it must be looked for. */
-export function mayHaveArrived(error: unknown): boolean {
-  return error instanceof TriviumError
-    ? error.code === 'send_ambiguous'
-    : slackFailure(error).kind === 'unknown'
 }

@@ -21,7 +21,7 @@ export async function checkSlack(
   options: SlackOptions,
   workspaces: Workspaces,
   health: (() => Health) | undefined,
-  { log, now }: TransportDeps,
+  deps: TransportDeps,
 ): Promise<Check[]> {
   const checks: Check[] = []
   const add = (name: string, ok: boolean, detail: string) => void checks.push({ name, ok, detail })
@@ -51,9 +51,8 @@ export async function checkSlack(
   }
   for (const fault of workspaces.faults()) add('Slack bot token', false, fault)
   if (options.mode === 'socket') {
-    const { appToken: token, apiUrl } = options
     try {
-      await createSlackApi({ token, apiUrl, log, now }).apps.connections.open({})
+      await createSlackApi(options.appToken, options, deps).apps.connections.open({})
       add('Slack app token', true, 'Slack gives out sockets for it')
     } catch (error) {
       const advice = 'it needs the scope connections:write, and Socket Mode must be on'

@@ -63,13 +63,14 @@ type Ending = { why: string; wait?: number | undefined }
  */
 export function createSocketMode(
   options: SocketOptions,
-  { take, connected, log, now }: Listening & Pick<TransportDeps, 'log' | 'now'>,
+  deps: TransportDeps,
+  { take, connected }: Listening,
 ): Listener {
-  const { appToken, apiUrl } = options
+  const { log, now } = deps
   /** `failures`: how many sockets in a row did not prove themselves, the present one with them. */
   const state = { ready: false, connections: 0, lastEvent: now(), since: now(), why: '', failures: 0 }
   const stopping = new AbortController()
-  const api = createSlackApi({ token: appToken, apiUrl, log, now })
+  const api = createSlackApi(options.appToken, options, deps)
   let running: Promise<void> | undefined
 
   const run = async () => {

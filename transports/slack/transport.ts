@@ -8,7 +8,6 @@ import { createGapFill } from './gap-fill.ts'
 import { createHttpListener } from './http.ts'
 import { createAnswers, type Taken } from './inbound/answers.ts'
 import { createInbound } from './inbound/inbound.ts'
-import { createModals } from './modal.ts'
 import type { SlackOptions } from './options.ts'
 import { createSender } from './outbound/sender.ts'
 import { createProgress } from './progress.ts'
@@ -19,14 +18,13 @@ const BACKOFF = { first: 1000, longest: 30_000 }
 
 /** Wires one Slack gateway. Does no I/O before `start`, or the first `send`. */
 export function createSlackTransport(options: SlackOptions, deps: TransportDeps): Transport {
-  const { log, now } = deps
+  const { log } = deps
   const workspaces = createWorkspaces(options, deps)
   const progress = createProgress(options, deps, workspaces)
   const inbound = createInbound(options, deps, workspaces, progress.follow)
   const answer = createAnswers(options, deps, inbound.take)
   const gaps = createGapFill(options, deps, workspaces, inbound)
-  const modals = createModals(deps.kv, deps.gateway)
-  const sender = createSender(deps, workspaces, modals)
+  const sender = createSender(deps, workspaces)
   const stopping = new AbortController()
   let fault = ''
   let isIdentified = false
@@ -35,15 +33,15 @@ export function createSlackTransport(options: SlackOptions, deps: TransportDeps)
     const workspace = workspaces.of(payload)
     // Acknowledged: Slack would repeat it, and switch off the events of all where it is refused often.
     if (!workspace) return undefined
-    const opened = payload.view === undefined ? undefined : await modals.placeOf(payload)
+    const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)
     const delivery = { payload, workspace, retry, opened }
     return gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery)
   }
-  const connected = () => gaps?.connected()
+  const listening = { take, connected: () => gaps?.connected() }
   const listener =
     options.mode === 'http'
-      ? createHttpListener(options, deps, { take, connected })
-      : createSocketMode(options, { take, connected, log, now })
+      ? createHttpListener(options, deps, listening)
+      : createSocketMode(options, deps, listening)
 
   /** Asks who we are until Slack tells, then listens. */
   const begin = async () => {

@@ -14,7 +14,6 @@ export type Workspace = {
   teams: ReadonlySet<string>
   name: string
   botUser: string
-  token: string
   api: SlackApi
   directory: ReturnType<typeof createDirectory>
   threads: ReturnType<typeof createThreads>
@@ -28,14 +27,11 @@ const MAX_STRANGERS = 100
 
 /** For so long the bot is in a thread after it last spoke or was called there (ms). */
 const THREAD_KEPT = 90 * 86_400_000
-const MAX_THREADS = 5000
 
 /** Makes the workspaces of a gateway, one a bot token. Does no I/O before `ready`. */
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   const { log, now, gateway } = deps
-  const apis = options.botToken.map((token) => {
-    return { token, api: createSlackApi({ token, apiUrl: options.apiUrl, log, now }) }
-  })
+  const apis = options.botToken.map((token) => createSlackApi(token, options, deps))
   const found = new Map<string, Workspace>()
   const bots = new Set<unknown>()
   /** When an event of a workspace without a token was logged last (Unix ms). */
@@ -43,13 +39,13 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   let refused: string[] = []
   let asking: Promise<readonly Workspace[]> | undefined
 
-  const identify = async ({ token, api }: { token: string; api: SlackApi }): Promise<void> => {
+  const identify = async (api: SlackApi): Promise<void> => {
     const who = await api.auth.test()
     const { user_id: botUser = '', bot_id: botId = '', is_enterprise_install: isOrg = false } = who
     const team = (isOrg ? who.enterprise_id : undefined) ?? who.team_id ?? ''
     const { teams = [] } = isOrg ? await api.auth.teams.list() : {}
     found.set(team, {
-      ...{ team, name: who.team ?? team, botUser, token, api },
+      ...{ team, name: who.team ?? team, botUser, api },
       teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
       directory: createDirectory(api, deps),
       threads: createThreads(deps, team),
@@ -112,23 +108,20 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
 
 /** The threads that the bot is in, for `match: { thread: mine }`: on the store, as another daemon may have spoken there. */
 function createThreads({ kv, gateway, log }: TransportDeps, team: string) {
-  const known = new Map<string, true>()
   const nameOf = (channel: string, thread: string) => `slack/${gateway}/thread/${team}/${channel}/${thread}`
   return {
     /** Never rejects: an answer that was sent counts as sent. */
     async join(channel: string, thread: string | undefined): Promise<void> {
-      const name = thread === undefined ? '' : nameOf(channel, thread)
-      if (thread === undefined || known.has(name)) return
-      putLast(known, name, true, MAX_THREADS)
+      if (thread === undefined) return
       try {
-        await kv.set(name, true, { ttl: THREAD_KEPT })
+        await kv.set(nameOf(channel, thread), true, { ttl: THREAD_KEPT })
       } catch (error) {
-        known.delete(name)
-        log.debug({ name, reason: reasonOf(error) }, 'that the bot is in a thread could not be kept')
+        const reason = reasonOf(error)
+        log.debug({ channel, thread, reason }, 'that the bot is in a thread could not be kept')
       }
     },
     has: async (channel: string, thread: string): Promise<boolean> =>
-      known.has(nameOf(channel, thread)) || (await kv.get(nameOf(channel, thread))) !== undefined,
+      (await kv.get(nameOf(channel, thread))) !== undefined,
   }
 }
 

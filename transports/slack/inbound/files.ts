@@ -61,7 +61,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
     const url = textAt(file, 'url_private_download') ?? textAt(file, 'url_private')
     if (url === undefined) return refused('Slack gives no address to download it from')
     if (!mayHaveToken(url, options.apiUrl)) return refused('it is not kept at Slack')
-    const headers = { authorization: `Bearer ${workspace.token}` }
+    const headers = { authorization: `Bearer ${workspace.api.token}` }
     // Without the scope files:read Slack redirects to a page to log in.
     const response = await fetch(url, { headers, redirect: 'manual', signal })
     const { status, body } = response

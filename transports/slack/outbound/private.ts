@@ -2,7 +2,7 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import { parseJson, textAt } from '../../../src/core/json.ts'
 import { type Reply, SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { CALL_TIMEOUT, mayHaveArrived, slackFailure } from '../api.ts'
+import { CALL_TIMEOUT, slackFailure } from '../api.ts'
 import type { Workspace } from '../workspaces.ts'
 import type { Post } from './extras.ts'
 import { postAll, type Sending } from './posts.ts'
@@ -38,7 +38,7 @@ export async function whisper(sending: Sending): Promise<void> {
     try {
       sent.posted.push(await showOnce(sending, shown))
     } catch (error) {
-      if (mayHaveArrived(error)) throw error
+      if (slackFailure(error).kind === 'unknown') throw error
       delete sent.unconfirmed
       await save()
       if (!isShutOut(error)) throw error

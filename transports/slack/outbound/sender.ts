@@ -1,4 +1,7 @@
+import type { ModalView } from '@slack/web-api'
+import { z } from 'zod'
 import { TriviumError } from '../../../src/core/errors.ts'
+import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import {
   type Probed,
   type Receipt,
@@ -7,20 +10,29 @@ import {
   type TransportDeps,
 } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { sendError, slackFailure } from '../api.ts'
+import { slackFailure } from '../api.ts'
 import { conversationOf, type Target, targetOf } from '../conversation.ts'
-import type { Modals } from '../modal.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { type Extras, postsOf, readExtras } from './extras.ts'
 import { createSentLog, findPosts, handOver, postAll, type Sending, type Sent, shareFiles } from './posts.ts'
 import { directChannel, isPrivate, isShutOut, openDirect, whisper } from './private.ts'
 import { createStreams } from './stream.ts'
 
+/** For so long a modal may stay open and still belong to where it was opened (ms). */
+const MODAL_KEPT = 7 * 86_400_000
+
+/** Where a modal was opened. */
+const placeSchema = z.object({ channel: z.string(), thread: z.string().exactOptional() })
+
+/** What a write that failed is to the outbox: given up, looked for first, or tried again. */
+const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unsent: 'send_failed' } as const
+
 /** The sending half of a Slack gateway. */
-export function createSender(deps: TransportDeps, workspaces: Workspaces, modals: Modals) {
-  const { gateway } = deps
-  const log = createSentLog(deps.kv, gateway)
+export function createSender(deps: TransportDeps, workspaces: Workspaces) {
+  const { gateway, kv } = deps
+  const log = createSentLog(kv, gateway)
   const streams = createStreams(deps, workspaces)
+  const nameOf = (view: string) => `slack/${gateway}/modal/${view}`
 
   async function begin(reply: Reply): Promise<Sending> {
     await workspaces.ready()
@@ -55,7 +67,7 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
     const { approval, view } = extras
     // Files cannot be shown to one person in a channel. Where they cannot go, none of it is shown.
     const direct = reply.attachments?.length && isPrivate(sending) ? await directChannel(sending) : undefined
-    if (view) await modals.open(view, sending)
+    if (view) await openModal(view, sending)
     if (isModalOnly(reply, extras)) return
     if (approval?.status !== 'pending' && (await takesOver(sending))) {
       const channel = sent.channel ?? target.channel
@@ -65,6 +77,26 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
     if (direct !== undefined) sent.direct ??= direct
     await shareFiles(sending, placeOfPosts(sending) ?? target, deps.artifacts)
     if (!isPrivate(sending)) await workspace.threads.join(sent.channel ?? target.channel, target.thread)
+  }
+
+  /**
+   * Shows a modal (https://docs.slack.dev/surfaces/modals), on top of the one that the click was in, and keeps where, as
+   * Slack does not say it later. Slack takes a click once and for three seconds: a second try opens nothing twice.
+   */
+  async function openModal(view: ModalView, { workspace, target, sent, save }: Sending): Promise<void> {
+    if (sent.view !== undefined) return
+    const { triggerId, inModal, channel, thread, responseUrl } = target
+    if (triggerId === undefined) {
+      const reason =
+        'a modal can only answer a slash command, a button, a select, a shortcut or another modal'
+      throw new TriviumError('send_rejected', { gateway, reason })
+    }
+    const answer = await workspace.api.views[inModal ? 'push' : 'open']({ trigger_id: triggerId, view })
+    sent.view = answer.view?.id ?? ''
+    // What only one person may see is not answered in the channel.
+    if (responseUrl === undefined && !/^[UW]/.test(channel))
+      await kv.set(nameOf(sent.view), defined({ channel, thread }), { ttl: MODAL_KEPT })
+    await save()
   }
 
   /** Who may decide about an approval has to see the question, whoever typed the command that raised it. */
@@ -137,6 +169,11 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
   return {
     stream: streams.show,
     close: streams.close,
+    /** Where the modal was opened that an interaction came from; undefined where only one person sees that place. */
+    async placeOf(payload: JsonObject) {
+      const view = textAt(payload, 'view.id')
+      return placeSchema.safeParse(view && (await kv.get(nameOf(view)))?.value).data
+    },
     async send(reply: Reply): Promise<Receipt> {
       try {
         const sending = await begin(reply)
@@ -148,7 +185,10 @@ export function createSender(deps: TransportDeps, workspaces: Workspaces, modals
         }
         return receiptOf(sent, target.channel)
       } catch (error) {
-        throw sendError(gateway, reply.key, error)
+        if (error instanceof TriviumError) throw error
+        const { kind, seconds, reason } = slackFailure(error)
+        if (kind === 'rate-limited') throw new SendPostponed(seconds * 1000)
+        throw new TriviumError(SEND_ERRORS[kind], { gateway, key: reply.key, reason }, { cause: error })
       }
     },
     async probe(reply: Reply): Promise<Probed> {

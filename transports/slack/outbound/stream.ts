@@ -4,7 +4,7 @@ import { type ReplyPiece, SendPostponed, type TransportDeps } from '../../../src
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
-import { CALL_TIMEOUT, mayHaveArrived } from '../api.ts'
+import { CALL_TIMEOUT, slackFailure } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import type { Workspaces } from '../workspaces.ts'
 import { markdownPosts } from './extras.ts'
@@ -82,7 +82,7 @@ export function createStreams({ gateway, kv, now, log }: TransportDeps, workspac
       await keep(id, { post: shown ?? (await post(workspace, target, first, mark)) })
     } catch (error) {
       // One that may be there is not begun again.
-      await keep(id, shown || !mayHaveArrived(error) ? before : { busyUntil: 0 })
+      await keep(id, shown || slackFailure(error).kind !== 'unknown' ? before : { busyUntil: 0 })
       throw error
     }
   }
