@@ -1,31 +1,28 @@
-import { type ZodRawShape, type ZodType, z } from 'zod'
+import { type ZodType, z } from 'zod'
 import { delegationSchema, workbenchStateSchema } from './assistant-services.ts'
 import type { Call } from './call.ts'
+import { jsonObjectSchema } from './json.ts'
 import { attachmentSchema } from './message.ts'
 import { parseDuration, parseTime } from './units.ts'
 
 /**
- * Skills that are a method of a part each: `args` is what they take, and checks it. By their names without the prefix that
- * they have in common.
+ * Skills that are a method of a part each: what they do, and the arguments that they take. By their names without the prefix
+ * that they have in common.
  */
-export type Operations = Record<string, { description: string; args: ZodType }>
+export type Operations = Record<string, ZodType>
 
 /** The part that does these operations. What a method returns is the result of the skill, as JSON. */
 export type ServiceOf<O extends Operations> = {
-  [K in keyof O]: (args: z.infer<O[K]['args']>, call: Call) => Promise<unknown>
+  [K in keyof O]: (args: z.infer<O[K]>, call: Call) => Promise<unknown>
 }
 
-/** What is done, and the arguments that it takes; others are refused. */
-function operation<Shape extends ZodRawShape>(description: string, shape: Shape) {
-  return { description, args: z.strictObject(shape) }
-}
-
+/** Other arguments are refused. */
+const closed = z.strictObject
 /** Others are dropped, so that a route can run it. */
-function openOperation<Shape extends ZodRawShape>(description: string, shape: Shape) {
-  return { description, args: z.object(shape) }
-}
+const open = z.object
 
 const name = z.string().min(1)
+const optional = (what: string) => name.exactOptional().describe(what)
 const ms = z.int().min(1)
 const limit = z.int().min(1).max(1000)
 const timeout = z.int().min(0).default(60_000).describe('How long to wait, in ms')
@@ -44,123 +41,111 @@ const text = z.string().trim().default('')
 /** The events road: `event-…`. */
 export const events = {
   /** Throws `topic_reserved` for `gateway-message`. */
-  emit: operation('Publishes an event on a topic and returns its id.', {
+  emit: closed({
     topic: name.describe('The topic; any name but gateway-message'),
     type: z.string().exactOptional().describe('What kind of event it is'),
     data: z.json().default(null).describe('What the event carries, as JSON'),
-  }),
+  }).describe('Publishes an event on a topic and returns its id.'),
   /** Without `queue` the group is one of `call.rootId`. Idempotent. */
-  subscribe: operation(
+  subscribe: closed({
+    topic: name.describe('The topic, for example gateway-message'),
+    queue: optional('The consumer group; without it you get one of your own, with a name to wait with'),
+    replay: z.boolean().default(false).describe('Start with the oldest event that is kept'),
+    ref: optional('A skill to invoke for each event'),
+  }).describe(
     'Buffers the events of a topic for a consumer group, from now or from the start of what is kept.',
-    {
-      topic: name.describe('The topic, for example gateway-message'),
-      queue: name
-        .exactOptional()
-        .describe('The consumer group; without it you get one of your own, with a name to wait with'),
-      replay: z.boolean().default(false).describe('Start with the oldest event that is kept'),
-      ref: name.exactOptional().describe('A skill to invoke for each event'),
-    },
   ),
-  unsubscribe: operation('Ends a subscription, and drops what its consumer group has not read.', {
+  unsubscribe: closed({
     topic: name.describe('The topic'),
-    queue: name.exactOptional().describe('The consumer group; without it that of this invocation'),
-    ref: name.exactOptional().describe('The skill that was invoked for each event'),
-  }),
+    queue: optional('The consumer group; without it that of this invocation'),
+    ref: optional('The skill that was invoked for each event'),
+  }).describe('Ends a subscription, and drops what its consumer group has not read.'),
   /** Without `queue` it reads the caller's own group, and without one of those waits for what comes next. */
-  wait: operation(
+  wait: closed({
+    topic: name.describe('The topic, for example gateway-message'),
+    queue: optional('The consumer group; without it that of this invocation, or what comes next'),
+    timeout,
+    ack: z.boolean().default(true).describe('Consume what is returned; false only looks'),
+    max: z.int().min(1).max(10_000).default(100).describe('The most events to return'),
+    lease: ms.exactOptional().describe('Hide what is returned from the group for that many ms'),
+  }).describe(
     'Returns the events of a topic: at once where there are any, else as soon as one comes; [] at the timeout.',
-    {
-      topic: name.describe('The topic, for example gateway-message'),
-      queue: name
-        .exactOptional()
-        .describe('The consumer group; without it that of this invocation, or what comes next'),
-      timeout,
-      ack: z.boolean().default(true).describe('Consume what is returned; false only looks'),
-      max: z.int().min(1).max(10_000).default(100).describe('The most events to return'),
-      lease: ms.exactOptional().describe('Hide what is returned from the group for that many ms'),
-    },
   ),
-  ack: operation('Consumes events that were only looked at or leased, or gives them back.', {
+  ack: closed({
     topic: name.describe('The topic'),
     queue: name.describe('The consumer group'),
     ids: z.array(z.string()).min(1).describe('The ids of the events'),
     nack: z.boolean().default(false).describe('Give them back instead of consuming them'),
     delay: z.int().min(0).default(0).describe('With nack: visible again after that many ms'),
-  }),
+  }).describe('Consumes events that were only looked at or leased, or gives them back.'),
 }
 
 /** The receive road, the outbox, and the gateways themselves: `gateway-…`. */
 export const gateways = {
   /** A call inside a conversation means that, unless it names another. */
-  receive: operation('Takes the oldest inbound message, so that nobody else gets it; null at the timeout.', {
-    gateway: name.exactOptional().describe('Only messages of this gateway'),
-    conversation: name.exactOptional().describe('Only messages of this conversation'),
+  receive: closed({
+    gateway: optional('Only messages of this gateway'),
+    conversation: optional('Only messages of this conversation'),
     timeout,
     lease: ms.exactOptional().describe('It comes back unless gateway-ack is called within that many ms'),
-  }),
-  ack: operation('Consumes a message that gateway-receive returned with a lease.', {
+  }).describe('Takes the oldest inbound message, so that nobody else gets it; null at the timeout.'),
+  ack: closed({
     receipt: name.describe('The receipt of the message'),
-  }),
+  }).describe('Consumes a message that gateway-receive returned with a lease.'),
   /**
    * It answers the message of the call, or that of `messageId` or `receipt`. Without `key` it is `message:route:ordinal`. Throws
    * `no_reply_target`, `target_not_allowed`, `message_not_found`, `receipt_expired`, `forbidden`, `send_rejected` where `data` asks
    * for what only Trivium itself sends.
    */
-  send: {
-    description:
+  send: closed({
+    text: z.string().describe('What to send'),
+    subject: z.string().exactOptional().describe('The subject, where the transport has one'),
+    attachments: z.array(attachmentSchema).exactOptional().describe('Files that Trivium already keeps'),
+    data: jsonObjectSchema
+      .exactOptional()
+      .describe('What else the transport can do, such as blocks, a modal or an ephemeral reply in Slack'),
+    messageId: optional('Answer this message, from anywhere'),
+    receipt: optional('Answer the message that has this receipt of gateway-receive'),
+    gateway: optional('Another gateway than that of the message; needs `to`'),
+    to: optional('Another target than the conversation; needs `gateway`'),
+    key: optional('The same key is sent once; with messageId or receipt for that message'),
+    wait: z.int().min(0).exactOptional().describe('Wait that many ms for what the transport says'),
+  })
+    .refine(
+      ({ messageId, receipt, gateway, to = gateway }) => [messageId, receipt, to].filter(Boolean).length <= 1,
+      'give one of messageId, receipt, or gateway with to: each says where it goes',
+    )
+    .describe(
       'Replies into the current conversation, or from anywhere to the message that messageId or receipt names, or sends to another target where the gateway allows that.',
-    args: z
-      .strictObject({
-        text: z.string().describe('What to send'),
-        subject: z.string().exactOptional().describe('The subject, where the transport has one'),
-        attachments: z.array(attachmentSchema).exactOptional().describe('Files that Trivium already keeps'),
-        data: z
-          .record(z.string(), z.json())
-          .exactOptional()
-          .describe('What else the transport can do, such as blocks, a modal or an ephemeral reply in Slack'),
-        messageId: name.exactOptional().describe('Answer this message, from anywhere'),
-        receipt: name.exactOptional().describe('Answer the message that has this receipt of gateway-receive'),
-        gateway: name.exactOptional().describe('Another gateway than that of the message; needs `to`'),
-        to: name.exactOptional().describe('Another target than the conversation; needs `gateway`'),
-        key: name
-          .exactOptional()
-          .describe('The same key is sent once; with messageId or receipt for that message'),
-        wait: z.int().min(0).exactOptional().describe('Wait that many ms for what the transport says'),
-      })
-      .refine(
-        ({ messageId, receipt, gateway, to = gateway }) =>
-          [messageId, receipt, to].filter(Boolean).length <= 1,
-        'give one of messageId, receipt, or gateway with to: each says where it goes',
-      ),
-  },
-  list: operation('Lists the gateways that run, and whether each is well.', {}),
+    ),
+  list: closed({}).describe('Lists the gateways that run, and whether each is well.'),
 }
 
 /** `refused`: those that this daemon remembers. */
 export const refusals = {
-  refused: operation('Lists what gateways refused last: when, from where, why, and how it began.', {
-    gateway: name.exactOptional().describe('Only refusals of this gateway'),
-  }),
+  refused: closed({
+    gateway: optional('Only refusals of this gateway'),
+  }).describe('Lists what gateways refused last: when, from where, why, and how it began.'),
 }
 
 /** The journal: `message-…`. */
 export const messages = {
-  list: operation('Lists messages, newest first.', {
-    gateway: name.exactOptional().describe('Only messages of this gateway'),
-    conversation: name.exactOptional().describe('Only messages of this conversation'),
-    before: name.exactOptional().describe('Only messages older than the one with this id'),
+  list: closed({
+    gateway: optional('Only messages of this gateway'),
+    conversation: optional('Only messages of this conversation'),
+    before: optional('Only messages older than the one with this id'),
     limit: limit.default(20).describe('The most messages to list'),
-  }),
+  }).describe('Lists messages, newest first.'),
   /** Throws `message_not_found`. */
-  show: operation('Shows a whole message and what happened to it on each road.', {
+  show: closed({
     id: name.describe('The id of the message'),
-  }),
+  }).describe('Shows a whole message and what happened to it on each road.'),
 }
 
 /** `callback-…`: they throw `callback_not_found`, `callback_released`. */
 export const callbacks = {
   /** Makes a ref `{label}-{8 hex}`, which the models of `call.rootId` see as a tool. */
-  create: operation('Makes a callback and returns its ref, which anyone can invoke like a skill.', {
+  create: closed({
     timeout: ms.default(60_000).describe('How long one who invokes the ref waits, in ms'),
     label: z
       .string()
@@ -168,21 +153,21 @@ export const callbacks = {
       .default('callback')
       .describe('How the ref begins'),
     ttl: ms.default(86_400_000).describe('The ref ends by itself after that many ms'),
-  }),
-  wait: operation('Returns the next invocation of a callback as { id, args }; null at the timeout.', {
+  }).describe('Makes a callback and returns its ref, which anyone can invoke like a skill.'),
+  wait: closed({
     ref: name.describe('The ref that callback-create returned'),
     timeout,
-  }),
+  }).describe('Returns the next invocation of a callback as { id, args }; null at the timeout.'),
   /** `ok: false`: the caller no longer waits. */
-  respond: operation('Answers one invocation of a callback, which unblocks the one who invoked it.', {
+  respond: closed({
     ref: name.describe('The ref'),
     id: name.describe('The id that callback-wait returned'),
     result: z.json().default(null).describe('What the invocation returns'),
     error: z.string().exactOptional().describe('Let the invocation fail with this reason instead'),
-  }),
-  release: operation('Ends a callback; those who wait for its answer get an error.', {
+  }).describe('Answers one invocation of a callback, which unblocks the one who invoked it.'),
+  release: closed({
     ref: name.describe('The ref'),
-  }),
+  }).describe('Ends a callback; those who wait for its answer get an error.'),
 }
 
 /** Where a value lives: in this data dir or process, or on the message store. */
@@ -191,74 +176,70 @@ const keptIn = storeName.exactOptional().describe('Only those that are kept ther
 
 /** `session-…` */
 export const sessions = {
-  list: operation('Lists the conversations that skills remember.', { store: keptIn }),
-  delete: operation('Makes a skill forget one conversation.', {
-    name: z.string().min(1).describe('The skill, or the name of the session in its settings'),
-    key: z.string().min(1).describe('What the key of the session resolved to, as session-list shows it'),
+  list: closed({ store: keptIn }).describe('Lists the conversations that skills remember.'),
+  delete: closed({
+    name: name.describe('The skill, or the name of the session in its settings'),
+    key: name.describe('What the key of the session resolved to, as session-list shows it'),
     store: keptIn,
-  }),
+  }).describe('Makes a skill forget one conversation.'),
 }
 
 /** `approval-…` */
 export const approvals = {
-  list: operation('Lists requests for approval, oldest first, each with its arguments whole.', {
-    id: name.exactOptional().describe('Only this one'),
+  list: closed({
+    id: optional('Only this one'),
     status: z.enum(['pending', 'approved', 'denied', 'expired']).exactOptional().describe('Only those'),
     limit: limit.default(100).describe('The most requests to list'),
-  }),
+  }).describe('Lists requests for approval, oldest first, each with its arguments whole.'),
   /** Throws `approval_not_found`, `approval_decided`, `forbidden`. */
-  decide: operation('Approves or denies a request, once.', {
+  decide: closed({
     id: name.describe('The id of the request'),
     approve: z.boolean().describe('true approves, false denies'),
     reason: z.string().exactOptional().describe('Why, for the one who asked'),
-  }),
+  }).describe('Approves or denies a request, once.'),
 }
 
 /** `dead-letter-…`: all but `list` throw `dead_letter_not_found`. */
 export const deadLetters = {
-  list: operation('Lists what failed for good, newest first.', {
-    queue: name.exactOptional().describe('dispatch, outbox, subscriptions or push/NAME'),
-    group: name.exactOptional().describe('The route (dispatch) or the gateway (outbox)'),
+  list: closed({
+    queue: optional('dispatch, outbox, subscriptions or push/NAME'),
+    group: optional('The route (dispatch) or the gateway (outbox)'),
     limit: limit.default(20).describe('The most dead letters to list'),
-  }),
-  show: operation('Shows a dead letter whole: its message, every attempt and its error.', deadLetter),
-  retry: operation('Puts a dead letter back at the end of its lane with fresh attempts.', deadLetter),
-  drop: operation('Removes a dead letter for good.', deadLetter),
+  }).describe('Lists what failed for good, newest first.'),
+  show: closed(deadLetter).describe('Shows a dead letter whole: its message, every attempt and its error.'),
+  retry: closed(deadLetter).describe('Puts a dead letter back at the end of its lane with fresh attempts.'),
+  drop: closed(deadLetter).describe('Removes a dead letter for good.'),
 }
 
 /** Push subscriptions, `subscription-…`: all but `list` throw `subscription_not_found`. */
 export const subscriptions = {
-  list: operation(
+  list: closed({}).describe(
     'Lists the push subscriptions of routes.yaml: whether each works, and what waits for it.',
-    {},
   ),
-  show: operation('Shows a push subscription and its last attempts, newest first.', subscription),
-  pause: operation('Pushes nothing more to a subscription; its events keep their places.', subscription),
-  resume: operation(
+  show: closed(subscription).describe('Shows a push subscription and its last attempts, newest first.'),
+  pause: closed(subscription).describe(
+    'Pushes nothing more to a subscription; its events keep their places.',
+  ),
+  resume: closed(subscription).describe(
     'Pushes again to a subscription that was paused, or whose receiver was gone (410) or failed.',
-    subscription,
   ),
-  replay: operation('Pushes again what is retained since a time, each event with the id that it had.', {
+  replay: closed({
     ...subscription,
     since: time.describe('A time, or how long ago: 2h'),
-  }),
+  }).describe('Pushes again what is retained since a time, each event with the id that it had.'),
 }
 
 /** `call-…`: what `ctx.once` made. */
 export const calls = {
-  list: openOperation(
+  list: open({}).describe(
     'Lists calls made with ctx.once whose outcome is not known; one that runs right now is among them.',
-    {},
   ),
   /** What a person found out. Throws `not_found`. */
-  settle: openOperation(
-    'Says what became of a call whose outcome was not known, so that its skill can go on.',
-    {
-      key: name.describe('The key, as call-list gives it'),
-      happened: z.boolean().describe('true: it happened and is not run again; false: it may run again'),
-      result: z.json().default(null).describe('Its result, where it happened'),
-    },
-  ),
+  settle: open({
+    key: name.describe('The key, as call-list gives it'),
+    happened: z.boolean().describe('true: it happened and is not run again; false: it may run again'),
+    result: z.json().default(null).describe('Its result, where it happened'),
+  }).describe('Says what became of a call whose outcome was not known, so that its skill can go on.'),
 }
 
 /**
@@ -267,130 +248,117 @@ export const calls = {
  * their gateway; without proof, the notes of the conversation.
  */
 export const assistant = {
-  remember: openOperation(
-    'Keeps a note for good: "remember the milk". The same text again is another note.',
-    {
-      text: text.describe('What to remember'),
-    },
-  ),
+  remember: open({
+    text: text.describe('What to remember'),
+  }).describe('Keeps a note for good: "remember the milk". The same text again is another note.'),
   /** Oldest first. */
-  recall: openOperation('Gives the notes that contain each of the words; without words the newest.', {
+  recall: open({
     text: text.describe('Words that the notes contain'),
     limit: limit.default(20).describe('The newest so many'),
-  }),
+  }).describe('Gives the notes that contain each of the words; without words the newest.'),
   /** One's own. Throws `not_found`. */
-  forget: openOperation('Removes a note: "forget memory-1".', {
-    id: name.exactOptional().describe('The note, such as memory-1'),
+  forget: open({
+    id: optional('The note, such as memory-1'),
     text: text.describe('The same, as it comes in a message'),
-  }),
-  'search-notes': openOperation(
-    'Searches notes and conversations for words; what was found is kept under searches.',
-    {
-      text: text.describe('The words; each matches by its beginning'),
-      in: z.string().exactOptional().describe('Only this channel (gateway)'),
-      limit: z.int().min(1).max(100).default(10).describe('The best so many'),
-    },
-  ),
-  'digest-queue': openOperation('Queues a digest, for whoever takes work as the worker "digest".', {
+  }).describe('Removes a note: "forget memory-1".'),
+  'search-notes': open({
+    text: text.describe('The words; each matches by its beginning'),
+    in: z.string().exactOptional().describe('Only this channel (gateway)'),
+    limit: z.int().min(1).max(100).default(10).describe('The best so many'),
+  }).describe('Searches notes and conversations for words; what was found is kept under searches.'),
+  'digest-queue': open({
     text: text.describe('What the digest is about'),
-  }),
-  delegate: openOperation('Gives work to a worker: "delegate to ada: check the invoices".', {
+  }).describe('Queues a digest, for whoever takes work as the worker "digest".'),
+  delegate: open({
     text: text.describe('The work; in front of it, with a colon, who does it'),
-    worker: name.exactOptional().describe('Who does it; default: whoever works as "worker"'),
-  }),
+    worker: optional('Who does it; default: whoever works as "worker"'),
+  }).describe('Gives work to a worker: "delegate to ada: check the invoices".'),
 }
 
 /** `delegation-…`: the work that the assistant hands out. */
 export const delegations = {
   /** What one gave or took, or is the worker of; of everybody for operators. */
-  list: openOperation('Lists the work that you delegated or took, oldest first.', {
+  list: open({
     status: delegationSchema.shape.status.exactOptional().describe('Only those'),
-    worker: name.exactOptional().describe('Only of this worker'),
-  }),
-  take: openOperation(
+    worker: optional('Only of this worker'),
+  }).describe('Lists the work that you delegated or took, oldest first.'),
+  take: open({
+    worker: name.default('worker').describe('Whose work: the name it was delegated to'),
+    by: optional('Who takes it; default: the caller'),
+  }).describe(
     'Takes the oldest queued work of a worker, so that nobody else gets it; null where there is none.',
-    {
-      worker: name.default('worker').describe('Whose work: the name it was delegated to'),
-      by: name.exactOptional().describe('Who takes it; default: the caller'),
-    },
   ),
   /** A repeated one returns what stands. Throws `not_found`. */
-  accept: openOperation('Accepts the result of delegated work, once.', {
+  accept: open({
     id: name.describe('The delegation, such as delegation-1'),
     result: z.json().default(null).describe('The result, or why it failed'),
     failed: z.boolean().default(false).describe('true: it could not be done'),
-  }),
+  }).describe('Accepts the result of delegated work, once.'),
 }
 
 /** `schedule-…`: of one's own, and for operators of everybody. */
 export const schedules = {
   /** Throws `usage`, `skill_not_found`, `limit_reached`, and `forbidden` for a message whose sender is not verified. */
-  create: operation(
+  create: closed({
+    skill: name.describe('The skill to run'),
+    name: optional('A name for people; default: that of the skill'),
+    cron: optional('When, as cron: "0 9 * * 1-5"'),
+    every: interval.exactOptional().describe('Or how often: 30s, 15m, 1d'),
+    timezone: optional('Of the cron expression: Europe/Berlin; default UTC'),
+    misfire: z
+      .string()
+      .default('once')
+      .describe('After a pause: skip what was missed, run once, or within: 5m'),
+    args: jsonObjectSchema.default({}).describe('Arguments for the skill'),
+  }).describe(
     'Runs a skill by cron or interval, once per planned time, with the rights of who made the schedule.',
-    {
-      skill: name.describe('The skill to run'),
-      name: name.exactOptional().describe('A name for people; default: that of the skill'),
-      cron: name.exactOptional().describe('When, as cron: "0 9 * * 1-5"'),
-      every: interval.exactOptional().describe('Or how often: 30s, 15m, 1d'),
-      timezone: name.exactOptional().describe('Of the cron expression: Europe/Berlin; default UTC'),
-      misfire: z
-        .string()
-        .default('once')
-        .describe('After a pause: skip what was missed, run once, or within: 5m'),
-      args: z.record(z.string(), z.json()).default({}).describe('Arguments for the skill'),
-    },
   ),
-  list: openOperation('Lists your schedules with the next planned time of each (Unix ms).', {}),
-  delete: openOperation('Ends a schedule.', { id: name.describe('The schedule, such as schedule-1') }),
+  list: open({}).describe('Lists your schedules with the next planned time of each (Unix ms).'),
+  delete: open({ id: name.describe('The schedule, such as schedule-1') }).describe('Ends a schedule.'),
 }
 
 /** `workbench-…`: writes throw `state_human_touch` (retryable) within 5 s of a person's edit. */
 export const workbench = {
-  get: openOperation(
+  get: open({}).describe(
     'Reads the state of the work and the task board of this project, with their revisions.',
-    {},
   ),
-  update: operation(
+  update: closed({
+    set: workbenchStateSchema
+      .partial()
+      .default({})
+      .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
+    add: workbenchStateSchema
+      .pick({ touched_files: true, assumptions: true, risks: true })
+      .partial()
+      .default({})
+      .describe('What to append to the lists, where it is not in them'),
+    expect: z.int().min(0).exactOptional().describe('Only if the state still has this revision'),
+  }).describe(
     'Changes the state of the work. Refused within five seconds of an edit by a person; then read it again.',
-    {
-      set: workbenchStateSchema
-        .partial()
-        .default({})
-        .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
-      add: workbenchStateSchema
-        .pick({ touched_files: true, assumptions: true, risks: true })
-        .partial()
-        .default({})
-        .describe('What to append to the lists, where it is not in them'),
-      expect: z.int().min(0).exactOptional().describe('Only if the state still has this revision'),
-    },
   ),
 }
 
 /** `task-…`: as `workbench-…`. `claim` and `finish` throw `not_found`, and `forbidden` where another has the task. */
 export const tasks = {
   /** Throws `usage` for a review without a target. */
-  add: openOperation('Puts a task on the board: to build something, or to review something.', {
+  add: open({
     kind: z.enum(['build', 'review']).default('build').describe('What kind of task'),
     title: name.describe('What is to be done'),
     acceptance: z
       .array(z.string())
       .default([])
       .describe('build: how to see that it is done, at least one line'),
-    target: name.exactOptional().describe('review: what to look at'),
-    reviewer: name.exactOptional().describe('review: who should'),
-  }),
-  claim: openOperation(
-    'Takes a task from the board, the oldest open one without an id; null where none is open.',
-    {
-      id: task.exactOptional(),
-      owner: name.exactOptional().describe('Who takes it; default: the caller'),
-    },
-  ),
+    target: optional('review: what to look at'),
+    reviewer: optional('review: who should'),
+  }).describe('Puts a task on the board: to build something, or to review something.'),
+  claim: open({
+    id: task.exactOptional(),
+    owner: optional('Who takes it; default: the caller'),
+  }).describe('Takes a task from the board, the oldest open one without an id; null where none is open.'),
   /** The same again changes nothing. */
-  finish: openOperation('Ends a task of its owner.', {
+  finish: open({
     id: task,
-    owner: name.exactOptional().describe('Who had taken it; default: the caller'),
+    owner: optional('Who had taken it; default: the caller'),
     result: z.string().exactOptional().describe('What came of it'),
-  }),
+  }).describe('Ends a task of its owner.'),
 }

@@ -107,9 +107,9 @@ export type CallbackService = ServiceOf<typeof offered.callbacks> & {
 export type ApprovalService = {
   /** Asks for a decision, once for the same `key`, and returns what stands; `timeout` (ms) ends it. */
   request(args: ApprovalRequest): Promise<Approval>
-  decide(args: z.infer<typeof offered.approvals.decide.args>, call: Pick<Call, 'caller'>): Promise<Approval>
+  decide(args: z.infer<typeof offered.approvals.decide>, call: Pick<Call, 'caller'>): Promise<Approval>
   /** Oldest first. */
-  list(args: z.infer<typeof offered.approvals.list.args>): Promise<Approval[]>
+  list(args: z.infer<typeof offered.approvals.list>): Promise<Approval[]>
   /** Resolves when it is no longer pending, or undefined after `timeout` ms. */
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
 }

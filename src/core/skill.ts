@@ -75,7 +75,9 @@ export function defineSkills<A extends Record<string, unknown>>(
 /** The arguments of a skill as JSON Schema (draft 2020-12), as callers give them: what has a default is optional. */
 export function skillJsonSchema(skill: Pick<Skill, 'args'>): JsonObject {
   const schema = toJson(z.toJSONSchema(skill.args, { io: 'input', unrepresentable: 'any' }))
-  return isJsonObject(schema) ? schema : {}
+  // What a skill does is said of the skill.
+  const { description: _said, ...args } = isJsonObject(schema) ? schema : {}
+  return args
 }
 
 /** One layer of the onion around a skill, switched on by its name in the skill's metadata. */

@@ -31,9 +31,10 @@ function skillsOf<O extends operations.Operations>(
   offered: O,
   serviceOf: (services: Services) => operations.ServiceOf<O>,
 ): Skill[] {
-  return Object.entries(offered).map(([method, operation]) => ({
-    ...operation,
+  return Object.entries(offered).map(([method, args]) => ({
     name: prefix + method,
+    description: args.description ?? '',
+    args,
     run({ args, services, call }) {
       const methods: Methods = serviceOf(services)
       return methods[method]?.(args, call)

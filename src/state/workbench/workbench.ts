@@ -30,7 +30,7 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
         const [agent, tasks] = await Promise.all([state.load(), board.load()])
         return { state: agent, board: tasks }
       }),
-    update: ({ set = {}, add = {}, expect }: z.input<typeof workbench.update.args>, by: By) =>
+    update: ({ set = {}, add = {}, expect }: z.input<typeof workbench.update>, by: By) =>
       using(async ({ state }) => {
         const { document, revision } = await state.update(
           (draft) => {
@@ -77,7 +77,7 @@ function actorOf(by: By): Actor {
   return { kind: 'agent', name: caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind }
 }
 
-function contentOf({ kind, title, acceptance, target, ...review }: z.infer<typeof tasks.add.args>) {
+function contentOf({ kind, title, acceptance, target, ...review }: z.infer<typeof tasks.add>) {
   if (kind === 'build') return { kind, title, acceptance }
   if (target === undefined) throw new TriviumError('usage', { details: 'A review needs a target.' })
   return { kind, title, target, ...review }
