@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { NodeSDK } from '@opentelemetry/sdk-node'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -9,30 +8,25 @@ import type { Sender } from '../gateway/outbox-worker.ts'
 import { defined } from '../lib/defined.ts'
 import { inTime } from '../lib/pause.ts'
 
-export type Tracing = Awaited<ReturnType<typeof createTracing>>
+export type Tracing = NonNullable<Awaited<ReturnType<typeof startTracing>>>
 
-/** Ms for the last spans of a daemon that stops. */
-const FLUSH_TIMEOUT = 2_000
 const MISSING =
   'there are no traces: npm install @opentelemetry/sdk-node beside trivium, or set OTEL_SDK_DISABLED=true'
 
 /**
- * Sends traces where the OTEL_* variables say. Resolves undefined, and loads nothing, where none names a receiver; where the
- * SDK is missing, which is large and an optional peer, that is logged.
+ * Sends traces where the OTEL_* variables say: spans by the messaging conventions of OpenTelemetry, one trace a message, wrapped
+ * around what the roads are made of. Resolves undefined, and loads nothing, where none names a receiver; where the SDK is
+ * missing, which is large and an optional peer, that is logged.
  */
-export async function startTracing(env: NodeJS.ProcessEnv, log: Log): Promise<Tracing | undefined> {
+export async function startTracing(env: NodeJS.ProcessEnv, log: Log) {
   const isNamed = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
   if (!isNamed || env.OTEL_SDK_DISABLED === 'true') return undefined
   // The SDK looks there, and does not know of `.env`.
   for (const [name, value] of Object.entries(env)) if (name.startsWith('OTEL_')) process.env[name] = value
-  const sdk = await import('@opentelemetry/sdk-node').catch(
+  const library = await import('@opentelemetry/sdk-node').catch(
     (error: unknown) => void log.error({ reason: reasonOf(error) }, MISSING),
   )
-  return sdk && createTracing(sdk.NodeSDK, env.OTEL_SERVICE_NAME ?? 'trivium')
-}
-
-/** Spans by the messaging conventions of OpenTelemetry, one trace a message, wrapped around what the roads are made of. */
-async function createTracing(SDK: typeof NodeSDK, serviceName: string) {
+  if (!library) return undefined
   const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import(
     '@opentelemetry/api'
   )
@@ -42,7 +36,9 @@ async function createTracing(SDK: typeof NodeSDK, serviceName: string) {
     generateTraceId: () => given?.traceId ?? randomBytes(16).toString('hex'),
     generateSpanId: () => given?.spanId ?? randomBytes(8).toString('hex'),
   }
-  const sdk = new SDK({ serviceName, idGenerator, metricReaders: [], logRecordProcessors: [] })
+  const serviceName = env.OTEL_SERVICE_NAME ?? 'trivium'
+  const own = { serviceName, idGenerator, metricReaders: [], logRecordProcessors: [] }
+  const sdk = new library.NodeSDK(own)
   sdk.start()
   const tracer = trace.getTracer('trivium')
 
@@ -127,6 +123,6 @@ async function createTracing(SDK: typeof NodeSDK, serviceName: string) {
         return within(message, `send ${gateway}`, about, () => sender.send(reply))
       },
     }),
-    stop: () => inTime(sdk.shutdown(), AbortSignal.timeout(FLUSH_TIMEOUT)),
+    stop: () => inTime(sdk.shutdown(), AbortSignal.timeout(2_000)),
   }
 }
