@@ -33,16 +33,13 @@ import { repeat } from './lib/loop.ts'
 import { pause } from './lib/pause.ts'
 import { createQueues } from './queues/queues.ts'
 import { builtInSkills } from './skills/built-in/index.ts'
-import { createSkillManager, type SkillManager } from './skills/manager.ts'
+import { createSkillManager } from './skills/manager.ts'
 import { createMarkdownLoader } from './skills/markdown/loader.ts'
 import { createMiddleware } from './skills/middleware/index.ts'
 import { createRuntimeServices } from './skills/services.ts'
 import { createArtifactService, createArtifacts } from './state/artifacts/artifacts.ts'
 import { createLogs } from './state/logs/logs.ts'
 import { workbenchDirOf } from './state/workbench/project.ts'
-
-/** Where a running daemon is reached, as `host:port`. */
-export type Addresses = { listen: string; control: string }
 
 export type Daemon = Awaited<ReturnType<typeof createDaemon>>
 
@@ -201,7 +198,7 @@ export async function createDaemon(options: DaemonOptions) {
   const readAgain = async () => {
     const at = now()
     try {
-      const next = await options.load(routedSkills(manager))
+      const next = await options.load(manager.known())
       refuseEmptied(config, next)
       await apply(next)
       lastReload = { ok: true, at, goodAt: at }
@@ -278,10 +275,10 @@ export async function createDaemon(options: DaemonOptions) {
       ...warnings(),
       ...manager.errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`),
     ],
-    /** Starts roads and gateways, and listens unless it is `local`. */
-    async start(): Promise<Addresses | undefined> {
+    /** Starts roads and gateways. Resolves with where it listens, as `host:port`, unless it is `local`. */
+    async start() {
       // Gateways first: a reply that finds none would wait for one, and a skill could not send.
-      reading = reading.then(async () => apply(await options.load(routedSkills(manager))))
+      reading = reading.then(async () => apply(await options.load(manager.known())))
       await reading
       await durable.prepare()
       workers.start()
@@ -325,15 +322,7 @@ export async function createDaemon(options: DaemonOptions) {
   }
 }
 
-/** Broken skills count: a route to one is no mistake of the route. */
-function routedSkills(manager: SkillManager): RoutedSkill[] {
-  const whole = manager.list().flatMap(({ name }) => manager.get(name) ?? [])
-  return [...whole, ...manager.errors().map(({ name }) => ({ name }))]
-}
-
-/**
- * Throws for a file that was emptied or is half saved: every message that is accepted meanwhile would go nowhere for good.
- */
+/** Throws for a file that was emptied or is half saved: what is accepted meanwhile would go nowhere for good. */
 function refuseEmptied(old: Config, next: Config): void {
   const gone = (['gateways', 'routes'] as const).filter(
     (part) => old.inFile[part] > 0 && next.inFile[part] === 0,

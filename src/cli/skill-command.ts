@@ -102,9 +102,8 @@ async function open(name: string, argv: readonly string[], context: CommandConte
 
 /** The skills that there are, without a daemon to ask. */
 async function skillsWithout(environs: Environs) {
-  const { knownSkills, SHIPPED_SKILLS } = await import('../daemon/known-skills.ts')
-  const { skills } = await loadFor(environs)
-  return knownSkills([...skills.folders, SHIPPED_SKILLS])
+  const { knownSkills } = await import('../daemon/known-skills.ts')
+  return knownSkills(await loadFor(environs))
 }
 
 async function find(connection: Connection, name: string, context: CommandContext): Promise<Described> {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { RoutedSkill } from '../config/gateways.ts'
+import type { Config } from '../config/load-config.ts'
 import type { Log } from '../core/log.ts'
 import { builtInSkills } from '../skills/built-in/index.ts'
 import { createRegistry } from '../skills/registry.ts'
@@ -7,11 +8,11 @@ import { createRegistry } from '../skills/registry.ts'
 /** The folder of the skills that come with Trivium. */
 export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', import.meta.url))
 
-/** The skills in these folders, broken ones too, and those that are built in, without a daemon to run them. */
-export async function knownSkills(folders: readonly string[]): Promise<RoutedSkill[]> {
+/** The skills in the folders of a configuration, broken ones too, and ours, without a daemon to run them. */
+export async function knownSkills({ skills }: Pick<Config, 'skills'>): Promise<RoutedSkill[]> {
   const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
   const registry = createRegistry({
-    folders,
+    folders: [...skills.folders, SHIPPED_SKILLS],
     middleware: [],
     skills: builtInSkills,
     // The name is all that is asked of a markdown skill here, and a skill that cannot be loaded keeps its name.
@@ -19,6 +20,5 @@ export async function knownSkills(folders: readonly string[]): Promise<RoutedSki
     log: silent,
   })
   await registry.reload()
-  const whole = registry.names().flatMap((name) => registry.get(name)?.onion.skill ?? [])
-  return [...whole, ...registry.errors().map(({ name }) => ({ name }))]
+  return registry.known()
 }

@@ -169,7 +169,8 @@ export async function createSkillManager(options: SkillManagerOptions) {
       const { skill, layers } = found.onion
       return { ...infoOf(found), args: skillJsonSchema(skill), metadata: skill.metadata ?? {}, layers }
     },
-    errors: () => registry.errors(),
+    errors: registry.errors,
+    known: registry.known,
     /** Loads all skills anew. A broken one keeps its last good version. */
     reload,
     /** Reloads what changes on disk; `changed` is called after each reload. Ends with `close`. */

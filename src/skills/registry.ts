@@ -133,6 +133,11 @@ export function createRegistry(options: RegistryOptions) {
     names: catalog.names,
     broken: (name: string) => failures.find((one) => one.name === name),
     errors: () => failures,
+    /** Broken skills too, by their names: a route to one is no mistake of the route. */
+    known: () => {
+      const whole = catalog.names().flatMap((name) => catalog.get(name) ?? [])
+      return [...whole, ...failures.map(({ name }) => ({ name }))]
+    },
     middleware: () => middleware,
     /** Loads everything anew. What cannot be loaded keeps its last good version. */
     reload(): Promise<void> {

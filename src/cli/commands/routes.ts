@@ -8,7 +8,7 @@ import { reasonOf } from '../../core/errors.ts'
 import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import { type Message, messageSchema } from '../../core/message.ts'
 import { isId } from '../../core/message-id.ts'
-import { knownSkills, SHIPPED_SKILLS } from '../../daemon/known-skills.ts'
+import { knownSkills } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../gateway/router.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
@@ -59,7 +59,7 @@ export const addConfig: AddCommand = (program, context) => {
 async function problemsOf({ env, cwd, path }: Environs): Promise<(Problem & { text: string })[]> {
   const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
-  const skills = config && (await knownSkills([...config.skills.folders, SHIPPED_SKILLS]))
+  const skills = config && (await knownSkills(config))
   const found = skills ? (await readConfig({ ...base, skills })).problems : problems
   return found.map((problem) => ({ ...problem, text: formatProblems([problem]) }))
 }
